@@ -1,6 +1,6 @@
 /** The agent: a kubelet without pods. It registers this machine as a node and keeps lease and status up to date. */
 import { EventSource } from "../../protocols/names.ts";
-import type { Clock, Kube, Log, Metrics, Random, Timer } from "../../protocols/ports.ts";
+import type { Io, Timer } from "../../protocols/ports.ts";
 import type { Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
@@ -23,12 +23,7 @@ import { computeStatus } from "./setters.ts";
 import { StatusSync } from "./status.sync.ts";
 
 /** The ports and settings of an agent. */
-export interface AgentIo {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
+export interface AgentIo extends Pick<Io, "clock" | "kube" | "random" | "log" | "metrics"> {
   readonly stats: MachineStatsSource;
   readonly settings: AgentSettings;
   /** Called when heartbeats fail repeatedly, so that connections can be replaced. */

@@ -1,13 +1,5 @@
 /** Renews one node's lease at the API. The caller decides when. */
-import {
-  type Clock,
-  type Kube,
-  type KubeObject,
-  type Log,
-  type Timer,
-  Urgency,
-  type WriteReply,
-} from "../../protocols/ports.ts";
+import { type Io, type KubeObject, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
 import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
   ENSURE_RETRIES,
@@ -24,10 +16,7 @@ import { removeObject } from "./removal.ts";
 const UPDATE_TRIES = 5;
 
 /** The ports and settings of a lease keeper. */
-export interface LeaseKeeperOptions {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly log: Log;
+export interface LeaseKeeperOptions extends Pick<Io, "clock" | "kube" | "log"> {
   readonly nodeName: string;
   readonly leaseSeconds: number;
   /** Reads the node's uid; null if that fails. */

@@ -1,13 +1,5 @@
 /** Registers a node with the API, or reconciles the existing one. */
-import {
-  type Clock,
-  type Kube,
-  type Log,
-  type ObjectRef,
-  type Stop,
-  type Timer,
-  Urgency,
-} from "../../protocols/ports.ts";
+import { type Io, type Kube, type ObjectRef, type Stop, type Timer, Urgency } from "../../protocols/ports.ts";
 import { asNode, type NodeObject } from "./node-object.ts";
 import { reconcile } from "./registration.policy.ts";
 import { statusPatch } from "./status.patch.ts";
@@ -59,10 +51,7 @@ function adopt(kube: Kube, candidate: Candidate, refusal: string, done: (result:
 }
 
 /** The ports and settings of a registration. */
-export interface RegisterOptions {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly log: Log;
+export interface RegisterOptions extends Pick<Io, "clock" | "kube" | "log"> {
   /** The pause before an attempt, counted from 0. */
   readonly pauseMs: (attempt: number) => number;
   /** Builds the node for each attempt. */

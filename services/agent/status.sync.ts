@@ -1,14 +1,6 @@
 /** Reads the node, computes its status and posts it if it is due. The agent decides when. */
 import { ConditionType } from "../../protocols/names.ts";
-import {
-  type Clock,
-  type Kube,
-  type Log,
-  type Random,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../protocols/ports.ts";
+import { type Io, type ReadReply, Urgency, type WriteReply } from "../../protocols/ports.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import type { MachineStats, MachineStatsSource } from "./machine-stats.ts";
 import { asNode, conditionOf, type NodeObject } from "./node-object.ts";
@@ -32,11 +24,7 @@ const TRIES = 5;
 const LAST_PAUSE_MS_MAX = 2_000;
 
 /** The ports and settings of a status sync. */
-export interface StatusSyncOptions {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly random: Random;
-  readonly log: Log;
+export interface StatusSyncOptions extends Pick<Io, "clock" | "kube" | "random" | "log"> {
   readonly settings: AgentSettings;
   readonly stats: MachineStatsSource;
   readonly health: () => Health;

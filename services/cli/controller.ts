@@ -1,19 +1,6 @@
 /** One process of the controller: starts the chosen services, each with its own bus, on the given ports. */
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type {
-  Bus,
-  Clock,
-  Fleet,
-  Io,
-  Kube,
-  Log,
-  Random,
-  Service,
-  ServiceName,
-  Stop,
-  Transport,
-} from "../../protocols/ports.ts";
-import type { Profile } from "../../protocols/profile.ts";
+import type { Bus, Fleet, Io, Kube, Log, Service, ServiceName, Stop, Transport } from "../../protocols/ports.ts";
 import { startLedger } from "../ledger/ledger.service.ts";
 import type { LedgerStore } from "../ledger/ledger.store.ts";
 import { nodeService } from "../node/node.service.ts";
@@ -33,13 +20,8 @@ import { zoneService } from "../zone/zone.service.ts";
 import { CurrentLedger } from "./current-ledger.ts";
 
 /** What a process of the controller is made of. */
-export interface ControllerParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "profile" | "kube"> {
   readonly metrics: ReadableMetrics;
-  readonly profile: Profile;
-  readonly kube: Kube;
   /** Whether nothing is written. The services then go on as if it had been. */
   readonly isShadow?: boolean;
   readonly transport: Transport;

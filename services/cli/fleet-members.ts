@@ -1,6 +1,13 @@
 /** The members of a fleet, known from the pulses on its bus, and the shards that each of them owns. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { type Clock, type Log, SERVICE_NAMES, type ServiceName, type Transport } from "../../protocols/ports.ts";
+import {
+  type Clock,
+  type Io,
+  type Log,
+  SERVICE_NAMES,
+  type ServiceName,
+  type Transport,
+} from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { spanText } from "../domain/format.ts";
@@ -84,9 +91,7 @@ export async function openFleetListener(
 }
 
 /** The ports of a fleet listener. */
-export interface FleetListenerIo {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface FleetListenerIo extends Pick<Io, "clock" | "log"> {
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly host: Pick<Host, "stopped">;
   readonly cluster: string;

@@ -1,5 +1,5 @@
 /** The playground on any clock: an embedded API, hollow nodes, Vigil, and the narration. */
-import { type Clock, type Kube, type Log, type Random, SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
+import { type Io, type Kube, SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { memoryTransport } from "../platform/bus/memory.ts";
 import { createKube } from "../platform/kube/kube.ts";
@@ -11,11 +11,7 @@ import { Narration } from "../sandbox/playground/narration.ts";
 import { busOf, type Controller, type ControllerParts, startController } from "./controller.ts";
 
 /** The ports of a playground. */
-export interface PlaygroundIo {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+export type PlaygroundIo = Pick<Io, "clock" | "random" | "log">;
 
 /** A running playground. */
 export interface Playground {

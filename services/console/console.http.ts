@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Bus, Clock, Log, Stop } from "../../protocols/ports.ts";
-import type { Profile } from "../../protocols/profile.ts";
+import type { Bus, Io, Log, Stop } from "../../protocols/ports.ts";
 import { listenProblem } from "../platform/config/address.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { carriesToken, isOwnHost, isProbe, tokenIn } from "./console.access.policy.ts";
@@ -70,11 +69,9 @@ export interface ListenTls {
 }
 
 /** What a console shows once the process runs. */
-export interface ShownOptions {
-  readonly clock: Clock;
+export interface ShownOptions extends Pick<Io, "clock" | "profile"> {
   /** The console's own bus, on which it subscribes to pulses only. */
   readonly bus: Bus;
-  readonly profile: Profile;
   readonly about: About;
   /** Null in a process without a ledger, which serves probes and metrics only. */
   readonly ledger: LedgerReader | null;

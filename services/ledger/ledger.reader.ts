@@ -1,7 +1,6 @@
 /** The ledger's answers within its process: copies of the present state, ready for JSON. */
 import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
-import type { Clock, Stop } from "../../protocols/ports.ts";
-import type { Profile } from "../../protocols/profile.ts";
+import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
@@ -20,15 +19,13 @@ import type { NodeInventory } from "./node-inventory.ts";
 export const VANISHED_MS = 60_000;
 
 /** Sources of the answers. */
-export interface ReaderSources {
+export interface ReaderSources extends Pick<Io, "clock" | "profile"> {
   readonly state: ClusterState;
   readonly history: History;
   readonly watchHealth: ClusterWatchHealth;
   readonly inventory: Pick<NodeInventory, "unknownReason">;
   readonly livePods: Pick<LivePods, "read">;
   readonly drainPods: Pick<DrainPods, "isEmpty" | "upcoming">;
-  readonly clock: Clock;
-  readonly profile: Profile;
   readonly isShadow: boolean;
   readonly comparison: Pick<Comparison, "report">;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;

@@ -6,7 +6,7 @@ import { type ConsumerMessages, DeliverPolicy, type JetStreamClient, jetstream }
 import type { KV } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import type { Clock, Log, Metrics, Stop, Timer } from "../../protocols/ports.ts";
+import type { Io, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
 import { type RetrySettings, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
@@ -42,15 +42,12 @@ export interface LedgerStore {
 }
 
 /** What a store needs. */
-export interface StoreOptions {
+export interface StoreOptions extends Pick<Io, "clock" | "log" | "metrics"> {
   /** Connects to the account that has JetStream; called again after a failure. */
   readonly connect: () => Promise<NatsConnection>;
   readonly cluster: string;
   /** Uid of the cluster's kube-system namespace; null where it is not known, so that nothing is stored. */
   readonly clusterUid: string | null;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
   readonly limits?: Partial<StoreLimits>;
 }
 

@@ -34,7 +34,7 @@ export function kubeContract<S extends ProvidedServer>(
   describe("deletes", () => deletesContract(() => client));
   describe("refusals", () => refusalsContract(() => client));
   describe("options", () => optionsContract(() => client, compact));
-  describe("unknown fields and resources", () => fieldsContract(() => client));
+  describe("unknown fields", () => fieldsContract(() => client));
   describe("events", () => eventsContract(() => client));
   describe("tables", () => tablesContract(() => client));
   describe("the port", () => portContract(() => server));

@@ -1,9 +1,8 @@
-/** The contract's part about Events: both versions show the same objects. */
+/** The contract's part about Events. */
 import { expect, test } from "vitest";
 import type { RawClient } from "./kube.provided.ts";
 
 const CORE = "/api/v1/namespaces/default/events";
-const NEW = "/apis/events.k8s.io/v1/namespaces/default/events";
 
 /** Registers the tests. */
 export function eventsContract(client: () => RawClient): void {
@@ -20,53 +19,6 @@ export function eventsContract(client: () => RawClient): void {
     firstTimestamp: "2026-01-01T00:00:00Z",
     lastTimestamp: "2026-01-01T00:00:00Z",
     count: 1,
-  });
-
-  test("a core Event is shown by events.k8s.io under its new names", async () => {
-    const created = await client().post(CORE, coreEvent("e-core"));
-    expect(created.status).toBe(201);
-    const { status, object } = await client().get(`${NEW}/e-core`);
-    expect(status).toBe(200);
-    expect(object).toMatchObject({
-      kind: "Event",
-      apiVersion: "events.k8s.io/v1",
-      metadata: { uid: created.object.metadata.uid },
-      regarding,
-      reason: "NodeNotReady",
-      note: "Node e-node status is now: NodeNotReady",
-      type: "Normal",
-      deprecatedSource: { component: "node-controller" },
-      deprecatedCount: 1,
-      deprecatedLastTimestamp: "2026-01-01T00:00:00Z",
-    });
-  });
-
-  test("an events.k8s.io Event is shown by the core under its old names", async () => {
-    const evicted = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "e-pod", uid: "e-pod-uid" };
-    const created = await client().post(NEW, {
-      apiVersion: "events.k8s.io/v1",
-      kind: "Event",
-      metadata: { name: "e-new", namespace: "default" },
-      eventTime: "2026-01-01T00:00:00.000001Z",
-      reportingController: "vigil.test/writer",
-      reportingInstance: "writer-1",
-      action: "Evicting",
-      reason: "TaintManagerEviction",
-      regarding: evicted,
-      note: "why",
-      type: "Normal",
-    });
-    expect(created.status).toBe(201);
-    const { object } = await client().get(`${CORE}/e-new`);
-    expect(object).toMatchObject({
-      apiVersion: "v1",
-      involvedObject: evicted,
-      message: "why",
-      eventTime: "2026-01-01T00:00:00.000001Z",
-      reportingComponent: "vigil.test/writer",
-      reportingInstance: "writer-1",
-      action: "Evicting",
-    });
   });
 
   test("repetitions are counted by patching the Event", async () => {

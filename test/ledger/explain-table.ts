@@ -4,9 +4,10 @@ import {
   POD_SENTENCES,
   QUEUE_SENTENCES,
   REQUEST_SENTENCES,
-  type SentenceForm,
+  SHADOW_SENTENCES,
   TIMELINE_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
+import { SAID_WHEN } from "./explain-states.ts";
 
 const OPENS = "<!-- sentences: written by npm run fix -->";
 const CLOSES = "<!-- end of sentences -->";
@@ -16,7 +17,7 @@ interface Table {
   readonly title: string;
   /** Heading of the first column. */
   readonly of: string;
-  readonly forms: Readonly<Record<string, SentenceForm>>;
+  readonly forms: Readonly<Partial<Record<keyof typeof SAID_WHEN, string>>>;
   /** Whether its sentences begin with a capital letter. */
   readonly isWhole: boolean;
 }
@@ -33,10 +34,14 @@ const TABLES: readonly Table[] = [
 /** Every table in Markdown, under its heading. */
 export function explainTables(): string {
   return TABLES.map(({ title, of, forms, isWhole }) => {
-    const rows = Object.values(forms).flatMap(({ when, text, would }) => [
-      `| ${when} | \`${shown(text, isWhole)}\` |`,
-      ...(would === undefined ? [] : [`| the same in shadow mode | \`${shown(would, isWhole)}\` |`]),
-    ]);
+    const said = Object.entries(forms) as [keyof typeof SAID_WHEN, string][];
+    const rows = said.flatMap(([name, text]) => {
+      const would = SHADOW_SENTENCES[name];
+      return [
+        `| ${SAID_WHEN[name]} | \`${shown(text, isWhole)}\` |`,
+        ...(would === undefined ? [] : [`| the same in shadow mode | \`${shown(would, isWhole)}\` |`]),
+      ];
+    });
     return [`## ${title}`, "", `| ${of} | sentence |`, "|---|---|", ...rows].join("\n");
   }).join("\n\n");
 }

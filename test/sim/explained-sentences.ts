@@ -9,7 +9,7 @@ export interface ExplainedSentence {
 }
 
 const FORMS = (Object.keys(SENTENCES) as SentenceName[]).map((name) => {
-  const parts = SENTENCES[name].text.split(/\{(\w+)\}/);
+  const parts = SENTENCES[name].split(/\{(\w+)\}/);
   const pattern = parts
     .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&") : `(?<${part}>.+?)`))
     .join("");

@@ -16,9 +16,9 @@ const NAMES = Object.keys(SENTENCES) as SentenceName[];
 
 test.each(NAMES)("%s is parsed with its values", (name) => {
   const values = Object.fromEntries(
-    [...SENTENCES[name].text.matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
+    [...SENTENCES[name].matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
   );
-  const text = SENTENCES[name].text.replaceAll(/\{(\w+)\}/g, "<$1>");
+  const text = SENTENCES[name].replaceAll(/\{(\w+)\}/g, "<$1>");
   expect(explainedSentence(text)).toEqual({ name, text, values });
 });
 

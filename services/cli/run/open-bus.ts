@@ -1,5 +1,5 @@
 /** Opens the bus of a process: NATS when servers are given, else memory. */
-import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts";
+import type { Io, Transport } from "../../../protocols/ports.ts";
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
@@ -26,10 +26,7 @@ export interface OpenBus {
 }
 
 /** The ports of a bus. */
-export interface BusIo {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
+export interface BusIo extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly member: string;
   /** Called with what the process waits for. */
   readonly waitsFor: (what: string) => void;

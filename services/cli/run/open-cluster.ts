@@ -1,5 +1,5 @@
 /** Connects to the API server before any service starts: waits while it is unreachable, fails when it denies access. */
-import type { Clock, Log } from "../../../protocols/ports.ts";
+import type { Io, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkServer, type FirstRead } from "../../platform/kube/auth/access-check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../platform/kube/auth/kubeconfig.ts";
@@ -12,11 +12,9 @@ type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowToken
 type ClusterSettings = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
 
 /** The ports for waiting. */
-export interface ClusterIo {
-  readonly clock: Clock;
+export interface ClusterIo extends Pick<Io, "clock" | "log"> {
   /** The clock that the first answer sets, so that no service starts on the machine's; absent where that one counts. */
   readonly serverClock?: ServerClock;
-  readonly log: Log;
   readonly host: Host;
   /** Called with what the process waits for. */
   readonly waitsFor?: (what: string) => void;

@@ -4,7 +4,7 @@
  */
 import { frameId } from "../../../protocols/frame.ts";
 import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../../protocols/messages.ts";
-import type { Bus, Clock, Latest, Log, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
+import type { Bus, Io, Latest, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
 import { patternOf } from "../../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
@@ -20,14 +20,11 @@ const MESSAGES_PER_TURN = 128;
 const WARNING_PAUSE_MS = 1000;
 
 /** The context of a typed bus. Its messages carry `service@member` as their source. */
-export interface TypedBusOptions {
+export interface TypedBusOptions extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly transport: Transport;
-  readonly clock: Clock;
   readonly cluster: string;
   readonly service: string;
   readonly member: string;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** How many messages may wait; beyond it the oldest heartbeats are dropped first. */
   readonly mailboxMessagesMax: number;
   /** Whether the sender `service@member` serves another Kubernetes cluster: all but its pulses are dropped. */

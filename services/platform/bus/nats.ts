@@ -7,7 +7,7 @@ import {
   type Status,
   type Subscription,
 } from "@nats-io/transport-node";
-import type { Clock, Log, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
+import type { Clock, Io, Log, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
 import { readNatsAddresses } from "./nats.address.ts";
 import { authenticatorOf, type NatsCredentialFiles, type NatsTlsFiles, tlsOf } from "./nats.credentials.ts";
@@ -28,14 +28,11 @@ const WARNING_PAUSE_MS = 1000;
 const WARNING_PAUSE_MAX_MS = 60_000;
 
 /** How to reach and authenticate to NATS. */
-export interface NatsOptions extends NatsCredentialFiles {
+export interface NatsOptions extends NatsCredentialFiles, Pick<Io, "clock" | "log" | "metrics"> {
   /** `nats://host:4222`, `tls://…`; an address may carry `user:password@` or `token@`. */
   readonly servers: readonly string[];
   /** The name of this connection in the server's listings. */
   readonly name: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** Whether to wait for a server that is not reachable yet. Wrong credentials fail at once in any case. */
   readonly waitOnFirstConnect?: boolean;
   readonly user?: string;

@@ -2,17 +2,7 @@
  * Divides the shards of every service among the processes of a fleet. Each process publishes a pulse on the bus,
  * computes the same owners from the pulses it receives, and notifies its services of the shards they gain and lose.
  */
-import type {
-  Bus,
-  Clock,
-  Fleet,
-  Log,
-  Metrics,
-  ServiceName,
-  ShardFollower,
-  Stop,
-  Timer,
-} from "../../../protocols/ports.ts";
+import type { Fleet, Io, Metrics, ServiceName, ShardFollower, Stop, Timer } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import type { ApiReachability } from "../kube/transport/reachability.ts";
@@ -42,14 +32,10 @@ export function aloneFleet(member: string): Fleet {
 }
 
 /** The context of a fleet member. The bus must serve it alone: a member receives its own pulses too. */
-export interface BusFleetOptions {
-  readonly bus: Bus;
-  readonly clock: Clock;
+export interface BusFleetOptions extends Pick<Io, "bus" | "clock" | "log" | "metrics"> {
   readonly member: string;
   readonly services: readonly ServiceName[];
   readonly profile: PulseProfile & Pick<Profile, "watchBlindMs">;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** Recognizes members of another Kubernetes cluster; absent when our cluster's uid is not known. */
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; absent when that is not measured. */

@@ -1,13 +1,11 @@
 /** Recognizes and counts processes that pulse on the same subjects for another Kubernetes cluster. */
 import { memberOf } from "../../../protocols/frame.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
-import type { Clock, Metrics } from "../../../protocols/ports.ts";
+import type { Io, Metrics } from "../../../protocols/ports.ts";
 import { LiveMembers, type NumberedPulse, type PulseProfile, type PulseResult } from "./live-members.ts";
 
 /** The context of the detection. */
-export interface ForeignMembersOptions {
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+export interface ForeignMembersOptions extends Pick<Io, "clock" | "metrics"> {
   readonly profile: PulseProfile;
   /** Name of the Kubernetes cluster in subjects. */
   readonly cluster: string;

@@ -3,15 +3,13 @@
  * the other members. offer.policy.ts decides.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
-import type { Clock, Log, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Io, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
 import type { ApiReachability, ReachabilityReport } from "../kube/transport/reachability.ts";
 import type { LiveMembers } from "./live-members.ts";
 import { OFFERED, type Offer, offerAfter, offerDueMs, servicesOfApi } from "./offer.policy.ts";
 
 /** The context of one member's offers. */
-export interface OffersOptions {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface OffersOptions extends Pick<Io, "clock" | "log"> {
   readonly member: string;
   readonly services: readonly ServiceName[];
   readonly members: Pick<LiveMembers, "running" | "able">;

@@ -4,7 +4,7 @@
  */
 import { positionOf, type StreamPosition } from "../../../protocols/frame.ts";
 import type { Message } from "../../../protocols/messages.ts";
-import type { Clock, Log, Metrics } from "../../../protocols/ports.ts";
+import type { Io, Log } from "../../../protocols/ports.ts";
 import { limitedLog } from "../process/log.limited.ts";
 import type { ClusterPulse, ForeignMembers, ForeignPulse } from "./foreign-members.ts";
 import { CLASHES_MAX, LiveMembers, type NumberedPulse, type PulseProfile } from "./live-members.ts";
@@ -14,10 +14,7 @@ import { PulseAlarms } from "./pulse-alarms.ts";
 const LINES = { linesMax: 20, periodMs: 10_000 };
 
 /** The context of a receiver and what it calls. */
-export interface PulseReceiverOptions {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
+export interface PulseReceiverOptions extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly profile: PulseProfile;
   readonly member: string;
   /** When this process started, as its pulses publish it. */

@@ -1,15 +1,5 @@
 /** The Kubernetes port on any wire: watch readers and one writer. */
-import type {
-  Clock,
-  Kube,
-  KubeReviews,
-  Log,
-  Metrics,
-  Random,
-  Watched,
-  WatchSink,
-  Wire,
-} from "../../../protocols/ports.ts";
+import type { Io, Kube, KubeReviews, Metrics, Watched, WatchSink, Wire } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { limitedWarn } from "../process/log.limited.ts";
 import { Interner } from "../structures/interner.ts";
@@ -19,14 +9,10 @@ import { WATCHED } from "./watch/watched.ts";
 import { type ObservedRequest, Writer } from "./write/writer.ts";
 
 /** What the Kubernetes port needs. */
-export interface KubeIo {
+export interface KubeIo extends Pick<Io, "clock" | "random" | "log" | "metrics"> {
   readonly wire: Wire;
-  readonly clock: Clock;
   /** The machine's own wall clock; absent where `clock` already has it. */
   readonly machineWallMs?: () => number;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
   readonly profile: Pick<
     Profile,
     "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"

@@ -1,5 +1,5 @@
 /** Starts the services of a process, restarts them when they throw, and stops them in order. */
-import type { Clock, Io, Log, Metrics, Service, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Io, Service, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
 import { guardedIo, ServiceLife } from "./supervisor.guard.ts";
 
 /** This many failures of one service within the window are a crash loop. */
@@ -15,13 +15,10 @@ const JUDGES: readonly ServiceName[] = ["zone", "node", "taint-manager", "observ
 const DOERS: readonly ServiceName[] = ["node-writer", "pod-writer", "ledger"];
 
 /** The services and their context. */
-export interface SupervisorOptions {
+export interface SupervisorOptions extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly services: ReadonlyMap<ServiceName, Service>;
   /** The ports of a service, requested once: a restarted service continues the streams of its bus. */
   readonly ioOf: (name: ServiceName) => Io;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** Called with the problem of a crash loop in one line: the process should end with a code other than 0. */
   readonly fatal: (problem: string) => void;
 }

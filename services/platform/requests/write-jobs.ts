@@ -5,7 +5,7 @@
 import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
 import type { Outcome } from "../../../protocols/done.ts";
 import type { NodeShadowChange, PodShadow } from "../../../protocols/objects.ts";
-import type { Clock, Random, Timer } from "../../../protocols/ports.ts";
+import type { Io, Timer } from "../../../protocols/ports.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
 
 /** How one attempt ended. */
@@ -48,9 +48,7 @@ export interface TryTiming {
 }
 
 /** How a writer carries out requests of type A. */
-export interface WriteJobsOptions<A> {
-  readonly clock: Clock;
-  readonly random: Random;
+export interface WriteJobsOptions<A> extends Pick<Io, "clock" | "random"> {
   readonly retryMaxMs: number;
   /** Whether a denied request is retried too, because a webhook or a role may change. */
   readonly retriesDenied?: boolean;

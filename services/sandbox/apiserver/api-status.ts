@@ -9,20 +9,13 @@ export interface Subject {
   readonly plural: string;
 }
 
-interface Failure {
-  readonly code: number;
-  readonly reason: string;
-  readonly message: string;
-  readonly details?: JsonObject;
-}
-
 /** A refused request: thrown anywhere below the router, which responds with a Status object. */
 export class ApiFailure extends Error {
   readonly code: number;
   readonly reason: string;
-  readonly details: JsonObject | undefined;
+  readonly details?: JsonObject | undefined;
 
-  constructor(failure: Failure) {
+  constructor(failure: Pick<ApiFailure, "code" | "reason" | "message" | "details">) {
     super(failure.message);
     this.code = failure.code;
     this.reason = failure.reason;
@@ -56,7 +49,7 @@ function qualifiedName(subject: Subject): string {
 }
 
 function namedDetails(subject: Subject, name: string): JsonObject {
-  return { name, ...(subject.group === "" ? {} : { group: subject.group }), kind: subject.plural };
+  return { name, ...groupOf(subject), kind: subject.plural };
 }
 
 /** 404: no such object. */
@@ -117,11 +110,6 @@ export function invalid(subject: Subject, name: string, problems: readonly Field
   });
 }
 
-/** 422: the options of a request are invalid. */
-export function invalidOptions(options: string, problems: readonly FieldProblem[]): ApiFailure {
-  return invalid({ group: "meta.k8s.io", kind: options, plural: "" }, "", problems);
-}
-
 /** 400: the request is malformed. */
 export function badRequest(message: string): ApiFailure {
   return new ApiFailure({ code: 400, reason: "BadRequest", message });
@@ -149,12 +137,6 @@ export function gone(message: string): ApiFailure {
   return new ApiFailure({ code: 410, reason: "Expired", message });
 }
 
-/** 500: an exact list at a future resourceVersion. */
-export function futureRevision(): ApiFailure {
-  const message = "etcdserver: mvcc: required revision is a future revision";
-  return new ApiFailure({ code: 500, reason: "", message });
-}
-
 /** 504: the requested resourceVersion is in the future. */
 export function versionTooLarge(requested: number, current: number): ApiFailure {
   const message = `Too large resource version: ${requested}, current: ${current}`;
@@ -167,13 +149,6 @@ export function versionTooLarge(requested: number, current: number): ApiFailure 
       retryAfterSeconds: 1,
     },
   });
-}
-
-/** 500, as on the real server: a resourceVersion that is no number. */
-export function unreadableVersion(version: string): ApiFailure {
-  const text = JSON.stringify(version);
-  const message = `resourceVersion: Invalid value: ${text}: strconv.ParseUint: parsing ${text}: invalid syntax`;
-  return new ApiFailure({ code: 500, reason: "", message });
 }
 
 /** 429: too many requests. */

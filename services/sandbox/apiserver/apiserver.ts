@@ -2,11 +2,10 @@
  * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. It runs on
  * any clock; http-front.ts serves it on sockets.
  */
-import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
-import { type Access, authenticate } from "./access.ts";
+import type { Clock, HttpRequest, Io, Log, Wire } from "../../../protocols/ports.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
-import { ApiFailure } from "./api-status.ts";
+import { ApiFailure, unauthorized } from "./api-status.ts";
 import { type Serve, wireTo } from "./embedded-wire.ts";
 import { type Fault, Faults, refusalOf } from "./faults.ts";
 import { carryOut, type VerbParts } from "./http/api-verbs.ts";
@@ -19,9 +18,7 @@ import { Registry } from "./store/registry.ts";
 import { Store } from "./store/store.ts";
 
 /** Ports and limits of an embedded API. */
-export interface ApiServerOptions {
-  readonly clock: Clock;
-  readonly random: Random;
+export interface ApiServerOptions extends Pick<Io, "clock" | "random"> {
   readonly log?: Log;
   /** Changes kept for each resource; a watch from before them gets 410. */
   readonly changesMax?: number;
@@ -33,6 +30,12 @@ const BOOKMARK_PERIOD_MS = 60_000;
 
 /** The namespaces of a new cluster. */
 const FIRST_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/** Paths that probes may request without a token. */
+const OPEN_PATHS = ["/healthz", "/livez", "/readyz", "/version"];
+
+/** The bearer token to accept; null admits every request. */
+type Access = string | null;
 
 /** One embedded API server. */
 export class ApiServer {
@@ -109,7 +112,8 @@ export class ApiServer {
   }
 
   #carryOut(call: Call | OtherCall, access: Access): Answer {
-    authenticate(access, isCall(call) ? "" : call.path, call.headers);
+    const isOpen = access === null || (!isCall(call) && OPEN_PATHS.includes(call.path));
+    if (!isOpen && /^Bearer\s+(\S+)$/i.exec(call.headers.authorization ?? "")?.[1] !== access) throw unauthorized();
     return isCall(call) ? carryOut(this.#parts, call) : discover(call);
   }
 

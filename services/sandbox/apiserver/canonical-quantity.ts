@@ -1,4 +1,4 @@
-/** Quantities in the canonical form of the real server (1024Mi is 1Gi, 4000m is 4), and as numbers to compare. */
+/** Quantities in the canonical form of the real server: 1024Mi is 1Gi, 4000m is 4. */
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
 /** Canonical already: the number is too small for a larger suffix. */
@@ -22,14 +22,6 @@ export function canonicalQuantity(text: string): string | null {
     return minus + binary(ceilDivided(billionths, 10n ** BigInt(SCALE)));
   }
   return minus + decimal(billionths, /^[eE][+-]?\d/.test(suffix));
-}
-
-/** A quantity in billionths, rounded up; null if it is malformed. */
-export function billionthsIn(text: string): bigint | null {
-  const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
-  if (whole + fraction === "") return null;
-  const billionths = billionthsOf(whole, fraction, suffix);
-  return sign === "-" ? -billionths : billionths;
 }
 
 function billionthsOf(whole: string, fraction: string, suffix: string): bigint {

@@ -3,7 +3,7 @@
 /** The name of a collection of objects in the store. */
 export type StorageName = "nodes" | "pods" | "leases" | "daemonsets" | "namespaces" | "events" | "serviceaccounts";
 
-/** One resource in one API version. Two versions may show the same stored objects. */
+/** One resource in its API version. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
@@ -24,22 +24,19 @@ function core(kind: string, storage: StorageName, shortNames: string[]): Resourc
   return { ...names, group: "", version: "v1", categories: [], namespaced: true, hasStatus: false };
 }
 
-const event = core("Event", "events", ["ev"]);
-
 /** Every resource served. */
 export const RESOURCES: readonly Resource[] = [
-  event,
+  core("Event", "events", ["ev"]),
   { ...core("Namespace", "namespaces", ["ns"]), namespaced: false, hasStatus: true },
   { ...core("Node", "nodes", ["no"]), namespaced: false, hasStatus: true },
   { ...core("Pod", "pods", ["po"]), categories: ["all"], hasStatus: true },
   core("ServiceAccount", "serviceaccounts", ["sa"]),
   { ...core("DaemonSet", "daemonsets", ["ds"]), group: "apps", categories: ["all"], hasStatus: true },
   { ...core("Lease", "leases", []), group: "coordination.k8s.io" },
-  { ...event, group: "events.k8s.io" },
 ];
 
 const byPath = new Map(RESOURCES.map((resource) => [`${apiVersionOf(resource)}/${resource.plural}`, resource]));
-const byStorage = new Map([...RESOURCES].reverse().map((resource) => [resource.storage, resource]));
+const byStorage = new Map(RESOURCES.map((resource) => [resource.storage, resource]));
 
 /** `v1`, or `apps/v1`. */
 export function apiVersionOf(resource: { readonly group: string; readonly version: string }): string {
@@ -51,7 +48,7 @@ export function resourceAt(apiVersion: string, plural: string): Resource | null 
   return byPath.get(`${apiVersion}/${plural}`) ?? null;
 }
 
-/** The resource in whose version the objects of a collection are stored. */
+/** The resource whose objects a collection holds. */
 export function storedAs(storage: StorageName): Resource {
   const resource = byStorage.get(storage);
   if (resource === undefined) throw new RangeError(`no resource is stored in ${storage}`);

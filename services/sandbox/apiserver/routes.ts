@@ -47,10 +47,7 @@ export function readCall(request: HttpRequest): Call | OtherCall {
   if (place === null) return other;
   const query = mark < 0 ? NO_QUERY : new URLSearchParams(request.path.slice(mark + 1));
   const asked = { headers: request.headers, body: request.body };
-  const { watching, ...where } = place;
-  if (!watching) return { ...where, verb: verbOf(request.method, place.name, query), query, ...asked };
-  const verb = request.method === "GET" ? "watch" : "unsupported";
-  return { ...where, name: "", verb, query: selecting(place.name, query), ...asked };
+  return { ...place, verb: verbOf(request.method, place.name, query), query, ...asked };
 }
 
 /** Whether a request is for a resource. */
@@ -58,35 +55,21 @@ export function isCall(call: Call | OtherCall): call is Call {
   return "resource" in call;
 }
 
-interface Place extends Pick<Call, "resource" | "namespace" | "name" | "subresource"> {
-  /** Whether the path is one of the old watch paths, such as `/api/v1/watch/nodes/x`. */
-  readonly watching: boolean;
-}
-
-/** The query, restricted to the object of this name; "" for any. */
-function selecting(name: string, query: URLSearchParams): URLSearchParams {
-  if (name === "") return query;
-  const selected = new URLSearchParams(query);
-  const others = query.get("fieldSelector") ?? "";
-  selected.set("fieldSelector", `${others === "" ? "" : `${others},`}metadata.name=${name}`);
-  return selected;
-}
+type Place = Pick<Call, "resource" | "namespace" | "name" | "subresource">;
 
 function readPlace(segments: readonly string[]): Place | null {
   const isCore = segments[0] === "api";
   if (!isCore && segments[0] !== "apis") return null;
   const apiVersion = isCore ? segments[1] : `${segments[1]}/${segments[2]}`;
-  const root = isCore ? 2 : 3;
-  const watching = segments[root] === "watch";
-  const rest = segments.slice(watching ? root + 1 : root);
+  const rest = segments.slice(isCore ? 2 : 3);
   if (apiVersion === undefined || rest.length === 0) return null;
   // `namespaces/x` is the namespace, `namespaces/x/pods` the pods in it; `namespaces/x/status` is a subresource.
   const inNamespace = rest[0] === "namespaces" && rest.length > 2 && resourceAt(apiVersion, rest[2] ?? "") !== null;
   const [plural = "", name = "", subresource = "", ...more] = inNamespace ? rest.slice(2) : rest;
   const resource = resourceAt(apiVersion, plural);
   if (resource === null || more.length > 0 || (inNamespace && !resource.namespaced)) return null;
-  if ((name !== "" && resource.namespaced && !inNamespace) || (watching && subresource !== "")) return null;
-  return { watching, resource, namespace: inNamespace ? (rest[1] ?? "") : "", name, subresource };
+  if (name !== "" && resource.namespaced && !inNamespace) return null;
+  return { resource, namespace: inNamespace ? (rest[1] ?? "") : "", name, subresource };
 }
 
 function decode(segment: string): string {

@@ -2,7 +2,7 @@
  * One hollow node: registers, renews its lease, posts its status and follows orders. The caller's timer calls `beat`.
  */
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
-import { type Clock, type Kube, type Log, type Random, type Stop, Urgency } from "../../../protocols/ports.ts";
+import { type Io, type Stop, Urgency } from "../../../protocols/ports.ts";
 import { jittered, renewPeriodMs } from "../../agent/lease.policy.ts";
 import { LeaseKeeper } from "../../agent/lease.ts";
 import { asNode, type NodeCondition, type NodeObject } from "../../agent/node-object.ts";
@@ -20,11 +20,7 @@ export interface HollowTimes {
 }
 
 /** What a hollow node needs. */
-export interface HollowNodeOptions {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly random: Random;
-  readonly log: Log;
+export interface HollowNodeOptions extends Pick<Io, "clock" | "kube" | "random" | "log"> {
   readonly times: HollowTimes;
   /** Schedules a call of `beat` in `delayMs`, in place of an earlier one; null cancels it. */
   readonly wake: (node: HollowNode, delayMs: number | null) => void;

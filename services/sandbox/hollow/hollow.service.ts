@@ -1,6 +1,6 @@
 /** Hollow nodes by the thousand in one process: one timer, one watch of nodes and one of pods serve all. */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
-import { type Clock, type Kube, type Log, type Random, type Timer, Urgency } from "../../../protocols/ports.ts";
+import { type Io, type Timer, Urgency } from "../../../protocols/ports.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
 import { HollowNode, type HollowTimes } from "./hollow-node.ts";
 import { HollowPods, hollowPod } from "./hollow-pods.ts";
@@ -8,11 +8,7 @@ import type { HollowNodeSpec } from "./hollow-stats.ts";
 import { type HollowSelector, select } from "./node-selection.ts";
 
 /** Ports and nodes. */
-export interface HollowOptions {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly random: Random;
-  readonly log: Log;
+export interface HollowOptions extends Pick<Io, "clock" | "kube" | "random" | "log"> {
   readonly nodes: readonly HollowNodeSpec[];
   /** kubelet's defaults if absent: a lease of 40 s renewed every 10 s, a status every 5 min. */
   readonly times?: HollowTimes;

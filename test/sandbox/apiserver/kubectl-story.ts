@@ -98,7 +98,6 @@ const READS = [
   "get lease -A",
   "get events",
   "get events -o wide",
-  "get events.events.k8s.io",
   "get events --field-selector involvedObject.name=n-1 -o name",
   "events --for node/n-1",
   "describe node n-1",

@@ -43,7 +43,7 @@ describe("pages", () => {
 test.each([
   ["limit=x", 400, "BadRequest"],
   ["continue=x&limit=1", 400, "BadRequest"],
-  ["resourceVersion=x", 500, undefined],
+  ["resourceVersion=x", 400, "BadRequest"],
   ["resourceVersion=999999", 504, "Timeout"],
   ["fieldSelector=spec.nodeName%3Dx", 400, "BadRequest"],
   ["labelSelector=a%20b", 400, "BadRequest"],

@@ -1,5 +1,5 @@
 /** Writes Events to the API in the background: few at a time, and dropped when too many wait. */
-import type { Clock, Kube, Log, Metrics, Stop, WriteReply } from "../../../../protocols/ports.ts";
+import type { Io, Stop, WriteReply } from "../../../../protocols/ports.ts";
 import { Urgency } from "../../../../protocols/ports.ts";
 import { EventCorrelator, type EventWrite, type Occurrence } from "./event-correlator.ts";
 
@@ -20,12 +20,7 @@ interface WaitingEvent {
 }
 
 /** The ports of a recorder. */
-export interface RecorderPorts {
-  readonly clock: Clock;
-  readonly kube: Kube;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}
+export type RecorderPorts = Pick<Io, "clock" | "kube" | "log" | "metrics">;
 
 /** Records occurrences as Events until it is stopped. */
 export class EventRecorder {

@@ -10,8 +10,8 @@ import type {
   BoundPod,
   Bus,
   Clock,
+  Io,
   Kube,
-  Log,
   ObjectRef,
   ReadPlace,
   ReadReply,
@@ -38,11 +38,9 @@ import {
 import { settledPodShadow, shadowedPod, shadowedPodObject } from "./pod-shadow.policy.ts";
 
 /** What the port of shadow mode needs. */
-export interface ShadowKubeIo {
-  readonly kube: Kube;
+export interface ShadowKubeIo extends Pick<Io, "kube" | "log"> {
   readonly bus: Pick<Bus, "subscribe">;
   readonly clock: Pick<Clock, "soon" | "after">;
-  readonly log: Log;
 }
 
 /** The unsent writes to one object. The revision grows with each. */

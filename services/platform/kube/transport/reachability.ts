@@ -3,8 +3,7 @@
  * small probe when none was answered for a while: a process that sends nothing would not notice that it is cut off, or
  * reachable again. An open watch proves nothing, because it stays open on a link that carries nothing.
  */
-import type { Clock, HttpExchange, HttpRequest, Log, Metrics, Stop, Timer, Wire } from "../../../../protocols/ports.ts";
-import type { Profile } from "../../../../protocols/profile.ts";
+import type { HttpExchange, HttpRequest, Io, Metrics, Stop, Timer, Wire } from "../../../../protocols/ports.ts";
 import { call } from "./call.ts";
 import { objectPath } from "./paths.ts";
 import {
@@ -40,12 +39,8 @@ const PROBE: HttpRequest = {
 };
 
 /** The ports and settings of the measurement. */
-export interface ReachabilityIo {
+export interface ReachabilityIo extends Pick<Io, "clock" | "log" | "metrics" | "profile"> {
   readonly wire: Wire;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly profile: Profile;
 }
 
 /** The reachability of the API server, as reported. */

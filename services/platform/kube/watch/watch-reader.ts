@@ -3,7 +3,7 @@
  * objects mean is decided elsewhere.
  */
 import type { WatchState } from "../../../../protocols/objects.ts";
-import type { Clock, Log, Random, Stop, Watch, WatchSink, Wire } from "../../../../protocols/ports.ts";
+import type { Io, Stop, Watch, WatchSink, Wire } from "../../../../protocols/ports.ts";
 import { retryPauseMs } from "../../structures/retry-schedule.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
@@ -20,11 +20,8 @@ import type { WatchedResource } from "./watched.ts";
 export type ListReason = "start" | "retry" | "expired" | "suspect";
 
 /** The ports and settings of a reader. */
-export interface ReaderIo {
+export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
   readonly wire: Wire;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly projection: ProjectionIo;
   /** A watch that is not synced for longer than this starts its synced time again. */
   readonly watchBlindMs: number;

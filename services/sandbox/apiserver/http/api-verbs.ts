@@ -1,14 +1,15 @@
 /** Executes a parsed request: reads or writes what its verb says, and renders the result. */
-import type { Clock, Random } from "../../../../protocols/ports.ts";
+import type { Io } from "../../../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "../answer.ts";
 import type { ApiObject } from "../api-objects.ts";
 import { methodNotAllowed, noSuchPath } from "../api-status.ts";
 import { isApply, patchIn } from "../patch/patches.ts";
 import type { StorageName } from "../resources.ts";
 import type { Call } from "../routes.ts";
+import type { DeleteOptions } from "../store/deletion.ts";
 import { integerIn, type Lists, versionIn } from "../store/list-pages.ts";
-import { checkAbsent, checkAbsentApplied } from "../store/refusals.ts";
-import type { Place, Registry } from "../store/registry.ts";
+import { checkAbsent } from "../store/refusals.ts";
+import type { Deletion, Place, Registry } from "../store/registry.ts";
 import { type Selection, selectionOf } from "../store/selection.ts";
 import type { Store } from "../store/store.ts";
 import type { Stored } from "../store/stored.ts";
@@ -16,18 +17,14 @@ import { STRATEGIES } from "../store/strategy.ts";
 import { rendererFor } from "../views/negotiation.ts";
 import type { Renderer } from "../views/render.ts";
 import { deleteOptionsIn, objectIn } from "./bodies.ts";
-import { isDryRun } from "./dry-run.ts";
-import { checkOptions } from "./options.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
 import { type WatchOptions, WatchStream } from "./watch-stream.ts";
 
 /** The parts of the server that the verbs use. */
-export interface VerbParts {
+export interface VerbParts extends Pick<Io, "clock" | "random"> {
   readonly store: Store;
   readonly registry: Registry;
   readonly lists: Lists;
-  readonly clock: Clock;
-  readonly random: Random;
   /** Every open watch; the verbs add to it, and a watch that ends removes itself. */
   readonly watches: Set<WatchStream>;
   /** Whether new watches of a collection start stale. */
@@ -56,13 +53,12 @@ class Verbs {
     this.#parts = parts;
     this.#call = call;
     this.#place = { resource: call.resource, namespace: call.namespace, name: call.name };
-    this.#registry = isDryRun(call) ? parts.registry.dry() : parts.registry;
+    this.#registry = call.query.has("dryRun") ? parts.registry.dry() : parts.registry;
     this.#renderer = rendererFor(call, () => parts.clock.wallMs());
   }
 
   answer(): Answer {
     const { subresource, resource, verb } = this.#call;
-    checkOptions(this.#call);
     if (subresource !== "" && subresource !== "status") return this.#postToPod();
     if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
     if (subresource === "status" && verb === "delete") throw methodNotAllowed();
@@ -120,7 +116,7 @@ class Verbs {
     const change = patchIn(this.#call);
     if (isApply(this.#call) && !this.#exists()) {
       const object = objectIn(this.#call);
-      checkAbsentApplied(this.#place, object.metadata);
+      checkAbsent(this.#place, object.metadata);
       return this.#createNamed(object);
     }
     return this.#shown(this.#registry.update(this.#place, this.#part(), change, "patch"), 200);
@@ -141,11 +137,15 @@ class Verbs {
 
   #delete(): Answer {
     const { resource } = this.#call;
-    const { stored, gone } = this.#registry.delete(this.#place, deleteOptionsIn(this.#call));
+    const { stored, gone } = this.#deleteAt(this.#place, deleteOptionsIn(this.#call));
     if (!gone || STRATEGIES[resource.storage].returnsDeleted) return this.#shown(stored, 200);
     const group = resource.group === "" ? {} : { group: resource.group };
     const details = { name: stored.name, ...group, kind: resource.plural, uid: stored.uid };
     return objectAnswer(200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
+  }
+
+  #deleteAt(place: Place, options: DeleteOptions): Deletion {
+    return (options.dryRun ? this.#registry.dry() : this.#registry).delete(place, options);
   }
 
   #deleteAll(): Answer {
@@ -155,7 +155,7 @@ class Verbs {
     const options = deleteOptionsIn(this.#call);
     const page = this.#parts.lists.page(this.#selection(), new URLSearchParams());
     for (const { namespace, name } of page.items) {
-      this.#registry.delete({ ...this.#place, namespace, name }, options);
+      this.#deleteAt({ ...this.#place, namespace, name }, options);
     }
     return jsonAnswer(200, this.#renderer.list(page));
   }

@@ -1,14 +1,12 @@
 /** Parses request bodies into objects and options; throws a 400 for malformed ones. patches.ts parses patches. */
 
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../api-objects.ts";
-import { badRequest, invalidOptions, unsupportedMediaType } from "../api-status.ts";
+import { badRequest, unsupportedMediaType } from "../api-status.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 import type { Call } from "../routes.ts";
-import { type DeleteOptions, PROPAGATIONS } from "../store/deletion.ts";
-import { unsupported, wrong } from "../validation/problems.ts";
+import type { DeleteOptions } from "../store/deletion.ts";
 import { canonical, UnreadableField } from "../views/canonical.ts";
 import { SHAPES } from "../views/object-shapes.ts";
-import { viewOf } from "../views/views.ts";
 
 /** The JSON value in a body; `complain` words the 400. */
 export function jsonIn(body: string | null, complain: (problem: string) => string): Json {
@@ -67,7 +65,7 @@ export function storedForm(call: Call, shown: JsonObject): ApiObject {
   checkPlace(call, typed);
   // A cluster-scoped object is in no namespace, whatever it contains.
   if (!resource.namespaced) delete typed.metadata.namespace;
-  return canonical(viewOf(resource).store(typed), SHAPES[resource.storage]) as ApiObject;
+  return canonical(typed, SHAPES[resource.storage]) as ApiObject;
 }
 
 /** Null means absent in the API and is not stored. */
@@ -121,39 +119,18 @@ function checkPlace(call: Call, { metadata }: ApiObject): void {
 /** The options of a delete, from its body or its query. */
 export function deleteOptionsIn(call: Call): DeleteOptions {
   const options = call.body === null || call.body === "" ? {} : objectBody(call.body, "DeleteOptions");
-  const { query } = call;
-  const asked = query.get("gracePeriodSeconds");
-  const propagation = query.get("propagationPolicy");
-  const orphan = query.get("orphanDependents");
-  return deleteOptionsOf({
-    ...(asked !== null && { gracePeriodSeconds: Number(asked) }),
-    ...(propagation !== null && { propagationPolicy: propagation }),
-    ...(orphan !== null && { orphanDependents: orphan !== "false" && orphan !== "0" }),
-    ...options,
-  });
+  const asked = call.query.get("gracePeriodSeconds");
+  return deleteOptionsOf({ ...(asked !== null && { gracePeriodSeconds: Number(asked) }), ...options });
 }
 
 /** The options of a delete, from the object that contains them. */
 export function deleteOptionsOf(options: JsonObject): DeleteOptions {
   const { uid, resourceVersion } = childObject(options, "preconditions");
-  const { gracePeriodSeconds } = options;
+  const { gracePeriodSeconds, dryRun } = options;
   return {
     uid: typeof uid === "string" ? uid : null,
     resourceVersion: typeof resourceVersion === "string" ? resourceVersion : null,
     gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : null,
-    ...propagationOf(options),
+    ...(dryRun !== undefined && { dryRun: true }),
   };
-}
-
-function propagationOf({ propagationPolicy, orphanDependents }: JsonObject): Pick<DeleteOptions, "propagation"> {
-  const field = "propagationPolicy";
-  const orphans = typeof orphanDependents === "boolean";
-  if (typeof propagationPolicy !== "string") {
-    return orphans ? { propagation: orphanDependents ? "Orphan" : "Background" } : {};
-  }
-  const propagation = PROPAGATIONS.find((known) => known === propagationPolicy);
-  const both = "orphanDependents and deletionPropagation cannot be both set";
-  if (orphans) throw invalidOptions("DeleteOptions", [wrong(field, propagationPolicy, both)]);
-  if (propagation !== undefined) return { propagation };
-  throw invalidOptions("DeleteOptions", [unsupported(field, propagationPolicy, [...PROPAGATIONS, "nil"])]);
 }

@@ -4,7 +4,6 @@ import { type ApiObject, childList, childObject, type JsonObject, textOf } from 
 import { badRequest, conflict } from "../api-status.ts";
 import type { Place, Registry } from "../store/registry.ts";
 import { deleteOptionsOf, objectBody } from "./bodies.ts";
-import { isDryRunOption } from "./dry-run.ts";
 
 /** Binds a pod to the node in the binding, as the scheduler does. */
 export function bindPod(registry: Registry, place: Place, body: string | null, wallMs: number): void {
@@ -39,7 +38,6 @@ export function evictPod(registry: Registry, place: Place, body: string | null):
   if (textOf(childObject(eviction, "metadata"), "name") !== place.name) {
     throw badRequest("name in URL does not match name in Eviction object");
   }
-  const options = childObject(eviction, "deleteOptions");
-  const target = isDryRunOption(options.dryRun, "DeleteOptions") ? registry.dry() : registry;
-  target.delete(place, deleteOptionsOf(options));
+  const options = deleteOptionsOf(childObject(eviction, "deleteOptions"));
+  (options.dryRun ? registry.dry() : registry).delete(place, options);
 }

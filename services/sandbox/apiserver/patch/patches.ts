@@ -5,12 +5,11 @@ import { ApiFailure, badRequest, unsupportedMediaType } from "../api-status.ts";
 import { contentTypeOf, jsonIn, storedForm } from "../http/bodies.ts";
 import type { Call } from "../routes.ts";
 import { UnreadableField } from "../views/canonical.ts";
-import { viewOf } from "../views/views.ts";
 import { InapplicablePatch, jsonMerge, jsonPatch } from "./json-patch.ts";
 import { mergeRulesOf } from "./schema.ts";
 import { strategicMerge, UnusablePatch } from "./strategic.ts";
 
-/** A change of an object in its stored form; may be applied once. */
+/** A change of an object; may be applied once. */
 export type Patch = (before: ApiObject) => ApiObject;
 
 /** A patch algorithm. */
@@ -39,8 +38,7 @@ export function patchIn(call: Call): Patch {
   const apply = WAYS[contentTypeOf(call.headers)];
   if (apply === undefined) throw unsupportedMediaType(Object.keys(WAYS).filter((type) => type !== APPLY_TYPE));
   const patch = jsonIn(call.body, (problem) => problem);
-  const view = viewOf(call.resource);
-  return (before) => attempt(() => storedForm(call, apply(view.show(before), patch, call.resource.kind)));
+  return (before) => attempt(() => storedForm(call, apply(before, patch, call.resource.kind)));
 }
 
 function objectOnly(patch: Json): JsonObject {

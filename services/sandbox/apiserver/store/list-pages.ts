@@ -1,6 +1,6 @@
 /** The verb list: the objects that a query selects, in pages of one consistent snapshot. */
 
-import { badRequest, futureRevision, gone, unreadableVersion, versionTooLarge } from "../api-status.ts";
+import { badRequest, gone, versionTooLarge } from "../api-status.ts";
 import { isSelected, type Selection, selected } from "./selection.ts";
 import type { Collection, Store } from "./store.ts";
 import type { Stored } from "./stored.ts";
@@ -35,8 +35,8 @@ export class Lists {
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);
     const version = versionIn(query);
-    const exact = isExact(query, version, limit);
-    if (!exact) this.checkVersion(version);
+    this.checkVersion(version);
+    const exact = query.get("resourceVersionMatch") === "Exact";
     const revision = exact ? Number(version) : this.#store.revision;
     const collection = this.#store.collection(selection.resource.storage);
     const items = exact ? this.#at(revision, collection, selection) : selected(collection, selection);
@@ -62,7 +62,6 @@ export class Lists {
 
   /** The selected objects at a revision. Throws a 410 when later changes have been dropped. */
   #at(revision: number, collection: Collection, selection: Selection): Stored[] {
-    if (revision > this.#store.revision) throw futureRevision();
     const later = collection.history.after(revision);
     if (later === null) throw gone("The resourceVersion for the provided list is too old.");
     const then = new Map<string, Stored | null>();
@@ -91,20 +90,15 @@ export class Lists {
   }
 }
 
-/** A page at a revision is exact, even if the query does not ask for that. */
-function isExact(query: URLSearchParams, version: string, limit: number): boolean {
-  const match = query.get("resourceVersionMatch") ?? "";
-  return match === "Exact" || (match === "" && limit > 0 && version !== "" && version !== "0");
-}
-
 function pathOf({ namespace, name }: Stored): string {
   return `${namespace}/${name}`;
 }
 
-/** The resourceVersion of a query, or "". Throws a 500 for what is no number, as the real server does. */
+/** The resourceVersion of a query, or "". Throws a 400 for what is no number. */
 export function versionIn(query: URLSearchParams): string {
   const version = query.get("resourceVersion") ?? "";
-  if (!/^\d*$/.test(version)) throw unreadableVersion(version);
+  if (!/^\d*$/.test(version))
+    throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(version)}: not a number`);
   return version;
 }
 

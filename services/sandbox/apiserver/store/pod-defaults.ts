@@ -1,5 +1,5 @@
 /** Defaults of a pod's spec and status. */
-import { childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
+import { childList, childObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 
 /** Sets the defaults of a pod's spec, or of a template's; changes its argument. */
 export function fillPodSpec(spec: JsonObject): void {
@@ -20,14 +20,6 @@ export function fillPodSpec(spec: JsonObject): void {
 function isTagged(image: string): boolean {
   const tag = /[:@]([^/]+)$/.exec(image)?.[1];
   return tag !== undefined && tag !== "latest";
-}
-
-/** Sets absent requests to the limits; changes its argument. Templates are not changed. */
-export function requestLimits(spec: JsonObject): void {
-  for (const container of [...childList(spec, "initContainers"), ...childList(spec, "containers")]) {
-    const resources = childObject(container, "resources");
-    if (isObject(resources.limits)) resources.requests = { ...resources.limits, ...childObject(resources, "requests") };
-  }
 }
 
 /** Guaranteed when every container's limits equal its requests, BestEffort when none names any, else Burstable. */

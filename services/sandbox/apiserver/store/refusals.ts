@@ -32,29 +32,14 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
   }
 }
 
-/** Refuses an update that names the uid of a deleted object: it must not create a new one. */
+/** Refuses an update or apply that names the uid of a deleted object: it must not create a new one. */
 export function checkAbsent(place: Place, { uid = "" }: ObjectMeta): void {
   if (uid !== "") throw otherObject(place, uid, "");
 }
 
-/** The same for an apply, which has another message. */
-export function checkAbsentApplied({ resource, name }: Place, { uid = "" }: ObjectMeta): void {
-  if (uid === "") return;
-  const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-  throw conflict(resource, name, why);
-}
-
-function otherObject(place: Place, uid: string, present: string): ApiFailure {
+function otherObject({ resource, name }: Place, uid: string, present: string): ApiFailure {
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${present}`;
-  const error = `StorageError: invalid object, Code: 4, ${keyText(place)}, AdditionalErrorMsg: ${why}`;
-  return conflict(place.resource, place.name, error);
-}
-
-/** The real server's storage key; nodes are still minions there. */
-function keyText({ resource, namespace, name }: Place): string {
-  const folder = resource.storage === "nodes" ? "minions" : resource.storage;
-  const path = ["registry", folder, namespace, name].filter((part) => part !== "");
-  return `Key: /${path.join("/")}, ResourceVersion: 0`;
+  return conflict(resource, name, why);
 }
 
 /** Refuses an object with another name than its path. */
@@ -74,9 +59,7 @@ export function checkDeletion({ resource, name }: Place, { metadata }: ApiObject
 /** Refuses an invalid object, or an invalid change from `before`. */
 export function checkValid(resource: Resource, object: ApiObject, before: ApiObject | null): void {
   const problems = problemsOf(resource.storage, object, before);
-  // Both versions of Event report the kind of the older one.
-  const subject = resource.storage === "events" ? { ...resource, group: "" } : resource;
-  if (problems.length > 0) throw invalid(subject, object.metadata.name, problems);
+  if (problems.length > 0) throw invalid(resource, object.metadata.name, problems);
 }
 
 /** Refuses with a 409 a delete whose preconditions do not hold. */

@@ -63,7 +63,7 @@ export class Registry {
     return stored;
   }
 
-  /** Creates an object; `object` is in the stored version, and the registry keeps it. */
+  /** Creates an object; the registry keeps `object`. */
   create(resource: Resource, namespace: string, object: ApiObject): Stored {
     const strategy = STRATEGIES[resource.storage];
     if (object.metadata.resourceVersion) {
@@ -83,7 +83,7 @@ export class Registry {
     return this.#commit(resource, object);
   }
 
-  /** Replaces an object by what `change` makes of a copy of it, in the stored version. */
+  /** Replaces an object by what `change` makes of a copy of it. */
   update(place: Place, part: Part, change: (before: ApiObject) => ApiObject, verb: UpdateVerb = "update"): Stored {
     return this.replace(place, part, change(this.find(place).object()), verb);
   }
@@ -157,10 +157,9 @@ export class Registry {
 
 /** A stored version of an object, as JSON that begins with kind and apiVersion. */
 function storedOf(resource: Resource, object: ApiObject, revision: number): Stored {
-  const stored = storedAs(resource.storage);
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
   metadata.resourceVersion = String(revision);
-  const head = { kind: stored.kind, apiVersion: apiVersionOf(stored), metadata: canonical(metadata, METADATA) };
+  const head = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata: canonical(metadata, METADATA) };
   const isPod = resource.storage === "pods";
   return new Stored({
     namespace: metadata.namespace ?? "",

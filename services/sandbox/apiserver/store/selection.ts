@@ -2,7 +2,6 @@
 
 import type { ApiObject } from "../api-objects.ts";
 import type { Resource } from "../resources.ts";
-import { storedField } from "../views/views.ts";
 import { checkFields, fieldsOf } from "./fields.ts";
 import {
   demanded,
@@ -44,8 +43,7 @@ const KEPT_OF_PODS: Kept = {
 
 /** The selection of a query. Throws a 400 for a malformed selector. */
 export function selectionOf(resource: Resource, namespace: string, query: URLSearchParams): Selection {
-  const asked = fieldSelector(query.get("fieldSelector") ?? "");
-  const fields = asked.map((term) => ({ ...term, key: storedField(resource, term.key) }));
+  const fields = fieldSelector(query.get("fieldSelector") ?? "");
   checkFields(resource, fields);
   const table = resource.storage === "pods" ? KEPT_OF_PODS : KEPT;
   const kept = fields.flatMap((term) => {

@@ -3,7 +3,7 @@
 import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { defaultTolerations, notReadyTaint } from "./admission.ts";
-import { fillPodSpec, qosClass, requestLimits } from "./pod-defaults.ts";
+import { fillPodSpec, qosClass } from "./pod-defaults.ts";
 
 /** The part of an object that a request writes. A binding writes the scheduler's part and is not validated. */
 export type Part = "main" | "status" | "binding";
@@ -85,7 +85,6 @@ const pod: Strategy = {
   prepareCreate(object) {
     const spec = ownChild(object, "spec");
     fillPodSpec(spec);
-    requestLimits(spec);
     spec.enableServiceLinks ??= true;
     spec.preemptionPolicy ??= "PreemptLowerPriority";
     spec.priority ??= 0;

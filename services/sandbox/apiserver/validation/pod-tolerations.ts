@@ -28,13 +28,5 @@ function operatorProblems(toleration: JsonObject, operator: string, at: string):
   const value = textOf(toleration, "value");
   if (operator === "" || operator === "Equal") return labelValueProblems(value).map((why) => wrong(at, value, why));
   if (operator !== "Exists") return [unsupported(at, operator, ["Equal", "Exists"])];
-  if (value === "") return [];
-  const field = (name: string): string => JSON.stringify(textOf(toleration, name));
-  const { tolerationSeconds: seconds } = toleration;
-  const shownSeconds = typeof seconds === "number" ? `(*int64)(${seconds})` : "(*int64)(nil)";
-  const shown =
-    `core.Toleration{Key:${field("key")}, Operator:"Exists", Value:${field("value")}, Effect:${field("effect")}, ` +
-    `TolerationSeconds:${shownSeconds}}`;
-  const message = `Invalid value: ${shown}: value must be empty when \`operator\` is 'Exists'`;
-  return [{ type: "FieldValueInvalid", field: at, message }];
+  return value === "" ? [] : [wrong(at, toleration, "value must be empty when `operator` is 'Exists'")];
 }

@@ -2,7 +2,6 @@
 
 import { type ApiObject, childList, childObject, isObject, type JsonObject, textAt, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
-import { resourceProblems } from "./container-resources.ts";
 import { metadataProblems } from "./object-metadata.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
 import { podChangeProblems } from "./pod-changes.ts";
@@ -24,8 +23,7 @@ function taintProblems(taint: JsonObject, at: string, earlier: readonly JsonObje
     return [...ofKey, ...ofValue, unsupported(`${at}.effect`, effect, TAINT_EFFECTS)];
   }
   if (!earlier.some((other) => other.key === taint.key && other.effect === effect)) return [...ofKey, ...ofValue];
-  const shown = `core.Taint{Key:${JSON.stringify(key)}, Value:${JSON.stringify(value)}, Effect:"${effect}", TimeAdded:<nil>}`;
-  const message = `Duplicate value: ${shown}: taints must be unique by key and effect pair`;
+  const message = `Duplicate value: ${JSON.stringify(taint)}: taints must be unique by key and effect pair`;
   return [...ofKey, ...ofValue, { type: "FieldValueDuplicate", field: at, message }];
 }
 
@@ -61,7 +59,6 @@ function containerProblems(container: JsonObject, at: string, earlier: readonly 
     ...ofName,
     ...(twice ? [{ type: "FieldValueDuplicate", field: `${at}.name`, message } as const] : []),
     ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : []),
-    ...resourceProblems(container, at),
   ];
 }
 

@@ -1,10 +1,9 @@
-/** How objects are written to clients: as stored, in another version, or as rows of a table. */
+/** How objects are written to clients: as stored, or as rows of a table. */
 
-import type { ApiObject, JsonObject } from "../api-objects.ts";
+import type { JsonObject } from "../api-objects.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 import type { Page } from "../store/list-pages.ts";
 import type { Change, ChangeType, Stored } from "../store/stored.ts";
-import { showsAsStored, viewOf } from "./views.ts";
 
 /** Items of a list joined into one piece of text. */
 const ITEMS_PER_PIECE = 256;
@@ -19,10 +18,6 @@ export interface Renderer {
   bookmark(revision: number): Uint8Array;
 }
 
-function shown(resource: Resource, stored: Stored): ApiObject {
-  return viewOf(resource).show(stored.object());
-}
-
 /** Metadata of a page of a list. */
 export function listMeta(page: Page): JsonObject {
   const meta: JsonObject = { resourceVersion: String(page.revision) };
@@ -30,33 +25,25 @@ export function listMeta(page: Page): JsonObject {
   return { ...meta, continue: page.next, remainingItemCount: page.remaining };
 }
 
-function bookmarkLine(object: JsonObject): Uint8Array {
-  return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
-}
-
 /** Renders objects as they are. List items come without kind and apiVersion, as from the real server. */
 export function objectRenderer(resource: Resource): Renderer {
   const { kind } = resource;
   const apiVersion = apiVersionOf(resource);
-  const asStored = showsAsStored(resource);
   const headLength = `{"kind":"${kind}","apiVersion":"${apiVersion}",`.length;
-  const one = (stored: Stored): string => (asStored ? stored.json : JSON.stringify(shown(resource, stored)));
   return {
-    one,
+    one: (stored) => stored.json,
     *list(page) {
       yield `{"kind":"${kind}List","apiVersion":"${apiVersion}","metadata":${JSON.stringify(listMeta(page))},"items":[`;
       for (let from = 0; from < page.items.length; from += ITEMS_PER_PIECE) {
-        const items = page.items
-          .slice(from, from + ITEMS_PER_PIECE)
-          .map((stored) => `{${one(stored).slice(headLength)}`);
+        const items = page.items.slice(from, from + ITEMS_PER_PIECE).map(({ json }) => `{${json.slice(headLength)}`);
         yield (from === 0 ? "" : ",") + items.join(",");
       }
       yield "]}\n";
     },
-    line(type, change) {
-      return asStored ? change.line(type) : Buffer.from(`{"type":"${type}","object":${one(change.now)}}\n`);
+    line: (type, change) => change.line(type),
+    bookmark(revision) {
+      const object = { kind, apiVersion, metadata: { resourceVersion: String(revision), creationTimestamp: null } };
+      return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
     },
-    bookmark: (revision) =>
-      bookmarkLine({ kind, apiVersion, metadata: { resourceVersion: String(revision), creationTimestamp: null } }),
   };
 }

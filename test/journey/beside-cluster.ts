@@ -16,6 +16,7 @@ import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollo
 import { applyTo } from "../deploy/installed.ts";
 import { type Manifests, render } from "../deploy/manifests.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
+import type { AuditedRequest } from "../support/kube-audit.ts";
 import { type ControllerManager, startControllerManager } from "../support/kube-controller-manager.ts";
 import { writeKubeconfig } from "../support/kubectl.ts";
 import { freePort } from "../support/nats-server.ts";
@@ -221,10 +222,15 @@ export class BesideCluster {
     }
   }
 
+  /** The requests of Vigil's account so far, without those of `dryRun`. */
+  requests(): readonly AuditedRequest[] {
+    return this.api.audited().filter(({ isDryRun }) => !isDryRun);
+  }
+
   /** Successful writes of Vigil's account so far: how many, by verb and resource. */
   writes(): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const { verb, resource, status } of this.api.audited()) {
+    for (const { verb, resource, status } of this.requests()) {
       if (!["create", "update", "patch", "delete", "deletecollection"].includes(verb) || status >= 300) continue;
       if (resource !== "events") counts[`${verb} ${resource}`] = (counts[`${verb} ${resource}`] ?? 0) + 1;
     }

@@ -156,7 +156,7 @@ describeWithKube("beside upstream's real controllers", () => {
   test("Vigil has the rights that it uses and no other, and cannot delete a pod", async () => {
     expect(await cluster.stopVigil()).toEqual([0]);
     const grants = cluster.manifests.grants();
-    const use = () => ({ grants, requests: cluster.api.audited() });
+    const use = () => ({ grants, requests: cluster.requests() });
     await until(
       () => mismatches(use()).join("; "),
       () => mismatches(use()).length === 0,

@@ -13,11 +13,13 @@ export interface AuditedRequest {
   readonly namespace: string;
   /** HTTP status. */
   readonly status: number;
+  readonly isDryRun: boolean;
 }
 
 interface AuditEvent {
   readonly user: { readonly username: string };
   readonly verb: string;
+  readonly requestURI: string;
   readonly objectRef?: { apiGroup?: string; resource?: string; subresource?: string; namespace?: string };
   readonly responseStatus?: { readonly code: number };
 }
@@ -39,10 +41,12 @@ export function readAudit(folder: string): AuditedRequest[] {
   if (!existsSync(logIn(folder))) return [];
   const lines = readFileSync(logIn(folder), "utf8").split("\n").slice(0, -1);
   return lines.flatMap((line) => {
-    const { user, verb, objectRef, responseStatus } = JSON.parse(line) as AuditEvent;
+    const { user, verb, requestURI, objectRef, responseStatus } = JSON.parse(line) as AuditEvent;
     if (objectRef?.resource === undefined) return [];
     const { apiGroup = "", resource, subresource, namespace = "" } = objectRef;
     const path = subresource === undefined ? resource : `${resource}/${subresource}`;
-    return [{ user: user.username, verb, apiGroup, resource: path, namespace, status: responseStatus?.code ?? 0 }];
+    const isDryRun = requestURI.includes("dryRun=");
+    const status = responseStatus?.code ?? 0;
+    return [{ user: user.username, verb, apiGroup, resource: path, namespace, status, isDryRun }];
   });
 }

@@ -84,12 +84,12 @@ export class ClusterState {
     dispatch(this.#follow, message);
   }
 
-  /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns whether it was judged. */
-  takeWhole(node: ObservedNode): boolean {
+  /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns its judgement. */
+  takeWhole(node: ObservedNode): NodeRecord["judged"] {
     const known = this.nodes.get(node.node);
-    if (known?.uid !== node.uid) return false;
+    if (known?.uid !== node.uid) return null;
     known.requests.takeNode(node);
-    return known.judged !== null;
+    return known.judged;
   }
 
   noteReported(name: string, what: "silenceReported" | "drainReported"): void {

@@ -206,8 +206,8 @@ class RunningLedger {
       this.#restored.takeNode(message.body);
       this.#drainPods.takeNode(message.body);
       this.#state.apply({ ...message, body: this.#inventory.take(message.body) });
-      const isJudged = this.#state.takeWhole(message.body);
-      this.#missingJudgements.takeNode(message.body.node, isJudged, this.#io.clock.monotonicMs());
+      const judged = this.#state.takeWhole(message.body);
+      this.#missingJudgements.takeNode(message.body, judged, this.#io.clock.monotonicMs());
       return;
     }
     if (message.type === "observed.gone") {
@@ -217,7 +217,10 @@ class RunningLedger {
       this.#drainPods.drop(message.body.node);
       this.#missingJudgements.forget(message.body.node);
     }
-    if (message.type === "judged.node") this.#missingJudgements.judged(message.body.node);
+    if (message.type === "judged.node") {
+      const observed = this.#state.nodes.get(message.body.node)?.observed ?? null;
+      this.#missingJudgements.takeJudged(message.body, observed, this.#io.clock.monotonicMs());
+    }
     if (message.type === "judged.pod") this.#restored.confirm(message.body);
     this.#state.apply(message);
   }

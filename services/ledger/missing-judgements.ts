@@ -1,47 +1,75 @@
 /**
- * Observed nodes without a received judgement. A judgement is published once and may be lost, so the ledger then
- * requests a resync of the shard; but not in a fleet that judges no nodes.
+ * Observed nodes whose judgement is missing or contradicts the observation. A judgement is published once and may be
+ * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes.
  */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { contradicts, contradictsStatus } from "../domain/judgement.ts";
 import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import type { NodeRecord } from "./cluster-state.ts";
 
-/** How long a judgement may follow the first observation of its node, in milliseconds. */
+/** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
 export const JUDGED_WITHIN_MS = 3000;
 
-/** Nodes without a judgement. Times are on the monotonic clock. */
+/** A node without a judgement that fits it. */
+interface Unjudged {
+  /** Since when, on the monotonic clock. */
+  readonly sinceMs: number;
+  /** The whole node as last observed; null where only its judgement came since then. */
+  readonly observed: ObservedNode | null;
+}
+
+/** Nodes without a judgement that fits them. */
 export class MissingJudgements {
-  /** When each was first observed. */
-  readonly #sinceMs = new Map<string, number>();
+  readonly #unjudged = new Map<string, Unjudged>();
   readonly #resyncs: RetrySchedule<number>;
+  readonly #evictionMode: Profile["evictionMode"];
   #isJudging = false;
 
-  constructor(profile: RequestRetryProfile) {
+  constructor(profile: RequestRetryProfile & Pick<Profile, "evictionMode">) {
     this.#resyncs = new RetrySchedule(requestRetries(profile));
+    this.#evictionMode = profile.evictionMode;
   }
 
-  /** Takes an observed node; `isJudged` is about a node with its uid. */
-  takeNode(node: string, isJudged: boolean, nowMs: number): void {
-    if (isJudged) this.#sinceMs.delete(node);
-    else if (!this.#sinceMs.has(node)) this.#sinceMs.set(node, nowMs);
+  /** Takes a whole observed node and the judgement that is known of this uid. */
+  takeNode(observed: ObservedNode, judged: NodeRecord["judged"], nowMs: number): void {
+    const { node, uid } = observed;
+    const isUnjudged = judged === null || contradicts({ ...judged, uid }, observed, this.#evictionMode);
+    this.#note(node, isUnjudged ? observed : undefined, nowMs);
   }
 
-  judged(node: string): void {
+  /** Takes a judgement and the node that it is about as the ledger keeps it, without labels; null if not observed. */
+  takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, nowMs: number): void {
     this.#isJudging = true;
-    this.#sinceMs.delete(node);
+    const observed = this.#unjudged.get(judged.node)?.observed ?? null;
+    const isUnjudged =
+      observed === null
+        ? kept !== null && contradictsStatus(judged, kept, this.#evictionMode)
+        : contradicts(judged, observed, this.#evictionMode);
+    this.#note(judged.node, isUnjudged ? observed : undefined, nowMs);
   }
 
   forget(node: string): void {
-    this.#sinceMs.delete(node);
+    this.#unjudged.delete(node);
   }
 
   /** Why a shard needs a resync now; null where it does not. */
   resyncReason({ shard }: { readonly shard: number }, nowMs: number): string | null {
     if (!this.#isJudging) return null;
-    for (const [node, sinceMs] of this.#sinceMs) {
+    for (const [node, { sinceMs }] of this.#unjudged) {
       if (nowMs - sinceMs < JUDGED_WITHIN_MS || shardOf(node) !== shard) continue;
-      return this.#resyncs.isDue(shard, nowMs) ? "no judgement of a node was received" : null;
+      return this.#resyncs.isDue(shard, nowMs) ? "a judgement is missing or contradicts its observation" : null;
     }
     this.#resyncs.forget(shard);
     return null;
+  }
+
+  /** Keeps a node without a judgement that fits it; undefined for one that has it. */
+  #note(node: string, observed: ObservedNode | null | undefined, nowMs: number): void {
+    const sinceMs = this.#unjudged.get(node)?.sinceMs ?? nowMs;
+    if (observed === undefined) this.#unjudged.delete(node);
+    else this.#unjudged.set(node, { sinceMs, observed });
   }
 }

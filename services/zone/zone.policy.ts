@@ -7,7 +7,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, isSwappable, taintIdOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
-import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
+import { zoneKeyOf } from "../domain/zone-key.ts";
 
 /** How many nodes of a zone count for disruption, and how many of them are not ready. */
 export interface ZoneCount {
@@ -102,21 +102,6 @@ export function waitsForGrant({ observed, judged }: NodeInZone, evictionMode: Pr
 /** The order in which a new owner queues nodes: the longest not ready first, then by name. */
 export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
   return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
-}
-
-/**
- * Whether a node's judgement contradicts its observation. It does for a moment while a write is under way, and for long
- * only when a message was lost. In taint mode a node is evicted if and only if it carries our taint.
- */
-export function contradicts(node: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
-  const { observed, judged } = node;
-  return (
-    judged.uid !== observed.uid ||
-    judged.ready !== readyOf(observed) ||
-    judged.zone !== zoneKeyOf(observed.labels) ||
-    judged.counted !== isCounted(observed.labels) ||
-    (evictionMode === "taint" && (judged.eviction === "evicted") !== ownTaintsOf(observed.taints).length > 0)
-  );
 }
 
 /** The request that a grant leads to in taint mode; null when the node has become ready. */

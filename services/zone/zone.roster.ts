@@ -3,8 +3,9 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { contradicts } from "../domain/judgement.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
-import { contradicts, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
+import { isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that was observed and judged under one uid. */
 export interface Member extends NodeInZone {
@@ -118,7 +119,8 @@ export class ZoneRoster {
     else this.#entries.set(node, entry);
     const after = memberOf(entry);
     put(this.#unobserved, node, entry.observed === null && entry.judged !== null);
-    const isContradicting = isUnjudged(entry) || (after !== null && contradicts(after, this.#evictionMode));
+    const isContradicting =
+      isUnjudged(entry) || (after !== null && contradicts(after.judged, after.observed, this.#evictionMode));
     put(this.#contradicting, node, isContradicting);
     if (before !== null) this.#leave(before);
     if (after !== null) this.#enter(after);

@@ -1,4 +1,4 @@
-/** A ledger that missed the judgement of a node requests a resync, where a process judges nodes. */
+/** A ledger that missed a judgement requests a resync, where a process judges nodes. */
 import { expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { Message } from "../../protocols/messages.ts";
@@ -26,13 +26,38 @@ function reasonsAfter(prepare: (world: LedgerWorld) => void): string[] {
   return asked.map(({ body }) => body.reason);
 }
 
+const REASON = "a judgement is missing or contradicts its observation";
+const JUDGED = judgedNode("n-1", { zone: "" });
+
 test("a lost judgement leads to resync requests with backoff", () => {
   const reasons = reasonsAfter(({ receive }) => receive("judged.node", judgedNode("n-2"), null));
-  expect(reasons[0]).toBe("no judgement of a node was received");
+  expect(reasons[0]).toBe(REASON);
   expect(reasons.length).toBeLessThan(4);
 });
 
-test("no resync is requested for a judged node, or where no process judges", () => {
-  expect(reasonsAfter(({ receive }) => receive("judged.node", judgedNode("n-1"), null))).toEqual([]);
+test("so does a judgement that contradicts the observation for long", () => {
+  const unknown = { ...JUDGED, readiness: "unknown", ready: "Unknown" } as const;
+  // The judgement after the recovery of the node was lost.
+  const recovered = reasonsAfter(({ receive }) => {
+    receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    receive("judged.node", unknown, null);
+    receive("observed.node", observedNode("n-1"), null);
+  });
+  expect(recovered[0]).toBe(REASON);
+  // The judgement that withdraws a verdict was lost.
+  const withdrawn = reasonsAfter(({ receive }) => {
+    receive("judged.node", JUDGED, null);
+    receive("judged.node", unknown, null);
+  });
+  expect(withdrawn[0]).toBe(REASON);
+  const moved = reasonsAfter(({ receive }) => {
+    receive("judged.node", JUDGED, null);
+    receive("observed.node", observedNode("n-1", { labels: { "topology.kubernetes.io/zone": "b" } }), null);
+  });
+  expect(moved[0]).toBe(REASON);
+});
+
+test("a judgement that fits needs no resync, nor does a fleet that judges no nodes", () => {
+  expect(reasonsAfter(({ receive }) => receive("judged.node", JUDGED, null))).toEqual([]);
   expect(reasonsAfter(() => {})).toEqual([]);
 });

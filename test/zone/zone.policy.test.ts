@@ -6,7 +6,6 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import {
   allZonesStateOf,
   byWaitingTime,
-  contradicts,
   type Damage,
   damageOf,
   damageOfState,
@@ -213,32 +212,5 @@ describe("taking a zone over", () => {
     const taintsSeenAt = { [`${UNREACHABLE}:NoExecute`]: Date.UTC(2026, 0, 1) };
     const taints = [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:05:00Z" })];
     expect(newestTaintAt([observedNode("a", { taints, taintsSeenAt })])).toBe(Date.UTC(2026, 0, 1, 0, 0, 1));
-  });
-
-  test("another status, uid, zone or exclusion contradicts the API", () => {
-    const observed = observedNode("a", { ready: "Unknown" });
-    const judged = judgedNode("a", { ready: "Unknown" });
-    expect(contradicts({ observed, judged }, "taint")).toBe(false);
-    expect(contradicts({ observed: observedNode("a"), judged }, "taint")).toBe(true);
-    expect(contradicts({ observed: { ...observed, uid: "other" }, judged }, "taint")).toBe(true);
-    const moved = { ...observed, labels: { "topology.kubernetes.io/zone": "z2" } };
-    expect(contradicts({ observed: moved, judged }, "taint")).toBe(true);
-    const excluded = { ...observed, labels: { "node.kubernetes.io/exclude-disruption": "" } };
-    expect(contradicts({ observed: excluded, judged }, "taint")).toBe(true);
-  });
-
-  test("evicted without our taint, or the reverse, is a contradiction in taint mode", () => {
-    const bare = observedNode("a", { ready: "Unknown" });
-    const tainted = observedNode("a", { ready: "Unknown", taints: [noExecute(UNREACHABLE)] });
-    const foreign = observedNode("a", { ready: "Unknown", taints: [noExecute("foreign")] });
-    const [waits, evicted] = (["toBeEvicted", "evicted"] as const).map((eviction) =>
-      judgedNode("a", { ready: "Unknown", eviction }),
-    );
-    if (waits === undefined || evicted === undefined) throw new RangeError("expected two judgements");
-    expect(contradicts({ observed: bare, judged: evicted }, "taint")).toBe(true);
-    expect(contradicts({ observed: tainted, judged: waits }, "taint")).toBe(true);
-    expect(contradicts({ observed: foreign, judged: evicted }, "taint")).toBe(true);
-    expect(contradicts({ observed: tainted, judged: evicted }, "taint")).toBe(false);
-    expect(contradicts({ observed: bare, judged: evicted }, "direct")).toBe(false);
   });
 });

@@ -17,12 +17,17 @@ import { TestKubelet } from "../support/test-kubelet.ts";
 import { until } from "../support/until.ts";
 import { renderChart } from "./chart.ts";
 import { InstalledCluster, mismatches } from "./installed.ts";
-import { render } from "./manifests.ts";
+import { type Manifests, render } from "./manifests.ts";
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 /** Longer than the lease watch may be quiet, so that the observer looks at a lease itself. */
 const LEASE_PERIOD_MS = 2_500;
 const WITHIN = { withinMs: 40_000, everyMs: 200 };
+/** The two ways to run Vigil: what marks the objects of each journey, and how a mode is rendered. */
+const INSTALLS: readonly (readonly [string, string, (mode: string) => Promise<Manifests>])[] = [
+  ["a fleet", "of-many", (mode) => render(mode)],
+  ["one process of the chart", "of-one", (mode) => renderChart({ mode }, "--kube-version=1.20.2")],
+];
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -83,28 +88,12 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       );
     };
 
-    test("in place of taint eviction alone it evicts, and only needs to read nodes", async () => {
-      joins("marked");
-      const use = await cluster.run(await render("taint-eviction-only"), async (url) => {
-        await runsPod("restless", "marked", 0);
-        await runsPod("patient", "marked", 300);
-        const taint = "node.kubernetes.io/unreachable:NoExecute";
-        for (const _ of [1, 2]) {
-          await ask("taint", "node", "marked", taint);
-          await isLeaving("restless");
-          await until("the countdown of the other runs", () => countsDown(url, "patient"), WITHIN);
-          await ask("taint", "node", "marked", `${taint}-`);
-          await shows(["events"], /Cancelling deletion of Pod default\/patient/);
-        }
-        await until("the same Event is repeated", async () => /2/.test(await cancellations()), WITHIN);
-      });
-      expect(mismatches(use)).toEqual([]);
-    });
     const countsDown = async (url: string, pod: string): Promise<boolean> => {
       const { next } = (await (await fetch(`${url}/api/evictions`)).json()) as { next: { name: string }[] };
       return next.some(({ name }) => name === pod);
     };
-    const cancellations = () => ask("get", "events", "-o=jsonpath={.items[?(@.involvedObject.name=='patient')].count}");
+    const cancellations = (pod: string) =>
+      ask("get", "events", `-o=jsonpath={.items[?(@.involvedObject.name=='${pod}')].count}`);
 
     const wouldWrite = async (url: string, request: string): Promise<boolean> => {
       const lines = (await (await fetch(`${url}/metrics`)).text()).split("\n");
@@ -112,47 +101,72 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       return counts.some((line) => line.includes(`"${request}"`));
     };
 
-    test("in shadow it reads, logs what it would do, and writes nothing", async () => {
-      const doomed = joins("doomed");
-      joins("steady");
-      await runsPod("restless-too", "doomed", 0);
-      const use = await cluster.run(await render("shadow"), async (url) => {
-        await until("it sees", async () => (await fetch(`${url}/readyz`)).ok, WITHIN);
-        doomed.stop();
-        // As the upstream controllers do, beside which a shadow runs.
-        await ask("taint", "node", "doomed", "node.kubernetes.io/unreachable:NoExecute");
-        for (const request of ["asked.condition", "asked.taint", "asked.eviction"]) {
-          await until(`it shadows ${request}`, () => wouldWrite(url, request), WITHIN);
-        }
-      });
-      expect(use.requests.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
-      expect(use.grants.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
-      expect(mismatches(use)).toEqual([]);
-    });
-
-    describeWithHelm("in place of both", () => {
-      test.each([
-        ["a fleet", "actor", () => render("full")],
-        ["one process of the chart", "soloist", () => renderChart({ mode: "full" }, "--kube-version=1.20.2")],
-      ])("%s marks, taints, evicts and heals with just the rights it has", async (_, node, rendered) => {
-        const actor = joins(node);
-        const use = await cluster.run(await rendered(), async () => {
-          await shows(taints(node), /^$/);
-          await runsPod(`${node}-goes`, node, 0);
-          await runsPod(`${node}-stays`, node, 300);
+    describeWithHelm("in place of taint eviction alone", () => {
+      test.each(INSTALLS)("%s evicts, and only needs to read nodes", async (_, suffix, rendered) => {
+        const [node, restless, patient] = [`marked-${suffix}`, `restless-${suffix}`, `patient-${suffix}`];
+        joins(node);
+        const use = await cluster.run(await rendered("taint-eviction-only"), async (url) => {
+          await runsPod(restless, node, 0);
+          await runsPod(patient, node, 300);
+          const taint = "node.kubernetes.io/unreachable:NoExecute";
           for (const _ of [1, 2]) {
-            actor.stop();
-            await shows(ready("node", node), /Unknown/);
-            await shows(taints(node), /NoSchedule NoExecute|NoExecute NoSchedule/);
-            await isLeaving(`${node}-goes`);
-            await shows(ready("pod", `${node}-stays`), /False/);
-            actor.resume();
-            actor.post();
-            await shows(taints(node), /^$/);
+            await ask("taint", "node", node, taint);
+            await isLeaving(restless);
+            await until("the countdown of the other runs", () => countsDown(url, patient), WITHIN);
+            await ask("taint", "node", node, `${taint}-`);
+            await shows(["events"], new RegExp(`Cancelling deletion of Pod default/${patient}`));
           }
+          await until("the same Event is repeated", async () => /2/.test(await cancellations(patient)), WITHIN);
         });
         expect(mismatches(use)).toEqual([]);
       });
+    });
+
+    describeWithHelm("in shadow", () => {
+      test.each(INSTALLS)("%s reads, counts what it would do, and writes nothing", async (_, suffix, rendered) => {
+        const node = `doomed-${suffix}`;
+        const doomed = joins(node);
+        joins(`steady-${suffix}`);
+        await runsPod(`restless-in-shadow-${suffix}`, node, 0);
+        const use = await cluster.run(await rendered("shadow"), async (url) => {
+          await until("it sees", async () => (await fetch(`${url}/readyz`)).ok, WITHIN);
+          doomed.stop();
+          // As the upstream controllers do, beside which a shadow runs.
+          await ask("taint", "node", node, "node.kubernetes.io/unreachable:NoExecute");
+          for (const request of ["asked.condition", "asked.taint", "asked.eviction"]) {
+            await until(`it shadows ${request}`, () => wouldWrite(url, request), WITHIN);
+          }
+        });
+        expect(use.requests.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
+        expect(use.grants.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
+        expect(mismatches(use)).toEqual([]);
+      });
+    });
+
+    describeWithHelm("in place of both", () => {
+      test.each(INSTALLS)(
+        "%s marks, taints, evicts and heals with just the rights it has",
+        async (_, suffix, rendered) => {
+          const node = `actor-${suffix}`;
+          const actor = joins(node);
+          const use = await cluster.run(await rendered("full"), async () => {
+            await shows(taints(node), /^$/);
+            await runsPod(`${node}-goes`, node, 0);
+            await runsPod(`${node}-stays`, node, 300);
+            for (const _ of [1, 2]) {
+              actor.stop();
+              await shows(ready("node", node), /Unknown/);
+              await shows(taints(node), /NoSchedule NoExecute|NoExecute NoSchedule/);
+              await isLeaving(`${node}-goes`);
+              await shows(ready("pod", `${node}-stays`), /False/);
+              actor.resume();
+              actor.post();
+              await shows(taints(node), /^$/);
+            }
+          });
+          expect(mismatches(use)).toEqual([]);
+        },
+      );
     });
   });
 });

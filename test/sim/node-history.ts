@@ -32,7 +32,7 @@ export class NodeHistory {
   readonly #isStampVoid: boolean;
   /** Whether other clients change them: then an owner may accept another stamp than the first. */
   readonly #isRestamped: boolean;
-  /** Whether a fault keeps owners from observing every change. */
+  /** Whether a fault keeps owners from observing every change. A plot delays changes and drops none. */
   readonly #isHindered: boolean;
   readonly #believed: BelievedStamps;
   /** Our taints that replaced each other on a node, up to the present one. */
@@ -43,7 +43,8 @@ export class NodeHistory {
     this.#clock = clock;
     this.#isRestamped = swarm.faults.has("foreignTaints");
     this.#isStampVoid = swarm.faults.has("wrongClocks") || this.#isRestamped || swarm.plot === "wrongStamps";
-    this.#isHindered = !isUnhindered(swarm);
+    const { hindrance: _, ...undelayed } = swarm;
+    this.#isHindered = !isUnhindered(undelayed);
     this.#believed = new BelievedStamps(clock, viewLagMs(swarm));
   }
 

@@ -1,6 +1,7 @@
 /** One process of the controller: starts the chosen services, each with its own bus, on the given ports. */
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Bus, Fleet, Io, Kube, Log, Service, ServiceName, Stop, Transport } from "../../protocols/ports.ts";
+import type { ZoneLabel } from "../domain/zone-key.ts";
 import { startLedger } from "../ledger/ledger.service.ts";
 import type { LedgerStore } from "../ledger/ledger.store.ts";
 import { nodeService } from "../node/node.service.ts";
@@ -33,6 +34,8 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   readonly isShared: boolean;
   /** Where the ledger keeps its history beyond the process; null for nowhere. */
   readonly store?: LedgerStore | null;
+  /** How metrics name a zone; readable by default. */
+  readonly zoneLabel?: ZoneLabel;
   /** Where the ledger logs what happens to nodes, zones and pods; null for nowhere. */
   readonly activityLog?: Log | null;
   /** Recognizes members of another Kubernetes cluster on the transport; null where the own cluster is not known. */
@@ -71,13 +74,13 @@ const API_SERVICES: ReadonlySet<ServiceName> = new Set(["observer", "node-writer
 
 /** Starts the chosen services. A `stop` without `leave` sends the goodbye too. */
 export function startController(parts: ControllerParts): Controller {
-  const { isShared, clock, log, metrics, services, store = null, activityLog = null, fatal } = parts;
+  const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
   const pulsing = parts.fleet ?? (isShared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
   const kubes = kubesOf(parts);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
-    const { reader, stop } = startLedger(io, { store, activityLog, isShadow: parts.isShadow === true });
+    const { reader, stop } = startLedger(io, { ...parts, store, isShadow: parts.isShadow === true });
     if (ledger === null) ledger = new CurrentLedger(reader);
     else ledger.replace(reader);
     return stop;

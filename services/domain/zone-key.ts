@@ -16,6 +16,19 @@ export function zoneTitleOf(zoneKey: string): string {
   return zoneKey.split(SEPARATOR).filter(Boolean).join("/") || "(no zone)";
 }
 
+/** How metrics name a zone: readable, or by its key as upstream does. */
+export type ZoneLabel = "readable" | "upstream";
+
+/**
+ * A zone key as the value of a metric's label: `region/zone`, `zone` without a region, `region/` without a zone, and
+ * empty without both. Different keys have different values, because no label of a node contains a slash.
+ */
+export function metricsZoneOf(zoneKey: string, label: ZoneLabel): string {
+  if (label === "upstream") return zoneKey;
+  const text = zoneKey.replace(SEPARATOR, "/");
+  return text.startsWith("/") ? text.slice(1) : text;
+}
+
 /** Whether a node with these labels counts in disruption checks: the exclusion label excludes it by its presence. */
 export function isCounted(labels: Readonly<Record<string, string>>): boolean {
   return !Object.hasOwn(labels, Label.excludeDisruption);

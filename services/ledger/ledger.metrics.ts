@@ -6,6 +6,7 @@ import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
 import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { Metrics } from "../../protocols/ports.ts";
+import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
@@ -33,7 +34,7 @@ const declaring = (metrics: Metrics) => ({
     metrics.histogram({ name, help, buckets, labels }),
 });
 
-/** Upstream's metrics. A zone's label is its key, NUL included (R13.1). */
+/** Upstream's metrics (R13.1). */
 function upstream(metrics: Metrics) {
   const { gauge, counter, histogram } = declaring(metrics);
   const health = "Percent of the zone's counted nodes that are ready; 100 for a vanished zone.";
@@ -95,15 +96,19 @@ export class LedgerMetrics {
   readonly #own: ReturnType<typeof own>;
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
 
-  constructor(metrics: Metrics) {
+  readonly #zoneLabel: ZoneLabel;
+
+  constructor(metrics: Metrics, zoneLabel: ZoneLabel = "readable") {
+    this.#zoneLabel = zoneLabel;
     this.#upstream = upstream(metrics);
     this.#own = own(metrics);
   }
 
   /** Sets a zone's gauges. Every ledger does, so that none is stale when a shard moves. */
   zone(body: BodyOf<"judged.zone">, isNew: boolean): void {
-    const { zone, size, notReady } = body;
-    this.#vanished.delete(zone);
+    const { size, notReady } = body;
+    const zone = this.#labelOf(body.zone);
+    this.#vanished.delete(body.zone);
     if (isNew) this.#upstream.evictions.add(0, zone);
     this.#upstream.zoneSize.set(size, zone);
     this.#upstream.unhealthy.set(notReady, zone);
@@ -127,7 +132,8 @@ export class LedgerMetrics {
     if (message.type !== "judged.node" || mode !== "direct") return;
     const { node, eviction, zone } = message.body;
     const known = before.nodes.get(node)?.judged;
-    if (known && known.eviction !== "evicted" && eviction === "evicted") this.#upstream.evictions.add(1, zone);
+    if (!known || known.eviction === "evicted" || eviction !== "evicted") return;
+    this.#upstream.evictions.add(1, this.#labelOf(zone));
   }
 
   heartbeats(count: number): void {
@@ -155,7 +161,12 @@ export class LedgerMetrics {
     this.#own.historyEntries.set(historyEntries);
   }
 
-  #remove(zone: string): void {
+  #labelOf(zoneKey: string): string {
+    return metricsZoneOf(zoneKey, this.#zoneLabel);
+  }
+
+  #remove(zoneKey: string): void {
+    const zone = this.#labelOf(zoneKey);
     const { zoneHealth, zoneSize, unhealthy, evictions } = this.#upstream;
     const { zoneState, zoneHalted, zoneRate, zoneTokens, zoneQueue } = this.#own;
     const all = [zoneHealth, zoneSize, unhealthy, evictions, zoneHalted, zoneRate, zoneTokens, zoneQueue];
@@ -173,7 +184,7 @@ export class LedgerMetrics {
     const request = before.request(cause)?.message;
     if (outcome !== "ok" || request === undefined) return;
     if (request.type === "asked.taint" && request.body.why === "granted" && body.change !== "") {
-      this.#upstream.evictions.add(1, before.nodes.get(body.node)?.judged?.zone ?? "");
+      this.#upstream.evictions.add(1, this.#labelOf(before.nodes.get(body.node)?.judged?.zone ?? ""));
     }
     if (
       request.type !== "asked.eviction" ||

@@ -7,6 +7,7 @@ import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/m
 import type { Io, Log, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
+import type { ZoneLabel } from "../domain/zone-key.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
@@ -68,6 +69,8 @@ export interface LedgerOptions {
   readonly store?: LedgerStore | null;
   /** Whether Vigil runs in shadow mode. */
   readonly isShadow?: boolean;
+  /** How metrics name a zone; readable by default. */
+  readonly zoneLabel?: ZoneLabel;
   /** Where the owner of a shard logs verdicts, taints, drains, evictions and changes of zones; null for nowhere. */
   readonly activityLog?: Log | null;
 }
@@ -106,7 +109,7 @@ class RunningLedger {
   #podsStop: Stop | null = null;
   readonly #stops: Stop[];
 
-  constructor(io: Io, { store = null, isShadow = false, activityLog = null }: LedgerOptions) {
+  constructor(io: Io, { store = null, isShadow = false, zoneLabel, activityLog = null }: LedgerOptions) {
     this.#io = io;
     this.#isShadow = isShadow;
     this.#store = store;
@@ -118,7 +121,7 @@ class RunningLedger {
     });
     this.#inventory = new NodeInventory(io.profile, io.clock.monotonicMs());
     this.#watchHealth = new ClusterWatchHealth(io.profile, io.clock.monotonicMs());
-    this.#metrics = new LedgerMetrics(io.metrics);
+    this.#metrics = new LedgerMetrics(io.metrics, zoneLabel);
     this.#recorder = new EventRecorder(io);
     this.#activityLog = activityLog && new ActivityLog(activityLog, io.clock);
     this.#resyncs = new RetrySchedule(requestRetries(io.profile));

@@ -1,11 +1,21 @@
 /** Zone keys from labels, and the exclusion from disruption checks. */
 import { describe, expect, test } from "vitest";
-import { isCounted, zoneKeyOf } from "../../services/domain/zone-key.ts";
+import { isCounted, metricsZoneOf, zoneKeyOf } from "../../services/domain/zone-key.ts";
 
 const ZONE = "topology.kubernetes.io/zone";
 const REGION = "topology.kubernetes.io/region";
 const ZONE_BETA = "failure-domain.beta.kubernetes.io/zone";
 const REGION_BETA = "failure-domain.beta.kubernetes.io/region";
+
+test.each([
+  ["", ""],
+  [":\u0000:z", "z"],
+  ["r:\u0000:", "r/"],
+  ["r:\u0000:z", "r/z"],
+])("the zone key %j has a readable label of its own in metrics", (key, label) => {
+  expect(metricsZoneOf(key, "readable")).toBe(label);
+  expect(metricsZoneOf(key, "upstream")).toBe(key);
+});
 
 describe("a zone key", () => {
   test.each([

@@ -17,6 +17,7 @@ import type {
 } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import type { ZoneLabel } from "../../services/domain/zone-key.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
 import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
@@ -105,6 +106,7 @@ export interface WorldOptions {
   readonly store?: LedgerStore;
   readonly isShadow?: boolean;
   readonly activityLog?: Log;
+  readonly zoneLabel?: ZoneLabel;
 }
 
 /** Starts a ledger in a world of its own. */
@@ -114,6 +116,7 @@ export function ledgerWorld({
   store,
   isShadow = false,
   activityLog,
+  zoneLabel = "readable",
 }: WorldOptions = {}): LedgerWorld {
   const clock = new VirtualClock();
   const metrics = createMetrics();
@@ -131,7 +134,7 @@ export function ledgerWorld({
     random: seededRandom(1),
     profile: { ...STANDARD_PROFILE, ...profile },
   };
-  const ledger = startLedger(io, { store: store ?? null, isShadow, activityLog: activityLog ?? null });
+  const ledger = startLedger(io, { store: store ?? null, isShadow, zoneLabel, activityLog: activityLog ?? null });
   const senders = new Map<string, Bus>();
   const receiveAs: LedgerWorld["receiveAs"] = (service, type, body, cause) => {
     const bus = senders.get(service) ?? busOf(service);

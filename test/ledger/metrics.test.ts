@@ -20,7 +20,7 @@ import {
   SHARDS,
 } from "./ledger-world.ts";
 
-const ZONE = { zone: ":\u0000:a" };
+const ZONE = { zone: "a" };
 const value = ({ metrics }: LedgerWorld, name: string, labels: Record<string, string> = {}) =>
   metricValue(metrics, name, labels);
 const refreshed = (world: LedgerWorld): LedgerWorld => {
@@ -48,7 +48,18 @@ describe("zones (R13.1)", () => {
   test("R13.2: start their eviction counter at 0", async () => {
     const world = ledgerWorld();
     world.receive("judged.zone", judgedZone(), null);
-    expect(await world.metrics.text()).toContain('node_collector_evictions_total{zone=":\u0000:a"} 0');
+    expect(await world.metrics.text()).toContain('node_collector_evictions_total{zone="a"} 0');
+  });
+
+  test.each([
+    ["readable", "eu/a"],
+    ["upstream", "eu:\u0000:a"],
+  ] as const)("are labelled as --metrics-zone-label=%s selects", async (zoneLabel, zone) => {
+    const world = ledgerWorld({ zoneLabel });
+    world.receive("judged.zone", judgedZone({ zone: "eu:\u0000:a", size: 7 }), null);
+    expect(await value(world, "node_collector_zone_size", { zone })).toBe(7);
+    expect(await value(world, "vigil_zone_tokens", { zone })).toBe(1);
+    expect((await world.metrics.text()).includes("\u0000")).toBe(zoneLabel === "upstream");
   });
 
   test("show state, eviction rate, tokens, queue and halt", async () => {

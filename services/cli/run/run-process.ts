@@ -35,6 +35,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   checkNatsFiles(settings, host);
   const { metrics, log } = recordersOf(settings);
   const clock = new ServerClock(realClock(), log);
+  const io = { clock, log, metrics };
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
   const access = settings.listenAuthentication === "kubernetes" ? new DelegatedAccess({ clock, log }) : null;
@@ -44,23 +45,22 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
-  const upstream = await watchUpstream(config, { wire: cluster.wire, clock, log, metrics });
-  const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
+  const upstream = await watchUpstream(config, { ...io, wire: cluster.wire });
+  const { kube, reachability } = measuredKube({ ...io, wire: clock.over(cluster.wire), profile });
   access?.askFrom(kube);
-  const foreignMembers = foreignMembersTo(config, { kube, clock, log, metrics });
-  const bus = await unlessStopped(host, openBus(settings, { clock, log, metrics, member, waitsFor }));
+  const foreignMembers = foreignMembersTo(config, { ...io, kube });
+  const bus = await unlessStopped(host, openBus(settings, { ...io, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
   const writes = drainable(kube);
   const crash = Promise.withResolvers<string>();
   const parts: ControllerParts = {
     ...bus,
-    clock,
+    ...io,
     random: systemRandom,
-    log,
-    metrics,
     profile,
     kube: writes.kube,
     isShadow: settings.shadow,
+    zoneLabel: settings.metricsZoneLabel,
     cluster: settings.cluster,
     member,
     services: settings.services,

@@ -101,6 +101,12 @@ export const OWN_SETTINGS = {
     "vigil.example.com",
     "Public host names under which --listen answers; addresses and names of the cluster always work.",
   ),
+  metricsZoneLabel: choice<"readable" | "upstream">(
+    "metrics-zone-label",
+    ["readable", "upstream"],
+    "readable",
+    "How metrics name a zone: readable as region/zone, or upstream by its key, which has a NUL byte.",
+  ),
 } as const;
 
 /** The settings of the command line alone. */

@@ -56,6 +56,13 @@ describe("help", () => {
     expect(out).not.toContain("=~");
   });
 
+  test("of run shows durations by their unit, and by their defaults how they are written", async () => {
+    const { out } = await run(["run", "--help"]);
+    const head = "  --node-monitor-grace-period=DURATION\n";
+    expect(out).toContain(`${head}      Silence tolerated of a node that has posted its status. Default: 50s\n`);
+    expect(out).not.toMatch(/--[a-z-]+=50s/);
+  });
+
   test("of get shows kubectl's short flags for --output and --watch", async () => {
     const { out } = await run(["get", "--help"]);
     expect(out).toContain("Other spellings:\n  -o=table|json|yaml\n      The same as --output.\n  -w\n");

@@ -104,6 +104,9 @@ test("a run registers its nodes, takes orders, and removes its nodes at the end"
   expect(operator.out()).toBe(
     "stop reached 2 nodes; now 5 nodes, 5 registered, 2 stopped, 5 pods\n5 nodes, 5 registered, 2 stopped, 5 pods\n",
   );
+  await expect(hollowVerb.start(["stop", "--zone=zone-9", ...flags], operator)).rejects.toThrow(
+    "stop reached 0 nodes; now 5 nodes, 5 registered, 2 stopped, 5 pods; check --node, --match, --zone and --fraction",
+  );
   runner.stop();
   expect(await run).toBe(0);
   expect(await (await fetch(`${front.url}/api/v1/nodes`)).json()).toMatchObject({ items: [] });

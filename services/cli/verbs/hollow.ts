@@ -44,8 +44,12 @@ export const hollowVerb: Verb = defineVerb({
     if (words.length === 0) return runHollow(checked(values), host);
     const answer = await ask(values.socket, orderOf(words, values));
     if ("problem" in answer) throw new Failure(answer.problem);
-    const reached = words[0] === "status" ? "" : `${words[0]} reached ${answer.reached} nodes; now `;
-    host.print(`${reached}${summaryLine(answer.summary)}\n`);
+    const isQuestion = words[0] === "status";
+    const reached = isQuestion ? "" : `${words[0]} reached ${answer.reached} nodes; now `;
+    const report = `${reached}${summaryLine(answer.summary)}`;
+    if (!isQuestion && answer.reached === 0)
+      throw new Failure(`${report}; check --node, --match, --zone and --fraction`);
+    host.print(`${report}\n`);
     return 0;
   },
 });

@@ -82,11 +82,17 @@ class HollowCluster implements HollowNodes {
   }
 
   stop(selector: HollowSelector): number {
-    return this.#each(selector, (node) => node.stop());
+    return this.#each(selector, (node) => {
+      this.#endFlap(node);
+      node.stop();
+    });
   }
 
   resume(selector: HollowSelector): number {
-    return this.#each(selector, (node) => this.#resume(node));
+    return this.#each(selector, (node) => {
+      this.#endFlap(node);
+      this.#resume(node);
+    });
   }
 
   set(selector: HollowSelector, type: string, status: ConditionStatus): number {
@@ -99,8 +105,7 @@ class HollowCluster implements HollowNodes {
 
   flap(selector: HollowSelector, halfPeriodMs: number): number {
     return this.#each(selector, (node) => {
-      this.#flapping.get(node)?.cancel();
-      this.#flapping.delete(node);
+      this.#endFlap(node);
       if (halfPeriodMs > 0) this.#flapTo(node, true, halfPeriodMs);
       else this.#resume(node);
     });
@@ -108,8 +113,7 @@ class HollowCluster implements HollowNodes {
 
   remove(selector: HollowSelector): number {
     return this.#each(selector, (node) => {
-      this.#flapping.get(node)?.cancel();
-      this.#flapping.delete(node);
+      this.#endFlap(node);
       this.#nodes.delete(node.spec.name);
       this.#leaving++;
       node.remove(() => {
@@ -172,6 +176,11 @@ class HollowCluster implements HollowNodes {
 
   #tendPods(node: HollowNode): void {
     if (node.lives) this.#pods.tendAll(node.spec.name, this.#options.clock.wallMs(), !node.orderedNotReady);
+  }
+
+  #endFlap(node: HollowNode): void {
+    this.#flapping.get(node)?.cancel();
+    this.#flapping.delete(node);
   }
 
   #flapTo(node: HollowNode, down: boolean, halfPeriodMs: number): void {

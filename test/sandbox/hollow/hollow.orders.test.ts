@@ -97,6 +97,19 @@ describe("an order to hollow nodes", () => {
     expect([hollow.summary().stopped, api.silenceMs("n-0") < 10.4 * SECOND]).toEqual([0, true]);
   });
 
+  it.each(["stop", "resume"] as const)("to %s ends a flap", (order) => {
+    hollow = api.start(1);
+    hollow.flap({}, 20 * SECOND);
+    api.clock.advance(order === "stop" ? 20 * SECOND : 0);
+    hollow[order]({});
+    const states = [hollow.summary().stopped];
+    for (let turn = 0; turn < 3; turn++) {
+      api.clock.advance(20 * SECOND);
+      states.push(hollow.summary().stopped);
+    }
+    expect(states).toEqual(order === "stop" ? [1, 1, 1, 1] : [0, 0, 0, 0]);
+  });
+
   it("to be removed is executed under load, and a refusal is logged", () => {
     hollow = api.start(2);
     const fault = { kind: "status", code: 429, retryAfterSeconds: 1 } as const;

@@ -1,6 +1,6 @@
 /** The type of a verb of the command line and its access to the process. The verbs are in verbs/. */
 import type { Clock } from "../../protocols/ports.ts";
-import { type Alias, parseFlags } from "../platform/config/flags.ts";
+import { type Alias, parseFlags, refuseWords } from "../platform/config/flags.ts";
 import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../platform/config/value.ts";
 import type { ProcessPort } from "../platform/process/process.ts";
 
@@ -112,7 +112,7 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
     examples,
     start: async (argv, host) => {
       const { given, words: args } = parseFlags(splitLetters(argv, settings, aliases), settings, aliases);
-      if (words === "" && args[0] !== undefined) throw new ConfigProblem(`${args[0]}: vigil ${name} takes flags only`);
+      if (words === "") refuseWords(name, args);
       const extra = wordsMax === undefined ? undefined : args[wordsMax];
       if (extra !== undefined) throw unexpectedArgument([name, ...args], extra);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);

@@ -91,7 +91,7 @@ describe("a mistake is one line and exit code 2:", () => {
       "vigil: --node-monitor-grace-period=4x: not a duration; write it as 50s or 1m30s\n",
     ],
     [["run", "--config=vigil.yaml"], "vigil: vigil.yaml: shadw: no such field; did you mean shadow?\n"],
-    [["version", "please"], "vigil: please: vigil version takes flags only\n"],
+    [["version", "please"], "vigil: unexpected argument: please; vigil version takes flags only\n"],
     [["machine"], "vigil: machine: name a machine, node or zone\n"],
     [["machine", "pod"], "vigil: machine pod: name a machine, node or zone\n"],
     [["completion", "fish"], "vigil: completion fish: name a shell, bash or zsh\n"],

@@ -4,7 +4,7 @@
  */
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { Bus, Clock, Log, Metrics, ServiceName, Stop, Wire } from "../../../protocols/ports.ts";
+import type { Bus, Io, Metrics, ServiceName, Stop, Wire } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import type { Check } from "../../console/readiness.policy.ts";
 import { listPage } from "../../platform/kube/transport/list-page.ts";
@@ -29,14 +29,11 @@ const LIST_PERIOD_MS = 1_800_000;
 const REVIEW_PERIOD_MS = 5_000;
 
 /** The ports and settings of the watch. */
-export interface UpstreamWatchIo {
+export interface UpstreamWatchIo extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly wire: Wire;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly profile: Pick<Profile, "upstream" | "nodeMonitorGraceMs">;
   readonly services: readonly ServiceName[];
   readonly shadow: boolean;
-  readonly metrics: Metrics;
 }
 
 /** Follows upstream and the kubelets for as long as a process runs. */

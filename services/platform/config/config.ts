@@ -2,7 +2,7 @@
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
 import { readNatsAddresses, shownNatsAddress } from "../bus/nats.address.ts";
 import { fieldOf, parseConfigFile } from "./file.ts";
-import { type Alias, parseFlags } from "./flags.ts";
+import { type Alias, parseFlags, refuseWords } from "./flags.ts";
 import { FEATURE_GATES, readFeatureGates } from "./gates.ts";
 import {
   HISTORY_SETTINGS,
@@ -99,7 +99,7 @@ const NATS_FILES = [
 /** Parses a command line; `readFile` returns the text of the --config file. Throws a ConfigProblem. */
 export function parseRun(argv: readonly string[], readFile: (path: string) => string): RunRequest {
   const { given, words, help } = parseFlags(argv, RUN_SETTINGS, RUN_ALIASES);
-  if (words[0] !== undefined) throw new ConfigProblem(`unexpected argument: ${words[0]}; vigil run takes flags only`);
+  refuseWords("run", words);
   const file = given.get("configFile");
   const filed = typeof file === "string" && !help ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : new Map();
   const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));

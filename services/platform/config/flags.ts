@@ -56,6 +56,11 @@ export function parseFlags(
   return { given, words, help: false };
 }
 
+/** Throws a ConfigProblem if a verb that takes flags only got words. */
+export function refuseWords(verb: string, [word]: readonly string[]): void {
+  if (word !== undefined) throw new ConfigProblem(`unexpected argument: ${word}; vigil ${verb} takes flags only`);
+}
+
 /** A flag with its dashes: one before a letter, two before a word. */
 export function dashed(flag: string): string {
   return `${flag.length === 1 ? "-" : "--"}${flag}`;

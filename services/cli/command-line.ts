@@ -5,12 +5,13 @@ import { printable } from "../platform/process/printable.ts";
 import { overview, verbHelp } from "./help.ts";
 import { ExitCode, Failure, type Host, type Verb } from "./verb.ts";
 import { VERBS } from "./verb-list.ts";
+import { versionVerb } from "./verbs/version.ts";
 
 /** Runs one command line and returns its exit code. Prints every problem and throws none. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
   const [word, ...rest] = argv;
   if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest, host);
-  const verb = VERBS.find(({ name }) => name === word);
+  const verb = verbOf(word === "--version" ? versionVerb.name : word);
   if (verb === undefined) return usageProblem(unknownVerb(word), host);
   if (hasHelpFlag(rest)) {
     host.print(verbHelp(verb, host.columns));
@@ -29,10 +30,14 @@ export async function runCommandLine(argv: readonly string[], host: Host): Promi
 function help(words: readonly string[], host: Host): number {
   const [word, more] = words;
   if (more !== undefined) return usageProblem(`help ${words.join(" ")}: unexpected argument: ${more}`, host);
-  const verb = VERBS.find(({ name }) => name === word);
+  const verb = verbOf(word);
   if (word !== undefined && verb === undefined) return usageProblem(unknownVerb(word), host);
   host.print(verb === undefined ? overview(VERBS) : verbHelp(verb, host.columns));
   return ExitCode.ok;
+}
+
+function verbOf(word: string | undefined): Verb | undefined {
+  return VERBS.find(({ name }) => name === word);
 }
 
 function hasHelpFlag(argv: readonly string[]): boolean {

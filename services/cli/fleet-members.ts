@@ -181,6 +181,8 @@ function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid
 
 /** The table of members. */
 export const MEMBERS: Table<MemberReport> = {
+  kind: "member",
+  nameOf: ({ member }) => member,
   heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "API", "SERVICES"],
   cells: ({ member, since, shards, lagMs, clusterUid, services, unableSince, withheld }, nowMs) => [
     member,

@@ -1,5 +1,5 @@
 /** Prints the rows of `vigil get` as a table, JSON or YAML. */
-import { printableJson } from "../platform/process/printable.ts";
+import { printable, printableJson } from "../platform/process/printable.ts";
 import type { Table } from "./get-tables.ts";
 import { Columns } from "./text-table.ts";
 import type { Host } from "./verb.ts";
@@ -7,7 +7,7 @@ import type { Change } from "./watch.policy.ts";
 import { yamlText } from "./yaml.ts";
 
 /** The output formats. */
-export const OUTPUTS = ["table", "json", "yaml"] as const;
+export const OUTPUTS = ["table", "wide", "name", "json", "yaml"] as const;
 /** An output format. */
 export type Output = (typeof OUTPUTS)[number];
 
@@ -28,16 +28,31 @@ export function printWhole<R>(rows: readonly R[], { table, output }: Form<R>, { 
   const nowMs = wallMs();
   if (output === "json") print(jsonText(rows));
   else if (output === "yaml") print(yamlText(rows));
-  else print(new Columns().lines([table.heading, ...rows.map((row) => table.cells(row, nowMs))]));
+  else if (output === "name") print(rows.map((row) => nameLine(table, row)).join(""));
+  else {
+    const { heading, cells } = columnsOf(table, output);
+    print(new Columns().lines([heading, ...rows.map((row) => cells(row, nowMs))]));
+  }
+}
+
+/** The columns of a table, with the further ones of `-o wide`. */
+function columnsOf<R>({ heading, cells, wide }: Table<R>, output: Output): Pick<Table<R>, "heading" | "cells"> {
+  if (output !== "wide" || wide === undefined) return { heading, cells };
+  return { heading: [...heading, ...wide.heading], cells: (row, nowMs) => [...cells(row, nowMs), ...wide.cells(row)] };
+}
+
+function nameLine<R>({ kind, nameOf }: Table<R>, row: R): string {
+  return `${printable(`${kind}/${nameOf(row)}`)}\n`;
 }
 
 /** A function that prints changes: rows under one heading, or a document for each. */
 export function changePrinter<R>(form: Form<R>, out: Out): (changes: readonly Change<R>[]) => void {
-  return form.output === "table" ? rowPrinter(form, out) : documentPrinter(form, out);
+  return form.output === "table" || form.output === "wide" ? rowPrinter(form, out) : documentPrinter(form, out);
 }
 
-function rowPrinter<R>({ table, events, gone }: Form<R>, { print, wallMs }: Out) {
-  const { heading, cells, state } = table;
+function rowPrinter<R>({ table, output, events, gone }: Form<R>, { print, wallMs }: Out) {
+  const { heading, cells } = columnsOf(table, output);
+  const { state } = table;
   const columns = new Columns();
   let before: readonly (readonly string[])[] = [events ? ["EVENT", ...heading] : heading];
   return (changes: readonly Change<R>[]): void => {
@@ -53,12 +68,13 @@ function rowPrinter<R>({ table, events, gone }: Form<R>, { print, wallMs }: Out)
   };
 }
 
-function documentPrinter<R>({ output, events }: Form<R>, { print }: Out) {
+function documentPrinter<R>({ table, output, events }: Form<R>, { print }: Out) {
   const textOf = (value: unknown) => (output === "json" ? jsonText(value) : `---\n${yamlText(value)}`);
   return (changes: readonly Change<R>[]): void => {
     // Without its event a deleted row looks like an existing one.
     const shown = changes.filter(({ event }) => events || event !== "DELETED");
-    print(shown.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
+    if (output === "name") print(shown.map(({ row }) => nameLine(table, row)).join(""));
+    else print(shown.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
   };
 }
 

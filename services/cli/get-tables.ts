@@ -1,11 +1,17 @@
 /** The tables of `vigil get`, one for each topic. Pure: the answers of a console and the time are arguments. */
 import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
+import { apiTime } from "../domain/api-time.ts";
 import { rateText, spanText } from "../domain/format.ts";
 import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 
 /** How rows of one topic are shown and compared. */
 export interface Table<R> {
+  /** What `-o name` prints before the key, such as `node`. */
+  readonly kind: string;
+  readonly nameOf: (row: R) => string;
+  /** Further columns of `-o wide`. */
+  readonly wide?: { readonly heading: readonly string[]; readonly cells: (row: R) => readonly string[] };
   readonly heading: readonly string[];
   readonly cells: (row: R, nowMs: number) => readonly string[];
   /** The heading of the column with a row's state. */
@@ -18,6 +24,17 @@ export interface Table<R> {
 
 /** The zones and their eviction rates. */
 export const ZONES: Table<ZoneReport> = {
+  kind: "zone",
+  nameOf: ({ title }) => title,
+  wide: {
+    heading: ["SINCE", "TOKENS", "NODES PER SECOND"],
+    cells: ({ since, tokens, taintsPerSecond, halted }) => [
+      apiTime(since),
+      String(Number(tokens.toFixed(2))),
+      // A float32, shown as operators set it.
+      String(halted ? 0 : Number(taintsPerSecond.toPrecision(6))),
+    ],
+  },
   heading: ["ZONE", "STATE", "FOR", "NODES", "NOT READY", "EVICTION RATE", "QUEUE"],
   cells: ({ title, state, since, size, notReady, taintsPerSecond, queueLength, halted }, nowMs) => [
     title,
@@ -35,6 +52,16 @@ export const ZONES: Table<ZoneReport> = {
 
 /** The nodes and their judgements. */
 export const NODES: Table<NodeReport> = {
+  kind: "node",
+  nameOf: ({ name }) => name,
+  wide: {
+    heading: ["READY", "SINCE", "HEARTBEAT AT"],
+    cells: ({ ready, since, heartbeatAt, readiness }) => [
+      ready ?? "",
+      apiTime(since),
+      heartbeatAt === null || readiness !== "unknown" ? "" : apiTime(heartbeatAt),
+    ],
+  },
   heading: ["NODE", "READINESS", "FOR", "HEARTBEAT", "EVICTION", "ZONE"],
   cells: (node, nowMs) => [
     node.name,
@@ -60,6 +87,15 @@ function evictionText({ eviction, evictionFromAt, queuePlace, isShadow }: NodeRe
 
 /** The pods that wait for eviction. */
 export const TIMERS: Table<PendingEviction> = {
+  kind: "pod",
+  nameOf: ({ namespace, name }) => `${namespace}/${name}`,
+  wide: {
+    heading: ["DUE AT", "TOLERATED"],
+    cells: ({ deadlineAt, tolerationSeconds }) => [
+      deadlineAt === null ? "" : apiTime(deadlineAt),
+      tolerationSeconds === null ? "" : `${tolerationSeconds} s`,
+    ],
+  },
   heading: ["NAMESPACE", "POD", "NODE", "DUE", "TAINT"],
   cells: (pod, nowMs) => [
     pod.namespace,

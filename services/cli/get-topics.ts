@@ -14,7 +14,7 @@ import { type ConsoleAddress, getFromConsole } from "./console-client.ts";
 import { MEMBERS, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, type Table, TIMERS, ZONES } from "./get-tables.ts";
-import type { Host } from "./verb.ts";
+import { Failure, type Host } from "./verb.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
 
@@ -28,6 +28,9 @@ export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, Consol
   readonly outputWatchEvents: boolean;
   readonly readiness: string;
   readonly limit: number;
+  readonly zone: string;
+  /** The nodes of these names; empty for all. */
+  readonly names: readonly string[];
 }
 
 /** Shows a topic: once, or with --watch until the process is stopped. */
@@ -51,6 +54,19 @@ interface Topic<R> {
 
 /** A console that does not report its watch health counts as synced. */
 const blindIn = (watchHealth?: WatchHealthReport) => (watchHealth === undefined ? null : blindnessOf(watchHealth));
+
+/** Other names of the topics, as kubectl has them; the countdowns are those of pods. */
+export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
+  ["zone", "zones"],
+  ["node", "nodes"],
+  ["no", "nodes"],
+  ["timer", "timers"],
+  ["pods", "timers"],
+  ["pod", "timers"],
+  ["po", "timers"],
+  ["member", "fleet"],
+  ["members", "fleet"],
+]);
 
 /** Every topic by its name. */
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
@@ -86,12 +102,18 @@ async function askZones(wanted: Wanted, host: Host): Promise<WatchAnswer<ZoneRep
 }
 
 async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeReport>> {
-  const { limit, readiness } = wanted;
-  const path = `/api/nodes?limit=${limit}${readiness === ANY ? "" : `&readiness=${readiness}`}`;
-  type Nodes = { counts: Record<string, number>; nodes: NodeReport[]; watchHealth?: WatchHealthReport };
-  const { counts, nodes, watchHealth } = await getFromConsole<Nodes>(wanted, path, host);
-  const counted = Object.entries(counts).filter(([name]) => readiness === ANY || readiness === name);
-  return { rows: nodes, total: counted.reduce((sum, [, count]) => sum + count, 0), blind: blindIn(watchHealth) };
+  const { limit, readiness, zone, names } = wanted;
+  const query = new URLSearchParams({ limit: String(limit) });
+  for (const name of names) query.append("name", name);
+  if (readiness !== ANY) query.set("readiness", readiness);
+  if (zone !== "") query.set("zone", zone);
+  type Nodes = { total: number; nodes: NodeReport[]; watchHealth?: WatchHealthReport };
+  const { total, nodes, watchHealth } = await getFromConsole<Nodes>(wanted, `/api/nodes?${query.toString()}`, host);
+  const missing = names.find((name) => !nodes.some((node) => node.name === name));
+  if (missing !== undefined && nodes.length === total && readiness === ANY && zone === "" && !wanted.watch) {
+    throw new Failure(`node ${missing}: not found; vigil get nodes lists all`);
+  }
+  return { rows: nodes, total, blind: blindIn(watchHealth) };
 }
 
 async function askTimers(wanted: Wanted, host: Host): Promise<WatchAnswer<PendingEviction>> {

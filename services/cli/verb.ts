@@ -130,6 +130,7 @@ export function unexpectedArgument(words: readonly string[], extra: string): Con
 const SHORT: ReadonlyMap<string, string> = new Map([
   ["output", "o"],
   ["watch", "w"],
+  ["namespace", "n"],
 ]);
 
 function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {

@@ -1,6 +1,7 @@
 /** The console's read-only routes: which path gives which answer. No socket here. */
 import { LIMIT_MAX } from "../../protocols/bounds.ts";
 import type { LedgerReader, Overview, PendingEviction } from "../../protocols/ledger-reader.ts";
+import { namesZone } from "../domain/zone-key.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
 /** A complete answer. */
@@ -107,10 +108,15 @@ function nodes(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
   if (readiness !== null && !Object.hasOwn(counts, readiness)) {
     return problem(400, `readiness=${JSON.stringify(readiness)}: must be one of ${Object.keys(counts).join(", ")}`);
   }
-  const wanted = ledger.nodes().filter((node) => readiness === null || node.readiness === readiness);
+  const [zone, names] = [query.get("zone"), query.getAll("name")];
+  const wanted = ledger
+    .nodes()
+    .filter((node) => readiness === null || node.readiness === readiness)
+    .filter((node) => zone === null || namesZone(zone, node.zone))
+    .filter((node) => names.length === 0 || names.includes(node.name));
   // Sorted, so that a limit always keeps the same nodes.
   const sorted = wanted.toSorted((left, right) => (left.name < right.name ? -1 : 1));
-  return json(200, { counts, nodes: sorted.slice(0, limit), watchHealth });
+  return json(200, { counts, total: wanted.length, nodes: sorted.slice(0, limit), watchHealth });
 }
 
 function comparison(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {

@@ -16,6 +16,12 @@ export function zoneTitleOf(zoneKey: string): string {
   return zoneKey.split(SEPARATOR).filter(Boolean).join("/") || "(no zone)";
 }
 
+/** Whether a person's text names this zone: by its key, by its title, or by the title without the region. */
+export function namesZone(text: string, zoneKey: string): boolean {
+  const title = zoneTitleOf(zoneKey);
+  return text === zoneKey || text === title || title.endsWith(`/${text}`);
+}
+
 /** How metrics name a zone: readable, or by its key as upstream does. */
 export type ZoneLabel = "readable" | "upstream";
 

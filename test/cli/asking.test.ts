@@ -22,27 +22,26 @@ async function consoleThat(answers: RequestListener): Promise<string> {
 }
 
 describe("an answer that is cut short or empty gets a note on standard error", () => {
-  const counts = { starting: 0, ready: 4, notReady: 0, unknown: 2 };
   const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
   const watchHealth = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
   const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: null, taint: null };
 
   test.each([
-    [["nodes", "--limit=1"], { counts, nodes: [node] }, "1 of 6 nodes is shown; --limit=6 shows all"],
-    [["nodes", "--readiness=unknown"], { counts, nodes: [node] }, "1 of 2 nodes is shown; --limit=2 shows all"],
+    [["nodes", "--limit=1"], { total: 6, nodes: [node] }, "1 of 6 nodes is shown; --limit=6 shows all"],
+    [["nodes", "--readiness=unknown"], { total: 2, nodes: [node] }, "1 of 2 nodes is shown; --limit=2 shows all"],
     [
       ["timers"],
       { count: 20_000, next: [pod, pod] },
       "2 of 20000 timers are shown; the largest limit is --limit=10000",
     ],
-    [["nodes", "--readiness=unknown"], { counts, nodes: [node, node] }, ""],
+    [["nodes", "--readiness=unknown"], { total: 2, nodes: [node, node] }, ""],
     [["timers", "--output=json"], { count: 1, next: [pod] }, ""],
     [["timers", "-o", "json"], { count: 1, next: [pod] }, ""],
     [["timers", "-ojson"], { count: 1, next: [pod] }, ""],
     [["timers", "-oyaml"], { count: 1, next: [pod] }, ""],
     [["zones"], { zones: [], watchHealth }, "there are no zones"],
     [["timers"], { count: 0, next: [] }, "there are no timers"],
-    [["nodes", "--readiness=unknown"], { counts: { ...counts, unknown: 0 }, nodes: [] }, "there are no unknown nodes"],
+    [["nodes", "--readiness=unknown"], { total: 0, nodes: [] }, "there are no unknown nodes"],
   ])("get %j", async (words, answer, note) => {
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
     const host = fakeHost();
@@ -53,7 +52,7 @@ describe("an answer that is cut short or empty gets a note on standard error", (
 
 test.each([
   ["zones", { zones: [], pendingEvictions: 0 }],
-  ["nodes", { counts: { ready: 0 }, nodes: [] }],
+  ["nodes", { total: 0, nodes: [] }],
   ["timers", { count: 0, next: [] }],
 ])("get %s of a process without synced watches warns that it may be stale, and why", async (topic, answer) => {
   const watchHealth = {
@@ -92,7 +91,7 @@ describe("control characters of the cluster reach no terminal", () => {
 
   test("in a table", async () => {
     const node = { name: evil, readiness: "ready", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
-    const answer = { counts: { ready: 1 }, nodes: [node] };
+    const answer = { total: 1, nodes: [node] };
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
     const host = fakeHost();
     expect(await runCommandLine(["get", "nodes", server], host)).toBe(0);
@@ -106,7 +105,7 @@ describe("control characters of the cluster reach no terminal", () => {
     ["yaml", (text: string): unknown => parse(text)],
   ])("in %s, which still contains the same text", async (output, read) => {
     const node = { name: eight, readiness: "ready", since: 0, heartbeatAt: 0, eviction: eight, zone: "" };
-    const answer = { counts: { ready: 1 }, nodes: [node] };
+    const answer = { total: 1, nodes: [node] };
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
     const host = fakeHost();
     expect(await runCommandLine(["get", "nodes", "-o", output, server], host)).toBe(0);
@@ -131,12 +130,60 @@ test("get zones over TLS from a console without TLS fails with one line", async 
   );
 });
 
+describe("get as kubectl users write it", () => {
+  const nodes = [
+    { name: "n1", readiness: "unknown", ready: "Unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" },
+  ];
+  const next = [{ namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: 0, taint: null }];
+  const zones = [{ title: "eu/b", zone: "eu:\u0000:b", state: "Normal", since: 0, size: 1, notReady: 0 }];
+  const asked: string[] = [];
+  const get = async (...words: string[]) => {
+    const server = await consoleThat(({ url = "" }, response) => {
+      asked.push(url);
+      response.end(JSON.stringify({ total: nodes.length, nodes, count: 1, next, zones }));
+    });
+    const host = fakeHost();
+    return { code: await runCommandLine(["get", ...words, server], host), out: host.out(), err: host.err() };
+  };
+
+  test.each([
+    ["node", "node/n1\n"],
+    ["nodes", "node/n1\n"],
+    ["no", "node/n1\n"],
+    ["zone", "zone/eu/b\n"],
+    ["timer", "pod/shop/cart-0\n"],
+    ["pod", "pod/shop/cart-0\n"],
+    ["pods", "pod/shop/cart-0\n"],
+    ["po", "pod/shop/cart-0\n"],
+  ])("%s -o name prints the kind and the name of each", async (topic, out) => {
+    expect(await get(topic, "-o", "name")).toEqual({ code: 0, out, err: "" });
+  });
+
+  test("-o wide adds columns", async () => {
+    const [heading, row] = (await get("nodes", "-owide")).out.split("\n");
+    expect(heading).toMatch(/^NODE +READINESS +.*ZONE +READY +SINCE +HEARTBEAT AT$/);
+    expect(row).toMatch(/Unknown +1970-01-01T00:00:00Z +1970-01-01T00:00:00Z$/);
+    expect((await get("pods", "-owide")).out).toContain("1970-01-01T00:00:00Z");
+  });
+
+  test("names and --zone are sent to the console", async () => {
+    await get("nodes", "n1", "--zone=b");
+    expect(asked.at(-1)).toBe("/api/nodes?limit=1000&name=n1&zone=b");
+  });
+
+  test("a name that is not there fails with one line", async () => {
+    const { code, err } = await get("nodes", "n1", "n2");
+    expect([code, err]).toEqual([1, "vigil: node n2: not found; vigil get nodes lists all\n"]);
+  });
+});
+
 test.each([
-  [["get", "node"], "get node: did you mean get nodes?"],
+  [["get", "nodse"], "get nodse: did you mean get nodes?"],
+  [["get", "pods", "--zone=b"], "get timers --zone=b: only get nodes takes it"],
   [["get", "zones", "--nats=nats://u:hunter2@n"], "get zones --nats=nats://***@n: only get fleet takes it"],
   [["get"], "get: name one of zones, nodes, timers, fleet"],
   [["get", "zones", "--output-watch-events"], "--output-watch-events: has no effect without --watch"],
-  [["get", "zones", "-oymal"], '-o=ymal: "ymal" is none of table, json, yaml; did you mean yaml?'],
+  [["get", "zones", "-oymal"], '-o=ymal: "ymal" is none of table, wide, name, json, yaml; did you mean yaml?'],
 ])("%j is refused with one line", async (words, problem) => {
   const host = fakeHost();
   expect(await runCommandLine(words, host)).toBe(2);

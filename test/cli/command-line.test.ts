@@ -12,6 +12,11 @@ const run = async (argv: readonly string[], files: Record<string, string> = {}) 
 };
 const names = VERBS.map(({ name }) => name);
 
+test("--version prints the same as version", async () => {
+  const { code, out } = await run(["--version"]);
+  expect([code, out]).toEqual([0, (await run(["version"])).out]);
+});
+
 test("a feature gate without effect is accepted with one line of warning", async () => {
   const { code, err } = await run(["run", "--feature-gates=SeparateTaintEvictionController=true", "--print-config"]);
   expect(code).toBe(0);
@@ -65,7 +70,7 @@ describe("help", () => {
 
   test("of get shows kubectl's short flags for --output and --watch", async () => {
     const { out } = await run(["get", "--help"]);
-    expect(out).toContain("Other spellings:\n  -o=table|json|yaml\n      The same as --output.\n  -w\n");
+    expect(out).toContain("Other spellings:\n  -o=table|wide|name|json|yaml\n      The same as --output.\n  -w\n");
     expect(out.replaceAll(/\s+/g, " ")).toContain("query again every 2s and print each row that changed");
   });
 
@@ -122,7 +127,10 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "zones", "--server=ftp://x"], "vigil: --server=ftp://x: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--readiness=ready"], "vigil: get zones --readiness=ready: only get nodes takes it\n"],
     [["get", "nodes", "--limit=10001"], "vigil: get nodes --limit=10001: must be at most 10000\n"],
-    [["get", "zones", "-o", "wide"], 'vigil: -o=wide: "wide" is none of table, json, yaml\n'],
+    [
+      ["get", "zones", "-o", "tall"],
+      'vigil: -o=tall: "tall" is none of table, wide, name, json, yaml; did you mean table?\n',
+    ],
     [["get", "zones", "-o"], "vigil: -o: needs a value, such as -o=table\n"],
     [["get", "zones", "--cluster=blue"], "vigil: get zones --cluster=blue: only get fleet takes it\n"],
     [["get", "timers", "--nats=nats://n"], "vigil: get timers --nats=nats://n: only get fleet takes it\n"],

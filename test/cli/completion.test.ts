@@ -32,7 +32,7 @@ test.each([
   [["vigil", "get", "zones", "-o", "j"], ["json"]],
   [
     ["vigil", "get", "zones", "--output", ""],
-    ["table", "json", "yaml"],
+    ["table", "wide", "name", "json", "yaml"],
   ],
   [["vigil", "get", "zones", "--wat"], ["--watch"]],
   [["vigil", "get", "zones", "-w"], ["-w"]],

@@ -56,7 +56,7 @@ describe("get nodes --watch", () => {
     server = createServer((request, response) => {
       path = request.url ?? "";
       asked++;
-      response.end(JSON.stringify({ counts: { ready: total ?? nodes.length }, nodes, watchHealth }));
+      response.end(JSON.stringify({ total: total ?? nodes.length, nodes, watchHealth }));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });

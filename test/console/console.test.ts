@@ -127,6 +127,9 @@ describe("the API", () => {
     expect(await json("/api/overview")).toMatchObject({ nodes: { unknown: 1 }, pendingEvictions: 1 });
     expect(await json("/api/zones")).toMatchObject([{ title: "a", state: "Normal" }]);
     expect(await json("/api/nodes")).toMatchObject({ counts: { unknown: 1 }, nodes: [{ name: "n-1" }] });
+    expect(await json("/api/nodes?name=n-1&name=n-2&limit=0")).toMatchObject({ total: 1, nodes: [] });
+    expect(await json("/api/nodes?name=n-2")).toMatchObject({ total: 0, nodes: [] });
+    expect(await json("/api/nodes?zone=elsewhere")).toMatchObject({ total: 0, nodes: [] });
     expect(await json("/api/nodes?readiness=ready")).toMatchObject({ nodes: [] });
     expect(await json("/api/evictions?limit=0")).toMatchObject({ count: 1, next: [] });
     expect(await json("/api/evictions")).toMatchObject({ count: 1, next: [{ name: "web" }] });

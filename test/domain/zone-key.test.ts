@@ -1,6 +1,6 @@
 /** Zone keys from labels, and the exclusion from disruption checks. */
 import { describe, expect, test } from "vitest";
-import { isCounted, metricsZoneOf, zoneKeyOf } from "../../services/domain/zone-key.ts";
+import { isCounted, metricsZoneOf, namesZone, zoneKeyOf } from "../../services/domain/zone-key.ts";
 
 const ZONE = "topology.kubernetes.io/zone";
 const REGION = "topology.kubernetes.io/region";
@@ -15,6 +15,16 @@ test.each([
 ])("the zone key %j has a readable label of its own in metrics", (key, label) => {
   expect(metricsZoneOf(key, "readable")).toBe(label);
   expect(metricsZoneOf(key, "upstream")).toBe(key);
+});
+
+test.each([
+  ["r:\u0000:z", true],
+  ["r/z", true],
+  ["z", true],
+  ["r", false],
+  ["", false],
+])("%j names the zone r/z: %s", (text, isNamed) => {
+  expect(namesZone(text, "r:\u0000:z")).toBe(isNamed);
 });
 
 describe("a zone key", () => {

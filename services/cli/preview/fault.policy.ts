@@ -2,7 +2,7 @@
 import { TaintEffect } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { listText } from "../../domain/format.ts";
-import { zoneKeyOf, zoneTitleOf } from "../../domain/zone-key.ts";
+import { namesZone, zoneKeyOf, zoneTitleOf } from "../../domain/zone-key.ts";
 import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 
@@ -45,8 +45,9 @@ export function faultOf({ zone, node, taint }: FaultFlags, nodes: readonly Obser
 }
 
 function zoneFault(zone: string, nodes: readonly ObservedNode[]): Fault {
-  const titles = new Map(nodes.map(({ node, labels }) => [node, zoneTitleOf(zoneKeyOf(labels))]));
-  const inZone = [...titles].filter(([, title]) => title === zone || title.endsWith(`/${zone}`));
+  const keys = nodes.map(({ node, labels }) => [node, zoneKeyOf(labels)] as const);
+  const titles = new Map(keys.map(([node, key]) => [node, zoneTitleOf(key)]));
+  const inZone = keys.filter(([, key]) => namesZone(zone, key)).map(([node, key]) => [node, zoneTitleOf(key)] as const);
   const named = new Set(inZone.map(([, title]) => title));
   if (named.size === 1)
     return { kind: "down", what: `zone ${zone} is down`, nodes: new Set(inZone.map(([node]) => node)) };

@@ -2,10 +2,16 @@
 import type { Explanation, Subject } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { printable } from "../../platform/process/printable.ts";
 import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
+
+const SETTINGS = {
+  namespace: textSetting("namespace", "shop", "Namespace of the pod, where its name does not begin with it."),
+  ...CONSOLE_SETTINGS,
+} as const;
 
 /** The verb that explains a node or a pod. */
 export const explainVerb: Verb = defineVerb({
@@ -13,16 +19,24 @@ export const explainVerb: Verb = defineVerb({
   summary: "explain the state of a node or a pod and the decisions that led to it",
   words: "<node NAME|pod NAMESPACE/NAME>",
   firstWords: ["node", "pod"],
-  settings: CONSOLE_SETTINGS,
+  settings: SETTINGS,
   examples: [
     { command: "vigil explain node worker-7", does: "its readiness, its taints, and the decisions behind them" },
+    { command: "vigil explain -n shop pod cart-0", does: "a pod, as kubectl names it" },
     { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
   ],
   run: async (values, words, host) => {
-    host.print(explanationText(await getFromConsole<Explanation>(values, pathOf(words), host)));
+    host.print(explanationText(await getFromConsole<Explanation>(values, pathOf(words, values.namespace), host)));
     return 0;
   },
 });
+
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ["nodes", "node"],
+  ["no", "node"],
+  ["pods", "pod"],
+  ["po", "pod"],
+]);
 
 /** An explanation as text: the sentences, then the timeline with the object of each line. */
 export function explanationText({ sentences, timeline }: Explanation): string {
@@ -38,11 +52,15 @@ function nameOf({ kind, namespace, name }: Subject): string {
   return `${kind.toLowerCase()} ${namespace === "" ? title : `${namespace}/${title}`}`;
 }
 
-function pathOf([kind = "", name = "", ...more]: readonly string[]): string {
-  const parts = name.split("/").map(encodeURIComponent);
+/** As kubectl, takes `pod/cart-0` too, and plurals. */
+function pathOf(words: readonly string[], namespace: string): string {
+  const [first = "", ...rest] = words.length === 1 ? (words[0] ?? "").split(/\/(.*)/, 2) : words;
+  const [kind, [name = "", ...more]] = [KINDS.get(first) ?? first, rest];
+  const isIn = kind === "pod" && namespace !== "" && !name.includes("/");
+  const parts = (isIn ? [namespace, name] : name.split("/")).map(encodeURIComponent);
   const partsOf: Readonly<Record<string, number>> = { node: 1, pod: 2 };
   if (partsOf[kind] !== parts.length || parts.includes("") || more.length > 0) {
-    const command = ["explain", kind, name, ...more].filter((word) => word !== "").join(" ");
+    const command = ["explain", ...words].filter((word) => word !== "").join(" ");
     throw new ConfigProblem(`${command}: write it as explain node worker-7 or explain pod shop/cart-0`);
   }
   return `/api/explain/${kind}/${parts.join("/")}`;

@@ -5,14 +5,14 @@ import type { Clock } from "../../../protocols/ports.ts";
 import { listText } from "../../domain/format.ts";
 import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
 import { formatDuration } from "../../platform/config/duration.ts";
-import { choiceSetting, switchSetting } from "../../platform/config/setting-builders.ts";
+import { choiceSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
-import { ANY, TOPICS } from "../get-topics.ts";
-import { defineVerb, type Verb } from "../verb.ts";
+import { ANY, TOPIC_ALIASES, TOPICS } from "../get-topics.ts";
+import { defineVerb, unexpectedArgument, type Verb } from "../verb.ts";
 import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 
 const SETTINGS = {
@@ -34,6 +34,7 @@ const SETTINGS = {
     ANY,
     "Only nodes with this readiness.",
   ),
+  zone: textSetting("zone", "eu-west-1b", "Only nodes of this zone."),
   limit: {
     unit: "count",
     flag: "limit",
@@ -50,6 +51,7 @@ type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 /** The topics that take a flag, where not all do. */
 const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   readiness: ["nodes"],
+  zone: ["nodes"],
   limit: ["nodes", "timers"],
   ...Object.fromEntries(Object.keys(CONSOLE_SETTINGS).map((name) => [name, ["zones", "nodes", "timers"]])),
   ...Object.fromEntries(Object.keys(NATS_SETTINGS).map((name) => [name, ["fleet"]])),
@@ -84,9 +86,8 @@ export const getVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "get",
     summary: "show zones, nodes, pending evictions, or the members of the fleet",
-    words: `<${[...TOPICS.keys()].join("|")}>`,
-    firstWords: [...TOPICS.keys()],
-    wordsMax: 1,
+    words: `<${[...TOPICS.keys(), "pods"].join("|")}> [NODE…]`,
+    firstWords: [...TOPICS.keys(), "pods"],
     settings: SETTINGS,
     examples: [
       { command: "vigil get zones", does: "state, eviction rate and queue of every zone" },
@@ -94,15 +95,21 @@ export const getVerb = (clock: Clock): Verb =>
         command: "vigil get nodes --readiness=unknown",
         does: "the silent nodes, with the age of their last heartbeat",
       },
+      { command: "vigil get node worker-7 -o wide", does: "one node, with more columns" },
+      { command: "vigil get nodes --zone=eu-west-1b -o name", does: "the names of a zone's nodes" },
       { command: "vigil get nodes -w", does: "the nodes, and each again when its readiness changes" },
+      { command: "vigil get pods", does: "the pods to be evicted, and when: the same as get timers" },
       { command: "vigil get timers --limit=20 -o yaml", does: "the twenty pods to be evicted next, and when" },
       { command: "vigil get fleet --nats=nats://127.0.0.1:4222", does: "the processes on this NATS and their shards" },
     ],
-    run: async (values, [name = ""], host) => {
-      const show = TOPICS.get(name);
-      if (show === undefined) throw unknownTopic(name);
-      refuseUnusedFlags(name, values);
-      await show(values, host, clock);
+    run: async (values, [word = "", ...names], host) => {
+      const topic = TOPIC_ALIASES.get(word) ?? word;
+      const show = TOPICS.get(topic);
+      if (show === undefined) throw unknownTopic(word);
+      const [extra] = topic === "nodes" ? [] : names;
+      if (extra !== undefined) throw unexpectedArgument(["get", word, ...names], extra);
+      refuseUnusedFlags(topic, values);
+      await show({ ...values, names }, host, clock);
       return 0;
     },
   });

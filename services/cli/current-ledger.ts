@@ -26,6 +26,7 @@ export class CurrentLedger implements LedgerReader {
   readonly decisions: LedgerReader["decisions"] = (limit) => this.#reader.decisions(limit);
   readonly compare: LedgerReader["compare"] = (sinceAt) => this.#reader.compare(sinceAt);
   readonly explainNode: LedgerReader["explainNode"] = (name) => this.#reader.explainNode(name);
+  readonly explainZone: LedgerReader["explainZone"] = (name) => this.#reader.explainZone(name);
   readonly explainPod: LedgerReader["explainPod"] = (...subject) => this.#reader.explainPod(...subject);
 
   onDecision(listener: (decision: Decision) => void): Stop {

@@ -134,6 +134,11 @@ function explanation(
   if (kind === "node" && name.length === 1) {
     return found(ledger.explainNode(first), `node ${first}`);
   }
+  if (kind === "zone" && name.length === 1) {
+    const explained = ledger.explainZone(first);
+    if (explained !== null) return json(200, explained);
+    return problem(404, `zone ${first}: no zone, or more than one, has this name; vigil get zones lists them`);
+  }
   if (kind !== "pod" || name.length !== 2) return null;
   return new Promise((resolve) => {
     ledger.explainPod(first, second, (explained) => resolve(found(explained, `pod ${first}/${second}`)));

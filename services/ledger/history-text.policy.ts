@@ -149,13 +149,18 @@ function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolea
   return timelineSentence(isFirst ? "evictionFound" : "evictionGranted", {});
 }
 
+/** A zone's state as half a sentence, as of its last judgement. */
+export function zoneStateText(body: BodyOf<"judged.zone">): Sentence {
+  const counted = { state: body.state, notReady: String(body.notReady), size: countText(body.size, "node") };
+  if (body.halted) return timelineSentence("zoneHalted", counted);
+  return timelineSentence("zoneChanged", { ...counted, rate: rateText(body.taintsPerSecond) });
+}
+
 function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | undefined): Sentence | null {
   const { state, halted } = body;
   if (before?.state === state && before.halted === halted) return null;
   if (before === undefined && state === "Initial") return null;
-  const counted = { state, notReady: String(body.notReady), size: countText(body.size, "node") };
-  if (halted) return timelineSentence("zoneHalted", counted);
-  return timelineSentence("zoneChanged", { ...counted, rate: rateText(body.taintsPerSecond) });
+  return zoneStateText(body);
 }
 
 function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null): Sentence | null {

@@ -8,7 +8,7 @@ import { MinHeap } from "../platform/structures/heap.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Comparison } from "./compare/comparison.ts";
 import type { DrainPods } from "./drain-pods.ts";
-import { explainNode, explainPod } from "./explain/explain.policy.ts";
+import { explainNode, explainPod, explainZone } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
 import { isRecent, placeOf } from "./explain/queue.policy.ts";
 import type { History } from "./history.ts";
@@ -71,6 +71,7 @@ export function ledgerReader({
     decisions: (limit) => history.latest(limit),
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs()),
     explainNode: (name) => explainNode(name, context()),
+    explainZone: (name) => explainZone(name, context()),
     explainPod: (namespace, name, done) =>
       livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, context()))),
     onDecision,

@@ -130,6 +130,24 @@ test("get zones over TLS from a console without TLS fails with one line", async 
   );
 });
 
+test.each([
+  [["node", "n1"], "/api/explain/node/n1"],
+  [["no/n1"], "/api/explain/node/n1"],
+  [["pod", "shop/cart-0"], "/api/explain/pod/shop/cart-0"],
+  [["-n", "shop", "pod", "cart-0"], "/api/explain/pod/shop/cart-0"],
+  [["pods/cart-0", "--namespace=shop"], "/api/explain/pod/shop/cart-0"],
+  [["pod/shop/cart-0"], "/api/explain/pod/shop/cart-0"],
+  [["zone", "eu/b"], "/api/explain/zone/eu%2Fb"],
+])("explain %j queries %s", async (words, path) => {
+  const asked: (string | undefined)[] = [];
+  const server = await consoleThat(({ url }, response) => {
+    asked.push(url);
+    response.end(JSON.stringify({ sentences: [], timeline: [] }));
+  });
+  expect(await runCommandLine(["explain", ...words, server], fakeHost())).toBe(0);
+  expect(asked).toEqual([path]);
+});
+
 describe("get as kubectl users write it", () => {
   const nodes = [
     { name: "n1", readiness: "unknown", ready: "Unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" },

@@ -129,6 +129,8 @@ describe("the API", () => {
     expect(await json("/api/nodes")).toMatchObject({ counts: { unknown: 1 }, nodes: [{ name: "n-1" }] });
     expect(await json("/api/nodes?name=n-1&name=n-2&limit=0")).toMatchObject({ total: 1, nodes: [] });
     expect(await json("/api/nodes?name=n-2")).toMatchObject({ total: 0, nodes: [] });
+    const zone = { sentences: ["Zone a is Normal: 0 of 10 nodes not ready; eviction rate: one node every 10 s."] };
+    expect(await json("/api/explain/zone/a")).toMatchObject(zone);
     expect(await json("/api/nodes?zone=elsewhere")).toMatchObject({ total: 0, nodes: [] });
     expect(await json("/api/nodes?readiness=ready")).toMatchObject({ nodes: [] });
     expect(await json("/api/evictions?limit=0")).toMatchObject({ count: 1, next: [] });
@@ -158,7 +160,8 @@ describe("the API", () => {
     ["/api/explain/node/n%", 400, "/api/explain/node/n%: a % must be followed by two hex digits"],
     ["/api/explain/node/other", 404, "node other: not found in the cluster or in the history; check the name"],
     ["/api/explain/pod/a/b", 404, "pod a/b: not found in the cluster or in the history; check the name"],
-    ["/api/explain/zone/a", 404, "/api/explain/zone/a: no such path"],
+    ["/api/explain/zone/a", 404, "zone a: no zone, or more than one, has this name; vigil get zones lists them"],
+    ["/api/explain/zone/a/b", 404, "/api/explain/zone/a/b: no such path"],
     ["/api/nodes/n-1", 404, "/api/nodes/n-1: no such path"],
     ["/nowhere", 404, "/nowhere: no such path"],
   ])("answers %s with %i and the reason", async (path, status, error) => {

@@ -1,4 +1,4 @@
-/** `vigil explain`: explains the state of a node or a pod, with the decisions that led to it. */
+/** `vigil explain`: explains the state of a node, a pod or a zone, with the decisions that led to it. */
 import type { Explanation, Subject } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
@@ -13,15 +13,16 @@ const SETTINGS = {
   ...CONSOLE_SETTINGS,
 } as const;
 
-/** The verb that explains a node or a pod. */
+/** The verb that explains a node, a pod or a zone. */
 export const explainVerb: Verb = defineVerb({
   name: "explain",
-  summary: "explain the state of a node or a pod and the decisions that led to it",
-  words: "<node NAME|pod NAMESPACE/NAME>",
-  firstWords: ["node", "pod"],
+  summary: "explain the state of a node, a pod or a zone and the decisions that led to it",
+  words: "<node NAME|pod NAMESPACE/NAME|zone NAME>",
+  firstWords: ["node", "pod", "zone"],
   settings: SETTINGS,
   examples: [
     { command: "vigil explain node worker-7", does: "its readiness, its taints, and the decisions behind them" },
+    { command: "vigil explain zone eu-west-1b", does: "its state, its eviction rate, and which nodes are next" },
     { command: "vigil explain -n shop pod cart-0", does: "a pod, as kubectl names it" },
     { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
   ],
@@ -36,6 +37,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ["no", "node"],
   ["pods", "pod"],
   ["po", "pod"],
+  ["zones", "zone"],
 ]);
 
 /** An explanation as text: the sentences, then the timeline with the object of each line. */
@@ -58,10 +60,11 @@ function pathOf(words: readonly string[], namespace: string): string {
   const [kind, [name = "", ...more]] = [KINDS.get(first) ?? first, rest];
   const isIn = kind === "pod" && namespace !== "" && !name.includes("/");
   const parts = (isIn ? [namespace, name] : name.split("/")).map(encodeURIComponent);
-  const partsOf: Readonly<Record<string, number>> = { node: 1, pod: 2 };
+  const partsOf: Readonly<Record<string, number>> = { node: 1, pod: 2, zone: parts.length };
   if (partsOf[kind] !== parts.length || parts.includes("") || more.length > 0) {
     const command = ["explain", ...words].filter((word) => word !== "").join(" ");
     throw new ConfigProblem(`${command}: write it as explain node worker-7 or explain pod shop/cart-0`);
   }
-  return `/api/explain/${kind}/${parts.join("/")}`;
+  // The title of a zone is one part, although it may contain a slash.
+  return `/api/explain/${kind}/${parts.join(kind === "zone" ? "%2F" : "/")}`;
 }

@@ -3,11 +3,16 @@
  * on the last outcome of a request for it, never on a schedule alone.
  */
 import type { Decision, Explanation, Subject } from "../../../protocols/ledger-reader.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { countText, listText } from "../../domain/format.ts";
+import { namesZone, zoneTitleOf } from "../../domain/zone-key.ts";
 import type { History } from "../history.ts";
+import { zoneStateText } from "../history-text.policy.ts";
 import type { PodRead } from "../live-pods.ts";
 import { type ExplainContext, presentNode } from "./explain-context.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { podSentences } from "./pod.policy.ts";
+import { isRecent } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 type TypedExplanation = Explanation & { readonly sentences: readonly Sentence[] };
@@ -23,6 +28,28 @@ export function explainNode(name: string, context: ExplainContext): TypedExplana
   const why = hasLeft ? null : context.unknownReason(name);
   const absence = why === null ? sentence("nodeGone", { node: name }) : sentence("nodeUnobserved", { node: name, why });
   return { sentences: [absence], timeline };
+}
+
+/**
+ * Explains the zone that a person's text names, in the words of its timeline and with its queue; null where no zone, or
+ * more than one, is named.
+ */
+export function explainZone(name: string, { state, history, now }: ExplainContext): Explanation | null {
+  const named = [...state.zones.values()].filter(({ judged }) => namesZone(name, judged.zone));
+  const exact = named.find(({ judged }) => zoneTitleOf(judged.zone) === name || judged.zone === name);
+  const zone = exact ?? (named.length === 1 ? named[0] : undefined);
+  if (zone === undefined) return null;
+  const { judged, publishedAt } = zone;
+  const title = zoneTitleOf(judged.zone);
+  const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history);
+  if (!isRecent(zone, now)) {
+    const silent = `was ${judged.state} at ${apiTime(publishedAt)}, and its owner has published nothing since`;
+    return { sentences: [`Zone ${title} ${silent}.`], timeline };
+  }
+  const first = judged.queue ?? [];
+  const waiting = `${countText(judged.queueLength, "node")} in its eviction queue; next: ${listText(first)}.`;
+  const queue = first.length === 0 ? [] : [waiting];
+  return { sentences: [`Zone ${title} ${zoneStateText(judged)}.`, ...queue], timeline };
 }
 
 /** Explains a pod as it was just read; null where it does not exist and has no history. */

@@ -26,5 +26,5 @@ export function countText(count: number, noun: string): string {
 export function rateText(perSecond: number): string {
   if (perSecond <= 0) return "no node at all";
   if (perSecond < 1) return `one node every ${spanText(SECOND / perSecond)}`;
-  return `${Number(perSecond.toPrecision(6))} nodes per second`;
+  return `${countText(Number(perSecond.toPrecision(6)), "node")} per second`;
 }

@@ -40,6 +40,7 @@ test("zones show their state and their eviction rate", () => {
 test.each([
   [0.01, "one node every 100 s"],
   [0.3, "one node every 3.3 s"],
+  [1, "1 node per second"],
   [1.1, "1.1 nodes per second"],
   [20, "20 nodes per second"],
 ])("a rate of %d, published as a float32, is shown as it was set: %s", (perSecond, rate) => {

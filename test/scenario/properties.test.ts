@@ -95,7 +95,7 @@ test("a zone's health is the percentage of its nodes that are not unhealthy (P13
       const { process, names } = after(happenings);
       let nodes = 0;
       for (const name of ZONES) {
-        const gauge = (what: string) => metricValue(process.metrics, `node_collector_${what}`, { zone: `:\0:${name}` });
+        const gauge = (what: string) => metricValue(process.metrics, `node_collector_${what}`, { zone: name });
         const [size, unhealthy] = [await gauge("zone_size"), await gauge("unhealthy_nodes_in_zone")];
         if (size > 0) expect(await gauge("zone_health")).toBeCloseTo(100 * (1 - unhealthy / size), 6);
         nodes += size;

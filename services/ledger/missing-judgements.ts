@@ -1,6 +1,8 @@
 /**
  * Observed nodes whose judgement is missing or contradicts the observation. A judgement is published once and may be
- * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes.
+ * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes. In direct mode
+ * nothing observed contradicts a node that waits for its drain, but its owner repeats that judgement: if it stops, the
+ * one that ended the wait was lost.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -26,11 +28,16 @@ export class MissingJudgements {
   readonly #unjudged = new Map<string, Unjudged>();
   readonly #resyncs: RetrySchedule<number>;
   readonly #evictionMode: Profile["evictionMode"];
+  /** When each node was last judged to wait for a drain, on the monotonic clock; the earliest first. */
+  readonly #waitingMs = new Map<string, number>();
+  /** The owner of a node repeats within this time that it waits. */
+  readonly #repeatedWithinMs: number;
   #isJudging = false;
 
   constructor(profile: RequestRetryProfile & Pick<Profile, "evictionMode">) {
     this.#resyncs = new RetrySchedule(requestRetries(profile));
     this.#evictionMode = profile.evictionMode;
+    this.#repeatedWithinMs = profile.askRetryMaxMs + JUDGED_WITHIN_MS;
   }
 
   /** Takes a whole observed node and the judgement that is known of this uid. */
@@ -43,6 +50,8 @@ export class MissingJudgements {
   /** Takes a judgement and the node that it is about as the ledger keeps it, without labels; null if not observed. */
   takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, nowMs: number): void {
     this.#isJudging = true;
+    this.#waitingMs.delete(judged.node);
+    if (this.#evictionMode === "direct" && judged.eviction === "toBeEvicted") this.#waitingMs.set(judged.node, nowMs);
     const observed = this.#unjudged.get(judged.node)?.observed ?? null;
     const isUnjudged =
       observed === null
@@ -53,17 +62,30 @@ export class MissingJudgements {
 
   forget(node: string): void {
     this.#unjudged.delete(node);
+    this.#waitingMs.delete(node);
   }
 
   /** Why a shard needs a resync now; null where it does not. */
   resyncReason({ shard }: { readonly shard: number }, nowMs: number): string | null {
     if (!this.#isJudging) return null;
-    for (const [node, { sinceMs }] of this.#unjudged) {
-      if (nowMs - sinceMs < JUDGED_WITHIN_MS || shardOf(node) !== shard) continue;
-      return this.#resyncs.isDue(shard, nowMs) ? "a judgement is missing or contradicts its observation" : null;
+    if (!this.#isOverdue(shard, nowMs)) {
+      this.#resyncs.forget(shard);
+      return null;
     }
-    this.#resyncs.forget(shard);
-    return null;
+    return this.#resyncs.isDue(shard, nowMs) ? "a judgement is missing or contradicts its observation" : null;
+  }
+
+  /** Both maps are in the order of their instants, so whatever follows one that is not overdue is not either. */
+  #isOverdue(shard: number, nowMs: number): boolean {
+    for (const [node, { sinceMs }] of this.#unjudged) {
+      if (nowMs - sinceMs < JUDGED_WITHIN_MS) break;
+      if (shardOf(node) === shard) return true;
+    }
+    for (const [node, waitingMs] of this.#waitingMs) {
+      if (nowMs - waitingMs < this.#repeatedWithinMs) break;
+      if (shardOf(node) === shard) return true;
+    }
+    return false;
   }
 
   /** Keeps a node without a judgement that fits it; undefined for one that has it. */

@@ -2,15 +2,18 @@
 import { expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { Message } from "../../protocols/messages.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { JUDGED_WITHIN_MS } from "../../services/ledger/missing-judgements.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
 
-/** The reasons of the requested resyncs, with an observed node and a pulse every second. */
-function reasonsAfter(prepare: (world: LedgerWorld) => void): string[] {
-  const world = ledgerWorld();
+/** The reasons of the requested resyncs, with an observed node and a pulse every second for so many seconds. */
+function reasonsAfter(
+  prepare: (world: LedgerWorld) => void,
+  { profile = {}, seconds = 6 }: { readonly profile?: Partial<Profile>; readonly seconds?: number } = {},
+): string[] {
+  const world = ledgerWorld({ profile });
   const { io, transport } = world;
   const bus = typedBus({ ...io, transport, cluster: "test", service: "node", member: "m-1", mailboxMessagesMax: 100 });
   const asked: Message<"asked.resync">[] = [];
@@ -19,7 +22,7 @@ function reasonsAfter(prepare: (world: LedgerWorld) => void): string[] {
   prepare(world);
   const { node, uid, resourceVersion } = observedNode("n-1");
   const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion(uid, resourceVersion));
-  for (let ms = 0; ms <= 2 * JUDGED_WITHIN_MS; ms += 1000) {
+  for (let second = 0; second <= seconds; second++) {
     world.receive("observed.pulse", pulse(shardOf("n-1"), { nodes }), "ask");
     world.clock.advance(1000);
   }
@@ -55,6 +58,17 @@ test("so does a judgement that contradicts the observation for long", () => {
     receive("observed.node", observedNode("n-1", { labels: { "topology.kubernetes.io/zone": "b" } }), null);
   });
   expect(moved[0]).toBe(REASON);
+});
+
+test("in direct mode so does a node that waits for its drain and whose owner falls silent about it", () => {
+  const profile = { evictionMode: "direct", askRetryMaxMs: 10_000 } as const;
+  const waiting = judgedNode("n-1", { zone: "", readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" });
+  const prepare = ({ receive }: LedgerWorld) => {
+    receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    receive("judged.node", waiting, null);
+  };
+  expect(reasonsAfter(prepare, { profile, seconds: 12 })).toEqual([]);
+  expect(reasonsAfter(prepare, { profile, seconds: 14 })).toEqual([REASON]);
 });
 
 test("a judgement that fits needs no resync, nor does a fleet that judges no nodes", () => {

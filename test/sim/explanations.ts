@@ -51,8 +51,11 @@ const NAMESAKE_ASKED_MS = 1;
 const BEHIND_MS = 150_000;
 /** The same in the calm. */
 const CALM_BEHIND_MS = 30_000;
-/** Sentences of a process that still waits for a resync; its zones publish with the next pulse. */
-const WAITING: ReadonlySet<string> = new Set(["nodeBlind", "zoneSilent"]);
+/**
+ * Sentences of a process that still waits for a resync: its zones publish with the next pulse, and a node's owner
+ * repeats within a minute that the node waits, if it does.
+ */
+const WAITING: ReadonlySet<string> = new Set(["nodeBlind", "zoneSilent", "queueMissing"]);
 /** A read is valid for half a second, and its answer may be under way for as long as a client waits. */
 const READ_MS = 1_500;
 /** How much earlier than a heartbeat a process may date it: clocks drift. */
@@ -125,7 +128,7 @@ export class Explanations {
     this.#askNext(picked, this.#nodes);
   }
 
-  /** The processes without a whole view: blind to a node, or without the state of its zone. */
+  /** The processes without a whole view: blind to a node, without the state of its zone, or without a judgement. */
   waitingProcesses(): string[] {
     const isWaiting = ({ ledger }: Explaining, node: string): boolean =>
       (ledger?.explainNode(node)?.sentences ?? []).some((text) => WAITING.has(explainedSentence(text)?.name ?? ""));

@@ -13,7 +13,7 @@ import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../plat
 import type { NodeRecord } from "./cluster-state.ts";
 
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
-export const JUDGED_WITHIN_MS = 3000;
+const JUDGED_WITHIN_MS = 3000;
 
 /** A node without a judgement that fits it. */
 interface Unjudged {

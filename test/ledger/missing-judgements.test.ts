@@ -60,7 +60,7 @@ test("so does a judgement that contradicts the observation for long", () => {
   expect(moved[0]).toBe(REASON);
 });
 
-test("in direct mode so does a node that waits for its drain and whose owner falls silent about it", () => {
+test("so does a drain whose wait is no longer repeated, in direct mode", () => {
   const profile = { evictionMode: "direct", askRetryMaxMs: 10_000 } as const;
   const waiting = judgedNode("n-1", { zone: "", readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" });
   const prepare = ({ receive }: LedgerWorld) => {

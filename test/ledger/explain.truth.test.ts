@@ -96,6 +96,24 @@ describe("a pod", () => {
     expect(podSentences(world)[1]).toBe(`${CARRIES}, which it tolerates for 60 s.`);
   });
 
+  test("whose taint was replaced within its first second is explained by both", () => {
+    const world = ledgerWorld();
+    // The first taint was seen after the whole second that the second taint is stamped with.
+    const taintSwap = {
+      at: START_AT,
+      firstKey: "node.kubernetes.io/not-ready",
+      firstAt: START_AT + 2,
+      secondAt: START_AT,
+    };
+    const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints, taintSwap }), null);
+    world.receive("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 2 }), null);
+    expect(podSentences(world)[1]).toContain("when the node carried the opposite taint");
+    // A pod that was bound later counts from its binding.
+    world.receive("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 5000 }), null);
+    expect(podSentences(world)[1]).toBe(`${CARRIES}, which it tolerates for 300 s.`);
+  });
+
   test("of which only the request is known is explained by its taint or its drain", () => {
     const world = ledgerWorld();
     world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);

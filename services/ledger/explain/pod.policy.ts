@@ -1,7 +1,7 @@
 /** Sentences about a pod: from the pod as it was just read, the record of its uid, and the state of its node. */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
-import { apiTime } from "../../domain/api-time.ts";
+import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
 import { listText, spanText } from "../../domain/format.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
@@ -170,8 +170,9 @@ function begunBefore(judged: BodyOf<"judged.pod">, node: ObservedNode | null): n
   const lineage = lineageOf(present, startAt, node);
   if (startAt === null || lineage === null) return null;
   const begunAt = deadlineAt - tolerationSeconds * 1000;
-  // Stamps are whole seconds: a taint that was replaced within its first second has the stamp of its successor.
-  return begunAt < startAt || lineage.since === startAt ? begunAt : null;
+  // Stamps are whole seconds: a taint that is replaced within its first second may begin after its successor's stamp.
+  const isStampShared = lineage.since >= startAt && begunAt < startAt + API_TIME_STEP_MS;
+  return begunAt < startAt || isStampShared ? begunAt : null;
 }
 
 /** Why nothing requests the deletion of a pod now, and what follows. */

@@ -1,6 +1,6 @@
 /**
  * Every sentence of `vigil explain`. The policies choose sentences and fill them in; nothing else makes a `Sentence`.
- * `npm run fix` writes docs/explain.md from these tables (test/ledger/explain-states.ts tells when each is said), and
+ * `npm run fix` writes docs/explain.md from these tables (test/ledger/explain-states.ts says when each applies), and
  * the simulation checks each sentence of the present state against the cluster.
  */
 

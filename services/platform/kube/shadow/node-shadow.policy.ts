@@ -1,5 +1,5 @@
 /**
- * A node in shadow mode: what the API shows, with the writes that were not sent laid over it. An unsent write stays in
+ * A node in shadow mode: what the API shows, with the writes that were not sent on top. An unsent write stays in
  * this layer until the API shows the same (upstream wrote it) or the opposite (the kubelet returned).
  */
 import { Annotation, OBSERVED_LABELS } from "../../../../protocols/names.ts";

@@ -1,4 +1,4 @@
-/** A pod in shadow mode: what the API shows, with the writes that were not sent laid over it. */
+/** A pod in shadow mode: what the API shows, with the writes that were not sent on top. */
 import type { PodShadow } from "../../../../protocols/objects.ts";
 import type { BoundPod, KubeObject } from "../../../../protocols/ports.ts";
 import { apiTime } from "../../../domain/api-time.ts";

@@ -51,7 +51,7 @@ describe("a verdict", () => {
     expect(settledShadow({ verdict }, real, lease).shadow).toEqual(stands ? { verdict } : null);
   });
 
-  test("that another controller wrote tells how much later", () => {
+  test("that another controller wrote says how much later", () => {
     const ready = { type: "Ready", status: "Unknown" as const, heartbeatAt: HEARTBEAT_AT, transitionAt: AT + 4_000 };
     expect(settledShadow({ verdict }, node(null, { conditions: [ready] }), LEASE_AT).made).toEqual([
       { what: "Ready=Unknown", laterMs: 4_000 },

@@ -1,6 +1,7 @@
 /** Messages with Vigil's conclusions. They request nothing; `asked.*` messages do. */
 import { z } from "zod";
-import { count, instant, int64Seconds, listOf, name, rate, tokens } from "./bounds.ts";
+import { count, durationMs, instant, int64Seconds, listOf, name, rate, text, tokens, word } from "./bounds.ts";
+import { nodePolicySpecSchema, pauseRequestSchema } from "./node-policy.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
 
 /** A node's readiness, a state of its machine. */
@@ -17,6 +18,9 @@ export type EvictionStatus = z.infer<typeof evictionStatusSchema>;
 export const zoneStateSchema = z.enum(["Initial", "Normal", "PartialDisruption", "FullDisruption"]);
 /** A zone's disruption state. */
 export type ZoneState = z.infer<typeof zoneStateSchema>;
+
+/** How many policies that select one node it names. */
+export const CONFLICT_MAX = 16;
 
 /** Body of `judged.node`: published when it changes, and for every node of a shard when that shard is resynced. */
 export const judgedNode = z.object({
@@ -40,6 +44,12 @@ export const judgedNode = z.object({
   zone: name,
   /** False for a node that is excluded from disruption checks (R2.22). */
   counted: z.boolean(),
+  /** The node policy that applies to it; absent for none. */
+  policy: name.optional(),
+  /** The policies that select it, if there are several: none of them applies, and each may freeze it. */
+  conflict: listOf(name, CONFLICT_MAX).optional(),
+  /** The field of its policy that keeps the NoSchedule taint of a Ready node on, and until when; absent for none. */
+  taintHold: z.object({ field: word, untilAt: instant }).optional(),
 });
 
 /** How many nodes of its queue a zone publishes. */
@@ -76,4 +86,94 @@ export const judgedPod = z.object({
   taint: taintIdSchema.nullable(),
   /** Seconds of the toleration that decides; null without one, and when the taint is tolerated for ever. */
   tolerationSeconds: int64Seconds.nullable(),
+  /** The taint that this toleration is for; absent where it is `taint`. After a swap it may be the opposite one. */
+  toleratedTaint: taintIdSchema.optional(),
+  /**
+   * What freezes the node, by object and field, when that ends if it is known, and how much of the countdown is left.
+   * `deadlineAt` counts with that end, and is null without one. Absent while the countdown runs.
+   */
+  held: z.object({ field: text, untilAt: instant.nullable(), remainingMs: durationMs }).optional(),
 });
+
+/** Longest name of a policy, in characters: with the key of a zone it is the key of a disruption domain. */
+export const POLICY_NAME_MAX = 63;
+
+/** Most policies in force at once: `judged.policies` names them all in one message. */
+export const POLICIES_MAX = 200;
+
+/** Most frozen intervals of one policy, or of all nodes. */
+export const FROZEN_INTERVALS_MAX = 32;
+/** Most requests to freeze all nodes. */
+export const PAUSE_REQUESTS_MAX = 64;
+
+const frozenIntervals = listOf(z.object({ fromAt: instant, toAt: instant.nullable() }), FROZEN_INTERVALS_MAX);
+
+/**
+ * Body of `judged.policy`: one NodePolicy, with the fields that are right and honoured. Published when it changes and
+ * repeated, before each `judged.policies`.
+ */
+export const judgedPolicy = z.object({
+  policy: name,
+  /** A checksum of everything else in the body. */
+  version: word,
+  spec: nodePolicySpecSchema,
+  /** When its nodes were and are frozen; absent for never. */
+  frozen: frozenIntervals.optional(),
+});
+
+/**
+ * Body of `judged.policies`: every policy in force and its version. A reader acts on the policies once it holds all of
+ * them; until it has received the first such set it requests nothing harmful.
+ */
+export const judgedPolicies = z.object({
+  policies: listOf(z.object({ policy: name, version: word }), POLICIES_MAX),
+  /** When all nodes were and are frozen, and by whom; absent for never. */
+  frozen: frozenIntervals.optional(),
+  pauseRequests: listOf(pauseRequestSchema, PAUSE_REQUESTS_MAX).optional(),
+});
+
+/** Most permits of one policy at once. A zone grants a node every few seconds, so more would only wait. */
+export const PERMITS_MAX = 64;
+/** Most condemnations that a message carries, the latest first. */
+export const CONDEMNATIONS_MAX = 128;
+/** Most reasons for which nodes of one policy are held back: each limit of the policy, and of the cluster. */
+const HOLDS_MAX = 8;
+
+/** What the limits of a policy remember and the API server does not show: the next owner, and the next start, go on. */
+export const limitMemorySchema = z.object({
+  /** When the breaker tripped; null while it is closed. */
+  trippedAt: instant.nullable(),
+  /** When it resets by itself; null while it is closed, and for one that does not. */
+  resetAt: instant.nullable(),
+  isStorm: z.boolean(),
+  stormEndedAt: instant.nullable(),
+  condemnations: listOf(z.object({ node: name, at: instant }), CONDEMNATIONS_MAX),
+});
+
+/**
+ * Body of `judged.limits`: the nodes of one policy with limits, and which of them may be condemned: tainted NoExecute, or
+ * drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a breaker. Published
+ * when it changes and every second.
+ */
+export const judgedLimits = z.object({
+  policy: name,
+  selected: count,
+  unhealthy: count,
+  /** Nodes that are condemned now. */
+  condemned: count,
+  /** Nodes that were condemned within the breaker's duration. */
+  inWindow: count,
+  /** The most nodes that the budgets in force allow at once; absent without one. */
+  budget: count.optional(),
+  /** The nodes that their zones may condemn now. */
+  permits: listOf(z.object({ node: name, uid: name }), PERMITS_MAX),
+  /** Why waiting nodes are held back, and how many: `field` of `policy`, where "" is the cluster's own breaker. */
+  holds: listOf(
+    z.object({ policy: name, field: word, untilAt: instant.nullable(), detail: text, nodes: count }),
+    HOLDS_MAX,
+  ),
+  memory: limitMemorySchema,
+});
+
+/** Body of `judged.memory`: what is stored about the limits of a policy; null for nothing. */
+export const judgedMemory = z.object({ policy: name, memory: limitMemorySchema.nullable() });

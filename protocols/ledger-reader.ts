@@ -1,7 +1,17 @@
 /** Read access to a ledger in the same process: present state and history as plain values, ready for JSON. */
 import type { EvictionStatus, Readiness, ZoneState } from "./judged.ts";
+import type { BodyOf } from "./messages.ts";
 import type { ConditionStatus, TaintId } from "./objects.ts";
 import type { Stop } from "./ports.ts";
+
+/** What holds back waiting nodes of a zone. */
+export interface ZoneHold {
+  /** The policy whose limit it is, "" for the cluster's own; null for a freeze. */
+  readonly policy: string | null;
+  /** The field of the limit; null for a freeze. */
+  readonly field: string | null;
+  readonly nodes: number;
+}
 
 /** A zone as last judged. */
 export interface ZoneReport {
@@ -17,6 +27,67 @@ export interface ZoneReport {
   readonly tokens: number;
   readonly queueLength: number;
   readonly halted: boolean;
+  /** What holds back nodes of its queue; absent for nothing. */
+  readonly heldBack?: readonly ZoneHold[];
+}
+
+/** Somebody or something that freezes nodes. */
+export interface FreezeCause {
+  /** The policy whose nodes it freezes; null for all nodes. */
+  readonly policy: string | null;
+  /** The name in a pause request, or the mode of the policy. */
+  readonly by: string;
+  readonly reason: string | null;
+}
+
+/** A freeze: nothing is tainted NoExecute or evicted, and countdowns stand still. */
+export interface FreezeReport {
+  /** Epoch milliseconds. */
+  readonly sinceAt: number;
+  /** Epoch milliseconds; null until somebody thaws. */
+  readonly untilAt: number | null;
+  readonly causes: readonly FreezeCause[];
+}
+
+/** The circuit breaker of a policy, or of the cluster. */
+export interface BreakerReport {
+  /** Unknown while its owner publishes nothing. */
+  readonly state: "open" | "closed" | "unknown";
+  /** When an open one resets, in epoch milliseconds; null when it does not by itself. */
+  readonly resetAt: number | null;
+}
+
+/** Why waiting nodes are held back, and how many. */
+export type HoldReport = BodyOf<"judged.limits">["holds"][number];
+
+/** A node policy in force, and what it does now. */
+export interface PolicyReport {
+  /** Empty for all nodes: what holds for them whatever their policies. */
+  readonly name: string;
+  /** Null for all nodes. */
+  readonly mode: "Enforce" | "Shadow" | "Freeze" | null;
+  /** The nodes that have this policy, and how many of them are not ready. */
+  readonly nodes: number;
+  readonly unhealthy: number;
+  /** Nodes that another policy selects too, so that neither applies. */
+  readonly conflicts: number;
+  /** Null for none. */
+  readonly breaker: BreakerReport | null;
+  /** How many nodes its budgets allow to be evicted at once now, and how many more; null without budgets. */
+  readonly budget: { readonly nodes: number; readonly left: number } | null;
+  readonly holds: readonly HoldReport[];
+  /** What freezes its nodes now; null for nothing. */
+  readonly freeze: FreezeReport | null;
+}
+
+/** How a freeze holds back the deletion of a pod. */
+export interface FrozenEviction {
+  /** Epoch milliseconds; null until somebody thaws. */
+  readonly untilAt: number | null;
+  /** What is left of its countdown, which stands still; null where that is not known. */
+  readonly remainingMs: number | null;
+  /** Who freezes its node, as text. */
+  readonly by: string;
 }
 
 /** A node as last judged. */
@@ -25,13 +96,19 @@ export interface NodeReport {
   readonly readiness: Readiness;
   readonly ready: ConditionStatus | null;
   readonly since: number;
-  /** The last heartbeat that was part of a published judgement; null before the first. */
+  /** The last heartbeat; null where this ledger has seen none, as of nodes in the shards of another ledger. */
   readonly heartbeatAt: number | null;
   readonly eviction: EvictionStatus;
   /** The earliest instant at which its pods may be deleted; absent once it has passed (direct mode). */
   readonly evictionFromAt?: number;
   /** Its place in the published part of its zone's queue, from 1; absent otherwise. */
   readonly queuePlace?: number;
+  /** The field of its policy, or of the cluster's limits, that holds its eviction back; absent for none. */
+  readonly heldBy?: string;
+  /** Set while it is frozen: it is neither tainted NoExecute nor drained, and its pods stay. */
+  readonly isFrozen?: true;
+  /** The node policy that applies to it; absent for none. */
+  readonly policy?: string;
   readonly zone: string;
   /** Set when only shadow mode shows some of this: it would be so had its writes been sent. */
   readonly isShadow?: true;
@@ -43,12 +120,18 @@ export interface PendingEviction {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
-  /** Epoch milliseconds; null when the pod goes at once, or when the earliest instant is not known. */
+  /** Epoch milliseconds; null when the pod goes at once, is frozen, or when the earliest instant is not known. */
   readonly deadlineAt: number | null;
+  /** Set while its node is frozen: it is not deleted before the end of that. */
+  readonly frozen?: FrozenEviction;
+  /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
+  readonly isBeforeFreeze?: true;
   /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */
   readonly isEarliest?: true;
   readonly taint: TaintId | null;
   readonly tolerationSeconds: number | null;
+  /** The taint that these seconds belong to; absent where it is `taint`. */
+  readonly toleratedTaint?: TaintId;
   /** Set in shadow mode: the pod would be deleted then. */
   readonly isShadow?: true;
 }
@@ -114,25 +197,29 @@ export type ComparedInstant = {
   readonly at: number;
   readonly id: string;
   /** Set when it was only due then, because the other side was earlier. */
-  readonly isPlanned?: true;
+  readonly isPlanned?: true | undefined;
+  /** Set when it happened while no ledger recorded: then at the latest. */
+  readonly isLatest?: true | undefined;
 } | null;
 
 /** One step by both sides: Vigil, which may only have been about to write it, and every other controller. */
 export interface ComparedStep {
   readonly vigil: ComparedInstant;
   readonly others: ComparedInstant;
-  /** How much later the others were, in milliseconds; null unless both did it. */
+  /** How much later the others were, in milliseconds; null unless both did it at a known instant. */
   readonly leadMs: number | null;
   /** Why only one side did it; null when both did or neither. */
   readonly why: string | null;
 }
 
-/** A node from the first sign of its failure to its recovery. */
+/** A node from the first sign of its failure, or its first NoExecute taint, to its recovery. */
 export interface ComparedNode {
   readonly node: string;
   readonly from: number;
   /** Epoch milliseconds; null while it lasts. */
   readonly to: number | null;
+  /** NoExecute taints of other keys than `not-ready` and `unreachable`, as `key:effect`. */
+  readonly otherTaints: readonly string[];
   readonly unknown: ComparedStep;
   readonly noExecute: ComparedStep;
 }
@@ -149,11 +236,15 @@ export interface ComparedPod {
 
 /** What Vigil did or would have done beside what happened. */
 export interface ComparisonReport {
-  /** From when on it is complete, epoch milliseconds: the instant that was asked for, or the start of the ledger. */
+  /** From when on it is complete, epoch milliseconds: the instant that was asked for, or the start of the record. */
   readonly from: number;
   readonly at: number;
-  /** Whether the ledger started later than asked for. */
+  /** Whether the record starts later than asked for. */
   readonly isCut: boolean;
+  /** Whether the record outlives the ledger: JetStream keeps it. */
+  readonly isKept: boolean;
+  /** Spans in which no ledger ran, epoch milliseconds. */
+  readonly gaps: readonly { readonly from: number; readonly to: number }[];
   readonly nodes: readonly ComparedNode[];
   readonly pods: readonly ComparedPod[];
 }
@@ -162,6 +253,8 @@ export interface ComparisonReport {
 export interface LedgerReader {
   overview(): Overview;
   nodes(): readonly NodeReport[];
+  /** The node policies in force; null while they are not known. */
+  policies(): readonly PolicyReport[] | null;
   /** The pods that will be deleted next, soonest first; in direct mode also those of nodes that will be drained. */
   pendingEvictions(limit: number): readonly PendingEviction[];
   /** The latest decisions, newest first. */

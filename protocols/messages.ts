@@ -13,7 +13,15 @@ import {
   askedUnready,
 } from "./asked.ts";
 import { doneWrite } from "./done.ts";
-import { judgedNode, judgedPod, judgedZone } from "./judged.ts";
+import {
+  judgedLimits,
+  judgedMemory,
+  judgedNode,
+  judgedPod,
+  judgedPolicies,
+  judgedPolicy,
+  judgedZone,
+} from "./judged.ts";
 import { observedGone, observedLease, observedNode, observedPods, observedPulse } from "./observed.ts";
 import { pulseMember } from "./pulse.ts";
 import { shardOf } from "./subjects.ts";
@@ -46,13 +54,16 @@ const byPod = {
 };
 const byShard = { keyNames: [], key: () => [], shard: (body: { shard: number }) => body.shard };
 
+/** Readers of a message that every process needs. */
+const EVERY_SERVICE = "observer, node, zone, taint-manager, node-writer, pod-writer, ledger, policy";
+
 /** The table of messages, by type. */
 export const MESSAGES = {
   "observed.node": define({
     schema: observedNode,
     ...byNode,
     from: "observer",
-    to: "observer, node, zone, taint-manager, node-writer, pod-writer, ledger",
+    to: EVERY_SERVICE,
     purpose: "a node's observed state",
   }),
   "observed.lease": define({
@@ -73,21 +84,30 @@ export const MESSAGES = {
     schema: observedGone,
     ...byNode,
     from: "observer",
-    to: "observer, node, zone, taint-manager, node-writer, pod-writer, ledger",
+    to: EVERY_SERVICE,
     purpose: "a node left the API",
   }),
   "observed.pulse": define({
     schema: observedPulse,
     ...byShard,
     from: "observer",
-    to: "observer, node, zone, taint-manager, ledger, console",
+    to: "observer, node, zone, taint-manager, ledger, policy, console",
     purpose: "the state of the watches, and a digest of what was published of a shard",
+  }),
+  "judged.memory": define({
+    schema: judgedMemory,
+    keyNames: ["policy"],
+    key: (body) => [body.policy],
+    shard: () => 0,
+    from: "policy",
+    to: "zone",
+    purpose: "what is stored about the limits of a policy, for their next owner",
   }),
   "judged.node": define({
     schema: judgedNode,
     ...byNode,
     from: "node",
-    to: "zone, ledger",
+    to: "zone, ledger, policy",
     purpose: "a node's readiness and eviction status",
   }),
   "judged.zone": define({
@@ -105,6 +125,33 @@ export const MESSAGES = {
     from: "taint-manager",
     to: "ledger",
     purpose: "a pod's eviction and what decided it",
+  }),
+  "judged.policy": define({
+    schema: judgedPolicy,
+    keyNames: ["policy"],
+    key: (body) => [body.policy],
+    shard: () => 0,
+    from: "policy",
+    to: EVERY_SERVICE,
+    purpose: "a node policy",
+  }),
+  "judged.policies": define({
+    schema: judgedPolicies,
+    keyNames: [],
+    key: () => [],
+    shard: () => 0,
+    from: "policy",
+    to: EVERY_SERVICE,
+    purpose: "which node policies there are, in which versions",
+  }),
+  "judged.limits": define({
+    schema: judgedLimits,
+    keyNames: ["policy"],
+    key: (body) => [body.policy],
+    shard: () => 0,
+    from: "zone",
+    to: "zone, policy, ledger",
+    purpose: "which nodes of a policy its limits let be condemned, and why not the others",
   }),
   "asked.condition": define({
     schema: askedCondition,
@@ -151,7 +198,7 @@ export const MESSAGES = {
   "asked.resync": define({
     schema: askedResync,
     ...byShard,
-    from: "node, zone, taint-manager, ledger",
+    from: "node, zone, taint-manager, ledger, policy",
     to: "observer, node",
     purpose: "publish everything about a shard again",
   }),
@@ -171,7 +218,7 @@ export const MESSAGES = {
     shard: () => 0,
     from: "any",
     publishedBy: (body) => body.member,
-    to: "fleet, ledger",
+    to: "fleet, ledger, policy",
     purpose: "a process is alive, or leaves",
   }),
 } as const;

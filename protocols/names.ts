@@ -64,6 +64,8 @@ export const Annotation = {
    * which of the two came first in this series of swaps, and when each first appeared in it.
    */
   taintSwap: "vigil.v1/taint-swap",
+  /** On a node whose policy sets `flapping`: JSON list of the instants at which it became ready or not ready. */
+  readyTransitions: "vigil.v1/ready-transitions",
 } as const;
 
 /** The node labels that the observer keeps; all others are dropped while parsing. */
@@ -101,6 +103,9 @@ export const SilentReason = {
   stopped: { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." },
   never: { reason: "NodeStatusNeverUpdated", message: "Kubelet never posted node status." },
 } as const;
+
+/** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
+export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;
 
 /** The namespace of node leases; a lease has its node's name. */
 export const LEASE_NAMESPACE = "kube-node-lease";

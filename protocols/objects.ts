@@ -4,6 +4,7 @@
 import { z } from "zod";
 import {
   annotation,
+  checksum,
   count,
   instant,
   instantsByTaint,
@@ -111,8 +112,10 @@ export const nodeSchema = z.object({
   uid: name,
   resourceVersion: name,
   createdAt: instant,
-  /** Only the labels named in OBSERVED_LABELS. */
+  /** Only the labels named in OBSERVED_LABELS, and those that policies select by. */
   labels: mapOf(value),
+  /** The checksum of the label keys that policies select by, as the observer knew them; absent for none. */
+  policyLabels: checksum.optional(),
   unschedulable: z.boolean(),
   taints: listOf(taintSchema),
   /**
@@ -131,6 +134,8 @@ export const nodeSchema = z.object({
   taintsSeenStale: z.boolean().optional(),
   /** Annotation.taintSwap; absent without that annotation. */
   taintSwap: taintSwapSchema.optional(),
+  /** Annotation.readyTransitions, in order; absent without that annotation. */
+  readyTransitionsAt: listOf(instant).optional(),
   /** The part of this state that only shadow mode shows; absent when the API shows all of it. */
   shadow: nodeShadowSchema.optional(),
 });
@@ -172,6 +177,8 @@ export const podSchema = z.object({
   boundAt: instant,
   /** The pod's deletionTimestamp; null while it is not terminating. */
   deletionAt: instant.nullable(),
+  /** The generation of its spec, which a condition names as observed; absent where the API has none. */
+  generation: count.optional(),
   /** The precondition of a write; absent in a BoundPod, which has it beside the pod. */
   resourceVersion: name.optional(),
   /** The part of this state that only shadow mode shows; absent when the API shows all of it. */

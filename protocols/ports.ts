@@ -1,6 +1,7 @@
 /** The ports through which services reach anything outside themselves. The adapters are in services/platform. */
 import type { BodyOf, Message, MessageType } from "./messages.ts";
 import type { ObservedNode, ObservedPod, WatchState } from "./objects.ts";
+import type { PolicySet } from "./policy-set.ts";
 import type { Profile } from "./profile.ts";
 
 /** A timer that has not fired yet. */
@@ -74,11 +75,35 @@ export interface BoundPod {
   readonly pod: ObservedPod;
 }
 
+/** A NodePolicy object; `spec` and `status` are unchecked. */
+export interface PolicyResource {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Grows with each change of the spec. */
+  readonly generation: number;
+  /** When its spec was last changed, in epoch milliseconds; null where the API server does not say. */
+  readonly changedAt: number | null;
+  readonly spec: unknown;
+  readonly status: unknown;
+}
+
+/** The ConfigMap with the freezes; its texts are unchecked, and null where they are missing. */
+export interface FreezeResource {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly pauseRequests: string | null;
+  readonly frozen: string | null;
+}
+
 /** The resources that can be watched, and the projection of each object. */
 export interface Watched {
   nodes: ObservedNode;
   leases: ObservedLease;
   pods: BoundPod;
+  policies: PolicyResource;
+  freezes: FreezeResource;
 }
 
 /** Receives a watch. A relist calls `changed` for every object and `gone` for those that no longer exist. */
@@ -88,6 +113,17 @@ export interface WatchSink<T> {
   gone(key: string, last: T | null): void;
   /** Called on every change of the watch's state; before the first `synced` all objects of the list were reported. */
   state(state: WatchState): void;
+  /**
+   * The API server does not serve the resource, because its CustomResourceDefinition is not installed: there is no
+   * object of it. Called again after each check that still does not find it.
+   */
+  absent?(): void;
+}
+
+/** What a watch takes besides its sink. */
+export interface WatchOptions {
+  /** The label keys of nodes to keep besides OBSERVED_LABELS; called for each node. */
+  readonly labelKeys?: () => readonly string[];
 }
 
 /** A running watch. */
@@ -99,12 +135,14 @@ export interface Watch<T = unknown> {
   confirmedAt(): number | null;
   /** Lists again, because the caller suspects that the watch is stale. */
   relist(reason: string): void;
+  /** Lists again, because the caller needs other fields of the objects; the watch was complete until now. */
+  refresh(reason: string): void;
   stop(): void;
 }
 
 /** Identifies an object of the API. */
 export interface ObjectRef {
-  readonly kind: "Node" | "Pod" | "Lease" | "Event" | "DaemonSet" | "Namespace";
+  readonly kind: "Node" | "Pod" | "Lease" | "Event" | "DaemonSet" | "Namespace" | "NodePolicy" | "ConfigMap";
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
@@ -133,6 +171,8 @@ export type Urgency = (typeof Urgency)[keyof typeof Urgency];
 export type WriteRequest = {
   readonly ref: ObjectRef;
   readonly urgency: Urgency;
+  /** Set for a write that another one of its object follows: where requests queue, that one goes first. */
+  readonly stepsBefore?: 1;
   readonly subresource?: "status";
   /**
    * When the oldest live read behind this write was answered, on the monotonic clock. A write is not sent, and fails as
@@ -150,6 +190,13 @@ export type WriteRequest = {
       readonly resourceVersion?: string;
       /** Absent means the object's own. */
       readonly gracePeriodSeconds?: number;
+    }
+  | {
+      /** Deletes a pod through the Eviction API, unless a disruption budget refuses. */
+      readonly verb: "evict";
+      /** Preconditions; if they do not hold, the API answers with a conflict. */
+      readonly uid: string;
+      readonly resourceVersion?: string;
     }
 );
 
@@ -183,11 +230,17 @@ export type WriteReply =
       /** Set when the write was not sent because the reads behind it had become too old. */
       readonly isLate?: boolean;
     }
-  | { readonly outcome: "throttled"; readonly detail: string; readonly retryAfterMs: number };
+  | {
+      readonly outcome: "throttled";
+      readonly detail: string;
+      readonly retryAfterMs: number;
+      /** The disruption budget that refuses an eviction, as the API server names it; absent when the server is busy. */
+      readonly disruptionBudget?: string;
+    };
 
 /** The Kubernetes API. Replies come later, each exactly once, never within the call. */
 export interface Kube {
-  watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch<Watched[K]>;
+  watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]>;
   /** A live read, past every cache; without `place` it goes before all waiting requests. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
   /** At most one write per object is in flight; others wait in order of urgency. */
@@ -247,6 +300,7 @@ export const SERVICE_NAMES = [
   "node-writer",
   "pod-writer",
   "ledger",
+  "policy",
 ] as const;
 /** The name of a service. */
 export type ServiceName = (typeof SERVICE_NAMES)[number];
@@ -266,6 +320,14 @@ export interface Fleet {
   follow(service: ServiceName, follower: ShardFollower): Stop;
 }
 
+/** The node policies in force. */
+export interface Policies {
+  /** The policies; null until all of them are known. Until then nothing harmful may be requested. */
+  current(): PolicySet | null;
+  /** Calls `changed` after each change of `current()`; `cause` is the id of the message that led to it. */
+  follow(changed: (cause: string | null) => void): Stop;
+}
+
 /** Everything that a service can reach. */
 export interface Io {
   readonly clock: Clock;
@@ -276,6 +338,7 @@ export interface Io {
   readonly metrics: Metrics;
   readonly profile: Profile;
   readonly fleet: Fleet;
+  readonly policies: Policies;
 }
 
 /** A service: connects its actors to the ports. The function it returns stops it and frees all its resources. */

@@ -98,6 +98,28 @@ export const TUNABLES = {
     meaning: "Share of not ready nodes, at least 3, from which a zone is partially disrupted.",
     upstream: true,
   } as Tunable<number>,
+  circuitBreakerNodesMax: count(
+    "circuit-breaker-max-nodes",
+    0,
+    "Most nodes of the cluster that are condemned within circuit-breaker-duration; one more trips the breaker. 0: no limit.",
+  ),
+  circuitBreakerPercentage: count(
+    "circuit-breaker-percentage",
+    0,
+    "The same as a share of all nodes, in percent, rounded up; the lower limit counts. 0: no limit.",
+  ),
+  circuitBreakerDurationMs: durationMs(
+    "circuit-breaker-duration",
+    600 * SECOND,
+    "The window in which the cluster's breaker counts newly condemned nodes.",
+  ),
+  circuitBreakerResetAfterMs: durationMs(
+    "circuit-breaker-reset-after",
+    1800 * SECOND,
+    "How long the cluster's breaker stays open once it has tripped; 0: until it is configured away.",
+    false,
+    0,
+  ),
   evictionMode: {
     unit: "choice",
     flag: "eviction-mode",

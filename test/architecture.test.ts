@@ -12,7 +12,7 @@ import { layoutBreaches, surroundingsNamed } from "./architecture/tree.rules.ts"
 
 const ROOT = join(import.meta.dirname, "..");
 const RULES = [...IMPORT_RULES, ...EFFECT_RULES, ...SHAPE_RULES];
-const told = ({ path, line, problem }: Breach) => `${path}:${line} ${problem}`;
+const lineOf = ({ path, line, problem }: Breach) => `${path}:${line} ${problem}`;
 
 describe("the source", () => {
   const sources = sourcesBelow(ROOT);
@@ -21,12 +21,12 @@ describe("the source", () => {
 
   test.each(RULES)("keeps the rule: $name", ({ applies, check }) => {
     const breaches = sources.filter(({ path }) => applies(path)).flatMap(check);
-    expect(breaches.map(told)).toEqual([]);
+    expect(breaches.map(lineOf)).toEqual([]);
   });
 
   test("uses every dependency it ships with", () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-    expect(unusedDependencies(sources, Object.keys(dependencies)).map(told)).toEqual([]);
+    expect(unusedDependencies(sources, Object.keys(dependencies)).map(lineOf)).toEqual([]);
   });
 });
 
@@ -39,13 +39,13 @@ describe("the tree", () => {
   const paths = filesBelow(ROOT);
 
   test("has every file in its place, under a meaningful name", () => {
-    expect(layoutBreaches(paths).map(told)).toEqual([]);
+    expect(layoutBreaches(paths).map(lineOf)).toEqual([]);
   });
 
   test("describes only the product", () => {
     const texts = paths.filter((path) => /\.(ts|md|json|yaml|sh)$/.test(path));
     const breaches = texts.flatMap((path) => surroundingsNamed(path, readFileSync(join(ROOT, path), "utf8")));
-    expect(breaches.map(told)).toEqual([]);
+    expect(breaches.map(lineOf)).toEqual([]);
   });
 });
 
@@ -93,7 +93,7 @@ describe("a planted breach is caught", () => {
 
   test("a text that names a path outside the repository", () => {
     const text = `# Design\n\nSee ${"../"}shared/design.md.\n`;
-    expect(surroundingsNamed("docs/design.md", text).map(told)).toEqual([
+    expect(surroundingsNamed("docs/design.md", text).map(lineOf)).toEqual([
       "docs/design.md:3 names what lies outside the repository",
     ]);
   });

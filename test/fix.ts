@@ -1,12 +1,14 @@
-/** Writes the files that follow from other files: tables and drawings of the docs, the lock file and NATS' roles. */
+/** Writes the files that follow from others: tables, drawings and AsyncAPI of the docs, the lock file, NATS' roles. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
 import { withVersion } from "../deploy/release/release.ts";
 import { completedLock } from "./architecture/lockfile.ts";
+import { nodePolicyDefinitionText } from "./deploy/node-policy-crd.ts";
 import { withValuesTable } from "./deploy/values-table.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
 import { withMachineDrawings } from "./machine-drawings.ts";
+import { asyncApiText } from "./protocols/asyncapi.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -19,6 +21,8 @@ rewrite("deploy/helm/vigil/README.md", withValuesTable);
 rewrite("deploy/helm/vigil/Chart.yaml", (chart) => withVersion(chart, version));
 rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
+rewrite("deploy/crd/nodepolicies.yaml", () => nodePolicyDefinitionText());
+rewrite("docs/asyncapi.yaml", () => asyncApiText(version));
 
 function rewrite(path: string, mend: (text: string) => string): void {
   const file = join(ROOT, path);

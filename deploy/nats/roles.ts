@@ -1,6 +1,7 @@
 /** The NATS permissions of every role, derived from the message table, and the file roles.conf that grants them. */
 import { MESSAGES } from "../../protocols/messages.ts";
 import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
+import { QUERY_ANSWERER } from "../../protocols/queries.ts";
 import { SUBJECT_ROOT, token } from "../../protocols/subjects.ts";
 
 /** Subjects that a user of NATS may publish on and subscribe to. */
@@ -18,8 +19,26 @@ export interface NatsProcess {
 
 const INSPECTOR_ROLE = "inspector";
 
-/** The kinds of messages that an inspector may subscribe to; it may publish nothing. */
-const INSPECTED_KINDS = ["observed", "judged", "done", "pulse"];
+/** Where clients receive answers; in account VIGIL only inspectors ask. */
+const INBOXES = "_INBOX.>";
+
+/**
+ * An inspector receives every message of Vigil. It publishes nothing but questions: to find Vigil as a micro service of
+ * NATS, and to query it.
+ */
+const INSPECTOR: Permissions = {
+  publish: ["$SRV.>", `${SUBJECT_ROOT}.*.query.>`],
+  subscribe: [`${SUBJECT_ROOT}.*.>`, INBOXES],
+};
+
+/**
+ * What answers them. The answer goes to an inbox and nowhere else, so that the sender of a query cannot direct it to a
+ * subject of Vigil.
+ */
+const ANSWERER: Permissions = {
+  publish: [INBOXES],
+  subscribe: ["$SRV.*", "$SRV.*.vigil", "$SRV.*.vigil.*", `${SUBJECT_ROOT}.*.query.>`],
+};
 
 /** Readers in the table that are part of every process. */
 const IN_EVERY_PROCESS = ["fleet", "console"];
@@ -29,11 +48,11 @@ const IN_EVERY_PROCESS = ["fleet", "console"];
  * the server publish anything on any subject of the account, so no other user of that account subscribes.
  */
 export const HISTORY_ROLE = "history";
-const HISTORY: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], subscribe: ["_INBOX.>"] };
+const HISTORY: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], subscribe: [INBOXES] };
 
-/** Streams of account HISTORY: two for each cluster on these servers, and as many again of clusters that are gone. */
-const STREAMS_MAX = 32;
-/** Its consumers: two for each ledger that starts; the servers delete them minutes after their last use. */
+/** Streams of account HISTORY: three for each cluster on these servers, and as many again of clusters that are gone. */
+const STREAMS_MAX = 48;
+/** Its consumers: three for each ledger that starts; the servers delete them minutes after their last use. */
 const CONSUMERS_MAX = 256;
 
 /** The kinds of messages that account HISTORY imports from account VIGIL for the ledger's stream. */
@@ -43,7 +62,7 @@ const RECORDED_KINDS = ["judged", "asked", "done"];
 const PROCESSES: Readonly<Record<string, readonly ServiceName[]>> = {
   ...Object.fromEntries(SERVICE_NAMES.map((service) => [service, [service]])),
   reader: ["observer", "node", "zone", "taint-manager"],
-  writer: ["node-writer", "pod-writer", "ledger"],
+  writer: ["node-writer", "pod-writer", "ledger", "policy"],
   cluster: SERVICE_NAMES,
 };
 
@@ -56,14 +75,16 @@ export const PROCESS_ROLES: readonly string[] = Object.keys(PROCESSES);
 /** What a role may publish and subscribe to; with a member, it may publish about that member alone. */
 export function permissionsOf(role: string, member: string | null = null): Permissions {
   if (role === HISTORY_ROLE) return HISTORY;
+  if (role === INSPECTOR_ROLE) return INSPECTOR;
   const services = PROCESSES[role] ?? [];
   const readers = [...services, ...(services.length > 0 ? IN_EVERY_PROCESS : [])];
   const types = Object.entries(MESSAGES);
   const said = types.filter(([, { from }]) => (from === "any" ? services.length > 0 : names(from, services)));
-  const heard = types.filter(([type, { to }]) => names(to, readers) || (role === INSPECTOR_ROLE && isInspected(type)));
+  const heard = types.filter(([, { to }]) => names(to, readers));
+  const answers = services.includes(QUERY_ANSWERER) ? ANSWERER : { publish: [], subscribe: [] };
   return {
-    publish: said.map(([type, { from }]) => subjectsOf(type, from === "any" ? member : null)),
-    subscribe: heard.map(([type]) => subjectsOf(type)),
+    publish: [...said.map(([type, { from }]) => subjectsOf(type, from === "any" ? member : null)), ...answers.publish],
+    subscribe: [...heard.map(([type]) => subjectsOf(type)), ...answers.subscribe],
   };
 }
 
@@ -144,8 +165,4 @@ function subjectsOf(typeOrKind: string, member: string | null = null): string {
 
 function names(column: string, wanted: readonly string[]): boolean {
   return column.split(", ").some((name) => wanted.includes(name));
-}
-
-function isInspected(type: string): boolean {
-  return INSPECTED_KINDS.some((kind) => type.startsWith(`${kind}.`));
 }

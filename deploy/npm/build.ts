@@ -10,7 +10,9 @@ const ROOT = join(import.meta.dirname, "../..");
 const OUTPUT = join(ROOT, "dist");
 /** Files that the program reads at run time. */
 const PAGE = "services/console/page";
+/** The command, which is JavaScript already. */
+const COMMAND = "services/vigil.js";
 
 rmSync(OUTPUT, { recursive: true, force: true });
 execFileSync("tsc", ["--project", join(import.meta.dirname, "tsconfig.json")], { stdio: "inherit" });
-cpSync(join(ROOT, PAGE), join(OUTPUT, PAGE), { recursive: true });
+for (const path of [PAGE, COMMAND]) cpSync(join(ROOT, path), join(OUTPUT, path), { recursive: true });

@@ -30,19 +30,7 @@ export interface AgentIo extends Pick<Io, "clock" | "kube" | "random" | "log" | 
   readonly onRepeatedFailure?: () => void;
 }
 
-/** A running agent. */
-export interface Agent {
-  registered(): boolean;
-  /** Posts that the node is shutting down, deletes the lease if set so, and ends; calls `done` once. */
-  stop(done: () => void): void;
-}
-
 const STARTING: NodeEvent = { type: "Normal", reason: "Starting", message: "Starting kubelet." };
-
-/** Starts the kubelet's loops for one node. */
-export function startAgent(io: AgentIo): Agent {
-  return new NodeAgent(io);
-}
 
 /** Computes the node that would be registered now, with the problems found; sends nothing. */
 export function previewNode(io: AgentIo, done: (candidate: Candidate, problems: readonly string[]) => void): void {
@@ -76,9 +64,7 @@ function healthOf(runtime: RuntimeState, { clock, settings }: AgentIo, shuttingD
   return {
     runtime: runtimeProblems(runtime, clock.monotonicMs(), settings.runtimeDownMs),
     network: networkProblems(runtime),
-    storage: [],
     shuttingDown,
-    warning: null,
   };
 }
 
@@ -88,7 +74,8 @@ function occurrenceOf({ metadata: { name, uid = "" } }: NodeObject, event: NodeE
   return { involvedObject, ...event, component: EventSource.kubelet, host: name };
 }
 
-class NodeAgent implements Agent {
+/** Runs the kubelet's loops for one node. */
+export class Agent {
   readonly #io: AgentIo;
   readonly #status: StatusSync;
   readonly #lease: LeaseKeeper;
@@ -135,6 +122,7 @@ class NodeAgent implements Agent {
     return this.#registered;
   }
 
+  /** Posts that the node is shutting down, deletes the lease if set so, and ends; calls `done` once. */
   stop(done: () => void): void {
     this.#shuttingDown = true;
     for (const timer of this.#timers.values()) timer.cancel();

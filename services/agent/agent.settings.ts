@@ -20,11 +20,7 @@ export interface AgentSettings {
   readonly instanceType: string | null;
   readonly providerId: string | null;
   readonly registerNode: boolean;
-  /** False cordons a new node (until 1.26; gone in 1.36). */
-  readonly registerSchedulable: boolean;
   readonly externalCloudProvider: boolean;
-  readonly attachDetach: boolean;
-  readonly localStorageIsolation: boolean;
   readonly maxPods: number;
   /** 0 means that only maxPods counts. */
   readonly podsPerCore: number;
@@ -34,9 +30,6 @@ export interface AgentSettings {
   /** How long a pressure condition stays True after the pressure ends. */
   readonly pressureTransitionMs: number;
   readonly kubeletVersion: string;
-  readonly kubeletPort: number;
-  /** -1 for all. */
-  readonly imagesMax: number;
   readonly statusComputeMs: number;
   readonly statusReportMs: number;
   readonly leaseSeconds: number;
@@ -64,10 +57,7 @@ export const STANDARD_AGENT: Omit<AgentSettings, "nodeName"> = {
   instanceType: null,
   providerId: null,
   registerNode: true,
-  registerSchedulable: true,
   externalCloudProvider: false,
-  attachDetach: true,
-  localStorageIsolation: true,
   maxPods: 110,
   podsPerCore: 0,
   reserved: {},
@@ -79,8 +69,6 @@ export const STANDARD_AGENT: Omit<AgentSettings, "nodeName"> = {
   ],
   pressureTransitionMs: 300_000,
   kubeletVersion: "v1.36.0-vigil",
-  kubeletPort: 10250,
-  imagesMax: 50,
   statusComputeMs: 10_000,
   statusReportMs: 300_000,
   leaseSeconds: 40,

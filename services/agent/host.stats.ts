@@ -77,7 +77,6 @@ const BASE = {
   operatingSystem: PLATFORMS[platform()] ?? platform(),
   architecture: ARCHITECTURES[arch()] ?? arch(),
   images: [],
-  volumesInUse: null,
   resetExtendedResources: false,
 } as const;
 

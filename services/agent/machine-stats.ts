@@ -79,11 +79,9 @@ export interface MachineStats {
   readonly machine: Machine | Problem;
   readonly version: SystemVersion | Problem;
   readonly addresses: HostAddresses;
-  readonly images: readonly ContainerImage[] | Problem;
+  readonly images: readonly ContainerImage[];
   /** A signal without a measurement is missing and counts as no pressure. */
   readonly headroom: Readonly<Partial<Record<Signal, Headroom>>>;
-  /** Volumes attached and in use; null while unknown. */
-  readonly volumesInUse: readonly string[] | null;
   /** Whether the machine was recreated, so that the extended resources of an existing node are obsolete. */
   readonly resetExtendedResources: boolean;
 }

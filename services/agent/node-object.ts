@@ -25,7 +25,6 @@ export type NodeStatus = {
   readonly conditions?: readonly NodeCondition[];
   readonly addresses?: readonly NodeAddress[];
   readonly nodeInfo?: { readonly [field: string]: unknown };
-  readonly volumesInUse?: readonly string[];
   readonly [field: string]: unknown;
 };
 

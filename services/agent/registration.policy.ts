@@ -29,7 +29,6 @@ const DEFAULT_LABELS: readonly string[] = [
 export function initialNode(settings: AgentSettings, stats: MachineStats): NodeObject {
   const taints = initialTaints(settings);
   const spec = {
-    ...(!settings.registerSchedulable && { unschedulable: true }),
     ...(taints.length > 0 && { taints }),
     ...(settings.providerId !== null && { providerID: settings.providerId }),
   };
@@ -39,7 +38,7 @@ export function initialNode(settings: AgentSettings, stats: MachineStats): NodeO
     metadata: {
       name: settings.nodeName,
       labels: initialLabels(settings, stats),
-      ...(settings.attachDetach && { annotations: { [ATTACH_DETACH]: "true" } }),
+      annotations: { [ATTACH_DETACH]: "true" },
     },
     spec,
   };
@@ -62,16 +61,11 @@ function initialLabels(settings: AgentSettings, stats: MachineStats): Record<str
 }
 
 function initialTaints(settings: AgentSettings): readonly Taint[] {
-  const effect = TaintEffect.noSchedule;
-  const taints = [...settings.taints];
+  const { taints, externalCloudProvider } = settings;
+  const [key, effect] = [TaintKey.cloudUninitialized, TaintEffect.noSchedule];
   // The API allows one taint per key and effect.
-  const has = (key: string) => taints.some((taint) => taint.key === key && taint.effect === effect);
-  const { unschedulable, cloudUninitialized } = TaintKey;
-  if (!settings.registerSchedulable && !has(unschedulable)) taints.push({ key: unschedulable, effect });
-  if (settings.externalCloudProvider && !has(cloudUninitialized)) {
-    taints.push({ key: cloudUninitialized, value: "true", effect });
-  }
-  return taints;
+  const isGiven = taints.some((taint) => taint.key === key && taint.effect === effect);
+  return externalCloudProvider && !isGiven ? [...taints, { key, value: "true", effect }] : taints;
 }
 
 /** An existing node after a reconciler, and whether it must be patched. */

@@ -2,14 +2,7 @@
 import type { NodeObject } from "./node-object.ts";
 import { setAddresses } from "./setters/addresses.ts";
 import { setMachine } from "./setters/capacity.ts";
-import {
-  reportSchedulable,
-  setEndpoints,
-  setImages,
-  setPlatform,
-  setVersion,
-  setVolumesInUse,
-} from "./setters/description.ts";
+import { reportSchedulable, setEndpoints, setImages, setPlatform, setVersion } from "./setters/description.ts";
 import { setDiskPressure, setMemoryPressure, setPidPressure } from "./setters/pressure.ts";
 import { setReady } from "./setters/ready.ts";
 import type { NodeEvent, Setter, SetterInput } from "./setters/setter.ts";
@@ -25,7 +18,6 @@ const SETTERS: readonly Setter[] = [
   setDiskPressure,
   setPidPressure,
   setReady,
-  setVolumesInUse,
   reportSchedulable,
 ];
 

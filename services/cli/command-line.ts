@@ -1,5 +1,5 @@
 /** The command line: finds the verb, prints help, and turns problems into one line and an exit code. */
-import { nearest } from "../platform/config/suggest.ts";
+import { nearest } from "../domain/suggest.ts";
 import { ConfigProblem } from "../platform/config/value.ts";
 import { printable } from "../platform/process/printable.ts";
 import { overview, verbHelp } from "./help.ts";

@@ -42,6 +42,30 @@ const SCHEMES: readonly string[] = ["http:", "https:"];
  * a stop.
  */
 export async function getFromConsole<T>(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<T> {
+  const { url, statusCode, text } = await answerOf(at, path, host);
+  const answer = parsed(text) ?? null;
+  if (statusCode === 200 && answer !== null) return answer as T;
+  throw new Failure(errorIn(answer) ?? notAConsole(url, statusCode));
+}
+
+/** The text under a path of the console, such as its metrics. Throws as getFromConsole does. */
+export async function textFromConsole(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<string> {
+  const { url, statusCode, text } = await answerOf(at, path, host);
+  if (statusCode === 200) return text;
+  throw new Failure(errorIn(parsed(text)) ?? notAConsole(url, statusCode));
+}
+
+function notAConsole(url: URL, statusCode: number): string {
+  return `${url.href} answers ${statusCode}: not a Vigil console; check --server`;
+}
+
+interface ConsoleText {
+  readonly url: URL;
+  readonly statusCode: number;
+  readonly text: string;
+}
+
+async function answerOf(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<ConsoleText> {
   const { server } = at;
   const url = urlOf(at, path);
   const options = optionsOf(at, host);
@@ -56,10 +80,7 @@ export async function getFromConsole<T>(at: ConsoleAddress, path: string, host: 
   const text = await textIn(response).catch((error: Error) => {
     throw failure(error, (why) => `${url.href}: the answer was cut off: ${why}`);
   });
-  const answer = parsed(text) ?? null;
-  const { statusCode = 0 } = response;
-  if (statusCode === 200 && answer !== null) return answer as T;
-  throw new Failure(errorIn(answer) ?? `${url.href} answers ${statusCode}: not a Vigil console; check --server`);
+  return { url, statusCode: response.statusCode ?? 0, text };
 }
 
 function urlOf({ server, tokenFile, allowTokenOverHttp }: ConsoleAddress, path: string): URL {

@@ -1,6 +1,19 @@
 /** One process of the controller: starts the chosen services, each with its own bus, on the given ports. */
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Bus, Fleet, Io, Kube, Log, Service, ServiceName, Stop, Transport } from "../../protocols/ports.ts";
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
+import type {
+  Bus,
+  Fleet,
+  Io,
+  Kube,
+  Log,
+  Policies,
+  Service,
+  ServiceName,
+  Stop,
+  Transport,
+} from "../../protocols/ports.ts";
+import type { ConfiguredPolicy } from "../domain/node-policy.parse.ts";
 import type { ZoneLabel } from "../domain/zone-key.ts";
 import { startLedger } from "../ledger/ledger.service.ts";
 import type { LedgerStore } from "../ledger/ledger.store.ts";
@@ -8,14 +21,16 @@ import { nodeService } from "../node/node.service.ts";
 import { nodeWriterService } from "../node-writer/node-writer.service.ts";
 import { observerService } from "../observer/observer.service.ts";
 import { typedBus } from "../platform/bus/bus.ts";
-import { aloneFleet, type BusFleet, busFleet } from "../platform/fleet/fleet.ts";
+import { aloneFleet, BusFleet } from "../platform/fleet/fleet.ts";
 import type { ForeignMembers } from "../platform/fleet/foreign-members.ts";
 import { readOnlyKube, ShadowKube } from "../platform/kube/shadow/shadow-kube.ts";
 import type { ApiReachability } from "../platform/kube/transport/reachability.ts";
+import { fixedPolicies, PolicyReceiver } from "../platform/node-policies/policy-receiver.ts";
 import { logWith } from "../platform/process/log.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
 import { supervise } from "../platform/process/supervisor.ts";
 import { podWriterService } from "../pod-writer/pod-writer.service.ts";
+import { policyService } from "../policy/policy.service.ts";
 import { taintManagerService } from "../taint-manager/taint-manager.service.ts";
 import { zoneService } from "../zone/zone.service.ts";
 import { CurrentLedger } from "./current-ledger.ts";
@@ -42,6 +57,8 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; null where that is not measured. */
   readonly reachability?: ApiReachability | null;
+  /** The policies of --config; absent where the process uses no policies at all, not even custom resources. */
+  readonly policies?: readonly ConfiguredPolicy[];
   /** The fleet that the process has joined; without it a shared controller joins one. */
   readonly fleet?: BusFleet | null;
   /** Called when a service fails too often: the process must end. */
@@ -75,7 +92,7 @@ const API_SERVICES: ReadonlySet<ServiceName> = new Set(["observer", "node-writer
 /** Starts the chosen services. A `stop` without `leave` sends the goodbye too. */
 export function startController(parts: ControllerParts): Controller {
   const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
-  const pulsing = parts.fleet ?? (isShared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
+  const pulsing = parts.fleet ?? (isShared ? new BusFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
   const kubes = kubesOf(parts);
   let ledger: CurrentLedger | null = null;
@@ -85,10 +102,12 @@ export function startController(parts: ControllerParts): Controller {
     else ledger.replace(reader);
     return stop;
   };
+  const policies = policiesOf(parts);
   const known = new Map(SERVICES).set("ledger", ledgerService);
+  if (parts.policies !== undefined) known.set("policy", policyService(parts.policies));
   const supervisor = supervise({
     services: new Map([...known].filter(([name]) => services.includes(name))),
-    ioOf: (name) => ioOf(parts, { name, fleet, kube: name === "ledger" ? kubes.ledger : kubes.actors }),
+    ioOf: (name) => ioOf(parts, { name, fleet, policies, kube: name === "ledger" ? kubes.ledger : kubes.actors }),
     clock,
     log,
     metrics,
@@ -105,6 +124,7 @@ export function startController(parts: ControllerParts): Controller {
     },
     stop() {
       supervisor.stop();
+      policies.stop();
       kubes.stop();
       if (!hasLeft) pulsing?.goodbye();
     },
@@ -123,13 +143,23 @@ function kubesOf(parts: ControllerParts): { readonly actors: Kube; readonly ledg
   return { actors: shadow, ledger: readOnly, stop: () => shadow.stop() };
 }
 
+/** The policies in force; none in a process that uses no policies, or that is alone and does not run their service. */
+function policiesOf(parts: ControllerParts): Policies & { readonly stop: Stop } {
+  const isServed = parts.isShared || parts.services.includes("policy");
+  if (parts.policies === undefined || !isServed) return { ...fixedPolicies(NO_POLICIES), stop: () => {} };
+  return new PolicyReceiver({ ...parts, bus: busOf(parts, "policies") });
+}
+
 function ioOf(
   parts: ControllerParts,
-  { name: service, fleet, kube }: { readonly name: ServiceName; readonly fleet: Fleet; readonly kube: Kube },
+  {
+    name: service,
+    ...ports
+  }: { readonly name: ServiceName; readonly fleet: Fleet; readonly policies: Policies; readonly kube: Kube },
 ): Io {
   const { clock, random, metrics, profile } = parts;
   const log = logWith(parts.log, { service });
-  return { clock, kube, random, log, metrics, profile, fleet, bus: busOf({ ...parts, log }, service) };
+  return { clock, random, log, metrics, profile, ...ports, bus: busOf({ ...parts, log }, service) };
 }
 
 /** A bus for one service or for another subscriber in this process. */

@@ -22,6 +22,7 @@ export class CurrentLedger implements LedgerReader {
 
   readonly overview: LedgerReader["overview"] = () => this.#reader.overview();
   readonly nodes: LedgerReader["nodes"] = () => this.#reader.nodes();
+  readonly policies: LedgerReader["policies"] = () => this.#reader.policies();
   readonly pendingEvictions: LedgerReader["pendingEvictions"] = (limit) => this.#reader.pendingEvictions(limit);
   readonly decisions: LedgerReader["decisions"] = (limit) => this.#reader.decisions(limit);
   readonly compare: LedgerReader["compare"] = (sinceAt) => this.#reader.compare(sinceAt);

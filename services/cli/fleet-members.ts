@@ -1,28 +1,19 @@
 /** The members of a fleet, known from the pulses on its bus, and the shards that each of them owns. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import {
-  type Clock,
-  type Io,
-  type Log,
-  SERVICE_NAMES,
-  type ServiceName,
-  type Transport,
-} from "../../protocols/ports.ts";
+import { type Clock, type Io, SERVICE_NAMES, type ServiceName, type Transport } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { instantText } from "../console/documents.ts";
 import { spanText } from "../domain/format.ts";
 import { typedBus } from "../platform/bus/bus.ts";
-import { readNatsAddresses } from "../platform/bus/nats.address.ts";
-import { connectNats } from "../platform/bus/nats.ts";
 import type { NATS_SETTINGS } from "../platform/config/settings.ts";
-import { ConfigProblem, type ValuesOf } from "../platform/config/value.ts";
+import type { ValuesOf } from "../platform/config/value.ts";
 import { ownersOf } from "../platform/fleet/ownership.policy.ts";
-import { silentLog } from "../platform/process/log.ts";
-import { createMetrics } from "../platform/process/metrics.ts";
+import type { createMetrics } from "../platform/process/metrics.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { Table } from "./get-tables.ts";
-import { checkNatsFiles, natsOptionsOf } from "./nats-files.ts";
-import { Failure, type Host, pause, untilStopped } from "./verb.ts";
+import { type ListenerHost, openListener } from "./listen/nats-listener.ts";
+import { Failure, type Host, pause } from "./verb.ts";
 
 type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
 
@@ -63,28 +54,16 @@ export const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
 /** Subscribes to a fleet. Throws a ConfigProblem for wrong flags, a Failure when NATS is unreachable or on a stop. */
 export async function openFleetListener(
   values: NatsValues,
-  io: { readonly clock: Clock; readonly host: Pick<Host, "stopped" | "readFile" | "readableByAll" | "warn"> },
+  { clock, host }: { readonly clock: Clock; readonly host: ListenerHost },
 ): Promise<FleetListener> {
-  const { clock, host } = io;
-  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS servers of the fleet with --nats");
-  checkNatsFiles(values, host);
-  const refusals: string[] = [];
-  const log: Log = { ...silentLog, warn: (refusal) => refusals.push(refusal) };
-  const ports = { clock, log, metrics: createMetrics() };
-  const options = { ...natsOptionsOf(values), ...ports, name: "vigil get fleet" };
-  const connecting = connectNats(options).catch((error: Error) => {
-    throw new Failure(error.message);
-  });
-  const transport = await Promise.race([connecting, interrupted(host)]);
-  // NATS may allow on a new connection what it denied on the last.
-  transport.onConnection(() => refusals.splice(0));
-  const where = `NATS at ${readNatsAddresses(values.nats).servers.join()}`;
-  const listMembers = fleetOn(transport, { ...ports, host, cluster: values.cluster, where });
+  const listener = await openListener(values, { clock, host, verb: "get fleet", interrupted: INTERRUPTED });
+  const { transport, where, log, metrics, checkRefusals } = listener;
+  const listMembers = fleetOn(transport, { clock, log, metrics, host, cluster: values.cluster, where });
   return {
     members: async () => {
       const members = await listMembers();
-      if (members.length > 0 || refusals[0] === undefined) return members;
-      throw new Failure(`${refusals[0]}: use the inspector's key with --nats-nkey`);
+      if (members.length === 0) checkRefusals();
+      return members;
     },
     close: () => transport.close(),
   };
@@ -97,15 +76,20 @@ export interface FleetListenerIo extends Pick<Io, "clock" | "log"> {
   readonly cluster: string;
   /** Names what the transport connects to. */
   readonly where: string;
+  /** Who subscribes; `cli` by default. */
+  readonly service?: string;
 }
 
 /** Subscribes on a transport; the result gives the members, as FleetListener does. */
-export function fleetOn(transport: Transport, { host, where, ...io }: FleetListenerIo): () => Promise<MemberReport[]> {
+export function fleetOn(
+  transport: Transport,
+  { host, where, service = "cli", ...io }: FleetListenerIo,
+): () => Promise<MemberReport[]> {
   const { clock } = io;
   const received = new BoundedMap<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>(
     MEMBERS_MAX,
   );
-  const names = { service: "cli", member: "cli", mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax };
+  const names = { service, member: service, mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax };
   typedBus({ ...io, ...names, transport }).subscribe("pulse.member", "all", ({ body }) => {
     const report = reportOf(body);
     const key = keyOf(report);
@@ -127,15 +111,26 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetListe
   };
 }
 
+/** A process whose console shows its fleet. */
+interface FleetProcess extends Pick<FleetListenerIo, "clock" | "log" | "metrics" | "cluster"> {
+  readonly transport: Transport;
+  readonly isShared: boolean;
+  readonly member: string;
+  readonly services: readonly ServiceName[];
+}
+
+/** The fleet of a process: the members whose pulses it receives, or itself where it shares its bus with no other. */
+export function fleetOf(process: FleetProcess, host: Pick<Host, "stopped">): () => Promise<MemberReport[]> {
+  const { transport, isShared, clock, log, metrics, cluster, member, services } = process;
+  if (isShared) return fleetOn(transport, { clock, log, metrics, cluster, host, where: "NATS", service: "console" });
+  const since = clock.wallMs();
+  return async () =>
+    withShards([{ member, services, since, lagMs: null, clusterUid: null, unableSince: null, withheld: [] }]);
+}
+
 function reportOf(pulse: BodyOf<"pulse.member">): Omit<MemberReport, "shards"> {
   const { member, services, since, lagMs = null, clusterUid = null, unable, withheld = [] } = pulse;
   return { member, services, since, lagMs, clusterUid, unableSince: unable?.since ?? null, withheld };
-}
-
-function interrupted(host: Pick<Host, "stopped">): Promise<never> {
-  return untilStopped(host).then(() => {
-    throw new Failure(INTERRUPTED);
-  });
 }
 
 /**
@@ -183,6 +178,11 @@ function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid
 export const MEMBERS: Table<MemberReport> = {
   kind: "member",
   nameOf: ({ member }) => member,
+  document: (report) => ({
+    ...report,
+    since: instantText(report.since),
+    unableSince: report.unableSince === null ? null : instantText(report.unableSince),
+  }),
   heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "API", "SERVICES"],
   cells: ({ member, since, shards, lagMs, clusterUid, services, unableSince, withheld }, nowMs) => [
     member,

@@ -1,20 +1,25 @@
 /** Prints the rows of `vigil get` as a table, JSON or YAML. */
 import { printable, printableJson } from "../platform/process/printable.ts";
 import type { Table } from "./get-tables.ts";
+import { jsonPathTemplate } from "./jsonpath.ts";
 import { Columns } from "./text-table.ts";
 import type { Host } from "./verb.ts";
 import type { Change } from "./watch.policy.ts";
 import { yamlText } from "./yaml.ts";
 
-/** The output formats. */
-export const OUTPUTS = ["table", "wide", "name", "json", "yaml"] as const;
+/** The output formats; the last takes a template. */
+export const OUTPUTS = ["table", "wide", "name", "json", "yaml", "jsonpath="] as const;
 /** An output format. */
-export type Output = (typeof OUTPUTS)[number];
+export type Output = (typeof OUTPUTS)[number] | `jsonpath=${string}`;
+
+const JSONPATH = "jsonpath=";
 
 /** How rows are printed. */
 export interface Form<R> {
   readonly table: Table<R>;
   readonly output: Output;
+  /** Whether one object was asked for by its name: it is printed without a list around it. */
+  readonly single: boolean;
   /** Whether each row is printed with its event. */
   readonly events: boolean;
   /** The state that is printed for a deleted row. */
@@ -24,11 +29,13 @@ export interface Form<R> {
 type Out = Pick<Host, "print" | "wallMs">;
 
 /** Prints all rows as one table or one document. */
-export function printWhole<R>(rows: readonly R[], { table, output }: Form<R>, { print, wallMs }: Out): void {
+export function printWhole<R>(rows: readonly R[], { table, output, single }: Form<R>, { print, wallMs }: Out): void {
   const nowMs = wallMs();
-  if (output === "json") print(jsonText(rows));
-  else if (output === "yaml") print(yamlText(rows));
-  else if (output === "name") print(rows.map((row) => nameLine(table, row)).join(""));
+  const textOf = documentText(output);
+  if (textOf !== null) {
+    const documents = rows.map(table.document);
+    print(textOf(single && documents.length === 1 ? documents[0] : documents));
+  } else if (output === "name") print(rows.map((row) => nameLine(table, row)).join(""));
   else {
     const { heading, cells } = columnsOf(table, output);
     print(new Columns().lines([heading, ...rows.map((row) => cells(row, nowMs))]));
@@ -69,13 +76,32 @@ function rowPrinter<R>({ table, output, events, gone }: Form<R>, { print, wallMs
 }
 
 function documentPrinter<R>({ table, output, events }: Form<R>, { print }: Out) {
-  const textOf = (value: unknown) => (output === "json" ? jsonText(value) : `---\n${yamlText(value)}`);
+  const separator = output === "yaml" ? "---\n" : "";
+  const textOf = documentText(output);
   return (changes: readonly Change<R>[]): void => {
     // Without its event a deleted row looks like an existing one.
     const shown = changes.filter(({ event }) => events || event !== "DELETED");
-    if (output === "name") print(shown.map(({ row }) => nameLine(table, row)).join(""));
-    else print(shown.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
+    const lines = shown.map(({ event, row }) => {
+      if (textOf === null) return nameLine(table, row);
+      const document = table.document(row);
+      return `${separator}${textOf(events ? { type: event, object: document } : document)}`;
+    });
+    print(lines.join(""));
   };
+}
+
+/** How documents are printed; null for a format that prints none. */
+function documentText(output: Output): ((document: unknown) => string) | null {
+  if (output === "json") return jsonText;
+  if (output === "yaml") return yamlText;
+  if (!output.startsWith(JSONPATH)) return null;
+  const template = jsonPathTemplate(output.slice(JSONPATH.length));
+  return (document) => template(document).split("\n").map(printableLine).join("\n");
+}
+
+/** A tab is part of a template. */
+function printableLine(line: string): string {
+  return line.split("\t").map(printable).join("\t");
 }
 
 function jsonText(value: unknown): string {

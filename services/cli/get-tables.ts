@@ -1,7 +1,16 @@
 /** The tables of `vigil get`, one for each topic. Pure: the answers of a console and the time are arguments. */
-import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
+import type {
+  BreakerReport,
+  FrozenEviction,
+  NodeReport,
+  PendingEviction,
+  PolicyReport,
+  ZoneReport,
+} from "../../protocols/ledger-reader.ts";
+import { nodeDocument, podDocument, policyDocument, zoneDocument } from "../console/documents.ts";
 import { apiTime } from "../domain/api-time.ts";
-import { rateText, spanText } from "../domain/format.ts";
+import { asSet, countdownText, rateText, spanText } from "../domain/format.ts";
+import { freezeText } from "../domain/freeze-report.ts";
 import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 
@@ -10,6 +19,8 @@ export interface Table<R> {
   /** What `-o name` prints before the key, such as `node`. */
   readonly kind: string;
   readonly nameOf: (row: R) => string;
+  /** What `-o json` and `-o yaml` print of a row. */
+  readonly document: (row: R) => object;
   /** Further columns of `-o wide`. */
   readonly wide?: { readonly heading: readonly string[]; readonly cells: (row: R) => readonly string[] };
   readonly heading: readonly string[];
@@ -18,48 +29,100 @@ export interface Table<R> {
   readonly state: string;
   /** Identifies a row, whatever its content. */
   readonly key: (row: R) => string;
-  /** Fields whose changes alone are not reported. */
-  readonly ignoredChanges: readonly (keyof R & string)[];
+  /** Fields, at any depth, whose changes alone are not reported. */
+  readonly ignoredChanges: readonly string[];
 }
 
 /** The zones and their eviction rates. */
 export const ZONES: Table<ZoneReport> = {
   kind: "zone",
   nameOf: ({ title }) => title,
+  document: zoneDocument,
   wide: {
     heading: ["SINCE", "TOKENS", "NODES PER SECOND"],
     cells: ({ since, tokens, taintsPerSecond, halted }) => [
       apiTime(since),
       String(Number(tokens.toFixed(2))),
-      // A float32, shown as operators set it.
-      String(halted ? 0 : Number(taintsPerSecond.toPrecision(6))),
+      String(halted ? 0 : asSet(taintsPerSecond)),
     ],
   },
   heading: ["ZONE", "STATE", "FOR", "NODES", "NOT READY", "EVICTION RATE", "QUEUE"],
-  cells: ({ title, state, since, size, notReady, taintsPerSecond, queueLength, halted }, nowMs) => [
+  cells: ({ title, state, since, size, notReady, taintsPerSecond, halted, ...queue }, nowMs) => [
     title,
     halted ? `${state} (halted)` : state,
     spanText(nowMs - since),
     String(size),
     String(notReady),
     rateText(halted ? 0 : taintsPerSecond),
-    String(queueLength),
+    queueText(queue),
   ],
   state: "STATE",
   key: ({ zone }) => zone,
   ignoredChanges: ["tokens"],
 };
 
+/** How many nodes wait, and what holds some of them back. */
+function queueText({ queueLength, heldBack = [] }: Pick<ZoneReport, "queueLength" | "heldBack">): string {
+  const holds = heldBack.map(({ policy, field, nodes }) => {
+    if (field === null) return `${nodes} frozen`;
+    return `${nodes} held back by ${field}${policy ? ` of ${policy}` : ""}`;
+  });
+  return holds.length === 0 ? String(queueLength) : `${queueLength} (${holds.join(", ")})`;
+}
+
+/** How all nodes are called where a policy would be named. */
+const ALL_NODES = "(all nodes)";
+
+/** The node policies and what they do. */
+export const POLICIES: Table<PolicyReport> = {
+  kind: "nodepolicy",
+  nameOf: ({ name }) => name || ALL_NODES,
+  document: policyDocument,
+  wide: {
+    heading: ["FROZEN SINCE", "HELD BACK", "CONFLICTS"],
+    cells: ({ freeze, holds, conflicts }) => [
+      freeze === null ? "" : apiTime(freeze.sinceAt),
+      holds.map(({ field, nodes }) => `${field} (${nodes})`).join(", "),
+      conflicts === 0 ? "" : String(conflicts),
+    ],
+  },
+  heading: ["POLICY", "MODE", "NODES", "UNHEALTHY", "BREAKER", "BUDGET LEFT", "FROZEN BY", "UNTIL"],
+  cells: ({ name, mode, nodes, unhealthy, breaker, budget, freeze }) => [
+    name || ALL_NODES,
+    mode ?? "",
+    String(nodes),
+    String(unhealthy),
+    breaker === null ? "" : breakerText(breaker),
+    budget === null ? "" : `${budget.left} of ${budget.nodes}`,
+    freeze === null ? "" : freezeText(freeze),
+    freeze === null ? "" : untilText(freeze.untilAt),
+  ],
+  state: "MODE",
+  key: ({ name }) => name,
+  // Their instants follow two clocks and move by milliseconds.
+  ignoredChanges: ["holds", "resetAt"],
+};
+
+function breakerText({ state, resetAt }: BreakerReport): string {
+  return state === "open" && resetAt !== null ? `open until ${apiTime(resetAt)}` : state;
+}
+
+function untilText(untilAt: number | null): string {
+  return untilAt === null ? "thawed" : apiTime(untilAt);
+}
+
 /** The nodes and their judgements. */
 export const NODES: Table<NodeReport> = {
   kind: "node",
   nameOf: ({ name }) => name,
+  document: nodeDocument,
   wide: {
-    heading: ["READY", "SINCE", "HEARTBEAT AT"],
-    cells: ({ ready, since, heartbeatAt, readiness }) => [
+    heading: ["READY", "SINCE", "HEARTBEAT AT", "POLICY"],
+    cells: ({ ready, since, heartbeatAt, policy }) => [
       ready ?? "",
       apiTime(since),
-      heartbeatAt === null || readiness !== "unknown" ? "" : apiTime(heartbeatAt),
+      heartbeatAt === null ? "" : apiTime(heartbeatAt),
+      policy ?? "",
     ],
   },
   heading: ["NODE", "READINESS", "FOR", "HEARTBEAT", "EVICTION", "ZONE"],
@@ -67,8 +130,7 @@ export const NODES: Table<NodeReport> = {
     node.name,
     node.readiness,
     spanText(nowMs - node.since),
-    // Only a silent node's last heartbeat is known: a judgement is not published again for each one.
-    node.heartbeatAt === null || node.readiness !== "unknown" ? "" : `${spanText(nowMs - node.heartbeatAt)} ago`,
+    node.heartbeatAt === null ? "" : `${spanText(nowMs - node.heartbeatAt)} ago`,
     evictionText(node, nowMs),
     zoneTitleOf(node.zone),
   ],
@@ -78,23 +140,33 @@ export const NODES: Table<NodeReport> = {
 };
 
 /** A node's eviction state, with its place in the queue or the time until its drain. */
-function evictionText({ eviction, evictionFromAt, queuePlace, isShadow }: NodeReport, nowMs: number): string {
+function evictionText(
+  { eviction, evictionFromAt, queuePlace, heldBy, isFrozen, isShadow }: NodeReport,
+  nowMs: number,
+): string {
   if (isShadow && eviction === "evicted") return "would be evicted";
+  if (isFrozen) return `${eviction} (frozen)`;
+  if (heldBy !== undefined) return `${eviction} (held back by ${heldBy})`;
   if (queuePlace !== undefined) return `${eviction} (number ${queuePlace})`;
   if (evictionFromAt === undefined) return eviction;
   return `${eviction} (drained in ${spanText(evictionFromAt - nowMs)})`;
+}
+
+/** The seconds of a toleration, and its taint if that is not the one which decides. */
+function toleratedText({ tolerationSeconds, toleratedTaint }: PendingEviction): string {
+  if (tolerationSeconds === null) return "";
+  const of = toleratedTaint === undefined ? "" : ` (${taintName(toleratedTaint)})`;
+  return `${tolerationSeconds} s${of}`;
 }
 
 /** The pods that wait for eviction. */
 export const TIMERS: Table<PendingEviction> = {
   kind: "pod",
   nameOf: ({ namespace, name }) => `${namespace}/${name}`,
+  document: podDocument,
   wide: {
-    heading: ["DUE AT", "TOLERATED"],
-    cells: ({ deadlineAt, tolerationSeconds }) => [
-      deadlineAt === null ? "" : apiTime(deadlineAt),
-      tolerationSeconds === null ? "" : `${tolerationSeconds} s`,
-    ],
+    heading: ["DUE AT", "FROZEN BY", "TOLERATED"],
+    cells: (pod) => [pod.deadlineAt === null ? "" : apiTime(pod.deadlineAt), pod.frozen?.by ?? "", toleratedText(pod)],
   },
   heading: ["NAMESPACE", "POD", "NODE", "DUE", "TAINT"],
   cells: (pod, nowMs) => [
@@ -109,8 +181,18 @@ export const TIMERS: Table<PendingEviction> = {
   ignoredChanges: [],
 };
 
+/** Until when a pod is frozen, and what is left of its countdown then. */
+function frozenText({ untilAt, remainingMs }: FrozenEviction): string {
+  const until = untilAt === null ? "frozen" : `frozen until ${apiTime(untilAt)}`;
+  if (remainingMs === null) return until;
+  return remainingMs === 0 ? `${until}, due then` : `${until}, ${countdownText(remainingMs)} left`;
+}
+
 /** When a pod is deleted; `isEarliest` where the zone's rate limiter has yet to admit its node. */
-function dueText({ deadlineAt, isEarliest, isShadow }: PendingEviction, nowMs: number): string {
+function dueText(pod: PendingEviction, nowMs: number): string {
+  const { deadlineAt, isEarliest, isShadow, isBeforeFreeze, frozen } = pod;
+  if (frozen !== undefined) return frozenText(frozen);
+  if (isBeforeFreeze) return "after a planned freeze";
   const would = isShadow ? "would be " : "";
   if (deadlineAt === null || deadlineAt <= nowMs) return `${would}${isEarliest ? "once its node is admitted" : "now"}`;
   const span = `${would}in ${spanText(deadlineAt - nowMs)}`;

@@ -4,6 +4,7 @@ import type {
   NodeReport,
   Overview,
   PendingEviction,
+  PolicyReport,
   WatchHealthReport,
   ZoneReport,
 } from "../../protocols/ledger-reader.ts";
@@ -11,9 +12,9 @@ import type { Clock } from "../../protocols/ports.ts";
 import type { NATS_SETTINGS } from "../platform/config/settings.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
 import { type ConsoleAddress, getFromConsole } from "./console-client.ts";
-import { MEMBERS, openFleetListener, remarkOn } from "./fleet-members.ts";
+import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
-import { NODES, type Table, TIMERS, ZONES } from "./get-tables.ts";
+import { NODES, POLICIES, type Table, TIMERS, ZONES } from "./get-tables.ts";
 import { Failure, type Host } from "./verb.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
@@ -29,6 +30,7 @@ export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, Consol
   readonly readiness: string;
   readonly limit: number;
   readonly zone: string;
+  readonly policy: string;
   /** The nodes of these names; empty for all. */
   readonly names: readonly string[];
 }
@@ -64,6 +66,9 @@ export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
   ["pods", "timers"],
   ["pod", "timers"],
   ["po", "timers"],
+  ["policy", "policies"],
+  ["nodepolicy", "policies"],
+  ["nodepolicies", "policies"],
   ["member", "fleet"],
   ["members", "fleet"],
 ]);
@@ -72,6 +77,10 @@ export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
   ["zones", showOf({ name: "zones", table: ZONES, open: (wanted, host) => ({ ask: () => askZones(wanted, host) }) })],
   ["nodes", showOf({ name: "nodes", table: NODES, open: (wanted, host) => ({ ask: () => askNodes(wanted, host) }) })],
+  [
+    "policies",
+    showOf({ name: "policies", table: POLICIES, open: (wanted, host) => ({ ask: () => askPolicies(wanted, host) }) }),
+  ],
   [
     "timers",
     showOf({ name: "timers", table: TIMERS, open: (wanted, host) => ({ ask: () => askTimers(wanted, host) }) }),
@@ -82,6 +91,9 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
       name: "members",
       table: MEMBERS,
       open: async (wanted, host, clock) => {
+        if (wanted.nats.length === 0) {
+          return { ask: async () => allOf(await getFromConsole<MemberReport[]>(wanted, "/api/fleet", host)) };
+        }
         const listener = await openFleetListener(wanted, { clock, host });
         return { ask: async () => allOf(await listener.members()), close: () => listener.close() };
       },
@@ -101,16 +113,24 @@ async function askZones(wanted: Wanted, host: Host): Promise<WatchAnswer<ZoneRep
   return allOf(zones, watchHealth);
 }
 
+async function askPolicies(wanted: Wanted, host: Host): Promise<WatchAnswer<PolicyReport>> {
+  type Policies = { policies: PolicyReport[]; watchHealth?: WatchHealthReport };
+  const { policies, watchHealth } = await getFromConsole<Policies>(wanted, "/api/policies", host);
+  return allOf(policies, watchHealth);
+}
+
 async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeReport>> {
-  const { limit, readiness, zone, names } = wanted;
+  const { limit, readiness, zone, policy, names } = wanted;
   const query = new URLSearchParams({ limit: String(limit) });
   for (const name of names) query.append("name", name);
   if (readiness !== ANY) query.set("readiness", readiness);
   if (zone !== "") query.set("zone", zone);
+  if (policy !== "") query.set("policy", policy);
   type Nodes = { total: number; nodes: NodeReport[]; watchHealth?: WatchHealthReport };
   const { total, nodes, watchHealth } = await getFromConsole<Nodes>(wanted, `/api/nodes?${query.toString()}`, host);
   const missing = names.find((name) => !nodes.some((node) => node.name === name));
-  if (missing !== undefined && nodes.length === total && readiness === ANY && zone === "" && !wanted.watch) {
+  const isWhole = readiness === ANY && zone === "" && policy === "" && nodes.length === total;
+  if (missing !== undefined && isWhole && !wanted.watch) {
     throw new Failure(`node ${missing}: not found; vigil get nodes lists all`);
   }
   return { rows: nodes, total, blind: blindIn(watchHealth) };
@@ -127,7 +147,8 @@ function showOf<R>(topic: Topic<R>): Show {
   return async (wanted, host, clock) => {
     const { watch, output, outputWatchEvents: events, readiness } = wanted;
     const { table } = topic;
-    const form: Form<R> = { table, output, events, gone: readiness === ANY ? "gone" : `not ${readiness}` };
+    const single = wanted.names.length === 1;
+    const form: Form<R> = { table, output, events, single, gone: readiness === ANY ? "gone" : `not ${readiness}` };
     const note = (answer: WatchAnswer<R>): void => {
       for (const line of notesOn(answer, topic, wanted)) host.warn(line);
     };

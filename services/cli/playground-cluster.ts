@@ -5,7 +5,8 @@ import { memoryTransport } from "../platform/bus/memory.ts";
 import { createKube } from "../platform/kube/kube.ts";
 import { createMetrics, type ReadableMetrics } from "../platform/process/metrics.ts";
 import { ApiServer } from "../sandbox/apiserver/apiserver.ts";
-import { type HollowNodes, startHollowNodes } from "../sandbox/hollow/hollow.service.ts";
+import { startControllers } from "../sandbox/controllers/controllers.ts";
+import { HollowNodes } from "../sandbox/hollow/hollow.service.ts";
 import { createPods, playgroundNodes } from "../sandbox/playground/cluster.ts";
 import { Narration } from "../sandbox/playground/narration.ts";
 import { busOf, type Controller, type ControllerParts, startController } from "./controller.ts";
@@ -38,6 +39,7 @@ export const PLAYGROUND_PROFILE: Profile = {
 export function startPlayground({ clock, random, log }: PlaygroundIo): Playground {
   const profile = PLAYGROUND_PROFILE;
   const apiserver = new ApiServer({ clock, random });
+  const stopControllers = startControllers(apiserver, clock);
   const kubeOf = (metrics: ReadableMetrics): Kube =>
     createKube({ wire: apiserver.wire, clock, random, log, metrics, profile });
   const metrics = createMetrics();
@@ -54,16 +56,26 @@ export function startPlayground({ clock, random, log }: PlaygroundIo): Playgroun
     services: SERVICE_NAMES,
     isShared: false,
     store: null,
+    policies: [],
     fatal: (problem) => log.error(problem),
   };
   const narration = new Narration(profile.nodeMonitorGraceMs);
   const unsubscribe = narration.listen(busOf(parts, "playground"));
   const controller = startController(parts);
   const kubelets = kubeOf(createMetrics());
-  const nodes = startHollowNodes({ clock, kube: kubelets, random, log, nodes: playgroundNodes(), times: TIMES });
+  const nodes = new HollowNodes({
+    clock,
+    kube: kubelets,
+    random,
+    log,
+    nodes: playgroundNodes(),
+    times: TIMES,
+    staysDeleted: true,
+  });
   createPods(kubelets);
   const stop = (): void => {
     nodes.shutdown();
+    stopControllers();
     controller.stop();
     unsubscribe();
   };

@@ -6,13 +6,16 @@ import { apiserverVerb } from "./verbs/apiserver.ts";
 import { compareVerb } from "./verbs/compare.ts";
 import { completionVerb } from "./verbs/completion.ts";
 import { explainVerb } from "./verbs/explain.ts";
+import { freezeVerb, thawVerb } from "./verbs/freeze.ts";
 import { getVerb } from "./verbs/get.ts";
 import { hollowVerb } from "./verbs/hollow.ts";
 import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
 import { previewVerb } from "./verbs/preview.ts";
 import { runVerb } from "./verbs/run.ts";
+import { topVerb } from "./verbs/top.ts";
 import { versionVerb } from "./verbs/version.ts";
+import { watchVerb } from "./verbs/watch.ts";
 
 /** Every verb, in the order of the help. */
 export const VERBS: readonly Verb[] = [
@@ -20,6 +23,10 @@ export const VERBS: readonly Verb[] = [
   playgroundVerb,
   getVerb(realClock()),
   explainVerb,
+  topVerb(realClock()),
+  watchVerb(realClock()),
+  freezeVerb,
+  thawVerb,
   previewVerb,
   compareVerb,
   agentVerb,

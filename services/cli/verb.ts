@@ -77,6 +77,8 @@ export interface Verb {
   readonly words: string;
   /** Values of the first argument, for completion. */
   readonly firstWords: readonly string[];
+  /** After which first word, or flag with its dashes, which topic of `vigil get` has the names to complete. */
+  readonly liveNames: ReadonlyMap<string, string>;
   readonly sections: readonly FlagSection[];
   readonly aliases: ReadonlyMap<string, Alias>;
   readonly examples: readonly Example[];
@@ -90,6 +92,7 @@ export interface VerbDefinition<T extends SettingTable> {
   readonly summary: string;
   readonly words?: string;
   readonly firstWords?: readonly string[];
+  readonly liveNames?: ReadonlyMap<string, string>;
   /** Most arguments; without it `run` checks them. */
   readonly wordsMax?: number;
   readonly settings: T;
@@ -100,13 +103,15 @@ export interface VerbDefinition<T extends SettingTable> {
 
 /** Makes a verb with one table of flags. */
 export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>): Verb {
-  const { name, summary, words = "", firstWords = [], wordsMax, settings, examples } = definition;
+  const { name, summary, words = "", firstWords = [], liveNames = new Map(), wordsMax } = definition;
+  const { settings, examples } = definition;
   const aliases = shortSpellings(settings);
   return {
     name,
     summary,
     words,
     firstWords,
+    liveNames,
     sections: [{ title: "Flags", settings }],
     aliases,
     examples,

@@ -37,6 +37,10 @@ const PAGE: ReadonlyMap<string, RouteAnswer> = new Map(
       ["/", "index.html", "text/html; charset=utf-8"],
       ["/page.css", "page.css", "text/css; charset=utf-8"],
       ["/page.js", "page.js", "text/javascript; charset=utf-8"],
+      ["/elements.js", "elements.js", "text/javascript; charset=utf-8"],
+      ["/explain.js", "explain.js", "text/javascript; charset=utf-8"],
+      ["/held-back.js", "held-back.js", "text/javascript; charset=utf-8"],
+      ["/nodes.js", "nodes.js", "text/javascript; charset=utf-8"],
       ["/icon.svg", "icon.svg", "image/svg+xml"],
     ] as const
   ).map(([path, file, contentType]) => {
@@ -75,6 +79,8 @@ export interface ShownOptions extends Pick<Io, "clock" | "profile"> {
   readonly about: About;
   /** Null in a process without a ledger, which serves probes and metrics only. */
   readonly ledger: LedgerReader | null;
+  /** The members of its fleet, ready for JSON; rejects with an Error of one line while they are not known. */
+  readonly fleet: () => Promise<readonly object[]>;
   /** Checks of the process itself, such as that it is not stopping. */
   readonly ownChecks?: () => readonly Check[];
 }
@@ -142,7 +148,7 @@ function waiting(why: string): Serving {
   return { answer: (url) => answerWaiting(url, why), stream: null, stop: () => {} };
 }
 
-function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions): Serving {
+function showing({ about, bus, clock, ledger, fleet, ownChecks, profile }: ShownOptions): Serving {
   const pulses = bus.latest("observed.pulse");
   const watches = new ClusterWatchHealth(profile, clock.monotonicMs());
   const stream = ledger === null ? null : new EventStream(clock, ledger);
@@ -152,7 +158,7 @@ function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions
     return readinessOf({ busConnected: bus.connected(), watchHealth, own: ownChecks?.() ?? [] });
   };
   return {
-    answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, readiness }),
+    answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, fleet, readiness }),
     stream,
     stop() {
       pulses.stop();

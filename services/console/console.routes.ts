@@ -1,7 +1,7 @@
 /** The console's read-only routes: which path gives which answer. No socket here. */
 import { LIMIT_MAX } from "../../protocols/bounds.ts";
 import type { LedgerReader, Overview, PendingEviction } from "../../protocols/ledger-reader.ts";
-import { namesZone } from "../domain/zone-key.ts";
+import { byTrouble, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
 /** A complete answer. */
@@ -26,6 +26,8 @@ export interface RouteSources {
   readonly about: About;
   /** Null in a process without a ledger. */
   readonly ledger: LedgerReader | null;
+  /** The members of the fleet; rejects with an Error of one line while they are not known. */
+  readonly fleet: () => Promise<readonly object[]>;
   readonly readiness: () => readonly Check[];
 }
 
@@ -57,6 +59,12 @@ export function answerTo(url: URL, sources: RouteSources): RouteAnswer | Promise
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
   if (pathname === "/readyz") return probe(pathname, sources.readiness(), searchParams);
   if (pathname === "/api/about") return json(200, sources.about);
+  if (pathname === "/api/fleet") {
+    return sources.fleet().then(
+      (members) => json(200, members),
+      ({ message }: Error) => problem(503, message),
+    );
+  }
   if (!pathname.startsWith("/api/")) return null;
   const { ledger } = sources;
   if (ledger === null)
@@ -90,6 +98,7 @@ function ledgerAnswer(
   if (topic === "overview") return json(200, ledger.overview());
   if (topic === "zones") return json(200, ledger.overview().zones);
   if (topic === "nodes") return nodes(query, ledger);
+  if (topic === "policies") return policies(ledger);
   if (topic === "compare") return comparison(query, ledger);
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
@@ -100,6 +109,12 @@ function ledgerAnswer(
   return topic === "decisions" ? json(200, ledger.decisions(limit)) : null;
 }
 
+function policies(ledger: LedgerReader): RouteAnswer {
+  const known = ledger.policies();
+  if (known === null) return problem(503, POLICIES_UNKNOWN);
+  return json(200, { policies: known, watchHealth: ledger.overview().watchHealth });
+}
+
 function nodes(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
@@ -108,15 +123,13 @@ function nodes(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
   if (readiness !== null && !Object.hasOwn(counts, readiness)) {
     return problem(400, `readiness=${JSON.stringify(readiness)}: must be one of ${Object.keys(counts).join(", ")}`);
   }
-  const [zone, names] = [query.get("zone"), query.getAll("name")];
-  const wanted = ledger
-    .nodes()
-    .filter((node) => readiness === null || node.readiness === readiness)
-    .filter((node) => zone === null || namesZone(zone, node.zone))
-    .filter((node) => names.length === 0 || names.includes(node.name));
-  // Sorted, so that a limit always keeps the same nodes.
-  const sorted = wanted.toSorted((left, right) => (left.name < right.name ? -1 : 1));
-  return json(200, { counts, total: wanted.length, nodes: sorted.slice(0, limit), watchHealth });
+  const order = query.get("order") ?? "name";
+  if (order !== "name" && order !== "trouble")
+    return problem(400, `order=${JSON.stringify(order)}: must be name or trouble`);
+  const [zone, policy, search] = ["zone", "policy", "search"].map((name) => query.get(name));
+  const selected = selectedNodes(ledger, { readiness, zone, policy, names: query.getAll("name"), search });
+  const wanted = order === "trouble" ? selected.sort(byTrouble) : selected;
+  return json(200, { counts, total: wanted.length, nodes: wanted.slice(0, limit), watchHealth });
 }
 
 function comparison(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {

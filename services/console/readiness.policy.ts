@@ -52,6 +52,15 @@ export function shardsCheck(suspectShards: number | null): Check {
   return { name: "shards", problem: null, note };
 }
 
+/**
+ * Whether the node policies have arrived; `known` is null in a process that uses none. A process that waits for them
+ * decides nothing harmful, so a rollout must not go on to the next.
+ */
+export function policiesCheck(known: number | null): Check {
+  const problem = known === 0 ? "not received yet: no node is found silent, tainted or drained" : null;
+  return { name: "policies", problem };
+}
+
 function cacheCheck(watch: WatchName, { watches, oldestPulseMs }: WatchHealthReport): Check {
   if (watches[watch] !== null) return { name: `cache-${watch}`, problem: null };
   const problem = oldestPulseMs === null ? NO_PULSE : `the watch of ${watch} is not synced`;

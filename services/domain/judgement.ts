@@ -7,7 +7,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "./node-conditions.ts";
 import { isSwappable } from "./taint-swap.ts";
-import { isCounted, zoneKeyOf } from "./zone-key.ts";
+import { isCounted, partsOfDomain, zoneKeyOf } from "./zone-key.ts";
 
 type Judgement = BodyOf<"judged.node">;
 
@@ -19,7 +19,7 @@ export function contradicts(
 ): boolean {
   return (
     judged.uid !== observed.uid ||
-    judged.zone !== zoneKeyOf(observed.labels) ||
+    partsOfDomain(judged.zone).zone !== zoneKeyOf(observed.labels) ||
     judged.counted !== isCounted(observed.labels) ||
     contradictsStatus(judged, observed, evictionMode)
   );

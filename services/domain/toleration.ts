@@ -1,6 +1,8 @@
 /** When a pod with these tolerations must leave a node with these NoExecute taints. It reads no clock. */
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedPod, Taint, TaintId, Toleration } from "../../protocols/objects.ts";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import { countdownEndAt } from "./frozen-time.ts";
 
 /** A NoExecute taint and the instant it counts from, in milliseconds on any clock of the caller. */
 export interface StandingTaint {
@@ -18,20 +20,24 @@ export interface TaintLineage {
   readonly secondSince: number;
 }
 
-/** Feature gates of toleration matching. */
+/** What tolerations are matched and counted by. */
 export interface TolerationRules {
   /** Whether the operators Lt and Gt exist (profile.tolerationComparisonOperators). */
   readonly comparisonOperators: boolean;
+  /** When countdowns stood and stand still, on the clock of the taints' `since`; absent for never. */
+  readonly frozen?: readonly FrozenInterval[];
 }
 
 /** When a pod has to leave because of a taint. */
 export interface Eviction {
-  /** On the clock of the taints' `since`; negative infinity for at once. */
+  /** On the clock of the taints' `since`; negative infinity for at once, infinity for a freeze without a known end. */
   readonly at: number;
   /** The taint that decides. */
   readonly taint: Taint;
   /** Seconds of the toleration that decides; null when none matches. */
   readonly tolerationSeconds: number | null;
+  /** The taint that this toleration is for, if that is the opposite of `taint`; null where it is `taint` itself. */
+  readonly toleratedTaint: TaintId | null;
 }
 
 /** A taint's identity as kubectl and Annotation.taintsSeen write it: `key:effect`. */
@@ -94,11 +100,21 @@ function evictionBy(
   const { taint, since } = standing;
   const own = secondsFor(taint, tolerations, rules);
   if (own === Number.POSITIVE_INFINITY) return null;
-  if (own === null) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: null };
+  if (own === null) return evictionAtOnce(taint, own);
   const running = runningBy(standing, tolerations, boundAt, rules);
-  if (running === null && own <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: own };
-  const { at, seconds } = running ?? { at: Math.max(since, boundAt) + own * SECOND_MS, seconds: own };
-  return at < NEVER_MS ? { at, taint, tolerationSeconds: seconds } : null;
+  if (running === null && own <= 0) return evictionAtOnce(taint, own);
+  const { startAt, seconds, toleratedTaint } = running ?? {
+    startAt: Math.max(since, boundAt),
+    seconds: own,
+    toleratedTaint: null,
+  };
+  if (startAt + seconds * SECOND_MS >= NEVER_MS) return null;
+  const at = countdownEndAt(startAt, seconds * SECOND_MS, rules.frozen ?? []);
+  return { at, taint, tolerationSeconds: seconds, toleratedTaint: seconds === own ? null : toleratedTaint };
+}
+
+function evictionAtOnce(taint: Taint, tolerationSeconds: number | null): Eviction {
+  return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds, toleratedTaint: null };
 }
 
 /**
@@ -111,7 +127,7 @@ function runningBy(
   tolerations: readonly Toleration[],
   boundAt: number,
   rules: TolerationRules,
-): { readonly at: number; readonly seconds: number } | null {
+): { readonly startAt: number; readonly seconds: number; readonly toleratedTaint: TaintId } | null {
   if (lineage === undefined) return null;
   const first = secondsFor(lineage.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   const second = secondsFor(lineage.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
@@ -122,7 +138,8 @@ function runningBy(
   // Nothing records which of the two a pod met first if it came between two swaps or during the second taint. The later
   // end counts.
   const seconds = isOrdered && isBefore(boundAt, lineage.secondSince) ? first : Math.max(first, second);
-  return { at: Math.max(isOrdered ? lineage.since : since, boundAt) + seconds * SECOND_MS, seconds };
+  const toleratedTaint = seconds === first ? lineage.first : lineage.second;
+  return { startAt: Math.max(isOrdered ? lineage.since : since, boundAt), seconds, toleratedTaint };
 }
 
 /**

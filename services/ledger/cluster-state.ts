@@ -23,7 +23,17 @@ export interface NodeRecord {
   observed: ObservedNode | null;
   judged: Pick<
     BodyOf<"judged.node">,
-    "readiness" | "ready" | "since" | "heartbeatAt" | "eviction" | "evictionFromAt" | "zone" | "counted"
+    | "readiness"
+    | "ready"
+    | "since"
+    | "heartbeatAt"
+    | "eviction"
+    | "evictionFromAt"
+    | "zone"
+    | "counted"
+    | "policy"
+    | "conflict"
+    | "taintHold"
   > | null;
   readonly requests: NodeRequests;
   /** Whether an Event has reported its silence since it was last ready. */
@@ -38,6 +48,12 @@ export interface ZoneRecord {
   readonly publishedAt: number;
 }
 
+/** What is known of the limits of a policy, and when it was published on the sender's wall clock. */
+export interface LimitsRecord {
+  readonly judged: BodyOf<"judged.limits">;
+  readonly publishedAt: number;
+}
+
 /** A request without a final outcome, and the node's observed Ready status when it was sent. */
 export interface OpenRequest {
   readonly message: AnyMessage;
@@ -48,6 +64,8 @@ export interface OpenRequest {
 export class ClusterState {
   readonly nodes = new Map<string, NodeRecord>();
   readonly zones = new Map<string, ZoneRecord>();
+  /** The limits of policies, and of the cluster under the name "". */
+  readonly limits = new Map<string, LimitsRecord>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
   /** Epoch milliseconds: older nodes were registered by other ledgers. Null where there are none. */
@@ -58,6 +76,7 @@ export class ClusterState {
     "observed.gone": ({ body }) => this.#forget(body),
     "judged.node": ({ body }) => this.#judgeNode(body),
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, publishedAt: at }),
+    "judged.limits": ({ at, body }) => void this.limits.set(body.policy, { judged: body, publishedAt: at }),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => {
       this.#request(message);
@@ -128,7 +147,8 @@ export class ClusterState {
       this.readiness[body.readiness]++;
     }
     const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted } = body;
-    node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted };
+    const ofPolicy = policyPartOf(body);
+    node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted, ...ofPolicy };
     if (eviction === "unmarked") node.drainReported = false;
     if (eviction !== "toBeEvicted") node.requests.endGrant();
     if (readiness !== "unknown") node.requests.endVerdict();
@@ -193,6 +213,15 @@ export class ClusterState {
     this.nodes.set(name, node);
     return node;
   }
+}
+
+/** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */
+function policyPartOf({ policy, conflict, taintHold }: BodyOf<"judged.node">) {
+  return {
+    ...(policy === undefined ? {} : { policy }),
+    ...(conflict === undefined ? {} : { conflict }),
+    ...(taintHold === undefined ? {} : { taintHold }),
+  };
 }
 
 /** Whether the write reached the API server, or may have. */

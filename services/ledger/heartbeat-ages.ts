@@ -29,6 +29,12 @@ export class HeartbeatAges {
     return true;
   }
 
+  /** When a node's last heartbeat was seen, to the second before it; null where none is known. */
+  lastMs(node: string): number | null {
+    const second = this.#secondOf.get(node);
+    return second === undefined ? null : second * 1000;
+  }
+
   forget(node: string): void {
     const second = this.#secondOf.get(node);
     if (second === undefined) return;

@@ -4,7 +4,7 @@ import type { Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";
-import { countText, listText, rateText, spanText } from "../domain/format.ts";
+import { countdownText, countText, listText, rateText, spanText } from "../domain/format.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
@@ -163,8 +163,12 @@ function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | u
   return zoneStateText(body);
 }
 
+type Held = NonNullable<BodyOf<"judged.pod">["held"]>;
+
 function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null): Sentence | null {
-  const taint = body.taint === null ? "its node's taints" : taintName(body.taint);
+  if (body.held !== undefined && body.eviction !== "none") return heldText(body.held, before?.held);
+  const decisive = body.toleratedTaint ?? body.taint;
+  const taint = decisive === null ? "its node's taints" : taintName(decisive);
   const seconds = body.tolerationSeconds === null ? null : String(body.tolerationSeconds);
   switch (body.eviction) {
     case "none":
@@ -177,6 +181,13 @@ function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null
     case "pending":
       return before?.deadlineAt === body.deadlineAt ? null : deadlineText(body.deadlineAt, taint, seconds);
   }
+}
+
+function heldText(held: Held, before: Held | undefined): Sentence | null {
+  const { field, remainingMs } = held;
+  if (before?.field === field && before.remainingMs === remainingMs) return null;
+  if (remainingMs === 0) return timelineSentence("podHeldDue", { field });
+  return timelineSentence("podHeld", { field, left: countdownText(remainingMs) });
 }
 
 function deadlineText(deadlineAt: number | null, taint: string, seconds: string | null): Sentence {

@@ -18,6 +18,9 @@ interface HistoryEntry {
   ids: readonly string[];
 }
 
+/** Where an entry comes from: a message, or a part of one. */
+export type EntryHead = Pick<Decision, "id" | "at" | "type" | "cause">;
+
 /** Entries by object. */
 export class History {
   readonly #entriesMax: number;
@@ -44,6 +47,12 @@ export class History {
    */
   add(message: AnyMessage, subject: Subject, text: string | null): Decision | null {
     const { id, at, type } = message;
+    return this.addEntry({ id, at, type, cause: this.#causeOf(message) }, subject, text);
+  }
+
+  /** Adds an entry that is a part of a message, like `add`. */
+  addEntry(entry: EntryHead, subject: Subject, text: string | null): Decision | null {
+    const { id, at, type, cause } = entry;
     if (this.#byId.has(id)) return null;
     const entries = this.#objects.get(keyOf(subject)) ?? [];
     const last = entries.findLast(({ decision }) => decision.type === type);
@@ -55,11 +64,11 @@ export class History {
     const isRepeated = last !== undefined && last === entries.at(-1) && last.decision.text === text;
     const repeated = isRepeated && last.decision.at <= at ? last : null;
     const times = (repeated?.decision.times ?? 0) + 1;
-    const decision: Decision = { id, cause: this.#causeOf(message), at, type, object: subject, text, times };
-    const entry = repeated ?? { decision, ids: [] };
-    entry.decision = decision;
-    this.#name(entry, id);
-    if (repeated === null) this.#place(entries, entry);
+    const decision: Decision = { id, cause, at, type, object: subject, text, times };
+    const kept = repeated ?? { decision, ids: [] };
+    kept.decision = decision;
+    this.#name(kept, id);
+    if (repeated === null) this.#place(entries, kept);
     this.#objects.set(keyOf(subject), entries);
     while (this.#size > this.#entriesMax) this.#objects.dropOldest();
     insert(this.#latest, decision, (other) => other.at);

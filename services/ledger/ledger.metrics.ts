@@ -5,7 +5,10 @@
 import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
 import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
+import { frozenAt } from "../domain/frozen-time.ts";
+import { hasLimits, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { ClusterState } from "./cluster-state.ts";
@@ -24,6 +27,8 @@ const AGE_FRACTIONS = [0.5, 0.9, 0.99, 1];
 /** Vanished zones that are still shown as empty; upstream shows them forever (R13.1). */
 const VANISHED_ZONES_MAX = 100;
 const ZONE = ["zone"];
+/** The policy label of freezes of all nodes. */
+const EVERY_NODE = "";
 
 type Labels = readonly string[];
 
@@ -67,6 +72,9 @@ function own(metrics: Metrics) {
   const { gauge, counter, histogram } = declaring(metrics);
   const state = "1 for the disruption state the zone is in, 0 for the others.";
   const tokens = "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.";
+  const held = "Nodes due for eviction that this field of the policy holds back; an empty policy is the whole cluster.";
+  const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
+  const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
@@ -75,6 +83,9 @@ function own(metrics: Metrics) {
     zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second that the zone may taint NoExecute now.", ZONE),
     zoneTokens: gauge("vigil_zone_tokens", tokens, ZONE),
     zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait to be admitted for eviction.", ZONE),
+    heldNodes: gauge("vigil_policy_held_nodes", held, ["policy", "field"]),
+    breakerOpen: gauge("vigil_policy_breaker_open", breaker, ["policy"]),
+    frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
     heartbeats: counter("vigil_heartbeats_total", "Observed heartbeats, at most one per node and second."),
@@ -94,6 +105,9 @@ function own(metrics: Metrics) {
 export class LedgerMetrics {
   readonly #upstream: ReturnType<typeof upstream>;
   readonly #own: ReturnType<typeof own>;
+  /** The policies with a gauge of freezes, and those with gauges of limits. */
+  #policies: ReadonlySet<string> = new Set();
+  readonly #limited = new Set<string>();
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
 
   readonly #zoneLabel: ZoneLabel;
@@ -118,6 +132,32 @@ export class LedgerMetrics {
     this.#own.zoneRate.set(body.taintsPerSecond, zone);
     this.#own.zoneTokens.set(body.tokens, zone);
     this.#own.zoneQueue.set(body.queueLength, zone);
+  }
+
+  /** Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit holds it back. */
+  limits({ policy, holds, memory }: BodyOf<"judged.limits">): void {
+    this.#limited.add(policy);
+    this.#own.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
+    for (const field of LIMIT_FIELDS) {
+      const held = holds.filter((hold) => hold.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
+      this.#own.heldNodes.set(held, policy, field);
+    }
+  }
+
+  /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
+  policies({ policies, everywhere }: PolicySet, at: number): void {
+    const frozen = new Map(policies.map(({ name, frozen: intervals }) => [name, intervals]));
+    frozen.set(EVERY_NODE, everywhere.frozen);
+    for (const [name, intervals] of frozen) this.#own.frozen.set(frozenAt(intervals, at) === null ? 0 : 1, name);
+    for (const name of this.#policies) if (!frozen.has(name)) this.#own.frozen.remove(name);
+    this.#policies = new Set(frozen.keys());
+    const limited = new Set(policies.filter(hasLimits).map(({ name }) => name));
+    for (const name of this.#limited) {
+      if (name === WHOLE_CLUSTER || limited.has(name)) continue;
+      this.#own.breakerOpen.remove(name);
+      for (const field of LIMIT_FIELDS) this.#own.heldNodes.remove(name, field);
+      this.#limited.delete(name);
+    }
   }
 
   /** Shows a zone that has lost its nodes and its owner as empty (R13.1). Drops the earliest beyond a limit. */

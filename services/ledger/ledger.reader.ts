@@ -10,24 +10,32 @@ import type { Comparison } from "./compare/comparison.ts";
 import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod, explainZone } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
-import { isRecent, placeOf } from "./explain/queue.policy.ts";
+import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
+import type { HeartbeatAges } from "./heartbeat-ages.ts";
 import type { History } from "./history.ts";
 import type { LivePods } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
+import type { PodRecord } from "./pod-records.ts";
+import { policyReports } from "./policy-reports.ts";
+import { frozenEviction, isBeforeFreeze, type PresentFreezes, presentFreezes } from "./present-freezes.policy.ts";
+import { zoneHolds } from "./zone-holds.policy.ts";
 
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
 export const VANISHED_MS = 60_000;
 
 /** Sources of the answers. */
-export interface ReaderSources extends Pick<Io, "clock" | "profile"> {
+export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"> {
   readonly state: ClusterState;
   readonly history: History;
   readonly watchHealth: ClusterWatchHealth;
   readonly inventory: Pick<NodeInventory, "unknownReason">;
   readonly livePods: Pick<LivePods, "read">;
   readonly drainPods: Pick<DrainPods, "isEmpty" | "upcoming">;
+  readonly ages: Pick<HeartbeatAges, "lastMs">;
   readonly isShadow: boolean;
   readonly comparison: Pick<Comparison, "report">;
+  /** Whether JetStream keeps the comparison. */
+  readonly isKept: () => boolean;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;
 }
 
@@ -39,18 +47,23 @@ export function ledgerReader({
   inventory,
   livePods,
   drainPods,
+  ages,
   clock,
   profile,
+  policies,
   isShadow,
   comparison,
+  isKept,
   onDecision,
 }: ReaderSources): LedgerReader {
+  const freezes = (): PresentFreezes => presentFreezes(policies.current(), clock.wallMs());
   const context = (): ExplainContext => ({
     state,
     history,
     profile,
     isShadow,
     blindness: (node) => watchHealth.blindness(shardOf(node), clock.monotonicMs()),
+    freezes: freezes(),
     isDrainEmpty: (node) => drainPods.isEmpty(node),
     unknownReason: (node) => inventory.unknownReason(node, clock.monotonicMs()),
     now: clock.wallMs(),
@@ -59,17 +72,15 @@ export function ledgerReader({
     overview: () => ({
       at: clock.wallMs(),
       nodes: { ...state.readiness },
-      zones: zonesOf(state, clock.wallMs()),
+      zones: zonesOf(state, freezes()),
       pendingEvictions: state.pods.pendingCount + [...drainPods.upcoming(state, clock.wallMs())].length,
       watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
-    nodes: () => nodesOf(state, clock.wallMs()),
-    pendingEvictions: (limit) =>
-      soonest(pendingOf(state, drainPods, clock.wallMs()), limit).map((pod) =>
-        isShadow ? { ...pod, isShadow: true as const } : pod,
-      ),
+    policies: () => policyReports(policies.current(), state, clock.wallMs()),
+    nodes: () => nodesOf(state, freezes(), (node) => wallOf(ages.lastMs(node), clock)),
+    pendingEvictions: (limit) => marked(soonest(pendingOf(state, drainPods, freezes()), limit), isShadow),
     decisions: (limit) => history.latest(limit),
-    compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs()),
+    compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
     explainNode: (name) => explainNode(name, context()),
     explainZone: (name) => explainZone(name, context()),
     explainPod: (namespace, name, done) =>
@@ -79,30 +90,54 @@ export function ledgerReader({
 }
 
 /** Every zone that has not vanished, by title. */
-function zonesOf(state: ClusterState, nowMs: number): ZoneReport[] {
+function zonesOf(state: ClusterState, freezes: PresentFreezes): ZoneReport[] {
+  const holds = zoneHolds(state, freezes);
   const present = [...state.zones.values()].filter(
-    ({ judged, publishedAt }) => judged.size > 0 || nowMs - publishedAt < VANISHED_MS,
+    ({ judged, publishedAt }) => judged.size > 0 || freezes.at - publishedAt < VANISHED_MS,
   );
-  const zones = present.map(({ judged }) => ({ ...judged, title: zoneTitleOf(judged.zone) }));
+  const zones = present.map(({ judged }) => {
+    const heldBack = holds.get(judged.zone);
+    return { ...judged, title: zoneTitleOf(judged.zone), ...(heldBack === undefined ? {} : { heldBack }) };
+  });
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
 }
 
-function nodesOf(state: ClusterState, now: number): NodeReport[] {
+function wallOf(monotonicMs: number | null, clock: Io["clock"]): number | null {
+  return monotonicMs === null ? null : clock.wallMs() - (clock.monotonicMs() - monotonicMs);
+}
+
+function nodesOf(
+  state: ClusterState,
+  freezes: PresentFreezes,
+  heartbeatOf: (node: string) => number | null,
+): NodeReport[] {
+  const now = freezes.at;
   const reports: NodeReport[] = [];
   for (const { name, observed, judged } of state.nodes.values()) {
     if (observed === null || judged === null) continue;
-    const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone } = judged;
+    const { readiness, ready, since, eviction, evictionFromAt, zone } = judged;
+    // A judgement is not published again for each heartbeat: only that of a silent node is its last.
+    const heartbeatAt = readiness === "unknown" ? judged.heartbeatAt : heartbeatOf(name);
     const queue = state.zones.get(zone);
     const place =
       eviction === "toBeEvicted" && queue !== undefined && isRecent(queue, now) ? placeOf(name, queue) : null;
+    const hold = holdOn({ name }, judged, state.limits, now);
     const ahead = {
       ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
       ...(place === null ? {} : { queuePlace: place }),
+      ...(hold === null ? {} : { heldBy: hold.field }),
+      ...(judged.policy === undefined ? {} : { policy: judged.policy }),
+      ...(freezes.ofNode(judged) === null ? {} : { isFrozen: true as const }),
     };
     const shadow = observed.shadow === undefined ? {} : ({ isShadow: true } as const);
     reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone, ...shadow });
   }
   return reports;
+}
+
+/** Marks what would happen only without shadow mode. */
+function marked(pods: PendingEviction[], isShadow: boolean): PendingEviction[] {
+  return isShadow ? pods.map((pod) => ({ ...pod, isShadow: true as const })) : pods;
 }
 
 /** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */
@@ -124,18 +159,29 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
 function* pendingOf(
   state: ClusterState,
   drainPods: ReaderSources["drainPods"],
-  now: number,
+  freezes: PresentFreezes,
 ): Generator<PendingEviction> {
+  const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
+    const frozen = frozenEviction(judged, state.nodes.get(node), freezes);
+    return frozen === null ? {} : { frozen };
+  };
   for (const { judged, asked } of state.pods.pending()) {
     const known = judged ?? asked;
     if (known === null) continue;
     const { namespace, name, uid, node, deadlineAt, taint } = known;
-    yield { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null };
+    const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
+    const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
+    const planned = isBeforeFreeze(judged) ? ({ isBeforeFreeze: true } as const) : {};
+    yield { ...pending, ...planned, ...(toleratedTaint === undefined ? {} : { toleratedTaint }) };
   }
-  yield* drainPods.upcoming(state, now);
+  for (const pod of drainPods.upcoming(state, freezes.at)) {
+    const { frozen } = frozenOf(null, pod.node);
+    yield frozen === undefined ? pod : { ...pod, deadlineAt: null, frozen };
+  }
 }
 
 /** When a pod is due: one that must go at once sorts first, one without an estimate last. */
-function dueAt({ deadlineAt, isEarliest }: PendingEviction): number {
-  return deadlineAt ?? (isEarliest ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
+function dueAt({ deadlineAt, isEarliest, isBeforeFreeze: isPlanned, frozen }: PendingEviction): number {
+  if (frozen !== undefined) return Math.max(deadlineAt ?? 0, frozen.untilAt ?? Number.POSITIVE_INFINITY);
+  return deadlineAt ?? (isEarliest || isPlanned ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
 }

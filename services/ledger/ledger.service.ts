@@ -19,6 +19,7 @@ import { comparisonMetrics } from "./compare/comparison.metrics.ts";
 import { Comparison } from "./compare/comparison.ts";
 import { DrainPods } from "./drain-pods.ts";
 import { eventsOf } from "./events.policy.ts";
+import { timelineSentence } from "./explain/sentences.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 import { History } from "./history.ts";
 import { historyTextOf, instantOf, subjectOf } from "./history-text.policy.ts";
@@ -30,10 +31,13 @@ import { LivePods } from "./live-pods.ts";
 import { LostReplies } from "./lost-replies.ts";
 import { MissingJudgements } from "./missing-judgements.ts";
 import { NodeInventory } from "./node-inventory.ts";
+import { frozenEviction, isBeforeFreeze, presentFreezes } from "./present-freezes.policy.ts";
 import { RestoredPods } from "./restored-pods.ts";
 
 /** How often the gauges that change with time alone are set. */
 const REFRESH_MS = 2000;
+/** How often the store records that this ledger still runs: its comparison has no gap until then. */
+const RUNNING_MS = 10_000;
 /** Processes that started within this time of each other may all be the first to observe a node. */
 const STARTED_TOGETHER_MS = 30_000;
 /** How often settled pods and vanished nodes and zones are forgotten. */
@@ -45,6 +49,7 @@ const RECORDED_TYPES: readonly MessageType[] = [
   "observed.gone",
   "judged.node",
   "judged.zone",
+  "judged.limits",
   "judged.pod",
   "asked.condition",
   "asked.taint",
@@ -115,10 +120,7 @@ class RunningLedger {
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
     this.#comparesPods = isShadow || io.profile.upstream === "beside";
-    const count = comparisonMetrics(io.metrics);
-    this.#comparison = new Comparison(this.#startedAt, (incident) => {
-      if (this.#comparesPods && io.fleet.owns("ledger", shardOf(incident.node))) count(incident);
-    });
+    this.#comparison = this.#newComparison();
     this.#inventory = new NodeInventory(io.profile, io.clock.monotonicMs());
     this.#watchHealth = new ClusterWatchHealth(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics, zoneLabel);
@@ -133,17 +135,23 @@ class RunningLedger {
       inventory: this.#inventory,
       livePods: new LivePods(io),
       drainPods: this.#drainPods,
+      ages: this.#ages,
       clock: io.clock,
       profile: io.profile,
+      policies: io.policies,
       isShadow,
       comparison: this.#comparison,
+      isKept: () => store?.ready() === true,
       onDecision: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },
     });
     this.#followPods();
-    store?.restore((message) => this.#restore(message));
+    store?.restore({
+      message: (message) => this.#restore(message),
+      compared: (records) => this.#comparison.restore(records, io.clock.wallMs()),
+    });
     this.#stops = [
       ...RECORDED_TYPES.map((type) => io.bus.subscribe(type, "all", (message) => this.#receive(message as AnyMessage))),
       io.bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
@@ -151,12 +159,37 @@ class RunningLedger {
       io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
       this.#repeating(SWEEP_MS, () => this.#sweep()),
+      this.#repeating(RUNNING_MS, () => this.#comparison.noteRunning(io.clock.wallMs())),
     ];
+  }
+
+  #newComparison(): Comparison {
+    const { fleet, metrics, profile } = this.#io;
+    const isOurs = (node: string) => fleet.owns("ledger", shardOf(node));
+    const count = comparisonMetrics(metrics);
+    return new Comparison({
+      member: fleet.member,
+      startedAt: this.#startedAt,
+      isBeside: profile.upstream === "beside" && !this.#isShadow,
+      nodeMonitorGraceMs: profile.nodeMonitorGraceMs,
+      keep: (record) => {
+        if (record.kind === "run" || isOurs(record.node)) this.#store?.keepCompared(record);
+      },
+      podShown: ({ namespace, name }, step, { id, at }) => {
+        const text = timelineSentence(step === "deleted" ? "podDeletedByAnother" : "podMarkedByAnother", {});
+        const entry = { id, at, type: "observed.pods", cause: null };
+        this.#decided(this.#history.addEntry(entry, { kind: "Pod", namespace, name }, text));
+      },
+      isOver: (incident) => {
+        if (this.#comparesPods && isOurs(incident.node)) count(incident);
+      },
+    });
   }
 
   stop(): void {
     for (const stop of [...this.#stops, ...this.#leases.values()]) stop();
     this.#podsStop?.();
+    this.#comparison.noteRunning(this.#io.clock.wallMs());
     this.#recorder.stop();
     this.#activityLog?.stop();
     this.#listeners.clear();
@@ -173,6 +206,7 @@ class RunningLedger {
     const events = eventsOf(message, state, this.#io.profile.upstream);
     const addToHistory = this.#historyEntryOf(message, state);
     if (message.type === "judged.zone") this.#metrics.zone(message.body, !state.zones.has(message.body.zone));
+    if (message.type === "judged.limits") this.#metrics.limits(message.body);
     if (isOurs) {
       this.#metrics.count(message, state, this.#io.profile.evictionMode);
       this.#keepLastState(message);
@@ -186,6 +220,10 @@ class RunningLedger {
     }
     const decision = addToHistory();
     if (decision !== null && isOurs && this.#isShadow) this.#activityLog?.recordUnsent(decision);
+    this.#decided(decision);
+  }
+
+  #decided(decision: Decision | null): void {
     if (decision !== null) for (const listener of this.#listeners) listener(decision);
   }
 
@@ -230,6 +268,7 @@ class RunningLedger {
 
   /** A ledger that started well before this one has registered the nodes that existed then. */
   #takeMember({ member, services, since }: BodyOf<"pulse.member">): void {
+    if (services.includes("node")) this.#missingJudgements.expectJudgements();
     const isOlder = since < this.#startedAt - STARTED_TOGETHER_MS;
     if (member !== this.#io.fleet.member && isOlder && services.includes("ledger")) {
       this.#state.joinedAt = this.#startedAt;
@@ -326,15 +365,27 @@ class RunningLedger {
   }
 
   #refresh(): void {
-    const now = this.#io.clock.monotonicMs();
+    const { clock, policies } = this.#io;
+    const now = clock.monotonicMs();
+    const set = policies.current();
+    if (set !== null) this.#metrics.policies(set, clock.wallMs());
     this.#metrics.refresh(this.#state, this.#ages, this.#watchHealth.report(now), this.#history.size, now);
   }
 
   #sweep(): void {
     const { clock } = this.#io;
     const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
-    this.#state.pods.forgetSettled(wallMs, (node) => this.#state.nodes.get(node)?.judged?.readiness === "unknown");
-    this.#state.forgetUnobserved((node) => this.#inventory.unknownReason(node, nowMs) === null);
+    const freezes = presentFreezes(this.#io.policies.current(), wallMs);
+    this.#state.pods.forgetSettled(wallMs, {
+      isSilent: (node) => this.#state.nodes.get(node)?.judged?.readiness === "unknown",
+      isFrozen: (judged, node) => {
+        const record = this.#state.nodes.get(node);
+        return record !== undefined && (isBeforeFreeze(judged) || frozenEviction(judged, record, freezes) !== null);
+      },
+    });
+    const isKnown = (node: string): boolean => this.#inventory.unknownReason(node, nowMs) === null;
+    this.#state.forgetUnobserved(isKnown);
+    this.#comparison.sweep(wallMs, isKnown);
     if (!this.#inventory.isKnown(nowMs)) return;
     for (const zone of this.#state.takeVanished(wallMs - VANISHED_MS)) this.#metrics.vanished(zone);
   }

@@ -1,4 +1,4 @@
-/** Names, configuration and creation of the JetStream stream and bucket that store the ledger's history. An edge. */
+/** Names, configuration and creation of the JetStream stream and buckets that store the ledger's history. An edge. */
 import {
   DiscardPolicy,
   JetStreamApiError,
@@ -16,17 +16,19 @@ export interface StoreLimits {
   readonly ageMs: number;
   readonly historyBytes: number;
   readonly statesBytes: number;
+  readonly comparedBytes: number;
   /** Messages of one type about one object. */
   readonly messagesPerSubject: number;
   /** How long the delete marker of a state stays. Servers before 2.11 cannot expire single messages. */
   readonly tombstoneMs: number;
 }
 
-/** A week, and at most 384 MiB. */
+/** A week, and at most 448 MiB. */
 export const STANDARD_LIMITS: StoreLimits = {
   ageMs: 7 * 24 * 3600 * 1000,
   historyBytes: 256 * 1024 * 1024,
   statesBytes: 128 * 1024 * 1024,
+  comparedBytes: 64 * 1024 * 1024,
   messagesPerSubject: 64,
   tombstoneMs: 60_000,
 };
@@ -37,19 +39,38 @@ export interface HistoryOf {
   readonly clusterUid: string;
 }
 
-/** Names of a cluster's stream and bucket. A re-created cluster of the same name has others. */
-export function storeNames({ cluster, clusterUid }: HistoryOf): { stream: string; bucket: string } {
-  const name = `${nameToken(cluster)}_${nameToken(clusterUid)}`;
-  return { stream: `${HISTORY}${name}`, bucket: `${STATES}${name}` };
+/** Names of a cluster's stream and buckets: last states, and what was compared. */
+export interface StoreNames {
+  readonly stream: string;
+  readonly states: string;
+  readonly compared: string;
 }
 
-/** Creates or updates the stream and the bucket, and returns the bucket. Rejects where JetStream refuses. */
-export async function openStreams(connection: NatsConnection, history: HistoryOf, limits: StoreLimits): Promise<KV> {
-  const { stream, bucket } = storeNames(history);
+/** The buckets of a history. */
+export interface Buckets {
+  readonly states: KV;
+  readonly compared: KV;
+}
+
+/** Names of a cluster's stream and buckets. A re-created cluster of the same name has others. */
+export function storeNames({ cluster, clusterUid }: HistoryOf): StoreNames {
+  const name = `${nameToken(cluster)}_${nameToken(clusterUid)}`;
+  return { stream: `${HISTORY}${name}`, states: `${STATES}${name}`, compared: `${COMPARED}${name}` };
+}
+
+/** Creates or updates the stream and the buckets, and returns the buckets. Rejects where JetStream refuses. */
+export async function openStreams(
+  connection: NatsConnection,
+  history: HistoryOf,
+  limits: StoreLimits,
+): Promise<Buckets> {
+  const { stream, states, compared } = storeNames(history);
   const { streams } = await jetstreamManager(connection);
   await ensure(streams, historyConfig(stream, history, limits));
-  await ensure(streams, statesConfig(bucket, limits));
-  return new Kvm(connection).open(bucket);
+  await ensure(streams, bucketConfig(states, limits, limits.statesBytes));
+  await ensure(streams, bucketConfig(compared, limits, limits.comparedBytes));
+  const buckets = new Kvm(connection);
+  return { states: await buckets.open(states), compared: await buckets.open(compared) };
 }
 
 /**
@@ -66,7 +87,7 @@ export async function removePredecessors(connection: NatsConnection, history: Hi
     const { config } = await streams.info(name);
     if (config.subjects?.join() !== subjects.join()) continue;
     await remove(streams, name);
-    await remove(streams, streamOfBucket(`${STATES}${name.slice(HISTORY.length)}`));
+    for (const bucket of [STATES, COMPARED]) await remove(streams, streamOfBucket(bucket + name.slice(HISTORY.length)));
   }
 }
 
@@ -77,6 +98,7 @@ export function streamOfBucket(bucket: string): string {
 
 const HISTORY = "VIGIL_HISTORY_";
 const STATES = "VIGIL_STATES_";
+const COMPARED = "VIGIL_COMPARED_";
 /** Prefix of the streams behind buckets (ADR-8). */
 const KV_STREAM = "KV_";
 const NANOSECONDS_PER_MS = 1_000_000;
@@ -105,12 +127,12 @@ function historyConfig(name: string, { cluster }: Pick<HistoryOf, "cluster">, li
  * A bucket that drops its oldest entries when it is full. A bucket created by the client library refuses new entries
  * instead, and delete markers use up space too, so after many evictions its writes would fail.
  */
-function statesConfig(bucket: string, limits: StoreLimits): Wanted {
+function bucketConfig(bucket: string, limits: StoreLimits, bytes: number): Wanted {
   return {
     name: streamOfBucket(bucket),
     subjects: [`$KV.${bucket}.>`],
     max_age: limits.ageMs * NANOSECONDS_PER_MS,
-    max_bytes: limits.statesBytes,
+    max_bytes: bytes,
     max_msgs_per_subject: 1,
     discard: DiscardPolicy.Old,
     storage: StorageType.File,

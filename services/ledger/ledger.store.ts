@@ -1,15 +1,17 @@
 /**
  * Stores the ledger's history beyond its process: a JetStream stream in which the server stores all judged, asked and
- * done messages, and a bucket with the last state of every object. Without JetStream nothing is stored. An edge.
+ * done messages, a bucket with the last state of every object, and one with what `vigil compare` compares. Without
+ * JetStream nothing is stored. An edge.
  */
 import { type ConsumerMessages, DeliverPolicy, type JetStreamClient, jetstream } from "@nats-io/jetstream";
-import type { KV } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/nats-core";
+import { type ComparisonRecord, decodeRecord, encodeRecord, recordKeyOf } from "../../protocols/comparison-record.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Io, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
 import { type RetrySettings, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
+  type Buckets,
   type HistoryOf,
   openStreams,
   removePredecessors,
@@ -19,23 +21,33 @@ import {
   streamOfBucket,
 } from "./ledger.store.streams.ts";
 
-/** Concurrent writes to the bucket. */
+/** Concurrent writes to the buckets. */
 const PUTS_UNDER_WAY_MAX = 32;
-/** Last states that wait to be written; beyond it new ones are dropped and counted. */
+/** Entries that wait to be written; beyond it new ones are dropped and counted. */
 const PUTS_WAITING_MAX = 50_000;
 /** How long a replay waits for its next message. */
 const REPLAY_IDLE_MS = 5_000;
 /** The first pause is short, because a NATS cluster that has just started refuses streams until it has a leader. */
 const RETRY: RetrySettings = { baseMs: 1_000, maxMs: 60_000 };
 
+/** Receives what is stored. */
+export interface Restoring {
+  /** Receives each stored message. */
+  message(message: AnyMessage): void;
+  /** Receives all that was compared, after the last message. */
+  compared(records: readonly ComparisonRecord[]): void;
+}
+
 /** The ledger's store. Nothing waits for it, and nothing fails with it. */
 export interface LedgerStore {
-  /** Passes the stored messages to `receive` once JetStream is available, for each ledger that calls it. */
-  restore(receive: (message: AnyMessage) => void): void;
+  /** Passes on what is stored once JetStream is available, for each ledger that calls it. */
+  restore(receive: Restoring): void;
   /** Stores a message as the last state of its object. */
   keep(key: string, message: AnyMessage): void;
   /** Deletes an object's last state. */
   forget(key: string): void;
+  /** Stores a part of the comparison in place of an earlier one. */
+  keepCompared(record: ComparisonRecord): void;
   /** Whether JetStream is available. */
   ready(): boolean;
   close(): void;
@@ -58,7 +70,14 @@ export function openLedgerStore(options: StoreOptions): LedgerStore {
 
 interface OpenStreams {
   readonly connection: NatsConnection;
-  readonly bucket: KV;
+  readonly buckets: Buckets;
+}
+
+/** A write of an entry; a null value deletes it. */
+interface Put {
+  readonly bucket: keyof Buckets;
+  readonly key: string;
+  readonly value: Uint8Array | null;
 }
 
 class JetStreamStore implements LedgerStore {
@@ -66,19 +85,19 @@ class JetStreamStore implements LedgerStore {
   readonly #history: HistoryOf | null;
   readonly #limits: StoreLimits;
   readonly #ready: { set(value: number): void };
-  readonly #count: (result: string) => void;
+  readonly #count: (bucket: keyof Buckets, result: string) => void;
   readonly #unreadable: { add(count: number): void };
-  /** The newest pending write of each key; null deletes the key. */
-  readonly #waiting = new Map<string, Uint8Array | null>();
+  /** The newest pending write of each entry, by bucket and key. */
+  readonly #waiting = new Map<string, Put>();
   readonly #tombstoneTtl: string;
   #underWay = 0;
   #open: OpenStreams | null = null;
-  #receive: ((message: AnyMessage) => void) | null = null;
+  #receive: Restoring | null = null;
   #retry: Timer | null = null;
   #replayRetry: Timer | null = null;
   /** Failures since the last success. */
   #failures = 0;
-  /** Whether stream and bucket are being re-created, or were within the last pause. */
+  /** Whether stream and buckets are being re-created, or were within the last pause. */
   #recreating = false;
   /** Whether the last try found no JetStream, or the store is closed. */
   #absent = false;
@@ -96,30 +115,34 @@ class JetStreamStore implements LedgerStore {
     });
     const writes = options.metrics.counter({
       name: "vigil_ledger_store_writes_total",
-      help: "Writes of last states by result: written, failed, dropped.",
-      labels: ["result"],
+      help: "Writes to the buckets states and compared by result: written, failed, dropped.",
+      labels: ["bucket", "result"],
     });
     this.#unreadable = options.metrics.counter({
       name: "vigil_ledger_store_unreadable_total",
       help: "Entries of the stored history that were skipped because they are no valid message.",
     });
-    this.#count = (result) => writes.add(1, result);
+    this.#count = (bucket, result) => writes.add(1, bucket, result);
     this.#ready.set(0);
     if (this.#history === null) this.#keepNothing();
     else void this.#connect(this.#history);
   }
 
-  restore(receive: (message: AnyMessage) => void): void {
+  restore(receive: Restoring): void {
     this.#receive = receive;
     if (this.#open !== null && this.#history !== null) void this.#replayAll(this.#open.connection, this.#history);
   }
 
   keep(key: string, message: AnyMessage): void {
-    if (!this.#absent) this.#put(key, encode(message));
+    if (!this.#absent) this.#put({ bucket: "states", key, value: encode(message) });
   }
 
   forget(key: string): void {
-    if (!this.#absent) this.#put(key, null);
+    if (!this.#absent) this.#put({ bucket: "states", key, value: null });
+  }
+
+  keepCompared(record: ComparisonRecord): void {
+    if (!this.#absent) this.#put({ bucket: "compared", key: recordKeyOf(record), value: encodeRecord(record) });
   }
 
   ready(): boolean {
@@ -138,13 +161,13 @@ class JetStreamStore implements LedgerStore {
     try {
       const connection = await connect();
       await removePredecessors(connection, history);
-      const bucket = await openStreams(connection, history, this.#limits);
+      const buckets = await openStreams(connection, history, this.#limits);
       if (this.#closed) return;
-      this.#open = { connection, bucket };
+      this.#open = { connection, buckets };
       this.#absent = false;
       this.#failures = 0;
       this.#ready.set(1);
-      log.info("JetStream keeps the ledger's history", storeNames(history));
+      log.info("JetStream keeps the ledger's history", { ...storeNames(history) });
       this.#flush();
       if (this.#receive !== null) await this.#replayAll(connection, history);
     } catch (error) {
@@ -158,20 +181,20 @@ class JetStreamStore implements LedgerStore {
     this.#options.log.info("history is kept in memory only: the uid of the Kubernetes cluster is not known");
   }
 
-  /** Runs after a failed write, because a server that restarted without its storage has neither stream nor bucket. */
+  /** Runs after a failed write, because a server that restarted without its storage has neither stream nor buckets. */
   #recreate(history: HistoryOf): void {
     if (this.#recreating || this.#open === null) return;
     this.#recreating = true;
     const { connection } = this.#open;
     openStreams(connection, history, this.#limits).then(
-      (bucket) => {
-        if (!this.#closed) this.#open = { connection, bucket };
+      (buckets) => {
+        if (!this.#closed) this.#open = { connection, buckets };
         this.#afterBackoff(() => {
           this.#recreating = false;
         });
       },
       (error) => {
-        this.#options.log.debug("stream and bucket could not be re-created", { error });
+        this.#options.log.debug("stream and buckets could not be re-created", { error });
         this.#afterBackoff(() => {
           this.#recreating = false;
           this.#recreate(history);
@@ -186,14 +209,25 @@ class JetStreamStore implements LedgerStore {
     this.#retry = this.#options.clock.after(retryPauseMs(this.#failures, RETRY), run);
   }
 
-  /** Replays the last states, then the history; the ledger drops a message that both contain by its id. */
+  /**
+   * Replays the last states, then the history, then what was compared; the ledger drops a message that both contain by
+   * its id.
+   */
   async #replayAll(connection: NatsConnection, history: HistoryOf, tries = 1): Promise<void> {
     const { clock, log } = this.#options;
     this.#replayRetry?.cancel();
-    const { stream, bucket } = storeNames(history);
+    const { stream, states, compared } = storeNames(history);
     try {
-      await this.#replay(jetstream(connection), streamOfBucket(bucket));
-      await this.#replay(jetstream(connection), stream);
+      const client = jetstream(connection);
+      await this.#replay(client, streamOfBucket(states), (data) => this.#pass(data));
+      await this.#replay(client, stream, (data) => this.#pass(data));
+      const records: ComparisonRecord[] = [];
+      await this.#replay(client, streamOfBucket(compared), (data) => {
+        const record = decodeRecord(data);
+        if (record !== null) records.push(record);
+        return record !== null;
+      });
+      if (!this.#closed) this.#receive?.compared(records);
     } catch (error) {
       if (this.#closed) return;
       const pauseMs = retryPauseMs(tries, RETRY);
@@ -218,8 +252,8 @@ class JetStreamStore implements LedgerStore {
     this.#afterBackoff(() => void this.#connect(history));
   }
 
-  /** Passes on the last message of each subject of a stream in order. Skips and counts unreadable ones. */
-  async #replay(client: JetStreamClient, stream: string): Promise<void> {
+  /** Passes on the last entry of each subject of a stream in order. Skips and counts those that `pass` cannot read. */
+  async #replay(client: JetStreamClient, stream: string, pass: (data: Uint8Array) => boolean): Promise<void> {
     const consumer = await client.consumers.get(stream, { deliver_policy: DeliverPolicy.LastPerSubject });
     const { num_pending: pending } = await consumer.info();
     if (pending === 0) return;
@@ -229,7 +263,7 @@ class JetStreamStore implements LedgerStore {
     const stopWaiting = this.#closeWhenIdle(messages, () => count);
     for await (const { data, info } of messages) {
       count++;
-      if (data.length > 0 && !this.#pass(data)) unreadable++;
+      if (data.length > 0 && !pass(data)) unreadable++;
       if (info.pending === 0 || this.#closed) break;
     }
     stopWaiting();
@@ -261,40 +295,42 @@ class JetStreamStore implements LedgerStore {
     const message = decode(data);
     if (message instanceof MalformedMessage) return false;
     try {
-      this.#receive?.(message as AnyMessage);
+      this.#receive?.message(message as AnyMessage);
       return true;
     } catch {
       return false;
     }
   }
 
-  #put(key: string, value: Uint8Array | null): void {
-    if (!this.#waiting.has(key) && this.#waiting.size >= PUTS_WAITING_MAX) {
-      this.#count("dropped");
+  #put(put: Put): void {
+    const entry = `${put.bucket} ${put.key}`;
+    if (!this.#waiting.has(entry) && this.#waiting.size >= PUTS_WAITING_MAX) {
+      this.#count(put.bucket, "dropped");
       return;
     }
-    this.#waiting.set(key, value);
+    this.#waiting.set(entry, put);
     this.#flush();
   }
 
   #flush(): void {
     if (this.#open === null) return;
-    for (const [key, value] of this.#waiting) {
+    for (const [entry, put] of this.#waiting) {
       if (this.#underWay >= PUTS_UNDER_WAY_MAX) return;
-      this.#waiting.delete(key);
+      this.#waiting.delete(entry);
       this.#underWay++;
-      void this.#write(this.#open.bucket, key, value);
+      void this.#write(this.#open.buckets, put);
     }
   }
 
-  async #write(bucket: KV, key: string, value: Uint8Array | null): Promise<void> {
+  async #write(buckets: Buckets, { bucket, key, value }: Put): Promise<void> {
+    const { [bucket]: entries } = buckets;
     try {
-      await (value === null ? bucket.purge(key, { ttl: this.#tombstoneTtl }) : bucket.put(key, value));
-      this.#count("written");
+      await (value === null ? entries.purge(key, { ttl: this.#tombstoneTtl }) : entries.put(key, value));
+      this.#count(bucket, "written");
       this.#failures = 0;
     } catch (error) {
-      this.#count("failed");
-      this.#options.log.debug("a last state was not stored", { key, error });
+      this.#count(bucket, "failed");
+      this.#options.log.debug("an entry of the ledger's history was not stored", { bucket, key, error });
       if (this.#history !== null) this.#recreate(this.#history);
     }
     this.#underWay--;

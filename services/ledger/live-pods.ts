@@ -37,11 +37,11 @@ const projection = { interner: new Interner(), problem: () => {} };
 /** Reads pods at the lowest urgency. */
 export class LivePods {
   readonly #clock: Clock;
-  readonly #reads: SingleFlightReads;
+  readonly #reads: SingleFlightReads<PodRead>;
 
   constructor({ kube, clock }: { readonly kube: Pick<Kube, "read">; readonly clock: Clock }) {
     this.#clock = clock;
-    this.#reads = new SingleFlightReads({ kube, clock, keptMs: KEPT_MS, waitersMax: READS_MAX });
+    this.#reads = new SingleFlightReads({ project: podReadOf, kube, clock, keptMs: KEPT_MS, waitersMax: READS_MAX });
   }
 
   /** Reads a pod and calls `done` once, later. */
@@ -57,7 +57,7 @@ export class LivePods {
       answer({ kind: "unread", why: `no answer came within ${spanText(ANSWER_MS)}` }),
     );
     const place = { urgency: Urgency.event, stepsBefore: 1 } as const;
-    this.#reads.read({ kind: "Pod", namespace, name }, ({ reply }) => answer(podReadOf(reply)), place);
+    this.#reads.read({ kind: "Pod", namespace, name }, ({ found }) => answer(found), place);
   }
 }
 

@@ -60,6 +60,11 @@ export class MissingJudgements {
     this.#note(judged.node, isUnjudged ? observed : undefined, nowMs);
   }
 
+  /** A process of the fleet judges nodes, so a node without a judgement has one. */
+  expectJudgements(): void {
+    this.#isJudging = true;
+  }
+
   forget(node: string): void {
     this.#unjudged.delete(node);
     this.#waitingMs.delete(node);

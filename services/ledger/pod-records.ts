@@ -79,12 +79,22 @@ export class PodRecords {
   /**
    * Forgets pods without a message long after their deadline; `nowMs` is wall-clock time. A deleted pod is kept while
    * its node is silent, because it stays terminating until a kubelet ends its containers. So is one that shadow mode
-   * would have deleted.
+   * would have deleted, and a pending one while its node is frozen: nothing is published about it meanwhile.
    */
-  forgetSettled(nowMs: number, isSilent: (node: string) => boolean): void {
+  forgetSettled(
+    nowMs: number,
+    {
+      isSilent,
+      isFrozen,
+    }: {
+      readonly isSilent: (node: string) => boolean;
+      readonly isFrozen: (judged: PodRecord["judged"], node: string) => boolean;
+    },
+  ): void {
     for (const [uid, pod] of this.#pods.entries()) {
       const isEnding = (pod.order === "done" && pod.outcome !== "gone") || pod.outcome === "shadowed";
-      const isKept = isEnding && isSilent(targetOf(pod)?.node ?? "");
+      const node = targetOf(pod)?.node ?? "";
+      const isKept = (isEnding && isSilent(node)) || (isPending(pod) && isFrozen(pod.judged, node));
       if (!isKept && lastTimeOf(pod) + SETTLED_KEPT_MS < nowMs) this.drop(uid);
     }
   }

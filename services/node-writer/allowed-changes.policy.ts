@@ -18,6 +18,9 @@ import type { Profile } from "../../protocols/profile.ts";
 import { isSwappable } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 
+/** The annotations that Vigil sets by themselves; that of a swap goes with its taints. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([Annotation.taintsSeen, Annotation.readyTransitions]);
+
 /** The labels that Vigil sets: deprecated names, which follow the current ones (R4.27). */
 const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));
 
@@ -78,7 +81,7 @@ function forbiddenConditions({ conditions }: Pick<BodyOf<"asked.condition">, "co
 function forbiddenLabels({ labels, annotations = {} }: BodyOf<"asked.label">): string | null {
   const label = Object.keys(labels).find((key) => !LABELS.has(key));
   if (label !== undefined) return `label ${label} is not one that Vigil sets`;
-  const annotation = Object.keys(annotations).find((key) => key !== Annotation.taintsSeen);
+  const annotation = Object.keys(annotations).find((key) => !ANNOTATIONS.has(key));
   return annotation === undefined ? null : `annotation ${annotation} is not one that Vigil sets`;
 }
 

@@ -10,6 +10,7 @@ import {
   type ReadReply,
   Urgency,
 } from "../../protocols/ports.ts";
+import { nodeFreezeOf } from "../domain/freeze.ts";
 import { projectLease, projectNode } from "../platform/kube/watch/projection.ts";
 import { guardedPatch, type VersionedPatch, versionedTaintPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
@@ -73,7 +74,7 @@ function changeOf({ type, body }: NodeRequest): string {
 export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
   const settle = (live: LiveNode | null, leaseReadAtMs?: number): void => {
     if (isWithdrawn(newest())) report(unwritten("ok", "the verdict requested before is withdrawn"));
-    else write(io, { ask, live, leaseReadAtMs }, decide(ask, live?.node ?? null, io.clock.wallMs()), report);
+    else write(io, { ask, live, leaseReadAtMs }, decide(io, ask, live?.node ?? null), report);
   };
   const proceed = (live: LiveNode | null): void => {
     if (ask.type !== "asked.condition") settle(live);
@@ -100,7 +101,12 @@ function needsLiveNode(ask: NodeRequest): boolean {
   return taintsOmitted > 0 || add.some(({ effect }) => effect === TaintEffect.noExecute);
 }
 
-function decide(ask: NodeRequest, live: ObservedNode | null, wallMs: number): NodeWriteDecision {
+function decide({ clock, policies }: Io, ask: NodeRequest, live: ObservedNode | null): NodeWriteDecision {
+  const wallMs = clock.wallMs();
+  if (isGrant(ask) && live !== null) {
+    const { freeze } = nodeFreezeOf(live, policies.current(), wallMs);
+    if (freeze !== null) return { kind: "refused", detail: `node ${live.node} is frozen: ${freeze.field}` };
+  }
   if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
   if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs);
   return live === null ? { kind: "refused", detail: "the node was not read" } : decideLabels(ask.body, live);
@@ -135,7 +141,10 @@ function readNode(
     if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else if (reply.outcome !== "ok") report(unread("node", reply));
     else {
-      const node = projectNode(reply.object, projection);
+      const node = projectNode(reply.object, {
+        ...projection,
+        labelKeys: () => io.policies.current()?.labelKeys ?? [],
+      });
       if (node === null) report(unwritten("failed", "the node as read is not a valid Node"));
       else withNode({ node, object: reply.object });
     }
@@ -195,10 +204,14 @@ function isGrant(ask: NodeRequest): boolean {
   return ask.type === "asked.taint" && ask.body.why === "granted";
 }
 
+/**
+ * Taking a NoExecute taint off keeps pods alive, so it goes first. Taking only NoSchedule taints off goes after
+ * verdicts, because thousands of new nodes may carry one.
+ */
 function urgencyOf(ask: NodeRequest): Urgency {
   if (ask.type === "asked.condition") return Urgency.status;
-  const isHealing = ask.type === "asked.taint" && ask.body.add.length === 0;
-  return isHealing ? Urgency.healing : Urgency.taint;
+  if (ask.type === "asked.label" || ask.body.add.length > 0) return Urgency.taint;
+  return ask.body.remove.some(({ effect }) => effect === TaintEffect.noExecute) ? Urgency.healing : Urgency.taint;
 }
 
 function refOf(name: string): ObjectRef {

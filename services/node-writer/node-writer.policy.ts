@@ -6,7 +6,7 @@ import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
-import { recordedTaints } from "../platform/kube/watch/node-annotations.ts";
+import { nodeRecords } from "../platform/kube/watch/node-annotations.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 
 /**
@@ -129,7 +129,7 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
 
 /**
  * Decides `asked.label` on a live node: labels that differ, and annotations, without a resourceVersion because no other
- * component writes them (R4.29). A label must follow its current name, and an annotation must record present taints.
+ * component writes them (R4.29). A label must follow its current name, and an annotation must be a record of Vigil's.
  */
 export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): NodeWriteDecision {
   const changed = identityProblem(ask, live);
@@ -142,8 +142,8 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   const differing = labels.find((entry) => !isFollowing(entry));
   if (differing !== undefined)
     return { kind: "refused", detail: `label ${differing[0]} does not follow its current name` };
-  if (!annotations.every(([name, text]) => recordsStandingTaints(name, text, live))) {
-    return { kind: "refused", detail: "an annotation does not record the present taints" };
+  if (!annotations.every(([name, text]) => isRecord(name, text, live))) {
+    return { kind: "refused", detail: "an annotation does not record the present taints or transitions" };
   }
   const metadata = {
     uid: ask.uid,
@@ -158,12 +158,13 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   };
 }
 
-function recordsStandingTaints(name: string, text: string | null, { taints }: ObservedNode): boolean {
+function isRecord(name: string, text: string | null, { taints }: ObservedNode): boolean {
   if (text === null) return true;
   let isSound = true;
-  const recorded = recordedTaints({ [name]: text }, taints, () => {
+  const recorded = nodeRecords({ [name]: text }, taints, () => {
     isSound = false;
   });
+  if (name === Annotation.readyTransitions) return isSound && recorded.readyTransitionsAt !== undefined;
   return isSound && recorded.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
 }
 

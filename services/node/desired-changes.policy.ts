@@ -18,6 +18,10 @@ export interface NodeSituation {
   readonly bound: BoundPods | null;
   readonly isSilent: boolean;
   readonly eviction: EvictionStatus;
+  /** Whether the policy of a Ready node keeps its NoSchedule taint on. */
+  readonly isTaintHeld: boolean;
+  /** The change of Vigil's annotations that the policy of the node needs; null for none. */
+  readonly annotations: Readonly<Record<string, string | null>> | null;
   readonly profile: Pick<Profile, "evictionMode" | "upstream">;
 }
 
@@ -26,6 +30,7 @@ export interface DesiredChanges {
   readonly conditions: readonly ForcedCondition[];
   readonly taints: TaintChange | null;
   readonly labels: Readonly<Record<string, string>> | null;
+  readonly annotations: Readonly<Record<string, string | null>> | null;
   readonly unready: readonly ObservedPod[];
   readonly evictions: readonly ObservedPod[];
 }
@@ -39,8 +44,9 @@ export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
   const isDrained = profile.evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions,
-    taints: taintChangeOf(node, profile.evictionMode),
+    taints: taintChangeOf(node, profile.evictionMode, situation.isTaintHeld),
     labels: labelChangeOf(node),
+    annotations: situation.annotations,
     unready: podsToMarkUnready(node, pods, bound),
     evictions: isDrained ? podsToEvict(pods) : [],
   };
@@ -56,7 +62,8 @@ function changesBesideUpstream(
   pods: readonly ObservedPod[],
   conditions: DesiredChanges["conditions"],
 ): DesiredChanges {
-  return { conditions, taints: null, labels: null, unready: podsToMarkUnready(node, pods, null), evictions: [] };
+  const unready = podsToMarkUnready(node, pods, null);
+  return { conditions, taints: null, labels: null, annotations: null, unready, evictions: [] };
 }
 
 /** The changes that may be requested while blind: healing and labels. The others wait until the view is synced. */

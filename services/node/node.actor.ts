@@ -2,12 +2,14 @@
  * The actor of one node: keeps its state and heartbeats, steps its machine, and publishes the judgement and requests
  * that the policies decide.
  */
-import type { Readiness } from "../../protocols/judged.ts";
+import { CONFLICT_MAX, type Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
+import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Io, Metrics } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
+import { policyOf } from "../domain/node-policy.ts";
+import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
 import {
@@ -32,6 +34,15 @@ import {
 import { sendRequests } from "./node.requests.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
+import {
+  isHoldEffective,
+  isTransition,
+  type TaintHold,
+  taintHoldOf,
+  transitionsChangeOf,
+  unknownHold,
+  withTransitions,
+} from "./taint-hold.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 
 /** What an actor sees of its shard. */
@@ -55,6 +66,8 @@ export interface NodeContext {
   readonly lateness: ReturnType<Metrics["histogram"]>;
   readonly refuted: ReturnType<Metrics["counter"]>;
   readonly heldBack: ReturnType<Metrics["counter"]>;
+  /** When the service started, on the monotonic clock. */
+  readonly beganMs: number;
   /** The actors to review again once the view of the shard is synced. */
   readonly waiting: Set<NodeActor>;
   markSuspect(reason: string, cause: string | null): void;
@@ -75,6 +88,16 @@ export class NodeActor {
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
   #drainFrom: DrainFrom = {};
+  /** The last known policy of the node; null for none, undefined while it is not known. */
+  #policy: NodePolicy | null | undefined;
+  /** The policies that select it where several do. */
+  #conflict: readonly string[] = [];
+  /** Whether its policy is known now. */
+  #isPolicyKnown = false;
+  /** When the node became ready or not ready, in epoch milliseconds. */
+  #transitionsAt: readonly number[];
+  /** What keeps the NoSchedule taint of a Ready node on; null for nothing. */
+  #taintHold: TaintHold | null = null;
   /** The last judgement published; empty to publish the next one even if it is the same. */
   #published = "";
   /** Null without open requests. */
@@ -91,18 +114,23 @@ export class NodeActor {
     this.#readiness = judgedReadiness(this.#state);
     this.#since = Math.min(transitionAt, clock.wallMs());
     this.#transition = new ReadyTransition(node, clock);
+    this.#resolvePolicy();
+    this.#transitionsAt = node.readyTransitionsAt ?? [];
   }
 
-  /** The key of the zone the node belongs to. */
+  /** The key of the disruption domain the node belongs to: its zone, or its zone and policy. */
   get zone(): string {
-    return zoneKeyOf(this.#node.labels);
+    return domainKeyOf(this.#node.labels, this.#policy ?? null);
   }
 
   /** Takes an observed state of the node, changed or not. */
   observe(node: ObservedNode, cause: string): void {
     const before = readyConditionOf(this.#node);
     const ready = readyConditionOf(node);
-    const nowMs = this.#context.io.clock.monotonicMs();
+    const { clock } = this.#context.io;
+    const nowMs = clock.monotonicMs();
+    const transitions = isTransition(this.#node, node) ? [clock.wallMs()] : [];
+    this.#transitionsAt = withTransitions(this.#transitionsAt, [...(node.readyTransitionsAt ?? []), ...transitions]);
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
@@ -178,9 +206,11 @@ export class NodeActor {
   /** Decides from the whole state: whether the node is silent, whether to evict it, what to publish and request. */
   review(cause: string | null = this.#heartbeats.cause): void {
     const nowMs = this.#context.io.clock.monotonicMs();
+    this.#resolvePolicy();
     const canJudge = this.#canJudge(nowMs);
     this.#checkGrace(nowMs, canJudge);
     const evictionFromMs = this.#decideEviction(nowMs, canJudge);
+    this.#holdTaint(nowMs);
     if (this.#isGrantRequestDue(nowMs)) this.#published = "";
     this.#publishJudgement(cause);
     this.#request(nowMs, canJudge, cause);
@@ -194,13 +224,27 @@ export class NodeActor {
     this.#context.waiting.delete(this);
   }
 
+  /** Whether it may request anything harmful: it sees the shard, and knows by which policy to judge. */
   #canJudge(nowMs: number): boolean {
-    return this.#context.view.blindness(nowMs) === null;
+    return this.#isPolicyKnown && this.#context.view.blindness(nowMs) === null;
+  }
+
+  /** An unknown policy is taken for the last known one. Two policies that select the node leave it without one. */
+  #resolvePolicy(): void {
+    const resolved = policyOf(this.#node, this.#context.io.policies.current());
+    this.#isPolicyKnown = resolved.kind !== "unknown";
+    if (resolved.kind === "policy") this.#policy = resolved.policy;
+    else if (resolved.kind !== "unknown") this.#policy = null;
+    if (resolved.kind !== "unknown") this.#conflict = resolved.kind === "conflict" ? resolved.names : [];
   }
 
   #silentFromMs(): number {
     const { view, io } = this.#context;
-    return silentFromMs(this.#heartbeats.lastMs, view.watchHealth.since, graceMsOf(this.#node, io.profile));
+    return silentFromMs(
+      this.#heartbeats.lastMs,
+      view.watchHealth.since,
+      graceMsOf(this.#node, io.profile, this.#policy),
+    );
   }
 
   /** Steps the machine and returns its actions. */
@@ -247,6 +291,15 @@ export class NodeActor {
     return dueMs;
   }
 
+  /** Decides whether the node's policy keeps its NoSchedule taint on. An unknown policy is taken for the one before. */
+  #holdTaint(nowMs: number): void {
+    const { io, beganMs } = this.#context;
+    const history = { sinceMs: this.#transition.ms, transitionsAt: this.#transitionsAt };
+    const at = { nowMs, wallMs: io.clock.wallMs() };
+    if (this.#policy === undefined) this.#taintHold = unknownHold(this.#node, { beganMs, nowMs });
+    else this.#taintHold = this.#policy === null ? null : taintHoldOf(this.#node, this.#policy, history, at);
+  }
+
   #directEvictionFromMs(readiness: Readiness): number | null {
     if (this.#state.eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
@@ -278,14 +331,32 @@ export class NodeActor {
     const ready = isSilent(this.#state) ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
     const { zone } = this;
     const counted = isCounted(labels);
-    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${this.#drainFrom.evictionFromAt}`;
+    const hold = this.#publishedHold();
+    const policy = this.#publishedPolicy();
+    const held = `${this.#drainFrom.evictionFromAt} ${hold.taintHold?.field} ${policy.policy} ${policy.conflict?.join()}`;
+    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held}`;
     if (judgement === this.#published) return;
     this.#published = judgement;
     const { bus, clock } = this.#context.io;
     const { witnessedMs } = this.#heartbeats;
     const heartbeatAt = Number.isFinite(witnessedMs) ? clock.wallMs() - (clock.monotonicMs() - witnessedMs) : null;
-    const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom };
+    const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom, ...policy, ...hold };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
+  }
+
+  /** Its policy, or those of which none applies. */
+  #publishedPolicy(): Pick<BodyOf<"judged.node">, "policy" | "conflict"> {
+    if (this.#conflict.length > 0) return { conflict: this.#conflict.slice(0, CONFLICT_MAX) };
+    return this.#policy == null ? {} : { policy: this.#policy.name };
+  }
+
+  /** What keeps the NoSchedule taint on, for people; nothing for a node that carries none. */
+  #publishedHold(): Pick<BodyOf<"judged.node">, "taintHold"> {
+    const hold = this.#taintHold;
+    if (hold === null || !isHoldEffective(this.#node)) return {};
+    const { clock } = this.#context.io;
+    const untilAt = Math.round(clock.wallMs() + (hold.untilMs - clock.monotonicMs()));
+    return { taintHold: { field: hold.field, untilAt } };
   }
 
   #request(nowMs: number, canJudge: boolean, cause: string | null): void {
@@ -301,6 +372,8 @@ export class NodeActor {
       bound: this.#bound,
       isSilent: isSilent(this.#state),
       eviction,
+      isTaintHeld: this.#taintHold !== null,
+      annotations: this.#transitionsChange(),
       profile,
     });
     const mustWait = !canJudge && !isHarmless(changes);
@@ -316,9 +389,19 @@ export class NodeActor {
     this.#requests = schedule.nextDueMs() === null ? null : schedule;
   }
 
+  #transitionsChange(): Readonly<Record<string, string | null>> | null {
+    if (this.#policy === undefined) return null;
+    const flapping = this.#policy?.flapping ?? null;
+    return transitionsChangeOf(this.#node, flapping, this.#transitionsAt, this.#context.io.clock.wallMs());
+  }
+
   #armReview(evictionFromMs: number | null): void {
     const never = Number.POSITIVE_INFINITY;
-    const dueMs = Math.min(this.#requests?.nextDueMs() ?? never, evictionFromMs ?? never);
+    const dueMs = Math.min(
+      this.#requests?.nextDueMs() ?? never,
+      evictionFromMs ?? never,
+      this.#taintHold?.untilMs ?? never,
+    );
     if (dueMs < never) this.#context.reviews.schedule(this, dueMs);
     else this.#context.reviews.cancel(this);
   }

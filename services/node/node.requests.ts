@@ -25,7 +25,7 @@ export interface RequestContext {
 /** Requests every change that is due and drops retries of the others. Returns whether it requested a verdict. */
 export function sendRequests(context: RequestContext, changes: DesiredChanges): boolean {
   const { io, node: observed, schedule, nowMs, cause } = context;
-  const { taints, labels, unready, evictions } = changes;
+  const { taints, unready, evictions } = changes;
   const { node, uid, resourceVersion } = observed;
   const isVerdict = sendConditions(context, changes);
   if (schedule.isDue("taint", endStateOf(taints), nowMs) && taints !== null) {
@@ -33,8 +33,9 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
     const basis = { node, uid, resourceVersion, ...taintsSeenOn(observed), ready };
     io.bus.publish("asked.taint", { ...basis, ...taints }, cause);
   }
-  if (schedule.isDue("label", endStateOf(labels), nowMs) && labels !== null) {
-    io.bus.publish("asked.label", { node, uid, resourceVersion, labels: { ...labels } }, cause);
+  const records = recordsOf(changes);
+  if (schedule.isDue("label", endStateOf(records), nowMs) && records !== null) {
+    io.bus.publish("asked.label", { node, uid, resourceVersion, ...records }, cause);
   }
   for (const pod of schedule.podsDue("unready", unready, nowMs)) {
     const { namespace, name } = pod;
@@ -60,6 +61,15 @@ function sendConditions(context: RequestContext, { conditions }: DesiredChanges)
   if (!schedule.isDue("condition", endState, nowMs)) return false;
   io.bus.publish("asked.condition", { node, uid, resourceVersion, basis, conditions: [...conditions] }, cause);
   return conditions.length > 0;
+}
+
+/** The labels and annotations to set; null when nothing is to be set. */
+function recordsOf({
+  labels,
+  annotations,
+}: DesiredChanges): Pick<BodyOf<"asked.label">, "labels" | "annotations"> | null {
+  if (annotations === null) return labels === null ? null : { labels: { ...labels } };
+  return { labels: { ...labels }, annotations: { ...annotations } };
 }
 
 function endStateOf(change: object | null): string | null {

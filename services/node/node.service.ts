@@ -15,6 +15,7 @@ export const nodeService: Service = (io) => {
   const fire = (actor: NodeActor): void => actor.review();
   const shared = {
     io,
+    beganMs: clock.monotonicMs(),
     graces: new KeyedDeadlines<NodeActor>({ clock, fire }),
     reviews: new KeyedDeadlines<NodeActor>({ clock, fire }),
     lateness: metrics.histogram({
@@ -35,23 +36,23 @@ export const nodeService: Service = (io) => {
     shards.get(shard)?.stop();
     shards.delete(shard);
   };
-  const stopFollowing = fleet.follow("node", {
-    gained: (shard) => shards.set(shard, new NodeShard(shared, shard)),
-    lost: lose,
-  });
-  const stopGaps = bus.onGap((type, shard) => {
-    if (type.startsWith("observed.")) shards.get(shard)?.gap();
-  });
   const halts = new ZoneHalts(profile);
-  const stopZones = bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
-    const change = halts.take(body, source, clock.monotonicMs());
-    if (change === null) return;
-    for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
-  });
+  const stops = [
+    fleet.follow("node", { gained: (shard) => shards.set(shard, new NodeShard(shared, shard)), lost: lose }),
+    bus.onGap((type, shard) => {
+      if (type.startsWith("observed.")) shards.get(shard)?.gap();
+    }),
+    io.policies.follow((cause) => {
+      for (const shard of shards.values()) shard.policiesChanged(cause);
+    }),
+    bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
+      const change = halts.take(body, source, clock.monotonicMs());
+      if (change === null) return;
+      for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
+    }),
+  ];
   return () => {
-    stopFollowing();
-    stopGaps();
-    stopZones();
+    for (const stop of stops) stop();
     for (const shard of shards.keys()) lose(shard);
   };
 };

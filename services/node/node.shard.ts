@@ -65,6 +65,11 @@ export class NodeShard {
     for (const actor of this.#actors.values()) if (actor.zone === zone) actor.zoneHalted(isHalted, cause);
   }
 
+  /** Reviews every node by the policies that are in force now. */
+  policiesChanged(cause: string | null): void {
+    for (const actor of this.#actors.values()) actor.review(cause);
+  }
+
   /** Ends every actor and every subscription. */
   stop(): void {
     this.#hasEnded = true;

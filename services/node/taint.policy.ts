@@ -2,7 +2,7 @@
 
 import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
-import type { ObservedNode, TaintId } from "../../protocols/objects.ts";
+import type { ConditionStatus, ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isSwappable } from "../domain/taint-swap.ts";
@@ -10,24 +10,27 @@ import { isSwappable } from "../domain/taint-swap.ts";
 /** A change of a node's taints in one patch, with its reason. */
 export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;
 
-/** The NoExecute taints this controller owns. */
-const NO_EXECUTE_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
+/** The keys of the taints that follow the Ready condition: those of the NoExecute taints this controller owns. */
+export const READINESS_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
 
 /** The NoSchedule taint for each condition and status that calls for one (R4.18). */
-const CONDITION_TAINTS: Readonly<Record<string, string>> = {
-  [`${ConditionType.ready}=False`]: TaintKey.notReady,
-  [`${ConditionType.ready}=Unknown`]: TaintKey.unreachable,
-  [`${ConditionType.memoryPressure}=True`]: TaintKey.memoryPressure,
-  [`${ConditionType.diskPressure}=True`]: TaintKey.diskPressure,
-  [`${ConditionType.networkUnavailable}=True`]: TaintKey.networkUnavailable,
-  [`${ConditionType.pidPressure}=True`]: TaintKey.pidPressure,
-};
+const CONDITION_TAINTS: ReadonlyMap<string, Partial<Record<ConditionStatus, string>>> = new Map([
+  [ConditionType.ready, { False: TaintKey.notReady, Unknown: TaintKey.unreachable }],
+  [ConditionType.memoryPressure, { True: TaintKey.memoryPressure }],
+  [ConditionType.diskPressure, { True: TaintKey.diskPressure }],
+  [ConditionType.networkUnavailable, { True: TaintKey.networkUnavailable }],
+  [ConditionType.pidPressure, { True: TaintKey.pidPressure }],
+]);
 
 /** Keys of the NoSchedule taints a node should carry: in the order of its conditions, then the cordon (R4.18). */
 export function desiredNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "unschedulable">): string[] {
-  const keys = node.conditions.flatMap(({ type, status }) => CONDITION_TAINTS[`${type}=${status}`] ?? []);
+  const keys: string[] = [];
+  for (const { type, status } of node.conditions) {
+    const key = CONDITION_TAINTS.get(type)?.[status];
+    if (key !== undefined && !keys.includes(key)) keys.push(key);
+  }
   if (node.unschedulable) keys.push(TaintKey.unschedulable);
-  return [...new Set(keys)];
+  return keys;
 }
 
 /** Whether a node has a NoExecute taint of ours. */
@@ -38,10 +41,15 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 /**
  * The change that a node's taints need; null for none. NoSchedule taints follow the conditions (R4.19–R4.22). A wrong
  * NoExecute taint of ours is swapped at once, and both go when the node is ready (R4.33). A node that is not ready
- * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14).
+ * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14). `isHeld`: the policy of a Ready node
+ * keeps the NoSchedule taints of its readiness on.
  */
-export function taintChangeOf(node: ObservedNode, evictionMode: Profile["evictionMode"]): TaintChange | null {
-  const condition = noScheduleChange(node);
+export function taintChangeOf(
+  node: ObservedNode,
+  evictionMode: Profile["evictionMode"],
+  isHeld = false,
+): TaintChange | null {
+  const condition = noScheduleChange(node, isHeld);
   const eviction = evictionMode === "taint" ? noExecuteChange(node) : { add: [], remove: [] };
   const add = [...condition.add, ...eviction.add];
   const remove = [...condition.remove, ...eviction.remove];
@@ -62,19 +70,21 @@ function carries(node: Pick<ObservedNode, "taints">, key: string, effect: string
   return node.taints.some((taint) => taint.key === key && taint.effect === effect);
 }
 
-function noScheduleChange(node: ObservedNode): { add: TaintId[]; remove: TaintId[] } {
+function noScheduleChange(node: ObservedNode, isHeld: boolean): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noSchedule;
   const desired = desiredNoScheduleKeys(node);
-  const others = CONDITION_TAINT_KEYS.filter((key) => !desired.includes(key));
+  const kept = isHeld ? [...desired, ...READINESS_KEYS] : desired;
+  const isWrong = (key: string): boolean => !kept.includes(key) && carries(node, key, effect);
+  const remove = node.taints.length === 0 ? [] : CONDITION_TAINT_KEYS.filter(isWrong);
   return {
     add: desired.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),
-    remove: others.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect })),
+    remove: remove.map((key) => ({ key, effect })),
   };
 }
 
 function noExecuteChange(node: ObservedNode): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noExecute;
-  const standing = NO_EXECUTE_KEYS.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect }));
+  const standing = READINESS_KEYS.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect }));
   const status = readyConditionOf(node)?.status;
   if (status === "True") return { add: [], remove: standing };
   if (status === undefined) return { add: [], remove: [] };

@@ -10,7 +10,14 @@ const utf8 = new TextEncoder();
 /** How a node has changed: not at all, in heartbeat times only, or in state that is published. */
 export type NodeChange = "none" | "heartbeat" | "state";
 
-const sameScalars = sameFields<ObservedNode>("uid", "createdAt", "unschedulable", "taintsSeenStale", "taintsOmitted");
+const sameScalars = sameFields<ObservedNode>(
+  "uid",
+  "createdAt",
+  "unschedulable",
+  "taintsSeenStale",
+  "taintsOmitted",
+  "policyLabels",
+);
 const sameTaint = sameFields<Taint>("key", "effect", "value", "timeAdded");
 const sameCondition = sameFields<Condition>("type", "status", "reason", "transitionAt");
 const sameHeartbeat = sameFields<Condition>("heartbeatAt");
@@ -22,6 +29,7 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     sameRecords(before.labels, after.labels) &&
     sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) &&
     sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) &&
+    before.readyTransitionsAt?.join() === after.readyTransitionsAt?.join() &&
     JSON.stringify(before.shadow) === JSON.stringify(after.shadow) &&
     sameLists(before.taints, after.taints, sameTaint) &&
     sameLists(before.conditions, after.conditions, sameCondition);

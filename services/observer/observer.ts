@@ -4,8 +4,8 @@
  */
 import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { WatchState } from "../../protocols/objects.ts";
-import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../protocols/ports.ts";
+import type { ObservedNode, WatchState } from "../../protocols/objects.ts";
+import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch, WatchSink } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
@@ -90,8 +90,9 @@ export class Observer {
         leases.relist(detail);
       },
     });
-    this.#watches = [leases, this.#watchNodes(), this.#watchPods()];
-    this.#stops = this.#listen();
+    const nodes = this.#watchNodes();
+    this.#watches = [leases, nodes, this.#watchPods()];
+    this.#stops = [...this.#listen(), this.#followPolicies(nodes)];
     this.#pulseTimer = this.#armPulse();
   }
 
@@ -122,10 +123,23 @@ export class Observer {
   }
 
   #watchNodes(): Watch {
-    return this.#io.kube.watch("nodes", {
+    const sink: WatchSink<ObservedNode> = {
       changed: (node) => this.#shardOf(node.node).takeNode(node),
       gone: (name) => this.#shardOf(name).takeNodeGone(name),
       state: (state) => this.#takeState("nodes", state),
+    };
+    return this.#io.kube.watch("nodes", sink, { labelKeys: () => this.#io.policies.current()?.labelKeys ?? [] });
+  }
+
+  /** Lists the nodes again when policies select by labels that were dropped so far. */
+  #followPolicies(nodes: Watch): Stop {
+    const { policies } = this.#io;
+    let known = policies.current()?.labelsChecksum ?? 0;
+    return policies.follow(() => {
+      const checksum = policies.current()?.labelsChecksum ?? 0;
+      if (checksum === known) return;
+      known = checksum;
+      nodes.refresh("node policies select by other labels");
     });
   }
 

@@ -6,6 +6,7 @@ import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../domain/api-time.ts";
+import type { Freeze } from "../domain/freeze.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { lineageOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
@@ -29,8 +30,13 @@ export interface NotNeeded {
 /** Carry out the request, because of this taint if of any, or end it. */
 export type PodWriteDecision = { readonly kind: "act"; readonly taint: Taint | null } | NotNeeded;
 
-/** A live pod, projected and as the API sent it. */
-export interface LivePod extends BoundPod {
+/** A pod to decide on, projected and as the API sent it; null instead if it was observed and not read. */
+export interface KnownPod extends BoundPod {
+  readonly object: KubeObject | null;
+}
+
+/** A pod that was read live. */
+export interface LivePod extends KnownPod {
   readonly object: KubeObject;
 }
 
@@ -40,6 +46,8 @@ export interface EvictionRules extends TolerationRules {
   readonly wallMs: number;
   /** The latest possible present instant, epoch milliseconds: the writer's wall clock without its steps back. */
   readonly latestMs: number;
+  /** What freezes the node; null or absent for nothing. */
+  readonly freeze?: Freeze | null;
   /** How far the writer's wall clock was behind the requester's when the request came, in milliseconds. */
   readonly behindMs: number;
 }
@@ -70,13 +78,14 @@ function notNeeded(outcome: NotNeeded["outcome"], detail: string): NotNeeded {
 export function decideEviction(
   ask: BodyOf<"asked.eviction">,
   node: ObservedNode,
-  live: LivePod | null,
+  known: KnownPod | null,
   rules: EvictionRules,
 ): PodWriteDecision {
-  const absent = absence(ask, live);
-  if (absent !== null || live === null) return absent ?? notNeeded("gone", "the pod is gone");
-  if (live.pod.deletionAt !== null) return notNeeded("gone", "the pod is terminating already");
-  return ask.mode === "taint" ? decideTaintEviction(ask, node, live, rules) : decideDirectEviction(node, live);
+  const absent = absence(ask, known);
+  if (absent !== null || known === null) return absent ?? notNeeded("gone", "the pod is gone");
+  if (known.pod.deletionAt !== null) return notNeeded("gone", "the pod is terminating already");
+  if (rules.freeze != null) return notNeeded("refused", `node ${ask.node} is frozen: ${rules.freeze.field}`);
+  return ask.mode === "taint" ? decideTaintEviction(ask, node, known, rules) : decideDirectEviction(node, known);
 }
 
 /** Whether to set a pod's Ready condition to False (R3.2, R3.5): it has one that is not False, and its node is down. */
@@ -101,16 +110,16 @@ export function notDown(node: ObservedNode): NotNeeded | null {
   return ready.status === "True" ? notNeeded("refused", `node ${node.node} is ready again`) : null;
 }
 
-function absence(ask: { uid: string; node: string }, live: LivePod | null): NotNeeded | null {
-  if (live === null) return notNeeded("gone", "the pod is bound to no node");
-  if (live.pod.uid !== ask.uid) return notNeeded("gone", `another pod has its name: uid ${live.pod.uid}`);
-  return live.node === ask.node ? null : notNeeded("refused", `the pod is bound to ${live.node}`);
+function absence(ask: { uid: string; node: string }, known: KnownPod | null): NotNeeded | null {
+  if (known === null) return notNeeded("gone", "the pod is bound to no node");
+  if (known.pod.uid !== ask.uid) return notNeeded("gone", `another pod has its name: uid ${known.pod.uid}`);
+  return known.node === ask.node ? null : notNeeded("refused", `the pod is bound to ${known.node}`);
 }
 
 function decideTaintEviction(
   ask: BodyOf<"asked.eviction">,
   node: ObservedNode,
-  { pod }: LivePod,
+  { pod }: KnownPod,
   rules: EvictionRules,
 ): PodWriteDecision {
   if (hasCompleted(pod)) return notNeeded("refused", `the pod has completed: ${pod.phase}`);
@@ -148,7 +157,7 @@ function isSeenByRequester({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked
   return ask.taint.key === key && ask.taint.effect === effect && ask.timeAdded === (timeAdded ?? null);
 }
 
-function decideDirectEviction(node: ObservedNode, { pod }: LivePod): PodWriteDecision {
+function decideDirectEviction(node: ObservedNode, { pod }: KnownPod): PodWriteDecision {
   const notDownNode = notDown(node);
   if (notDownNode !== null) return notDownNode;
   if (pod.owner === "DaemonSet") return notNeeded("refused", "the pod belongs to a DaemonSet");
@@ -181,7 +190,7 @@ export function mayDeleteUnmarked(
  * answers, and each conflict was followed by a live read with the same result.
  */
 export function deletePreconditions(
-  { pod, resourceVersion }: LivePod,
+  { pod, resourceVersion }: KnownPod,
   { conflicts }: TryHistory,
 ): { readonly uid: string; readonly resourceVersion?: string } {
   return conflicts < VERSION_CONFLICTS_MAX ? { uid: pod.uid, resourceVersion } : { uid: pod.uid };
@@ -202,44 +211,44 @@ export function unreadyPatch(uid: string, resourceVersion: string, now: string):
 /** The condition of an evicted pod (R8.28). */
 const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
 
-/** Marks a pod as evicted (R8.28); unlike upstream, the message names taint and node. Null if the mark is there. */
-export function disruptionTargetPatch(
-  { pod, node, object }: LivePod,
-  { key, value, effect }: Taint,
-  now: string,
-): StatusPatch | null {
+/**
+ * Marks a pod as evicted (R8.28); unlike upstream, the message names taint and node. Null if the mark is there. A pod
+ * that was not read is marked in its observed version alone.
+ */
+export function disruptionTargetPatch(known: KnownPod, { key, value, effect }: Taint, now: string): StatusPatch | null {
+  const { pod, node, object } = known;
   const shown = `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
   const message = `Taint manager: deleting due to NoExecute taint ${shown} on node ${node}`;
   const condition = { ...DISRUPTION_TARGET, message };
   const standing = conditionsOf(object).find(({ type }) => type === condition.type);
   if (standing?.status === "True" && standing.reason === condition.reason && standing.message === message) return null;
   const lastTransitionTime = standing?.status === "True" ? standing.lastTransitionTime : now;
-  const { generation } = object.metadata;
-  const observed = typeof generation === "number" ? { observedGeneration: generation } : {};
-  return conditionPatch(pod.uid, object, { ...condition, lastTransitionTime, ...observed });
+  const { generation } = pod;
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
+  const conditions = [{ ...condition, lastTransitionTime, ...observed }];
+  const order = object === null ? {} : { "$setElementOrder/conditions": conditionOrder(object, condition.type) };
+  return { metadata: preconditionsOf(known), status: { ...order, conditions } };
 }
 
 /** Marks a pod with the loss of its node (R5.16); null if the mark is there. */
-export function nodeLostPatch({ pod, node, object }: LivePod): StatusPatch | null {
-  if (recordOf(object.status).reason === "NodeLost") return null;
+export function nodeLostPatch(known: KnownPod): StatusPatch | null {
+  const { pod, node, object } = known;
+  if (recordOf(object?.status).reason === "NodeLost") return null;
   const message = `Node ${node} which was running pod ${pod.name} is unresponsive`;
-  return { metadata: { uid: pod.uid }, status: { reason: "NodeLost", message } };
+  return { metadata: preconditionsOf(known), status: { reason: "NodeLost", message } };
 }
 
-/** A patch of one condition in upstream's form (R8.29): the uid as precondition, and the order of all types. */
-function conditionPatch(
-  uid: string,
-  object: KubeObject,
-  condition: { readonly type: string; readonly [field: string]: unknown },
-): StatusPatch {
-  const types: unknown[] = conditionsOf(object).map(({ type }) => type);
-  const order = types.includes(condition.type) ? types : [...types, condition.type];
-  return {
-    metadata: { uid },
-    status: { "$setElementOrder/conditions": order.map((type) => ({ type })), conditions: [condition] },
-  };
+/** The uid (R8.29), and the version of a pod that was not read. */
+function preconditionsOf({ pod: { uid }, resourceVersion, object }: KnownPod): StatusPatch["metadata"] {
+  return object === null ? { uid, resourceVersion } : { uid };
 }
 
-function conditionsOf({ status }: KubeObject): JsonRecord[] {
-  return listOf(recordOf(status).conditions).map(recordOf);
+/** The order of all types with this one, which upstream's patch names (R8.29). */
+function conditionOrder(object: KubeObject, type: string): { readonly type: unknown }[] {
+  const types: unknown[] = conditionsOf(object).map((condition) => condition.type);
+  return (types.includes(type) ? types : [...types, type]).map((each) => ({ type: each }));
+}
+
+function conditionsOf(object: KubeObject | null): JsonRecord[] {
+  return listOf(recordOf(object?.status).conditions).map(recordOf);
 }

@@ -4,7 +4,10 @@ import { followRequests } from "../platform/requests/request-shards.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
-import { attemptPodWrite, isRepeated, NODE_READ_KEPT_MS, type PodRequest } from "./pod-write-attempt.ts";
+import { ObservedPods } from "./observed-pods.ts";
+import { NODE_READ_KEPT_MS, nodeReader } from "./pod-reads.ts";
+import { isRepeated, type PodRequest } from "./pod-request.ts";
+import { attemptPodWrite } from "./pod-write-attempt.ts";
 import { forbiddenEviction } from "./pod-writer.policy.ts";
 
 /**
@@ -23,9 +26,10 @@ export function latestInstant(clock: Pick<Clock, "wallMs" | "monotonicMs">): () 
 /** Carries out requests about pods on the nodes of this process's shards and publishes the outcome of each attempt. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const reads = { keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
+  const reads = { project: nodeReader(io.policies), keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
-  const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), latestMs };
+  const pods = new ObservedPods();
+  const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), pods, latestMs };
   const refuse = forbiddenRefusal(io);
   const jobs = new WriteJobs<PodRequest>({
     clock,
@@ -54,6 +58,7 @@ export const podWriterService: Service = (io) => {
   const subscribe = (shard: number): Stop[] => {
     latestMs();
     return [
+      ...pods.follow(bus, shard),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.eviction", id, body, ...behind(at) }),
       ),
@@ -62,6 +67,9 @@ export const podWriterService: Service = (io) => {
       ),
     ];
   };
-  const drop = (shard: number): void => jobs.drop((key) => key.startsWith(`${shard}/`));
+  const drop = (shard: number): void => {
+    jobs.drop((key) => key.startsWith(`${shard}/`));
+    pods.drop(shard);
+  };
   return followRequests(fleet, { service: "pod-writer", subscribe, drop });
 };

@@ -175,6 +175,8 @@ export function startsToWrite(
 }
 
 /** Whether two evictions have the same cause: if so and both are due, nothing has changed. */
-export function isSameCause(left: Pick<Eviction, "taint" | "tolerationSeconds">, right: Eviction): boolean {
-  return taintName(left.taint) === taintName(right.taint) && left.tolerationSeconds === right.tolerationSeconds;
+export function isSameCause(left: Omit<Eviction, "at">, right: Eviction): boolean {
+  const isSameToleration =
+    left.tolerationSeconds === right.tolerationSeconds && left.toleratedTaint?.key === right.toleratedTaint?.key;
+  return isSameToleration && taintName(left.taint) === taintName(right.taint);
 }

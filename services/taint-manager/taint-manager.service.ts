@@ -6,13 +6,14 @@ import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import type { Io, Service, Stop } from "../../protocols/ports.ts";
+import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { type NodeFreeze, nodeFreezeOf } from "../domain/freeze.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { Deadlines } from "../platform/structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
-import { startsToWrite } from "./taint-manager.policy.ts";
+import { type Now, startsToWrite, type ViewHistory } from "./taint-manager.policy.ts";
 import { type EvictionSchedule, TaintedNode } from "./tainted-node.ts";
 
 /** Outcomes after which the pod-writer has nothing left to do about a pod. */
@@ -33,6 +34,9 @@ export const taintManagerService: Service = (io) => {
       gained: (shard) => shards.set(shard, new TaintShard(io, shard, deadlines)),
       lost: lose,
     }),
+    io.policies.follow((cause) => {
+      for (const shard of shards.values()) shard.takePolicies(cause);
+    }),
     io.bus.onGap((type, shard) => {
       if (type.startsWith("observed.")) shards.get(shard)?.markSuspect("messages were lost");
     }),
@@ -50,12 +54,15 @@ class TaintShard {
   readonly #deadlines: Deadlines<EvictionSchedule>;
   readonly #feed: ShardFeed;
   readonly #nodes = new Map<string, TaintedNode>();
-  /** Schedules that came due while the view was blind. */
+  /** Schedules that came due while the view was blind or the node frozen. */
   readonly #held = new Set<EvictionSchedule>();
   readonly #annotationRetries: RetrySchedule<string>;
   /** Nodes with a record of taint starts, which has to be removed with the taints. */
   readonly #annotated = new Set<string>();
   readonly #stopListening: Stop;
+  /** The next planned end of a freeze that holds evictions back, on the API's clock. */
+  #thawAt = Number.POSITIVE_INFINITY;
+  #thaw: Timer | null = null;
   readonly #gainedMs: number;
   /** When the view was last complete, on the monotonic clock: a taint that is new now was absent then. */
   #wholeMs = Number.NEGATIVE_INFINITY;
@@ -81,15 +88,29 @@ class TaintShard {
     this.#feed.markSuspect(reason, null);
   }
 
-  /** Requests the eviction of a pod whose deadline has come, as soon as the view is not blind. */
+  /** Requests the eviction of a pod whose deadline has come, once the view is not blind and the node not frozen. */
   requestEviction(schedule: EvictionSchedule): void {
-    if (this.#isBlind()) this.#held.add(schedule);
-    else schedule.node.requestEviction(schedule);
+    const isFrozen = this.#isFrozen(schedule.node.name);
+    if (!isFrozen && !this.#isBlind()) schedule.node.requestEviction(schedule);
+    else this.#held.add(schedule);
+    if (!isFrozen) return;
+    schedule.node.publishHeld(schedule);
+    this.#releaseAtThaw(schedule.node.name);
+  }
+
+  /** Takes a change of the node policies: each countdown counts again, and what is not frozen any more goes on. */
+  takePolicies(cause: string | null): void {
+    for (const [name, tainted] of this.#nodes) {
+      const node = this.#feed.view.node(name);
+      if (node !== null) this.#reviewTainted(tainted, node, this.#viewHistory(true), cause);
+    }
+    this.#release();
   }
 
   stop(): void {
     this.#feed.stop();
     this.#stopListening();
+    this.#thaw?.cancel();
     for (const node of this.#nodes.values()) node.drop();
   }
 
@@ -107,11 +128,20 @@ class TaintShard {
     } else {
       const tainted = this.#nodes.get(node.node) ?? new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node);
       this.#nodes.set(node.node, tainted);
-      const pods = this.#feed.view.pods(node.node)?.pods ?? [];
-      tainted.review(node, pods, this.#viewHistory(isSame), cause);
+      this.#reviewTainted(tainted, node, this.#viewHistory(isSame), cause);
     }
     this.#recordStarts(node, cause);
     this.#release();
+  }
+
+  #reviewTainted(
+    tainted: TaintedNode,
+    node: ObservedNode,
+    seen: Omit<ViewHistory, keyof Now>,
+    cause: string | null,
+  ): void {
+    const pods = this.#feed.view.pods(node.node)?.pods ?? [];
+    tainted.review(node, pods, { ...seen, ...this.#freezeOf(node) }, cause);
   }
 
   /** The view before a node's present state. A node known before was seen after this shard was gained. */
@@ -142,9 +172,36 @@ class TaintShard {
 
   #release(): void {
     if (this.#held.size === 0 || this.#isBlind()) return;
-    const held = [...this.#held];
-    this.#held.clear();
-    for (const schedule of held) schedule.node.requestEviction(schedule);
+    for (const schedule of this.#held) {
+      if (this.#isFrozen(schedule.node.name)) continue;
+      this.#held.delete(schedule);
+      schedule.node.requestEviction(schedule);
+    }
+  }
+
+  /** Releases what is held when the freeze of a node ends as planned. */
+  #releaseAtThaw(name: string): void {
+    const node = this.#feed.view.node(name);
+    const untilAt = node === null ? null : (this.#freezeOf(node).freeze?.untilAt ?? null);
+    if (untilAt === null || untilAt >= this.#thawAt) return;
+    const { clock } = this.#io;
+    this.#thawAt = untilAt;
+    this.#thaw?.cancel();
+    this.#thaw = clock.after(Math.max(1, untilAt - clock.wallMs()), () => {
+      this.#thawAt = Number.POSITIVE_INFINITY;
+      this.#release();
+      for (const { node: held } of this.#held) this.#releaseAtThaw(held.name);
+    });
+  }
+
+  #freezeOf(node: ObservedNode): NodeFreeze {
+    return nodeFreezeOf(node, this.#io.policies.current(), this.#io.clock.wallMs());
+  }
+
+  /** Whether nobody may be evicted from a node, because it is frozen or may be. */
+  #isFrozen(name: string): boolean {
+    const node = this.#feed.view.node(name);
+    return node !== null && this.#freezeOf(node).freeze !== null;
   }
 
   /** Requests a record of taint starts that only this process knows, so that countdowns survive its end. */

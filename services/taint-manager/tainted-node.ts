@@ -1,8 +1,10 @@
 /** One node with NoExecute taints and the eviction schedule of each pod on it; `Deadlines` holds the timers. */
 
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import type { ObservedNode, ObservedPod, Taint, TaintId } from "../../protocols/objects.ts";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
+import type { Freeze, NodeFreeze } from "../domain/freeze.ts";
 import { taintIdOf } from "../domain/taint-swap.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../domain/toleration.ts";
 import type { Deadlines } from "../platform/structures/deadlines.ts";
@@ -29,6 +31,8 @@ export interface EvictionSchedule {
   taint: Taint;
   /** How long it is tolerated; null if it is not. */
   tolerationSeconds: number | null;
+  /** The taint that these seconds belong to, if it is another. */
+  toleratedTaint: TaintId | null;
   /** How often the eviction was requested; SETTLED once a writer has reported that the pod is terminating. */
   requests: number;
 }
@@ -51,6 +55,8 @@ export class TaintedNode {
   readonly #boundLate = new Map<string, number>();
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
+  #frozen: readonly FrozenInterval[] = [];
+  #freeze: Freeze | null = null;
   #cause: string | null = null;
 
   constructor(context: TaintedNodeContext, node: ObservedNode) {
@@ -73,10 +79,17 @@ export class TaintedNode {
   }
 
   /** Updates every schedule from the node's taints and its pods. */
-  review(node: ObservedNode, pods: readonly ObservedPod[], seen: Omit<ViewHistory, keyof Now>, cause: string): void {
+  review(
+    node: ObservedNode,
+    pods: readonly ObservedPod[],
+    { frozen = [], freeze = null, ...seen }: Omit<ViewHistory, keyof Now> & Partial<NodeFreeze>,
+    cause: string | null,
+  ): void {
     const now = this.#now();
     this.#node = node;
     this.#cause = cause;
+    this.#frozen = frozen;
+    this.#freeze = freeze;
     this.#taints = knownTaints(node, this.#taints, { ...now, ...seen });
     const present = new Set<string>();
     for (const pod of pods) {
@@ -114,6 +127,7 @@ export class TaintedNode {
     // A schedule that was held back while the view was blind may have a new deadline, which is still to come.
     if (deadlines.dueAt(slot) !== Number.POSITIVE_INFINITY) return;
     const now = this.#now();
+    if (this.#frozen.length > 0 && (this.#evictionOf(pod, now)?.at ?? 0) > now.monotonicMs) return;
     const cause = schedule.requests === 0 ? this.#publish(schedule, "due", now) : this.#cause;
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
     const deadlineAt = this.#deadlineAt(schedule, now);
@@ -121,6 +135,11 @@ export class TaintedNode {
     io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided }, cause);
     if (schedule.requests !== SETTLED) schedule.requests += 1;
     deadlines.set(slot, now.monotonicMs + retryPauseMs(schedule.requests, requestRetries(io.profile)));
+  }
+
+  /** Publishes that a pod's deadline has come while its node is frozen. */
+  publishHeld(schedule: EvictionSchedule): void {
+    if (this.#schedules.get(schedule.pod.uid) === schedule) this.#publish(schedule, "due", this.#now());
   }
 
   #now(): Now {
@@ -143,20 +162,36 @@ export class TaintedNode {
     else this.#change(schedule, pod, eviction, now);
   }
 
-  /** When the pod must leave, on the monotonic clock. */
+  /**
+   * When the pod must leave, on the monotonic clock. Frozen time is known on the API's clock, so what it adds to a
+   * countdown is taken from there.
+   */
   #evictionOf(pod: ObservedPod, now: Now): Eviction | null {
-    return this.#evictionUnder(this.#taints, pod, this.#boundMs(pod, now));
+    const running = this.#evictionUnder(this.#taints, pod, this.#boundMs(pod, now));
+    if (running === null || this.#frozen.length === 0) return running;
+    const frozen = this.#evictionOnApiTime(pod, this.#frozen);
+    const own = this.#taints.find(({ taint }) => taint === frozen?.taint);
+    return frozen === null || own === undefined ? running : { ...frozen, at: own.since + (frozen.at - own.sinceAt) };
   }
 
-  /** The same on the API's clock; an eviction without a deadline is due now. */
-  #deadlineAt({ pod }: EvictionSchedule, now: Now): number {
-    const at = this.#evictionUnder(onApiTime(this.#taints), pod, pod.boundAt)?.at ?? Number.NEGATIVE_INFINITY;
-    return Number.isFinite(at) ? at : now.wallMs;
+  /** The same on the API's clock. An eviction without a deadline is due now; infinity is a freeze without an end. */
+  #deadlineAt({ pod }: EvictionSchedule, now: Now, frozen = this.#frozen): number {
+    const at = this.#evictionOnApiTime(pod, frozen)?.at ?? Number.NEGATIVE_INFINITY;
+    return at === Number.NEGATIVE_INFINITY ? now.wallMs : at;
   }
 
-  #evictionUnder(taints: readonly StandingTaint[], pod: ObservedPod, boundAt: number): Eviction | null {
-    const { tolerationComparisonOperators } = this.#context.io.profile;
-    return evictionOf(taints, pod.tolerations, boundAt, { comparisonOperators: tolerationComparisonOperators });
+  #evictionOnApiTime(pod: ObservedPod, frozen: readonly FrozenInterval[]): Eviction | null {
+    return this.#evictionUnder(onApiTime(this.#taints), pod, pod.boundAt, frozen);
+  }
+
+  #evictionUnder(
+    taints: readonly StandingTaint[],
+    pod: ObservedPod,
+    boundAt: number,
+    frozen: readonly FrozenInterval[] = [],
+  ): Eviction | null {
+    const comparisonOperators = this.#context.io.profile.tolerationComparisonOperators;
+    return evictionOf(taints, pod.tolerations, boundAt, { comparisonOperators, frozen });
   }
 
   #boundMs(pod: ObservedPod, now: Now): number {
@@ -168,9 +203,10 @@ export class TaintedNode {
     return boundMs;
   }
 
-  #begin(pod: ObservedPod, { at, taint, tolerationSeconds }: Eviction, now: Now): void {
+  #begin(pod: ObservedPod, { at, taint, tolerationSeconds, toleratedTaint }: Eviction, now: Now): void {
     const boundMs = this.#boundMs(pod, now);
-    const schedule: EvictionSchedule = { node: this, pod, boundMs, slot: 0, taint, tolerationSeconds, requests: 0 };
+    const decided = { taint, tolerationSeconds, toleratedTaint };
+    const schedule: EvictionSchedule = { node: this, pod, boundMs, slot: 0, ...decided, requests: 0 };
     schedule.slot = this.#context.deadlines.add(schedule);
     this.#schedules.set(pod.uid, schedule);
     this.#schedule(schedule, at, now);
@@ -183,13 +219,15 @@ export class TaintedNode {
     schedule.pod = pod;
     schedule.taint = eviction.taint;
     schedule.tolerationSeconds = eviction.tolerationSeconds;
+    schedule.toleratedTaint = eviction.toleratedTaint;
     if (isUnchanged || (schedule.requests !== 0 && isDue)) return;
     schedule.requests = 0;
     this.#schedule(schedule, eviction.at, now);
   }
 
   #schedule(schedule: EvictionSchedule, at: number, now: Now): void {
-    this.#context.deadlines.set(schedule.slot, Math.max(at, now.monotonicMs));
+    if (at === Number.POSITIVE_INFINITY) this.#context.deadlines.clear(schedule.slot);
+    else this.#context.deadlines.set(schedule.slot, Math.max(at, now.monotonicMs));
     if (at > now.monotonicMs) this.#publish(schedule, "pending", now);
   }
 
@@ -215,10 +253,26 @@ export class TaintedNode {
       eviction === "none"
         ? { deadlineAt: null, taint: null, tolerationSeconds: null }
         : {
-            deadlineAt: this.#deadlineAt(schedule, now),
+            deadlineAt: finiteOrNull(this.#deadlineAt(schedule, now)),
             taint: taintIdOf(schedule.taint),
             tolerationSeconds: schedule.tolerationSeconds,
+            ...(schedule.toleratedTaint === null ? {} : { toleratedTaint: schedule.toleratedTaint }),
+            ...this.#heldBack(schedule, now),
           };
     return this.#context.io.bus.publish("judged.pod", { ...pod, ...decided }, this.#cause);
   }
+
+  /** What freezes the node, and how much of a countdown would be left if it were thawed now. */
+  #heldBack(schedule: EvictionSchedule, now: Now): Pick<BodyOf<"judged.pod">, "held"> {
+    if (this.#freeze === null) return {};
+    const ended = this.#frozen
+      .filter(({ fromAt }) => fromAt < now.wallMs)
+      .map(({ fromAt, toAt }) => ({ fromAt, toAt: Math.min(toAt ?? now.wallMs, now.wallMs) }));
+    const remainingMs = Math.max(0, this.#deadlineAt(schedule, now, ended) - now.wallMs);
+    return { held: { ...this.#freeze, remainingMs } };
+  }
+}
+
+function finiteOrNull(at: number): number | null {
+  return Number.isFinite(at) ? at : null;
 }

@@ -39,8 +39,9 @@ import {
   taintRequest,
   taintsPerSecondOf,
   waitsForGrant,
+  zoneProfileOf,
 } from "./zone.policy.ts";
-import { ZoneQueue } from "./zone.queue.ts";
+import { type MayGrant, ZoneQueue } from "./zone.queue.ts";
 import { EMPTY_ZONE, type Member, type Move, type Zone } from "./zone.roster.ts";
 
 /** What an actor needs besides the ports. */
@@ -51,6 +52,8 @@ export interface ZoneActorOptions {
   readonly grants: Grants;
   /** Since when this process receives what other owners announce, on the monotonic clock. */
   readonly subscribedSince: number;
+  /** Whether the limits of its policy let a node be granted. */
+  readonly mayGrant: MayGrant;
   /** Requests another evaluation. */
   readonly wake: () => void;
 }
@@ -67,6 +70,19 @@ export interface Announcement {
  * than 1 s on a healthy API server (the API latency objective of Kubernetes). This allows for a slow one.
  */
 const UNSEEN_REQUEST_MS = 5000;
+
+/** What an announcement says, without the tokens, which change with time alone. */
+type Announced = Omit<BodyOf<"judged.zone">, "tokens">;
+/** Its fields other than the queue. */
+const ANNOUNCED_FIELDS = [
+  "state",
+  "since",
+  "size",
+  "notReady",
+  "taintsPerSecond",
+  "queueLength",
+  "halted",
+] as const satisfies readonly (keyof Announced)[];
 
 /** The state of the cluster as one zone needs it. */
 export interface ClusterView {
@@ -88,7 +104,7 @@ export class ZoneActor {
   #since: number;
   #bucket: Bucket = newBucket(0, 0);
   #zone: Zone = EMPTY_ZONE;
-  #announced = "";
+  #announced: Announced | null = null;
   /** Whether the last announcement was of a zone without members. */
   #isPublishedEmpty = false;
   #timer: Timer | null = null;
@@ -113,7 +129,9 @@ export class ZoneActor {
   /** Updates state and rate, and grants and requests what is due. Only for a cluster that is seen as a whole. */
   evaluate(view: ClusterView, cause: string | null): void {
     const { zone, allZones, announced } = view;
-    const { profile, clock } = this.#options.io;
+    const { io, zone: key } = this.#options;
+    const { clock } = io;
+    const profile = zoneProfileOf(io.profile, key, io.policies.current());
     this.#zone = zone;
     if (this.#state.cluster === "unsynced" && announced !== null) {
       this.#state = inheritedState(announced.body);
@@ -233,7 +251,8 @@ export class ZoneActor {
 
   #grant(now: number): void {
     this.#timer?.cancel();
-    const head = this.#queue.head(now);
+    const { mayGrant } = this.#options;
+    const head = this.#queue.head(now, mayGrant);
     if (head !== null && hasToken(this.#bucket, now)) {
       const requestId = this.#request(head.node);
       this.#queue.granted(head.node, requestId, now + this.#pauseMs(head.grants + 1));
@@ -245,7 +264,7 @@ export class ZoneActor {
         else grants.add({ zone, node: head.node, uid: head.uid, requestId, atMs: now });
       }
     }
-    const againAt = Math.max(this.#queue.headAt(), nextTokenAt(this.#bucket));
+    const againAt = Math.max(this.#queue.headAt(mayGrant), nextTokenAt(this.#bucket));
     if (againAt === Number.POSITIVE_INFINITY) return;
     this.#timer = this.#options.io.clock.after(againAt - now, this.#options.wake);
   }
@@ -279,7 +298,7 @@ export class ZoneActor {
     if (this.#state.cluster === "unsynced") return;
     const now = this.#options.io.clock.monotonicMs();
     const queue = this.#queue.size === 0 ? {} : { queue: this.#queue.first(QUEUE_PUBLISHED_MAX, now) };
-    const announcement = {
+    const announcement: Announced = {
       zone: this.#options.zone,
       state: announcedState(this.#state),
       since: this.#since,
@@ -289,11 +308,18 @@ export class ZoneActor {
       ...queue,
       halted: this.#state.disruption === "Halted",
     };
-    const announced = JSON.stringify(announcement);
-    if (!isRepeated && announced === this.#announced) return;
-    this.#announced = announced;
+    if (!isRepeated && this.#announced !== null && isSame(announcement, this.#announced)) return;
+    this.#announced = announcement;
     this.#isPublishedEmpty = this.#zone.members.size === 0;
     const tokens = tokensAt(this.#bucket, now);
     this.#options.io.bus.publish("judged.zone", { ...announcement, tokens }, cause);
   }
+}
+
+/** Whether an announcement says the same as the one before. */
+function isSame(announced: Announced, before: Announced): boolean {
+  const { queue = [] } = announced;
+  const queueBefore = before.queue ?? [];
+  const isSameQueue = queue.length === queueBefore.length && queue.every((node, place) => node === queueBefore[place]);
+  return isSameQueue && ANNOUNCED_FIELDS.every((field) => announced[field] === before[field]);
 }

@@ -4,6 +4,7 @@
  */
 import type { Metrics } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { partsOfDomain } from "../domain/zone-key.ts";
 import type { ShardView } from "../platform/shard-view/shard-view.ts";
 import type { Damage } from "./zone.policy.ts";
 import type { ZoneRoster } from "./zone.roster.ts";
@@ -72,7 +73,7 @@ export class ZoneCoverage {
 
   /** Whether all nodes of a zone are judged and in synced shards. */
   covers(zone: string): boolean {
-    if (this.#roster.unjudgedIn(zone) > 0) return false;
+    if (this.#roster.unjudgedIn(partsOfDomain(zone).zone) > 0) return false;
     if (this.#suspect.size === 0) return true;
     const shards = this.#roster.zone(zone)?.shards;
     return shards !== undefined && ![...this.#suspect].some((shard) => shards.has(shard));

@@ -3,11 +3,12 @@
 import type { ZoneState } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, isSwappable, taintIdOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
-import { zoneKeyOf } from "../domain/zone-key.ts";
+import { partsOfDomain, zoneKeyOf } from "../domain/zone-key.ts";
 
 /** How many nodes of a zone count for disruption, and how many of them are not ready. */
 export interface ZoneCount {
@@ -43,12 +44,42 @@ export function damageOfState(state: ZoneState): Damage | null {
 
 /**
  * Tokens per second of a zone (R6.4, R6.5, R6.10), as float32 like upstream (R7.8). A large, partially disrupted zone
- * has the secondary rate, a small one none, and a halted one none. Any other zone has the primary rate.
+ * has the secondary rate, a small one none, and a halted one none. Any other zone has the primary rate, unless a policy
+ * sets one for full disruption.
  */
-export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, profile: Profile): number {
+export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, profile: ZoneProfile): number {
   if (state === "Halted") return 0;
+  if (state === "FullDisruption") {
+    return Math.fround(profile.fullDisruptionEvictionsPerSecond ?? profile.nodeEvictionsPerSecond);
+  }
   if (state !== "PartialDisruption") return Math.fround(profile.nodeEvictionsPerSecond);
   return size > profile.largeClusterSizeThreshold ? Math.fround(profile.secondaryNodeEvictionsPerSecond) : 0;
+}
+
+/** The rates and the threshold of one disruption domain. */
+export interface ZoneProfile
+  extends Pick<
+    Profile,
+    | "nodeEvictionsPerSecond"
+    | "secondaryNodeEvictionsPerSecond"
+    | "unhealthyZoneThreshold"
+    | "largeClusterSizeThreshold"
+  > {
+  /** The rate in full disruption; null for upstream's, which is the primary one. */
+  readonly fullDisruptionEvictionsPerSecond?: number | null;
+}
+
+/** The rates and the threshold of a domain: each that its policy sets, and the profile's for the rest. */
+export function zoneProfileOf(profile: Profile, domainKey: string, policies: PolicySet | null): ZoneProfile {
+  const { policy: name } = partsOfDomain(domainKey);
+  const policy = name === null ? undefined : policies?.policies.find((each) => each.name === name);
+  return {
+    nodeEvictionsPerSecond: policy?.nodeEvictionsPerSecond ?? profile.nodeEvictionsPerSecond,
+    secondaryNodeEvictionsPerSecond: policy?.secondaryNodeEvictionsPerSecond ?? profile.secondaryNodeEvictionsPerSecond,
+    fullDisruptionEvictionsPerSecond: policy?.fullDisruptionEvictionsPerSecond ?? null,
+    unhealthyZoneThreshold: policy?.unhealthyZoneThreshold ?? profile.unhealthyZoneThreshold,
+    largeClusterSizeThreshold: profile.largeClusterSizeThreshold,
+  };
 }
 
 /** What all zones together show: every one is down, some is not, or too little is known. */
@@ -95,7 +126,7 @@ export interface NodeInZone {
  * new status is not written yet waits once it is (R4.37). A node that has moved waits in its new zone, at that rate.
  */
 export function waitsForGrant({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
-  if (judged.eviction !== "toBeEvicted" || judged.zone !== zoneKeyOf(observed.labels)) return false;
+  if (judged.eviction !== "toBeEvicted" || partsOfDomain(judged.zone).zone !== zoneKeyOf(observed.labels)) return false;
   return evictionMode !== "taint" || evictingTaintOf(readyOf(observed)) !== null;
 }
 

@@ -11,6 +11,11 @@ export interface QueuedNode {
   readonly requestId: string | null;
 }
 
+/** Whether nothing but its turn keeps a node waiting. */
+export type MayGrant = (node: string) => boolean;
+
+const anyNode: MayGrant = () => true;
+
 /**
  * First come, first served, with one entry for each node. An entry stays until the node needs no grant, is gone or has
  * left the zone (L7, L8). A grant moves it to the end, to be granted again if it has no effect (R7.7).
@@ -33,16 +38,19 @@ export class ZoneQueue {
     this.#waiting.delete(node);
   }
 
-  /** The node to grant now; null for none. Nodes overtake a delayed one, which costs no token (L13). */
-  head(now: number): QueuedNode | null {
-    for (const waiting of this.#waiting.values()) if (waiting.notBefore <= now) return waiting;
+  /** The node to grant now; null for none. Nodes overtake a delayed one and one held back, at no token's cost (L13). */
+  head(now: number, mayGrant: MayGrant = anyNode): QueuedNode | null {
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.notBefore <= now && mayGrant(waiting.node)) return waiting;
+    }
     return null;
   }
 
-  /** When there will be a head: at or before now if there is one, infinite for an empty queue. */
-  headAt(): number {
+  /** When there will be a head: at or before now if there is one, infinite without a node that may be granted. */
+  headAt(mayGrant: MayGrant = anyNode): number {
     let earliest = Number.POSITIVE_INFINITY;
-    for (const { notBefore } of this.#waiting.values()) {
+    for (const { node, notBefore } of this.#waiting.values()) {
+      if (notBefore >= earliest || !mayGrant(node)) continue;
       if (notBefore === 0) return 0;
       earliest = Math.min(earliest, notBefore);
     }

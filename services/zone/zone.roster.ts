@@ -9,6 +9,8 @@ import { isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that was observed and judged under one uid. */
 export interface Member extends NodeInZone {
+  /** The shard of its name. */
+  readonly shard: number;
   /** Id of the message with the judgement. */
   readonly cause: string;
 }
@@ -32,6 +34,7 @@ type Tally = ReturnType<typeof newTally>;
 export const EMPTY_ZONE: Zone = newTally();
 
 interface RosterEntry {
+  readonly shard: number;
   observed: ObservedNode | null;
   judged: BodyOf<"judged.node"> | null;
   cause: string;
@@ -83,6 +86,12 @@ export class ZoneRoster {
     return this.#zones.entries();
   }
 
+  /** The key of the zone of an observed node: as judged, which includes its policy, or else by its labels. */
+  zoneOf(observed: ObservedNode): string {
+    const { judged } = this.#entries.get(observed.node) ?? { judged: null };
+    return judged?.uid === observed.uid ? judged.zone : zoneKeyOf(observed.labels);
+  }
+
   /** One zone; null without members. */
   zone(key: string): Zone | null {
     return this.#zones.get(key) ?? null;
@@ -110,7 +119,7 @@ export class ZoneRoster {
   }
 
   #change(node: string, change: Partial<RosterEntry>): Move {
-    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "" };
+    const entry = this.#entries.get(node) ?? { shard: shardOf(node), observed: null, judged: null, cause: "" };
     const before = memberOf(entry);
     this.#countUnjudged(entry, -1);
     Object.assign(entry, change);
@@ -154,13 +163,13 @@ export class ZoneRoster {
 }
 
 function memberOf(entry: RosterEntry): Member | null {
-  const { observed, judged, cause } = entry;
+  const { shard, observed, judged, cause } = entry;
   if (observed === null || judged === null || observed.uid !== judged.uid) return null;
-  return { observed, judged, cause };
+  return { shard, observed, judged, cause };
 }
 
-function isUnjudged(entry: RosterEntry): boolean {
-  return entry.observed !== null && memberOf(entry) === null;
+function isUnjudged({ observed, judged }: RosterEntry): boolean {
+  return observed !== null && observed.uid !== judged?.uid;
 }
 
 function put(nodes: Set<string>, node: string, isIn: boolean): void {
@@ -168,8 +177,7 @@ function put(nodes: Set<string>, node: string, isIn: boolean): void {
   else nodes.delete(node);
 }
 
-function count(tally: Tally, { judged }: Member, by: 1 | -1): void {
-  const shard = shardOf(judged.node);
+function count(tally: Tally, { shard, judged }: Member, by: 1 | -1): void {
   const share = tally.shards.get(shard) ?? { members: 0, ready: 0 };
   share.members += by;
   if (share.members === 0) tally.shards.delete(shard);

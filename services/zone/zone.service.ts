@@ -8,6 +8,7 @@ import { zoneKeyOf } from "../domain/zone-key.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { ZoneLimits } from "./limits/zone-limits.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { ZoneCoverage } from "./zone.coverage.ts";
 import { Grants, isOtherOwner } from "./zone.grants.ts";
@@ -18,6 +19,8 @@ import {
   damageOf,
   damageOfState,
   isNewlyTainted,
+  type ZoneProfile,
+  zoneProfileOf,
 } from "./zone.policy.ts";
 import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
 
@@ -45,6 +48,7 @@ class Zones {
     perSecond: (zone) => this.#announcements.get(zone)?.body.taintsPerSecond ?? 0,
     giveBack: (zone) => this.#actors.get(zone)?.refund(this.#now()),
   });
+  readonly #limits: ZoneLimits;
   readonly #subscribedSince: number;
   readonly #suspectRetries: RetrySchedule<number>;
   readonly #stops: Stop[];
@@ -66,8 +70,20 @@ class Zones {
     this.#suspectRetries = new RetrySchedule(requestRetries(io.profile));
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
     this.#coverage = new ZoneCoverage(this.#feeds, this.#roster, io);
+    this.#limits = new ZoneLimits({
+      io,
+      isSynced: () => this.#coverage.suffices,
+      announced: (zone) => this.#announcements.get(zone)?.body ?? null,
+      isUnderWay: (node) => this.#grants.underWay(node) !== null,
+      wake: (zone) => this.#wakeZone(zone),
+    });
     this.#stops = [
-      io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
+      io.bus.subscribe("judged.node", "all", ({ body, id }) => {
+        const move = this.#roster.takeJudged(body, id);
+        const observed = (move.after ?? move.before)?.observed;
+        if (observed !== undefined) this.#limits.take(observed, move.after);
+        this.#take(move, id);
+      }),
       io.bus.subscribe("judged.zone", "all", ({ body }) => {
         this.#announcements.set(body.zone, { body, receivedAt: this.#now() });
         if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
@@ -83,6 +99,10 @@ class Zones {
         // A grant whose request was lost is paid for when its taint lands.
         if (!type.startsWith("asked.")) this.#feeds[shard]?.markSuspect("messages were lost", null);
       }),
+      io.policies.follow((cause) => {
+        for (const zone of this.#actors.keys()) this.#due.add(zone);
+        this.#wake(cause);
+      }),
       io.fleet.follow("zone", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
     ];
     this.#ticker = this.#tickLater();
@@ -93,6 +113,7 @@ class Zones {
     this.#ticker.cancel();
     for (const stop of this.#stops) stop();
     for (const feed of this.#feeds) feed.stop();
+    this.#limits.stop();
     for (const actor of this.#actors.values()) actor.pause();
   }
 
@@ -108,10 +129,13 @@ class Zones {
           if (isNewlyTainted(previous, node)) this.#takeTainted(node);
           this.#grants.observe(node, this.#now());
           this.#due.add(zoneKeyOf(node.labels));
-          this.#take(this.#roster.takeObserved(node), cause);
+          const move = this.#roster.takeObserved(node);
+          this.#limits.take(node, move.after);
+          this.#take(move, cause);
         },
         gone: ({ node }, cause) => {
           this.#grants.leave(node, this.#now());
+          this.#limits.gone(node);
           this.#take(this.#roster.takeGone(node), cause);
         },
         pulse: (cause) => this.#wake(cause),
@@ -139,7 +163,7 @@ class Zones {
     const observed = this.#observed(node);
     if (why !== "granted" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
     const now = this.#now();
-    const zone = zoneKeyOf(observed.labels);
+    const zone = this.#roster.zoneOf(observed);
     // Two grants to one node land one taint, so they cost one token.
     const isGranted = this.#grants.underWay(node)?.uid === uid;
     this.#grants.add({ zone, node, uid, requestId: id, atMs: now });
@@ -149,7 +173,7 @@ class Zones {
   /** Pays for a taint without a known grant when it lands. Direct mode grants no taints. */
   #takeTainted(node: ObservedNode): void {
     if (this.#io.profile.evictionMode !== "taint" || this.#grants.complete(node, this.#now())) return;
-    this.#spend(zoneKeyOf(node.labels), null);
+    this.#spend(this.#roster.zoneOf(node), null);
   }
 
   #spend(zone: string, requestId: string | null): void {
@@ -168,12 +192,14 @@ class Zones {
 
   #gain(shard: number): void {
     this.#shards.add(shard);
+    this.#limits.gain(shard);
     for (const [zone] of this.#roster.zones()) this.#actorOf(zone);
     this.#wake(null);
   }
 
   #lose(shard: number): void {
     this.#shards.delete(shard);
+    this.#limits.lose(shard);
     for (const [zone, actor] of this.#actors) {
       if (shardOf(zone) !== shard) continue;
       actor.pause();
@@ -185,15 +211,17 @@ class Zones {
   #actorOf(zone: string): ZoneActor | null {
     const known = this.#actors.get(zone);
     if (known !== undefined || !this.#shards.has(shardOf(zone))) return known ?? null;
-    const wake = (): void => {
-      this.#due.add(zone);
-      this.#wake(null);
-    };
-    const shared = { io: this.#io, grants: this.#grants, subscribedSince: this.#subscribedSince };
-    const actor = new ZoneActor({ ...shared, zone, wake });
+    const mayGrant = (node: string): boolean => this.#limits.mayGrant(node);
+    const shared = { io: this.#io, grants: this.#grants, subscribedSince: this.#subscribedSince, mayGrant };
+    const actor = new ZoneActor({ ...shared, zone, wake: () => this.#wakeZone(zone) });
     this.#actors.set(zone, actor);
     this.#due.add(zone);
     return actor;
+  }
+
+  #wakeZone(zone: string): void {
+    this.#due.add(zone);
+    this.#wake(null);
   }
 
   /** Evaluates after the current message, because one zone may change what all zones together show. */
@@ -211,7 +239,9 @@ class Zones {
     if (this.#isStopped) return;
     this.#coverage.update(this.#now());
     const { suffices, state } = this.#coverage;
-    const allZones = suffices ? allZonesStateOf(this.#damages()) : null;
+    const policies = this.#io.policies.current();
+    // Without the policies nobody knows how fast a node may be tainted, or whether at all.
+    const allZones = suffices && policies !== null ? allZonesStateOf(this.#damages()) : null;
     // Most messages concern one of a thousand zones, so the others are evaluated only if what all zones show changed.
     const isSame = allZones === this.#allZonesBefore && state === this.#coverageBefore;
     const zones = isSame ? [...this.#due] : [...this.#actors.keys()];
@@ -236,10 +266,15 @@ class Zones {
       if (count.size === 0) continue;
       const isCovered = this.#coverage.covers(zone);
       const isOwn = isCovered && this.#shards.has(shardOf(zone));
-      const damage = isOwn ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announcedDamage(zone);
+      const { unhealthyZoneThreshold } = this.#profileOf(zone);
+      const damage = isOwn ? damageOf(count, unhealthyZoneThreshold) : this.#announcedDamage(zone);
       yield damage ?? (isCovered ? null : this.#coverage.certainDamage(zone));
     }
     if (this.#coverage.isPartial) yield null;
+  }
+
+  #profileOf(zone: string): ZoneProfile {
+    return zoneProfileOf(this.#io.profile, zone, this.#io.policies.current());
   }
 
   /** The damage of a zone as another process last announced it; null without a recent announcement. */
@@ -268,6 +303,7 @@ class Zones {
       // Retries, as of removing taints, are due without any message.
       this.#due.add(zone);
     }
+    this.#limits.tick();
     this.#wake(null);
   }
 

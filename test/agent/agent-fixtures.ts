@@ -34,7 +34,6 @@ export const STATS: MachineStats = {
   addresses: { local: ["10.0.0.7"], resolved: [], defaultRoute: "10.0.0.7" },
   images: [],
   headroom: {},
-  volumesInUse: null,
   resetExtendedResources: false,
 };
 
@@ -50,7 +49,7 @@ export function inputOf(changes: Partial<SetterInput> = {}): SetterInput {
     settings: settingsOf(),
     nowMs: NOW_MS,
     pressures: { memory: false, disk: false, pid: false },
-    health: { runtime: [], network: [], storage: [], shuttingDown: false, warning: null },
+    health: { runtime: [], network: [], shuttingDown: false },
     reported: { unschedulable: false, reboot: false },
     ...changes,
   };

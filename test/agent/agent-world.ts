@@ -1,6 +1,6 @@
 /** An agent against the embedded API on virtual time, with measurements that a test changes. */
 import { agentKube } from "../../services/agent/agent.kube.ts";
-import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
+import { Agent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 import { VirtualApi } from "./virtual-api.ts";
@@ -17,7 +17,7 @@ export class AgentWorld extends VirtualApi {
     const onRepeatedFailure = () => {
       this.reconnects++;
     };
-    return startAgent({ ...io, kube: agentKube({ wire, ...io }, settings), stats, onRepeatedFailure, settings });
+    return new Agent({ ...io, kube: agentKube({ wire, ...io }, settings), stats, onRepeatedFailure, settings });
   }
 
   /** Makes requests of a verb fail until the result is called. */

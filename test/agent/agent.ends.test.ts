@@ -10,8 +10,8 @@ beforeEach(() => {
   api = new AgentWorld();
 });
 
-describe("a start with a runtime that is not ready", () => {
-  it("registers the node not ready and posts Ready within 0.1 s of the first success", () => {
+describe("a start before a runtime", () => {
+  it("registers the node, posts Ready 0.1 s after it is up", () => {
     api.stats.runtimeProblem = "RuntimeReady=false";
     api.start();
     api.clock.advance(3_000);
@@ -38,7 +38,7 @@ describe("a start with a runtime that is not ready", () => {
     expect(api.condition("Ready")?.status).toBe("True");
   });
 
-  it("falls back to an ordinary sync when the quick post fails", () => {
+  it("falls back to an ordinary sync if the quick one fails", () => {
     api.stats.runtimeProblem = "RuntimeReady=false";
     api.start();
     api.clock.advance(3_000);
@@ -50,7 +50,7 @@ describe("a start with a runtime that is not ready", () => {
     expect(api.condition("Ready")?.status).toBe("True");
   });
 
-  it("reports the runtime down after 30 s without an answer (R9.20)", () => {
+  it("reports it down after 30 s without an answer (R9.20)", () => {
     api.start();
     api.clock.advance(1_000);
     api.stats.answers = false;
@@ -63,7 +63,7 @@ describe("a graceful stop", () => {
   it.each([
     [false, true],
     [true, false],
-  ])("posts the shutdown; with deleteLeaseOnStop %s the lease stays: %s", (deleteLeaseOnStop, kept) => {
+  ])("posts the shutdown; with deleteLeaseOnStop %s lease kept: %s", (deleteLeaseOnStop, kept) => {
     const agent = api.start({ deleteLeaseOnStop });
     api.clock.advance(5_000);
     let stopped = 0;
@@ -82,7 +82,7 @@ describe("a graceful stop", () => {
     return api.server.faults.add({ fault, when: () => true, times: Number.POSITIVE_INFINITY });
   };
 
-  it("ends within 2 s once the throttled API has room, with status and lease written", () => {
+  it("ends 2 s after the API is free, status and lease written", () => {
     const agent = api.start({ deleteLeaseOnStop: true });
     api.clock.advance(5_000);
     const room = noRoom(60);
@@ -96,7 +96,7 @@ describe("a graceful stop", () => {
     expect([stopped, api.lease()]).toEqual([1, undefined]);
   });
 
-  it("that the API throttles for ever ends after 8 s and logs what it could not write", () => {
+  it("throttled for ever ends after 8 s and logs what is unwritten", () => {
     const agent = api.start({ deleteLeaseOnStop: true });
     api.clock.advance(5_000);
     noRoom(60);

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Wire } from "../../protocols/ports.ts";
 import { agentKube, reconnecting } from "../../services/agent/agent.kube.ts";
-import { startAgent } from "../../services/agent/agent.service.ts";
+import { Agent } from "../../services/agent/agent.service.ts";
 import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
@@ -53,7 +53,7 @@ it("lease and status do not close each other's new connections", () => {
   const kube = agentKube({ wire, clock, log, metrics, random: () => 0.5 }, settings);
   const stats = new FakeStats((run) => clock.soon(run));
   const onRepeatedFailure = reconnecting(clock, () => wire.close());
-  startAgent({ clock, kube, log, metrics, stats, settings, onRepeatedFailure, random: () => 0.5 });
+  new Agent({ clock, kube, log, metrics, stats, settings, onRepeatedFailure, random: () => 0.5 });
   clock.advance(1_000);
   const heartbeat = ({ verb }: { verb: string }) => verb === "get" || verb === "update";
   api.server.faults.add({ fault: { kind: "stall" }, when: heartbeat, times: 4 });

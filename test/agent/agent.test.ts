@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 describe("registration", () => {
-  it("creates the node with its status after 0.1 s, with lease and Events (R9.4, L46)", () => {
+  it("creates node, status, lease and Events after 0.1 s (R9.4, L46)", () => {
     const agent = api.start();
     api.clock.advance(99);
     expect([agent.registered(), api.node()]).toEqual([false, undefined]);
@@ -77,7 +77,7 @@ describe("registration", () => {
     expect(api.events()[0]).toBe("Starting");
   });
 
-  it("by others is waited for if set so, and the Event Starting follows once", () => {
+  it("by others is waited for if set so; Event Starting follows once", () => {
     api.start({ registerNode: false });
     api.clock.advance(15_000);
     expect(api.events()).toEqual([]);
@@ -98,7 +98,7 @@ describe("registration", () => {
     expect(messages()).toHaveLength(2);
   });
 
-  it("is repeated after a deletion of the node, with a new lease owner (L47)", () => {
+  it("is repeated for a deleted node, with a new lease owner (L47)", () => {
     api.start();
     api.clock.advance(5_000);
     const before = api.node()?.metadata.uid;
@@ -123,7 +123,7 @@ describe("registration", () => {
 });
 
 describe("the status", () => {
-  it("is computed every 10 s, and posted after 5 min without a change (R9.12, R9.14)", () => {
+  it("is computed every 10 s, posted unchanged every 5 min (R9.12, R9.14)", () => {
     api.start();
     api.clock.advance(1_000);
     api.forget();
@@ -158,7 +158,7 @@ describe("the status", () => {
     expect(api.eventCount("NodeHasSufficientMemory")).toBe(2);
   });
 
-  it("that a controller set to Unknown is reposted with its Event in a period (L51)", () => {
+  it("set to Unknown by a controller is reposted in a period (L51)", () => {
     api.start();
     api.clock.advance(1_000);
     api.send("PATCH", STATUS, {
@@ -172,22 +172,19 @@ describe("the status", () => {
   it.each([
     [4, 3, "True", ["NodeHasInsufficientMemory"]],
     [5, 4, "False", []],
-  ])(
-    "after %d failed posts has %d connection errors and pressure %s (R9.9, L46)",
-    (times, calls, status, eventCount) => {
-      api.start();
-      api.clock.advance(1_000);
-      const known = api.events().length;
-      api.stats.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
-      api.refuse("patch", times);
-      api.clock.advance(10_300);
-      expect([api.reconnects, api.condition("MemoryPressure")?.status, api.events().slice(known)]).toEqual([
-        calls,
-        status,
-        eventCount,
-      ]);
-    },
-  );
+  ])("after %d failed posts has %d connection errors, pressure %s (R9.9)", (times, calls, status, eventCount) => {
+    api.start();
+    api.clock.advance(1_000);
+    const known = api.events().length;
+    api.stats.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    api.refuse("patch", times);
+    api.clock.advance(10_300);
+    expect([api.reconnects, api.condition("MemoryPressure")?.status, api.events().slice(known)]).toEqual([
+      calls,
+      status,
+      eventCount,
+    ]);
+  });
 
   it.each([
     ["patch", `PATCH ${STATUS}`],

@@ -89,22 +89,22 @@ describe("the runtime check", () => {
     expect([...runtimeProblems(checked, 1000, runtimeDownMs), ...networkProblems(checked)]).toEqual([]);
   });
 
-  it("reports the runtime down exactly 30 s after the last success (R9.20)", () => {
+  it("reports it down exactly 30 s after the last success (R9.20)", () => {
     expect(runtimeProblems(checked, 30_999, runtimeDownMs)).toEqual([]);
     expect(runtimeProblems(checked, 31_000, runtimeDownMs)).toEqual(["container runtime is down"]);
   });
 
-  it("without an answer changes nothing, so that the last success ages (R9.20)", () => {
+  it("without an answer keeps the age of the last success (R9.20)", () => {
     expect(afterCheck(checked, null, 20_000)).toBe(checked);
   });
 
-  it("of a runtime that is not ready is a problem and no success (R9.20)", () => {
+  it("of a runtime not ready is a problem and no success (R9.20)", () => {
     const bad = afterCheck(checked, { runtimeProblem: "RuntimeReady=false", networkProblem: null }, 20_000);
     expect(runtimeProblems(bad, 20_000, runtimeDownMs)).toEqual(["container runtime not ready: RuntimeReady=false"]);
     expect(bad.readyAtMs).toBe(1000);
   });
 
-  it("of a network that is not ready is a problem and a success (R9.20)", () => {
+  it("of a network not ready is a problem and a success (R9.20)", () => {
     const bad = afterCheck(checked, { runtimeProblem: null, networkProblem: "NetworkReady=false" }, 20_000);
     expect(networkProblems(bad)).toEqual(["container runtime network not ready: NetworkReady=false"]);
     expect(bad.readyAtMs).toBe(20_000);

@@ -6,7 +6,7 @@ import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { NodeObject } from "../../services/agent/node-object.ts";
 import { nodeRef } from "../../services/agent/registration.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { read } from "../support/kube-probe.ts";
 import { until } from "../support/until.ts";
@@ -116,7 +116,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     const { clock, kube, log } = scene;
     const times = { leaseSeconds: 2, statusReportMs: 300_000 };
     const nodes = [{ name: "hollow-1", pods: 1 }, { name: "hollow-2" }];
-    const hollow = startHollowNodes({ clock, kube, log, random: systemRandom, nodes, times });
+    const hollow = new HollowNodes({ clock, kube, log, random: systemRandom, nodes, times });
     const pod = { kind: "Pod", namespace: "default", name: "hollow-1-pod-0" } as const;
     await scene.shows("hollow-1", "Ready=True", []);
     await until("its pod is there", async () => (await read(kube, pod)).outcome === "ok");

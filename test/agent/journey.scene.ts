@@ -2,7 +2,7 @@
  * The scene of the agent's journeys: a real API server, Vigil's controller, and agents with measurements of their own.
  */
 import type { Kube, ObjectRef } from "../../protocols/ports.ts";
-import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
+import { Agent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import { asNode, type NodeObject } from "../../services/agent/node-object.ts";
 import { nodeRef } from "../../services/agent/registration.ts";
@@ -78,7 +78,7 @@ export class AgentScene {
     const { clock, log } = this;
     const stats = new FakeStats((run) => clock.soon(run));
     const io = { clock, kube, log, stats, random: systemRandom, metrics: createMetrics() };
-    const agent = startAgent({ ...io, settings: settingsOf({ ...PACES, nodeName, ...settings }) });
+    const agent = new Agent({ ...io, settings: settingsOf({ ...PACES, nodeName, ...settings }) });
     this.#ends.push(() => agent.stop(() => {}));
     return { agent, stats };
   }

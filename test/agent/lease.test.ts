@@ -91,7 +91,7 @@ describe("a lease", () => {
     expect(api.lease()).toMatchObject({ metadata: { ownerReferences: [{ uid: "uid-1" }] } });
   });
 
-  it("in conflict is read and updated, without a report of the connection (R9.32)", () => {
+  it("in conflict is read and updated, and the connection kept (R9.32)", () => {
     renew();
     api.send("PATCH", LEASE, { metadata: { labels: { other: "1" } } });
     api.forget();
@@ -114,7 +114,7 @@ describe("a lease", () => {
     [1, 0],
     [2, 1],
     [4, 3],
-  ])("is updated after %d failures at once, with %d reports of the connection (R9.32)", (times, calls) => {
+  ])("is updated at once after %d failures, %d of the connection (R9.32)", (times, calls) => {
     renew();
     api.forget();
     failing("update", times);
@@ -140,7 +140,7 @@ describe("a lease", () => {
     expect(results).toEqual([true, true]);
   });
 
-  it("is read after five failed updates and fails after five more (R9.29, R9.32)", () => {
+  it("is read after five failed updates and fails after five more (R9.29)", () => {
     renew();
     api.forget();
     failing("update", 10);

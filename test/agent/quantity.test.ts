@@ -38,7 +38,7 @@ describe("quantities", () => {
     );
   });
 
-  it("writes bytes with the largest binary suffix that leaves a whole number", () => {
+  it("writes bytes with the largest suffix that leaves a whole number", () => {
     expect([0, 1023, 1024, 1536 * 1024, 1024 ** 3].map(bytesText)).toEqual(["0", "1023", "1Ki", "1536Ki", "1Gi"]);
   });
 
@@ -46,7 +46,7 @@ describe("quantities", () => {
     expect([0, 2, 1.9, 0.0004].map(countText)).toEqual(["0", "2", "1900m", "0"]);
   });
 
-  it("writes memory, storage and huge pages in bytes, everything else as a count", () => {
+  it("writes memory, storage and huge pages in bytes, others as counts", () => {
     const resources = ["memory", "ephemeral-storage", "hugepages-2Mi", "cpu", "pods", "nvidia.com/gpu"];
     expect(resources.map((resource) => quantityText(resource, 2048))).toEqual([
       "2Ki",

@@ -35,7 +35,7 @@ describe("the initial node", () => {
     });
   });
 
-  it("carries zone, region and instance type under stable and beta keys", () => {
+  it("has zone, region and instance type under stable and beta keys", () => {
     const { labels } = initial({ zone: "z", region: "r", instanceType: "big" }).metadata;
     expect(labels).toMatchObject({
       "topology.kubernetes.io/zone": "z",
@@ -52,33 +52,19 @@ describe("the initial node", () => {
     expect(initial({ labels }).metadata.labels).toMatchObject(labels);
   });
 
-  it("has the taint of an external cloud once, even if it is configured too", () => {
+  it("has the external cloud's taint once, even if configured too", () => {
     const taints = [{ key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }];
     expect(initial({ taints, externalCloudProvider: true }).spec?.taints).toEqual(taints);
   });
 
-  it("orders its taints: configured, cordoned, uninitialized by a cloud", () => {
+  it("has its configured taints before the external cloud's", () => {
     const mine = { key: "mine", value: "v", effect: "NoExecute" };
-    const settings = { taints: [mine], registerSchedulable: false, externalCloudProvider: true };
-    expect(initial(settings).spec).toEqual({
-      unschedulable: true,
-      taints: [
-        mine,
-        { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" },
-        { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" },
-      ],
-    });
+    const cloud = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };
+    expect(initial({ taints: [mine], externalCloudProvider: true }).spec).toEqual({ taints: [mine, cloud] });
   });
 
-  it("does not repeat a configured cordon", () => {
-    const taints = [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }];
-    expect(initial({ taints, registerSchedulable: false }).spec?.taints).toEqual(taints);
-  });
-
-  it("carries a provider id and no annotation if set so", () => {
-    const node = initial({ providerId: "cloud://1", attachDetach: false });
-    expect(node.spec).toEqual({ providerID: "cloud://1" });
-    expect(node.metadata.annotations).toBeUndefined();
+  it("carries its provider id", () => {
+    expect(initial({ providerId: "cloud://1" }).spec).toEqual({ providerID: "cloud://1" });
   });
 });
 
@@ -154,17 +140,17 @@ describe("the label reconciler", () => {
 const resources = (capacity?: ResourceList, allocatable?: ResourceList): NodeObject =>
   nodeOf({ status: { ...(capacity && { capacity }), ...(allocatable && { allocatable }) } });
 
-describe("the extended resources reconciler", () => {
-  it("takes missing lists from the desired node, which is a change (R9.5, D35)", () => {
+describe("extended resources", () => {
+  it("missing on a node are taken from the desired one (R9.5, D35)", () => {
     const wanted = resources({ cpu: "1" }, { cpu: "1" });
     expect(reconcileExtendedResources(wanted, nodeOf(), false)).toEqual({ node: wanted, changed: true });
   });
 
-  it("makes missing lists empty without a change if the desired node has none", () => {
+  it("missing on both become empty lists, which is no change", () => {
     expect(reconcileExtendedResources(nodeOf(), nodeOf(), false)).toEqual({ node: resources({}, {}), changed: false });
   });
 
-  it("zeroes extended resources of a recreated machine, a change even if they were 0", () => {
+  it("of a recreated machine are 0, a change even from 0", () => {
     const existing = resources({ cpu: "1", "example.com/gpu": "0" }, { cpu: "1", "example.com/gpu": "0" });
     expect(reconcileExtendedResources(nodeOf(), existing, true)).toEqual({ node: existing, changed: true });
     const used = resources({ "example.com/gpu": "4" }, { "example.com/gpu": "3" });

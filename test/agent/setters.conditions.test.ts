@@ -5,9 +5,9 @@ import { conditionOf } from "../../services/agent/node-object.ts";
 import { setDiskPressure, setMemoryPressure, setPidPressure } from "../../services/agent/setters/pressure.ts";
 import { setReady } from "../../services/agent/setters/ready.ts";
 import type { Health } from "../../services/agent/setters/setter.ts";
-import { conditionWith, EARLIER, inputOf, NOW, nodeOf, settingsOf } from "./agent-fixtures.ts";
+import { conditionWith, EARLIER, inputOf, NOW, nodeOf } from "./agent-fixtures.ts";
 
-const WELL: Health = { runtime: [], network: [], storage: [], shuttingDown: false, warning: null };
+const WELL: Health = { runtime: [], network: [], shuttingDown: false };
 const CAPACITY = { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };
 
 const PRESSURES = [
@@ -44,7 +44,7 @@ describe.each(PRESSURES)("$type", ({ type, resource, setter, pressed, free }) =>
     { before: "Unknown", under: false },
     { before: "True", under: false },
     { before: "False", under: true },
-  ])("goes from $before to pressure $under with new texts, a transition and an Event", ({ before, under }) => {
+  ])("goes from $before to pressure $under with texts, transition and Event", ({ before, under }) => {
     const conditions = before === undefined ? [] : [conditionWith(type, before)];
     const { node, events } = setter(
       nodeOf({ status: { conditions } }),
@@ -62,18 +62,15 @@ describe.each(PRESSURES)("$type", ({ type, resource, setter, pressed, free }) =>
     expect(events).toEqual([{ type: "Normal", reason: event, message: `Node node-1 status is now: ${event}` }]);
   });
 
-  it.each([true, false])(
-    "keeps even an outdated reason while pressure stays %s; only the heartbeat is new",
-    (under) => {
-      const before = conditionWith(type, under ? "True" : "False");
-      const { node, events } = setter(
-        nodeOf({ status: { conditions: [before] } }),
-        inputOf({ pressures: { ...pressures, [resource]: under } }),
-      );
-      expect(conditionOf(node, type)).toEqual({ ...before, lastHeartbeatTime: NOW });
-      expect(events ?? []).toEqual([]);
-    },
-  );
+  it.each([true, false])("keeps an old reason while pressure stays %s; only its heartbeat is new", (under) => {
+    const before = conditionWith(type, under ? "True" : "False");
+    const { node, events } = setter(
+      nodeOf({ status: { conditions: [before] } }),
+      inputOf({ pressures: { ...pressures, [resource]: under } }),
+    );
+    expect(conditionOf(node, type)).toEqual({ ...before, lastHeartbeatTime: NOW });
+    expect(events ?? []).toEqual([]);
+  });
 });
 
 describe("Ready", () => {
@@ -84,13 +81,11 @@ describe("Ready", () => {
       {
         network: ["network state unknown"],
         runtime: ["container runtime is down"],
-        storage: ["csi"],
         shuttingDown: true,
       },
-      "[container runtime is down, network state unknown, csi, node is shutting down]",
+      "[container runtime is down, network state unknown, node is shutting down]",
     ],
     ["the same problem once", { runtime: ["x"], network: ["x"] }, "x"],
-    ["a warning behind a problem", { runtime: ["x"], warning: "soft" }, "x. WARNING: soft"],
   ])("reports %s", (_, health, message) => {
     const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf({ health: { ...WELL, ...health } }));
     expect(conditionOf(node, "Ready")).toMatchObject({ status: "False", reason: "KubeletNotReady", message });
@@ -105,21 +100,10 @@ describe("Ready", () => {
     });
   });
 
-  it("carries a soft requirement's warning without becoming unready", () => {
-    const health = { ...WELL, warning: "swap is on" };
-    const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf({ health }));
-    const message = "kubelet is posting ready status. WARNING: swap is on";
-    expect(conditionOf(node, "Ready")).toMatchObject({ status: "True", message });
-  });
-
-  it("names every missing capacity, storage only when local storage is isolated", () => {
-    const bare = nodeOf({ status: { capacity: { cpu: "1" } } });
-    const without = inputOf({ settings: settingsOf({ localStorageIsolation: false }) });
-    const messages = [inputOf(), without].map((input) => conditionOf(setReady(bare, input).node, "Ready")?.message);
-    expect(messages).toEqual([
-      "missing node capacity for resources: memory, pods, ephemeral-storage",
-      "missing node capacity for resources: memory, pods",
-    ]);
+  it("names every missing capacity", () => {
+    const { node } = setReady(nodeOf({ status: { capacity: { cpu: "1" } } }), inputOf());
+    const message = "missing node capacity for resources: memory, pods, ephemeral-storage";
+    expect(conditionOf(node, "Ready")?.message).toBe(message);
   });
 
   it("starts without an Event, with its transition now (R9.19)", () => {
@@ -157,15 +141,11 @@ describe("Ready", () => {
 
   it("is True exactly without problems", () => {
     const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 2 });
-    const health = fc.record({ runtime: texts, network: texts, storage: texts, shuttingDown: fc.boolean() });
+    const health = fc.record({ runtime: texts, network: texts, shuttingDown: fc.boolean() });
     fc.assert(
       fc.property(health, (given) => {
-        const { node } = setReady(
-          nodeOf({ status: { capacity: CAPACITY } }),
-          inputOf({ health: { ...given, warning: null } }),
-        );
-        const problems =
-          given.runtime.length + given.network.length + given.storage.length + Number(given.shuttingDown);
+        const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf({ health: given }));
+        const problems = given.runtime.length + given.network.length + Number(given.shuttingDown);
         expect(conditionOf(node, "Ready")?.status).toBe(problems === 0 ? "True" : "False");
       }),
     );

@@ -1,4 +1,4 @@
-/** The setters of addresses, versions, endpoints, images, platform, volumes and scheduling, and the order of all. */
+/** The setters of addresses, versions, endpoints, images, platform and scheduling, and the order of all. */
 import { describe, expect, it } from "vitest";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import type { HostAddresses, MachineStats } from "../../services/agent/machine-stats.ts";
@@ -10,7 +10,6 @@ import {
   setImages,
   setPlatform,
   setVersion,
-  setVolumesInUse,
 } from "../../services/agent/setters/description.ts";
 import { computeStatus } from "../../services/agent/setters.ts";
 import { inputOf, nodeOf, STATS, settingsOf } from "./agent-fixtures.ts";
@@ -72,7 +71,7 @@ describe("addresses", () => {
     expect(addresses({}, { defaultRoute: null })).toMatchObject({ list: undefined, problem });
   });
 
-  it("set by an external cloud stay, with the node's IPs annotated (R9.21, R9.22)", () => {
+  it("set by an external cloud stay; node IPs are annotated (R9.21, R9.22)", () => {
     const node = nodeOf({ status: { addresses: [{ type: "ExternalIP", address: "192.0.2.9" }] } });
     const settings = { externalCloudProvider: true, nodeIps: ["10.0.0.7"] };
     expect(addresses(settings, {}, node)).toEqual({ list: ["ExternalIP=192.0.2.9"], annotation: "10.0.0.7" });
@@ -85,7 +84,7 @@ describe("addresses", () => {
   });
 });
 
-describe("versions, endpoints and platform", () => {
+describe("versions and platform", () => {
   it("are set, with kubeProxyVersion cleared", () => {
     const steps = [setVersion, setEndpoints, setPlatform];
     const node = steps.reduce((before, setter) => setter(before, inputOf()).node, nodeOf());
@@ -103,7 +102,7 @@ describe("versions, endpoints and platform", () => {
     });
   });
 
-  it("are Unknown for a runtime without an answer, and unset without versions", () => {
+  it("are Unknown without a runtime, and unset without versions", () => {
     const silent = setVersion(nodeOf(), withFigures({ version: { kernel: "k", osImage: "o", runtime: null } }));
     expect(silent.node.status?.nodeInfo?.containerRuntimeVersion).toBe("Unknown");
     const failing = setVersion(nodeOf(), withFigures({ version: { problem: "gone" } }));
@@ -114,35 +113,16 @@ describe("versions, endpoints and platform", () => {
 describe("images", () => {
   const image = (name: string, sizeBytes: number) => ({ digests: [`${name}@1`], tags: [`${name}:1`], sizeBytes });
 
-  it("are the largest, largest first, digests before tags, at most five names", () => {
-    const many = { digests: ["d1", "d2", "d3"], tags: ["t1", "t2", "t3"], sizeBytes: 5 };
-    const input = inputOf({
-      stats: { ...STATS, images: [image("small", 1), image("big", 9), many] },
-      settings: settingsOf({ imagesMax: 2 }),
-    });
-    expect(setImages(nodeOf(), input).node.status?.images).toEqual([
-      { names: ["big@1", "big:1"], sizeBytes: 9 },
-      { names: ["d1", "d2", "d3", "t1", "t2"], sizeBytes: 5 },
+  it("are the 50 largest in order, digests before tags, at most five names", () => {
+    const many = { digests: ["d1", "d2", "d3"], tags: ["t1", "t2", "t3"], sizeBytes: 500 };
+    const small = Array.from({ length: 60 }, (_, index) => image(`i${index}`, index));
+    const input = withFigures({ images: [...small, image("big", 900), many] });
+    const images = setImages(nodeOf(), input).node.status?.images as readonly { readonly sizeBytes: number }[];
+    expect(images.map(({ sizeBytes }) => sizeBytes).slice(2)).toEqual(Array.from({ length: 48 }, (_, at) => 59 - at));
+    expect(images.slice(0, 2)).toEqual([
+      { names: ["big@1", "big:1"], sizeBytes: 900 },
+      { names: ["d1", "d2", "d3", "t1", "t2"], sizeBytes: 500 },
     ]);
-  });
-
-  it("are all with -1, and cleared if they cannot be listed", () => {
-    const images = Array.from({ length: 60 }, (_, index) => image(`i${index}`, index));
-    const all = inputOf({ stats: { ...STATS, images }, settings: settingsOf({ imagesMax: -1 }) });
-    expect(setImages(nodeOf(), all).node.status?.images).toHaveLength(60);
-    expect(setImages(nodeOf(), withFigures({ images })).node.status?.images).toHaveLength(50);
-    const failing = setImages(nodeOf({ status: { images: [1] } }), withFigures({ images: { problem: "no list" } }));
-    expect(failing).toEqual({ node: nodeOf({ status: {} }), problem: "no list" });
-  });
-});
-
-describe("volumes in use", () => {
-  it("are set only once they are known", () => {
-    const before = nodeOf({ status: { volumesInUse: ["a"] } });
-    const volumes = [null, [], ["b"]].map(
-      (volumesInUse) => setVolumesInUse(before, withFigures({ volumesInUse })).node.status?.volumesInUse,
-    );
-    expect(volumes).toEqual([["a"], undefined, ["b"]]);
   });
 });
 
@@ -160,10 +140,11 @@ describe("scheduling", () => {
 });
 
 describe("all setters", () => {
-  it("run in order so Ready has the capacity; a failed one stops no other (R9.18)", () => {
-    const stats: MachineStats = { ...STATS, version: { problem: "v" }, images: { problem: "i" } };
-    const { node, problems } = computeStatus(nodeOf(), inputOf({ stats }));
-    expect(problems).toEqual(["error getting version info: v", "i"]);
+  it("run in order, Ready after capacity; none stops the others (R9.18)", () => {
+    const stats: MachineStats = { ...STATS, version: { problem: "v" } };
+    const settings = settingsOf({ nodeIps: ["::1"] });
+    const { node, problems } = computeStatus(nodeOf(), inputOf({ stats, settings }));
+    expect(problems).toEqual(["nodeIP ::1: can't be loopback address", "error getting version info: v"]);
     expect(node.status?.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
       "MemoryPressure=False",
       "DiskPressure=False",

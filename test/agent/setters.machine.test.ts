@@ -30,7 +30,7 @@ describe("the machine setter", () => {
     expect(set({}, { podsPerCore, maxPods }).node.status?.capacity?.pods).toBe(pods);
   });
 
-  it("offers only pods while the machine cannot be read, and keeps the rest", () => {
+  it("offers only pods for an unreadable machine, keeps the rest", () => {
     const stats: MachineStats = { ...STATS, machine: { problem: "no /proc" } };
     const status = { capacity: { cpu: "4", "example.com/gpu": "1" } };
     const { node, problem } = setMachine(nodeOf({ status }), inputOf({ stats }));
@@ -38,7 +38,7 @@ describe("the machine setter", () => {
     expect(problem).toBe("no /proc");
   });
 
-  it("keeps reservations and eviction thresholds from pods, never below 0", () => {
+  it("keeps reservations and thresholds from pods, never below 0", () => {
     const settings: Partial<AgentSettings> = {
       reserved: { cpu: "500m", memory: "1Gi", pods: "200" },
       thresholds: [
@@ -60,7 +60,7 @@ describe("the machine setter", () => {
     expect(allocatable(9 * GIBIBYTE)).toMatchObject({ memory: "0", "hugepages-2Mi": "9Gi" });
   });
 
-  it("takes devices from their plugins, and 0 for a plugin that is gone", () => {
+  it("takes devices from plugins, and 0 for one that is gone", () => {
     const devices = {
       capacity: { "example.com/gpu": "4" },
       allocatable: { "example.com/gpu": "3" },
@@ -71,7 +71,7 @@ describe("the machine setter", () => {
     expect(node.status?.allocatable).toMatchObject({ "example.com/gpu": "3", "example.com/fpga": "0" });
   });
 
-  it("drops extended resources from allocatable that have no capacity any more", () => {
+  it("drops allocatable extended resources without capacity", () => {
     const { node } = set({}, NO_THRESHOLDS, { allocatable: { "example.com/gpu": "1", "hugepages-2Mi": "0" } });
     expect(node.status?.allocatable).not.toHaveProperty("example.com/gpu");
     expect(node.status?.allocatable).toHaveProperty("hugepages-2Mi");
@@ -82,7 +82,7 @@ describe("the machine setter", () => {
     ["boot-1", false, 0],
     ["boot-0", false, 1],
     ["boot-0", true, 0],
-  ])("with boot id %j before and a reboot reported %s emits %d Events", (bootID, reboot, count) => {
+  ])("after boot id %j, with a reboot reported %s, emits %d Events", (bootID, reboot, count) => {
     const node = nodeOf({ status: { nodeInfo: { bootID } } });
     const { events } = setMachine(node, inputOf({ reported: { unschedulable: false, reboot } }));
     const message = "Node node-1 has been rebooted, boot id: boot-1";

@@ -10,7 +10,7 @@ import { conditionWith, NOW, nodeOf } from "./agent-fixtures.ts";
 const withConditions = (...conditions: NodeCondition[]) => nodeOf({ status: { conditions } });
 
 describe("the status patch", () => {
-  it("sends only the changed fields of conditions, and the order of all (R9.25)", () => {
+  it("sends conditions' changed fields, and the order of all (R9.25)", () => {
     const before = withConditions(conditionWith("Ready", "True"), conditionWith("DiskPressure", "False"));
     const after = withConditions(
       conditionWith("Ready", "True", { lastHeartbeatTime: NOW }),

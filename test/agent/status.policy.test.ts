@@ -90,7 +90,7 @@ describe("a report", () => {
     expect(isReportDue(last, changed, nowMs, PERIOD_MS)).toBe(due);
   });
 
-  it("follows a change or a start by 2.5 to 7.5 minutes, else by 5 (R9.12, R9.14)", () => {
+  it("follows a change or a start by 2.5 to 7.5 min, else by 5 (R9.12, R9.14)", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.boolean(), (chance, changed) => {
         const first = extraDelayMs(NOTHING_REPORTED, changed, PERIOD_MS, () => chance);

@@ -6,8 +6,8 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { NodeObject } from "../../services/agent/node-object.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
+import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
@@ -25,7 +25,7 @@ export class VirtualApi {
   readonly log = recordingLog();
   readonly metrics = createMetrics();
   readonly random = seededRandom(7);
-  readonly server = new ApiServer({ clock: this.clock, random: this.random });
+  readonly server = new FaultyApiServer({ clock: this.clock, random: this.random });
   readonly requests: NotedRequest[] = [];
   readonly wire: Wire = {
     send: (request, exchange) => {

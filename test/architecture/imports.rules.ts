@@ -11,14 +11,16 @@ const PLATFORM: Readonly<Record<string, readonly string[]>> = {
   process: [],
   bus: ["platform/structures", "platform/process"],
   kube: ["domain", "platform/structures", "platform/process"],
-  config: ["platform/bus", "platform/process"],
+  config: ["domain", "platform/bus", "platform/process"],
   fleet: ["platform/structures", "platform/process", "platform/bus", "platform/kube"],
+  "node-policies": ["domain", "platform/structures", "platform/process"],
   "shard-view": ["domain", "platform/structures", "platform/process"],
   requests: ["domain", "platform/structures", "platform/process"],
 };
 /** What a demonstration may import: its nodes are real agents. */
 const SANDBOX: Readonly<Record<string, readonly string[]>> = {
   apiserver: ["domain", "platform"],
+  controllers: ["sandbox/apiserver", "domain"],
   hollow: ["agent", "domain", "platform"],
   playground: ["sandbox/hollow", "domain", "platform"],
 };
@@ -38,6 +40,11 @@ const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; 
     name: /^prom-client$/,
     owner: /^services\/platform\/process\/metrics\.ts$/,
     where: "services/platform/process/metrics.ts",
+  },
+  {
+    name: /^croner$/,
+    owner: /^services\/domain\/cron-schedule\.ts$/,
+    where: "services/domain/cron-schedule.ts",
   },
   { name: /^yaml$/, owner: /^services\/(platform|cli)\//, where: "services/platform/ and services/cli/" },
 ];

@@ -108,6 +108,12 @@ export const PLANTED: readonly Planted[] = [
     caught: "test name of 81 characters",
   },
   {
+    what: "a short name in a describe with a long title",
+    path: "test/planted.test.ts",
+    text: `${HEAD}describe.each(rows)("${"a".repeat(79)}", () => test("b", run));`,
+    caught: "test name of 81 characters",
+  },
+  {
     what: "a test that does not run",
     path: "test/planted.test.ts",
     text: `${HEAD}test.${"only"}("x", run);`,

@@ -8,7 +8,7 @@ const FUNCTION_LINES_MAX = { shipped: 50, test: 60 };
 const LINE_CHARACTERS_MAX = 120;
 /** Branches and loops inside each other. */
 const NESTING_MAX = 3;
-/** Characters of a test's name. */
+/** Characters of a test's name, with the titles around it. */
 const TEST_NAME_CHARACTERS_MAX = 80;
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
@@ -97,13 +97,13 @@ const testNames: Rule = {
   applies: (path) => kindOf(path) === "test",
   check: (source) => {
     const breaches: Breach[] = [];
-    walk(source.program, (node) => {
-      if (node.type !== "CallExpression" || !/^(test|it)$/.test(calledName(node))) return;
-      const [name] = node.arguments as SyntaxNode[];
-      if (name === undefined || !["Literal", "TemplateLiteral"].includes(name.type)) return;
-      const characters = name.end - name.start - 2;
+    walk(source.program, (node, ancestors) => {
+      const name = nameIn(node, /^(test|it)$/);
+      if (name === undefined) return;
+      const titles = ancestors.flatMap((ancestor) => nameIn(ancestor, /^describe$/) ?? []);
+      const characters = [...titles, name].map(({ start, end }) => end - start - 1).reduce((a, b) => a + b) - 1;
       if (characters <= TEST_NAME_CHARACTERS_MAX) return;
-      const problem = `test name of ${characters} characters, at most ${TEST_NAME_CHARACTERS_MAX}`;
+      const problem = `test name of ${characters} characters with its describe, at most ${TEST_NAME_CHARACTERS_MAX}`;
       breaches.push({ path: source.path, line: lineAt(source, name.start), problem });
     });
     return breaches;
@@ -121,6 +121,13 @@ export function hasVagueName(path: string): boolean {
       .split("-")
       .some((word) => VAGUE.test(word)),
   );
+}
+
+/** The literal that names a test or a describe, of a call by a name of `calls`. */
+function nameIn(node: SyntaxNode, calls: RegExp): SyntaxNode | undefined {
+  if (node.type !== "CallExpression" || !calls.test(calledName(node))) return undefined;
+  const [name] = node.arguments as SyntaxNode[];
+  return name !== undefined && ["Literal", "TemplateLiteral"].includes(name.type) ? name : undefined;
 }
 
 /** The identifier that a call starts from: `test` of `test.each(rows)(…)`; "" for none. */

@@ -47,8 +47,10 @@ const SERVICE_FOLDERS = new Set([
   "observer",
   "platform",
   "pod-writer",
+  "policy",
   "sandbox",
   "taint-manager",
+  "vigil.js",
   "zone",
 ]);
 

@@ -71,7 +71,7 @@ describe.runIf(process.platform === "linux")("the usage of this process from Lin
   });
 });
 
-describe("the pods of a large cluster", () => {
+describe("pods of a large cluster", () => {
   const size = { nodes: 3, podsPerNode: 2 };
   const pods = [...podsOf(size, () => 7)].map((stored) => stored.object());
 
@@ -82,7 +82,7 @@ describe("the pods of a large cluster", () => {
     expect(pods.map(({ status }) => status)).toEqual(pods.map(() => expect.objectContaining({ phase: "Running" })));
   });
 
-  test("differ in name and uid, and contain no name of another object", () => {
+  test("differ in name and uid, and name no other object", () => {
     for (const field of ["name", "uid"] as const)
       expect(new Set(pods.map(({ metadata }) => metadata[field])).size).toBe(6);
     expect(JSON.stringify(pods)).not.toContain("name-of-node");

@@ -51,7 +51,7 @@ class CountingClock extends VirtualClock {
   }
 }
 
-describe("observer and node service in one process", () => {
+describe("an observer with a node service", () => {
   const worlds = new Map([FEW, MANY].map((nodes) => [nodes, steadyWorld(nodes)]));
   const world = (nodes: number) => worlds.get(nodes) ?? steadyWorld(nodes);
 
@@ -73,7 +73,7 @@ describe("observer and node service in one process", () => {
     }
   }
 
-  test("a heartbeat costs no more in a cluster of ten times the size", () => {
+  test("handles heartbeats as cheaply for ten times more", () => {
     // Both get as many heartbeats, over several times the grace, so deadlines have ended and been moved.
     const few = () => {
       for (let turn = 0; turn < GROWTH; turn++) beat(world(FEW));
@@ -86,7 +86,7 @@ describe("observer and node service in one process", () => {
     expect(ratio).toBeLessThan(3);
   });
 
-  test("idle time costs little more CPU and no more callbacks with more nodes", () => {
+  test("idles with little more CPU and no more callbacks", () => {
     const callbacks = new Map<number, number>();
     const idleMicros = (nodes: number) => () => {
       const { clock } = world(nodes);

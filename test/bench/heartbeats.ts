@@ -1,4 +1,5 @@
 /** Nodes that heartbeat into an observer without an API server: the test hands the watch events to it directly. */
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
 import type {
   Clock,
   Io,
@@ -13,6 +14,7 @@ import type {
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { observedNode } from "../support/observed-objects.ts";
@@ -74,7 +76,7 @@ export function bareIo(
   const parts = { transport, clock, cluster: "bench", service, member: "bench", log: silentLog, metrics };
   const bus = typedBus({ ...parts, mailboxMessagesMax: 1e6 });
   const io = { clock, bus, kube, random: seededRandom(1), log: silentLog, metrics };
-  return { ...io, profile: STANDARD_PROFILE, fleet: aloneFleet("bench") };
+  return { ...io, profile: STANDARD_PROFILE, fleet: aloneFleet("bench"), policies: fixedPolicies(NO_POLICIES) };
 }
 
 /** An API that only has watches; reads and writes are never answered. */
@@ -83,7 +85,15 @@ export function watchesInto(sinks: Sinks): Kube {
     watch: (what, sink) => {
       Object.assign(sinks, { [what]: sink });
       const state = { synced: true, since: 0 };
-      return { state: () => state, confirmedAt: () => null, held: () => null, relist: () => {}, stop: () => {} };
+      const nothing = () => {};
+      return {
+        state: () => state,
+        confirmedAt: () => null,
+        held: () => null,
+        relist: nothing,
+        refresh: nothing,
+        stop: nothing,
+      };
     },
     read: () => {},
     write: () => {},

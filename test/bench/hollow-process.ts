@@ -6,7 +6,7 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { createLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { type LoadOrder, loadOptions, specsOf, tell } from "./load.ts";
 
 const STATUS_REPORT_MS = 300_000;
@@ -17,7 +17,7 @@ const { wire } = await loadKubeConfig({ kubeconfig });
 const parts = { clock: realClock(), random: systemRandom, log: createLog({ level: "error", format: "text" }) };
 const kube = createKube({ ...parts, wire, metrics: createMetrics(), profile: STANDARD_PROFILE });
 const times = { leaseSeconds, statusReportMs: STATUS_REPORT_MS };
-const hollow = startHollowNodes({ ...parts, kube, times, nodes: specsOf(size) });
+const hollow = new HollowNodes({ ...parts, kube, times, nodes: specsOf(size) });
 
 const waiting = setInterval(() => {
   const { nodes, registered, pods, podsCreated } = hollow.summary();

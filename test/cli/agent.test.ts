@@ -83,8 +83,8 @@ describe("the agent's settings", () => {
   });
 });
 
-describe("a machine whose host name is not a valid node name", () => {
-  it("is refused with one line that names the flag for it", () => {
+describe("a machine with an invalid host name", () => {
+  it("is refused with one line that names the flag", () => {
     const problem = "host name my_machine: not a valid node name; give one with --node-name=edge-7";
     expect(() => settingsOn("my_machine")).toThrow(problem);
   });

@@ -41,6 +41,7 @@ describe("an answer that is cut short or empty gets a note on standard error", (
     [["timers", "-oyaml"], { count: 1, next: [pod] }, ""],
     [["zones"], { zones: [], watchHealth }, "there are no zones"],
     [["timers"], { count: 0, next: [] }, "there are no timers"],
+    [["policies"], { policies: [] }, "there are no policies"],
     [["nodes", "--readiness=unknown"], { total: 0, nodes: [] }, "there are no unknown nodes"],
   ])("get %j", async (words, answer, note) => {
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
@@ -54,6 +55,7 @@ test.each([
   ["zones", { zones: [], pendingEvictions: 0 }],
   ["nodes", { total: 0, nodes: [] }],
   ["timers", { count: 0, next: [] }],
+  ["policies", { policies: [] }],
 ])("get %s of a process without synced watches warns that it may be stale, and why", async (topic, answer) => {
   const watchHealth = {
     shards: 64,
@@ -70,7 +72,7 @@ test.each([
   );
 });
 
-describe("control characters of the cluster reach no terminal", () => {
+describe("control characters reach no terminal", () => {
   const evil = "n1\u001b]0;owned\u0007\r\nvigil: all is well";
   const shown = "n1\\x1b]0;owned\\x07\\r\\nvigil: all is well";
 
@@ -103,7 +105,7 @@ describe("control characters of the cluster reach no terminal", () => {
   test.each([
     ["json", (text: string): unknown => JSON.parse(text)],
     ["yaml", (text: string): unknown => parse(text)],
-  ])("in %s, which still contains the same text", async (output, read) => {
+  ])("in %s; its text stays the same", async (output, read) => {
     const node = { name: eight, readiness: "ready", since: 0, heartbeatAt: 0, eviction: eight, zone: "" };
     const answer = { total: 1, nodes: [node] };
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
@@ -148,6 +150,99 @@ test.each([
   expect(asked).toEqual([path]);
 });
 
+test("get fleet asks a console for the members", async () => {
+  const member = { member: "m-0", services: ["ledger"], since: 0, lagMs: 2, clusterUid: null, unableSince: null };
+  const server = await consoleThat(({ url }, response) => {
+    expect(url).toBe("/api/fleet");
+    response.end(JSON.stringify([{ ...member, withheld: [], shards: 64 }]));
+  });
+  const [table, json] = [fakeHost(), fakeHost()];
+  expect(await runCommandLine(["get", "fleet", server], table)).toBe(0);
+  expect(table.out()).toMatch(/^MEMBER .*\nm-0 +\S+ h +64 of 64 +2 ms +- +ok +ledger\n$/);
+  expect(await runCommandLine(["get", "members", "-o", "json", server], json)).toBe(0);
+  expect(JSON.parse(json.out())).toMatchObject([{ member: "m-0", since: "1970-01-01T00:00:00.000Z" }]);
+});
+
+describe("get for programs", () => {
+  const zone = { title: "eu/b", zone: "eu:\u0000:b", state: "Normal", since: 0, size: 9, notReady: 1, halted: false };
+  const zones = [{ ...zone, taintsPerSecond: Math.fround(0.1), tokens: Math.fround(0.3), queueLength: 2 }];
+  const node = { readiness: "ready", ready: "True", since: 0, heartbeatAt: 1500.25, eviction: "unmarked" };
+  const nodes = [{ ...node, name: "n1", zone: "eu:\u0000:b" }];
+  const taint = { key: "k", effect: "NoExecute" };
+  const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", taint, tolerationSeconds: 30 };
+  const next = [{ ...pod, deadlineAt: 30_000 }];
+  const get = async (...words: string[]) => {
+    const server = await consoleThat((_, response) =>
+      response.end(JSON.stringify({ total: 1, nodes, count: 1, next, zones })),
+    );
+    const host = fakeHost();
+    expect(await runCommandLine(["get", ...words, server], host)).toBe(0);
+    return host.out();
+  };
+
+  test.each([
+    [
+      "zones",
+      {
+        zone: "eu/b",
+        zoneKey: "eu:\u0000:b",
+        state: "Normal",
+        halted: false,
+        since: "1970-01-01T00:00:00.000Z",
+        size: 9,
+        notReady: 1,
+        taintsPerSecond: 0.1,
+        tokens: 0.3,
+        queueLength: 2,
+      },
+    ],
+    [
+      "nodes",
+      {
+        name: "n1",
+        readiness: "ready",
+        ready: "True",
+        eviction: "unmarked",
+        since: "1970-01-01T00:00:00.000Z",
+        heartbeatAt: "1970-01-01T00:00:01.500Z",
+        zone: "eu/b",
+        zoneKey: "eu:\u0000:b",
+      },
+    ],
+    ["pods", { ...pod, deadlineAt: "1970-01-01T00:00:30.000Z" }],
+  ])("prints %s with ISO 8601, rates as set, zones by name", async (topic, document) => {
+    expect(JSON.parse(await get(topic, "-o", "json"))).toEqual([document]);
+    expect(parse(await get(topic, "-o", "yaml"))).toEqual([document]);
+  });
+
+  test("prints one node by its name without a list", async () => {
+    expect(JSON.parse(await get("node", "n1", "-o", "json"))).toMatchObject({ name: "n1" });
+    expect(await get("node", "n1", "-o", "jsonpath={.readiness}")).toBe("ready");
+  });
+
+  test.each([
+    [["nodes", "-o", "jsonpath={.items[*].zone}"], "eu/b"],
+    [["nodes", "-ojsonpath={[0].zoneKey}"], "eu:\\x00:b"],
+    [["zones", '--output=jsonpath={range [*]}{.zone}{"\\t"}{.taintsPerSecond}{"\\n"}{end}'], "eu/b\t0.1\n"],
+  ])("prints what the JSONPath of %j says", async (words, out) => {
+    expect(await get(...words)).toBe(out);
+  });
+
+  test("shows the last heartbeat of a ready node too", async () => {
+    expect(await get("nodes")).toMatch(/^n1 +ready +\S+ h +\S+ h ago /m);
+  });
+});
+
+test("get nodes --policy asks for the nodes of one policy", async () => {
+  const asked: (string | undefined)[] = [];
+  const server = await consoleThat(({ url }, response) => {
+    asked.push(url);
+    response.end(JSON.stringify({ total: 0, nodes: [] }));
+  });
+  expect(await runCommandLine(["get", "nodes", "--policy=gpu", server], fakeHost())).toBe(0);
+  expect(asked).toEqual(["/api/nodes?limit=1000&policy=gpu"]);
+});
+
 describe("get as kubectl users write it", () => {
   const nodes = [
     { name: "n1", readiness: "unknown", ready: "Unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" },
@@ -179,8 +274,8 @@ describe("get as kubectl users write it", () => {
 
   test("-o wide adds columns", async () => {
     const [heading, row] = (await get("nodes", "-owide")).out.split("\n");
-    expect(heading).toMatch(/^NODE +READINESS +.*ZONE +READY +SINCE +HEARTBEAT AT$/);
-    expect(row).toMatch(/Unknown +1970-01-01T00:00:00Z +1970-01-01T00:00:00Z$/);
+    expect(heading).toMatch(/^NODE +READINESS +.*ZONE +READY +SINCE +HEARTBEAT AT +POLICY$/);
+    expect(row).toMatch(/Unknown +1970-01-01T00:00:00Z +1970-01-01T00:00:00Z +-$/);
     expect((await get("pods", "-owide")).out).toContain("1970-01-01T00:00:00Z");
   });
 
@@ -198,10 +293,14 @@ describe("get as kubectl users write it", () => {
 test.each([
   [["get", "nodse"], "get nodse: did you mean get nodes?"],
   [["get", "pods", "--zone=b"], "get timers --zone=b: only get nodes takes it"],
+  [["get", "policies", "--policy=gpu"], "get policies --policy=gpu: only get nodes takes it"],
   [["get", "zones", "--nats=nats://u:hunter2@n"], "get zones --nats=nats://***@n: only get fleet takes it"],
-  [["get"], "get: name one of zones, nodes, timers, fleet"],
+  [["get"], "get: name one of zones, nodes, policies, timers, fleet"],
   [["get", "zones", "--output-watch-events"], "--output-watch-events: has no effect without --watch"],
-  [["get", "zones", "-oymal"], '-o=ymal: "ymal" is none of table, wide, name, json, yaml; did you mean yaml?'],
+  [
+    ["get", "zones", "-oymal"],
+    '-o=ymal: "ymal" is none of table, wide, name, json, yaml, jsonpath=; did you mean yaml?',
+  ],
 ])("%j is refused with one line", async (words, problem) => {
   const host = fakeHost();
   expect(await runCommandLine(words, host)).toBe(2);

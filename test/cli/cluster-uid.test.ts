@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { ReadReply } from "../../protocols/ports.ts";
 import { clusterUid, watchClusterUid } from "../../services/cli/run/cluster-uid.ts";
-import type { Fault } from "../../services/sandbox/apiserver/faults.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
+import type { Fault } from "../support/faulty-apiserver.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualWorld } from "../support/virtual-world.ts";
 
@@ -61,13 +61,13 @@ describe("a process that runs", () => {
     return { clock, stop, problems, reads: () => reads };
   }
 
-  test("goes on while its cluster is the same, and reads the uid every ten seconds", () => {
+  test("goes on in the same cluster, and reads the uid every 10 s", () => {
     const { problems, reads } = watching("a", [uid("a")]);
     expect(problems).toEqual([]);
     expect(reads()).toBe(30);
   });
 
-  test("gets one line, once, when the API server serves another cluster", () => {
+  test("gets one line, once, when the API serves another cluster", () => {
     const { problems, reads } = watching("a", [uid("a"), uid("b")]);
     expect(problems).toEqual([
       "the API server serves another Kubernetes cluster than before (its kube-system has uid b, before it was a): " +
@@ -92,7 +92,7 @@ describe("a process that runs", () => {
     expect(watching("a", [FAILED, FAILED, DENIED, uid("b")]).problems).toHaveLength(1);
   });
 
-  test("that did not know its cluster takes the first uid that it reads", () => {
+  test("without a known cluster takes the first uid that it reads", () => {
     expect(watching(null, [uid("a")], 0).reads()).toBe(1);
     expect(watching(null, [FAILED, uid("a"), uid("a")]).problems).toEqual([]);
     expect(watching(null, [FAILED, uid("a"), uid("b")]).problems).toHaveLength(1);

@@ -61,7 +61,7 @@ describe("help", () => {
     expect(out).not.toContain("=~");
   });
 
-  test("of run shows durations by their unit, and by their defaults how they are written", async () => {
+  test("of run shows durations by their unit, and defaults as they are written", async () => {
     const { out } = await run(["run", "--help"]);
     const head = "  --node-monitor-grace-period=DURATION\n";
     expect(out).toContain(`${head}      Silence tolerated of a node that has posted its status. Default: 50s\n`);
@@ -70,7 +70,9 @@ describe("help", () => {
 
   test("of get shows kubectl's short flags for --output and --watch", async () => {
     const { out } = await run(["get", "--help"]);
-    expect(out).toContain("Other spellings:\n  -o=table|wide|name|json|yaml\n      The same as --output.\n  -w\n");
+    expect(out).toContain(
+      "Other spellings:\n  -o=table|wide|name|json|yaml|jsonpath=\n      The same as --output.\n  -w\n",
+    );
     expect(out.replaceAll(/\s+/g, " ")).toContain("query again every 2s and print each row that changed");
   });
 
@@ -99,15 +101,19 @@ describe("a mistake is one line and exit code 2:", () => {
     [["version", "please"], "vigil: unexpected argument: please; vigil version takes flags only\n"],
     [["machine"], "vigil: machine: name a machine, node or zone\n"],
     [["machine", "pod"], "vigil: machine pod: name a machine, node or zone\n"],
-    [["completion", "fish"], "vigil: completion fish: name a shell, bash or zsh\n"],
+    [["completion", "tcsh"], "vigil: completion tcsh: name a shell, bash, zsh, fish\n"],
     [["apiserver", "--listen=here"], "vigil: --listen=here: not an address; write it as :8080 or 127.0.0.1:8080\n"],
     [["apiserver", "--listen=:99999"], "vigil: --listen=:99999: not an address; write it as :8080 or 127.0.0.1:8080\n"],
-    [["get"], "vigil: get: name one of zones, nodes, timers, fleet\n"],
+    [["get"], "vigil: get: name one of zones, nodes, policies, timers, fleet\n"],
     [
       ["get", "nodes", "--readiness=unkown"],
       'vigil: --readiness=unkown: "unkown" is none of any, starting, ready, notReady, unknown; did you mean unknown?\n',
     ],
-    [["get", "fleet"], "vigil: get fleet: name the NATS servers of the fleet with --nats\n"],
+    [["get", "fleet", "--cluster=b"], "vigil: get fleet --cluster=b: has no effect without --nats\n"],
+    [
+      ["get", "fleet", "--nats=n", "--server=http://x"],
+      "vigil: get fleet --server=http://x: conflicts with --nats; give only one of them\n",
+    ],
     [["get", "zones", "eu"], "vigil: get zones eu: unexpected argument: eu; see vigil get --help\n"],
     [["machine", "node", "pod"], "vigil: machine node pod: unexpected argument: pod; see vigil machine --help\n"],
     [
@@ -129,15 +135,11 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "nodes", "--limit=10001"], "vigil: get nodes --limit=10001: must be at most 10000\n"],
     [
       ["get", "zones", "-o", "tall"],
-      'vigil: -o=tall: "tall" is none of table, wide, name, json, yaml; did you mean table?\n',
+      'vigil: -o=tall: "tall" is none of table, wide, name, json, yaml, jsonpath=; did you mean table?\n',
     ],
     [["get", "zones", "-o"], "vigil: -o: needs a value, such as -o=table\n"],
     [["get", "zones", "--cluster=blue"], "vigil: get zones --cluster=blue: only get fleet takes it\n"],
     [["get", "timers", "--nats=nats://n"], "vigil: get timers --nats=nats://n: only get fleet takes it\n"],
-    [
-      ["get", "fleet", "--server=http://vigil:8080"],
-      "vigil: get fleet --server=http://vigil:8080: only get zones, get nodes and get timers take it\n",
-    ],
     [["get", "fleet", "--limit=3"], "vigil: get fleet --limit=3: only get nodes and get timers take it\n"],
     [["hollow", "--name-prefix=A_B"], /^vigil: --name-prefix=A_B: not a prefix of node names; .*\n$/],
   ])("%j", async (argv, err) => {

@@ -1,8 +1,24 @@
 /** Runs the completion script in a real bash and checks its suggestions. */
 import { execFileSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
 import { completionScript } from "../../services/cli/completion-script.ts";
 import { VERBS } from "../../services/cli/verb-list.ts";
+
+/** A `vigil` that knows two nodes, a zone and a pod, and writes down how it was called. */
+const FOLDER = mkdtempSync(join(tmpdir(), "vigil-completion-"));
+const CALLS = join(FOLDER, "calls");
+writeFileSync(
+  join(FOLDER, "vigil"),
+  `#!/bin/sh
+echo "$@" >> ${CALLS}
+case "$2" in nodes) echo node/worker-1; echo node/worker-2 ;; zones) echo zone/eu/b ;; pods) echo pod/shop/cart-0 ;; esac
+`,
+  { mode: 0o755 },
+);
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 function offered(words: readonly string[]): string[] {
   const current = words.at(-1) ?? "";
@@ -11,10 +27,12 @@ function offered(words: readonly string[]): string[] {
     completionScript("bash", VERBS),
     `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})`,
     `COMP_CWORD=${words.length - 1}`,
+    `COMP_LINE='${words.join(" ")}'`,
     `_vigil vigil '${current}' '${before}'`,
     'printf "%s\\n" "$' + '{COMPREPLY[@]}"',
   ].join("\n");
-  return execFileSync("bash", ["-c", script], { encoding: "utf8" }).split("\n").filter(Boolean);
+  const env = { ...process.env, PATH: `${FOLDER}:${process.env.PATH}` };
+  return execFileSync("bash", ["-c", script], { encoding: "utf8", env }).split("\n").filter(Boolean);
 }
 
 test.each([
@@ -29,13 +47,35 @@ test.each([
     ["taint", "direct"],
   ],
   [["vigil", "run", "--eviction-mode", "=", "di"], ["direct"]],
-  [["vigil", "get", "zones", "-o", "j"], ["json"]],
+  [
+    ["vigil", "get", "zones", "-o", "j"],
+    ["json", "jsonpath="],
+  ],
   [
     ["vigil", "get", "zones", "--output", ""],
-    ["table", "wide", "name", "json", "yaml"],
+    ["table", "wide", "name", "json", "yaml", "jsonpath="],
   ],
   [["vigil", "get", "zones", "--wat"], ["--watch"]],
   [["vigil", "get", "zones", "-w"], ["-w"]],
   [["vigil", "run", "--enable"], ["--enable-taint-manager"]],
   [["vigil", "get", "z"], ["zones"]],
+  [
+    ["vigil", "explain", "node", ""],
+    ["worker-1", "worker-2"],
+  ],
+  [["vigil", "explain", "zone", "e"], ["eu/b"]],
+  [["vigil", "explain", "pod", "shop/"], ["shop/cart-0"]],
+  [["vigil", "get", "nodes", "worker-1", "worker-2"], ["worker-2"]],
+  [["vigil", "get", "nodes", "--zone", ""], ["eu/b"]],
+  [
+    ["vigil", "explain", "node", "--serv"],
+    ["--server", "--server-ca"],
+  ],
 ])("after %j bash offers %j", (words, expected) => expect(offered(words)).toEqual(expected));
+
+test("names come from the console that the line names", () => {
+  offered(["vigil", "explain", "node", "--server=https://vigil:8080", "--token-file", "t", "w"]);
+  expect(readFileSync(CALLS, "utf8").trimEnd().split("\n").at(-1)).toBe(
+    "get nodes -o name --server=https://vigil:8080 --token-file=t",
+  );
+});

@@ -52,16 +52,16 @@ describe("a flag", () => {
     [["--services", "observer, node"], { services: ["observer", "node"] }],
     [["--shadow"], { shadow: true }],
     [["--controllers=*"], { services: SERVICE_NAMES }],
-    [["--upstream=beside"], { services: ["observer", "node", "node-writer", "pod-writer", "ledger"] }],
+    [["--upstream=beside"], { services: ["observer", "node", "node-writer", "pod-writer", "ledger", "policy"] }],
     [["--upstream=beside", "--services=observer,node"], { services: ["observer", "node"] }],
     [
       ["--controllers=*,-taint-eviction-controller"],
-      { services: ["observer", "node", "zone", "node-writer", "pod-writer", "ledger"] },
+      { services: ["observer", "node", "zone", "node-writer", "pod-writer", "ledger", "policy"] },
     ],
-    [["--controllers=*,-nodelifecycle"], { services: ["observer", "taint-manager", "pod-writer", "ledger"] }],
+    [["--controllers=*,-nodelifecycle"], { services: ["observer", "taint-manager", "pod-writer", "ledger", "policy"] }],
     [
       ["--controllers=taint-eviction-controller,deployment"],
-      { services: ["observer", "taint-manager", "pod-writer", "ledger"] },
+      { services: ["observer", "taint-manager", "pod-writer", "ledger", "policy"] },
     ],
   ])("%j sets %j of the process", (argv, expected) => expect(run(argv).process).toMatchObject(expected));
 
@@ -134,10 +134,10 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
   ])("%j", (argv, expected) => expect(problemOf(() => run(argv))).toBe(expected));
 });
 
-describe("a feature gate of kube-controller-manager", () => {
+describe("a controller-manager gate", () => {
   const gates = (value: string, ...argv: string[]) => parseRun([`--feature-gates=${value}`, ...argv], noFile);
 
-  test.each(["true", "false"])("that is gone since 1.37 changes nothing and is logged (%s)", (value) => {
+  test.each(["true", "false"])("gone since 1.37 changes nothing and is logged (%s)", (value) => {
     const { config, remarks } = gates(`SeparateTaintEvictionController=${value}`);
     expect(config).toEqual(run([]));
     expect(remarks).toEqual([
@@ -145,7 +145,7 @@ describe("a feature gate of kube-controller-manager", () => {
     ]);
   });
 
-  test("for what Vigil always does changes nothing either", () => {
+  test("for what Vigil always does changes nothing", () => {
     const { config, remarks } = gates("NodeControllerLeaseCircuitBreaker=false");
     expect(config).toEqual(run([]));
     expect(remarks).toEqual([
@@ -153,7 +153,7 @@ describe("a feature gate of kube-controller-manager", () => {
     ]);
   });
 
-  test("that Vigil has a flag for sets it, unless the flag is given too", () => {
+  test("with a flag of Vigil sets it, unless the flag is given", () => {
     const { config, remarks } = gates("TaintTolerationComparisonOperators=true");
     expect(config.profile.tolerationComparisonOperators).toBe(true);
     expect(remarks).toEqual([]);
@@ -216,8 +216,8 @@ describe("a file", () => {
   });
 });
 
-describe("asking for something else", () => {
-  test("--help asks for help, whatever else is there, and reads no file", () => {
+describe("the command line:", () => {
+  test("--help asks for help, whatever else is given; reads no file", () => {
     expect(parseRun(["--config=missing.yaml", "--help"], noFile).help).toBe(true);
   });
 
@@ -243,7 +243,7 @@ describe("asking for something else", () => {
     expect(printed).not.toContain("hunter2");
   });
 
-  test("a printed file is refused until its hidden credentials are filled in", () => {
+  test("a printed file is refused until its credentials are filled in", () => {
     const printed = printConfig(run(["--nats=nats://vigil:hunter2@nats:4222"]));
     expect(problemOf(() => run(["--config=printed.yaml"], printed))).toBe(
       '--nats: NATS server "nats://***@nats:4222": put its credentials in place of ***, ' +
@@ -254,4 +254,30 @@ describe("asking for something else", () => {
   test("--print-config asks for the configuration", () => {
     expect(parseRun(["--print-config"], noFile).printConfig).toBe(true);
   });
+});
+
+describe("the policies of a configuration file", () => {
+  const gpu = { name: "gpu", spec: { selector: { matchLabels: { pool: "gpu" } } } };
+  const read = (policies: unknown) => parseRun(["--config=v.yaml"], () => JSON.stringify({ policies })).config.policies;
+
+  test("are printed so that they are read again", () => {
+    expect(read([gpu])).toEqual([gpu]);
+    const printed = printConfig(parseRun(["--config=v.yaml"], () => JSON.stringify({ policies: [gpu] })).config);
+    expect(parseRun(["--config=v.yaml"], () => printed).config.policies).toEqual([gpu]);
+  });
+
+  test("are none without the field", () => expect(parseRun([], () => "").config.policies).toEqual([]));
+
+  test.each<[unknown, string]>([
+    [{ gpu }, "v.yaml: policies: not a list; write entries such as "],
+    [["gpu"], "v.yaml: policies[0]: write {name: gpu, "],
+    [[{ name: "gpu", selector: {} }], "v.yaml: policies[0].selector: no such field: write {name: gpu, "],
+    [[{ ...gpu, name: "GPU" }], 'v.yaml: policies[0].name: "GPU": write a name such as gpu'],
+    [[gpu, gpu], "v.yaml: policies: gpu: the name stands twice; give each policy its own"],
+    [
+      [gpu, { name: "spot", spec: { ...gpu.spec, maxUnhealty: 1 } }],
+      "v.yaml: policies[1] (spot): spec.maxUnhealty: no such field; did you mean maxUnhealthy?",
+    ],
+    [[{ name: "gpu", spec: {} }], "v.yaml: policies[0] (gpu): spec.selector: missing; write a label selector"],
+  ])("%j are refused in one line", (policies, message) => expect(() => read(policies)).toThrow(message));
 });

@@ -24,7 +24,7 @@ function zoneFails(times: number): string[] {
   return [`--import=data:text/javascript,${encodeURIComponent(hook)}`];
 }
 
-describe("vigil run, one of whose services", () => {
+describe("a service of vigil run", () => {
   let front: HttpFront;
   beforeAll(async () => {
     front = await listen(new ApiServer({ clock: realClock(), random: systemRandom }), { port: 0 });
@@ -38,7 +38,7 @@ describe("vigil run, one of whose services", () => {
   const run = (times: number, ...flags: string[]) =>
     new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--log-format=json", ...flags], zoneFails(times));
 
-  test("fails once logs it, counts it, restarts the service, and goes on", async () => {
+  test("that fails once is logged, counted and restarted", async () => {
     const port = await freePort();
     const vigil = run(1, `--listen=127.0.0.1:${port}`);
     await vigil.says("zone failed and restarts from observation");
@@ -54,7 +54,7 @@ describe("vigil run, one of whose services", () => {
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("fails repeatedly ends with 1 and a line that names it and the reason", async () => {
+  test("that fails repeatedly ends it with 1 and a reason", async () => {
     const vigil = run(1000);
     expect(await vigil.exited()).toBe(1);
     expect(vigil.err.trim().split("\n").at(-1)).toBe("vigil: zone failed 5 times within 60 s; the last: Error: broken");

@@ -17,6 +17,7 @@ function heldKube() {
       held: () => null,
       confirmedAt: () => null,
       relist() {},
+      refresh() {},
       stop() {},
     }),
     read: (_ref, done) => replies.push(() => done(gone)),

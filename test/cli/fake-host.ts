@@ -23,6 +23,7 @@ export function fakeHost(files: Readonly<Record<string, string>> = {}): FakeHost
     warn: (text) => warned.push(text),
     interactive: false,
     columns: 100,
+    openTerminal: () => null,
     environment: {},
     name: "test-1",
     wallMs: () => Date.UTC(2026, 10, 20, 12),

@@ -1,9 +1,11 @@
 /** Shows how `vigil get` and `vigil explain` print a console's answers. */
 import { describe, expect, test } from "vitest";
+import type { PendingEviction, PolicyReport } from "../../protocols/ledger-reader.ts";
 import { MEMBERS, remarkOn, withShards } from "../../services/cli/fleet-members.ts";
-import { NODES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
+import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
 import { tableText } from "../../services/cli/text-table.ts";
 import { explanationText } from "../../services/cli/verbs/explain.ts";
+import { compared } from "../../services/cli/watch.policy.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const shownIn = <R>({ heading, cells }: Table<R>, rows: readonly R[]) =>
@@ -38,6 +40,16 @@ test("zones show their state and their eviction rate", () => {
 });
 
 test.each([
+  [{ policy: "gpu", field: "maxUnhealthy", nodes: 3 }, "13 (3 held back by maxUnhealthy of gpu)"],
+  [{ policy: "", field: "circuitBreaker", nodes: 3 }, "13 (3 held back by circuitBreaker)"],
+  [{ policy: null, field: null, nodes: 3 }, "13 (3 frozen)"],
+])("a zone shows what holds its queue back: %j", (hold, queue) => {
+  const counts = { size: 20, notReady: 14, taintsPerSecond: 1, tokens: 0, queueLength: 13, halted: false };
+  const zone = { zone: "", title: "eu/a", state: "Normal", since: NOW, ...counts, heldBack: [hold] } as const;
+  expect(ZONES.cells(zone, NOW)).toContain(queue);
+});
+
+test.each([
   [0.01, "one node every 100 s"],
   [0.3, "one node every 3.3 s"],
   [1, "1 node per second"],
@@ -49,7 +61,58 @@ test.each([
   expect(shownIn(ZONES, [shown])).toContain(`   ${rate}   `);
 });
 
-test("nodes show their readiness, and a silent node its last heartbeat", () => {
+const GPU: PolicyReport = {
+  name: "gpu",
+  mode: "Enforce",
+  nodes: 20,
+  unhealthy: 3,
+  conflicts: 0,
+  breaker: null,
+  budget: null,
+  holds: [],
+  freeze: null,
+};
+
+test("policies show their nodes, their limits, and who froze them until when", () => {
+  const freeze = { sinceAt: NOW - 60_000, untilAt: NOW, causes: [{ policy: "gpu", by: "alice", reason: "switch" }] };
+  const limited = { breaker: { state: "open", resetAt: NOW }, budget: { nodes: 3, left: 2 } } as const;
+  const all = { ...GPU, name: "", mode: null, freeze: { ...freeze, untilAt: null, causes: [] } };
+  const cells = [all, { ...GPU, ...limited, freeze }, { ...GPU, name: "spot" }].map((row) => POLICIES.cells(row, NOW));
+  const until = "2026-11-20T12:00:00Z";
+  expect([POLICIES.heading, ...cells]).toEqual([
+    ["POLICY", "MODE", "NODES", "UNHEALTHY", "BREAKER", "BUDGET LEFT", "FROZEN BY", "UNTIL"],
+    ["(all nodes)", "", "20", "3", "", "", "a request that has ended", "thawed"],
+    ["gpu", "Enforce", "20", "3", `open until ${until}`, "2 of 3", "alice (switch) through NodePolicy gpu", until],
+    ["spot", "Enforce", "20", "3", "", "", "", ""],
+  ]);
+});
+
+test("a policy is reported again when its breaker opens, not for instants that move", () => {
+  const open = (resetAt: number) => ({ ...GPU, breaker: { state: "open", resetAt } as const });
+  const answer = (row: PolicyReport) => ({ rows: [row], total: 1, blind: null });
+  const { known } = compared(new Map([["gpu", GPU]]), answer(open(NOW)), POLICIES);
+  expect(compared(new Map([["gpu", GPU]]), answer(open(NOW)), POLICIES).changes).toMatchObject([{ event: "MODIFIED" }]);
+  expect(compared(known, answer(open(NOW + 1)), POLICIES).changes).toEqual([]);
+});
+
+test("policies show what they hold back, and conflicts, in -o wide", () => {
+  const hold = { policy: "gpu", field: "budgets", untilAt: null, detail: "2 of 20 nodes are evicted", nodes: 4 };
+  expect(POLICIES.wide?.cells({ ...GPU, holds: [hold], conflicts: 2 })).toEqual(["", "budgets (4)", "2"]);
+});
+
+test.each([
+  [{ untilAt: null, remainingMs: 192_000 }, "frozen, 3m12s left"],
+  [{ untilAt: NOW + 60_000, remainingMs: 500 }, "frozen until 2026-11-20T12:01:00Z, 1s left"],
+  [{ untilAt: null, remainingMs: 0 }, "frozen, due then"],
+  [{ untilAt: null, remainingMs: null }, "frozen"],
+])("a frozen pod shows what is left and not when it is due: %j", (freeze, due) => {
+  const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", taint: null, tolerationSeconds: null };
+  const frozen = { ...freeze, by: "alice through NodePolicy gpu" };
+  expect(TIMERS.cells({ ...pod, deadlineAt: NOW - 1000, frozen }, NOW)).toContain(due);
+  expect(TIMERS.wide?.cells({ ...pod, deadlineAt: null, frozen })).toContain("alice through NodePolicy gpu");
+});
+
+test("nodes show their readiness and their last heartbeat", () => {
   const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
   const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;
   const starting = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
@@ -59,7 +122,7 @@ test("nodes show their readiness, and a silent node its last heartbeat", () => {
       "NODE   READINESS   FOR   HEARTBEAT   EVICTION   ZONE",
       "n1     unknown     1 s   51 s ago    evicted    eu/a",
       "n2     starting    1 s   -           evicted    (no zone)",
-      "n3     ready       1 s   -           evicted    (no zone)\n",
+      "n3     ready       1 s   51 s ago    evicted    (no zone)\n",
     ].join("\n"),
   );
 });
@@ -94,6 +157,15 @@ test("timers show when a pod is due, and the taint that decides", () => {
   expect(table).toContain("shop        cart-1   n1     now        -\n");
 });
 
+test("wide timers show whose seconds count if it is another taint", () => {
+  const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+  const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: 0, taint, tolerationSeconds: 300 };
+  const toleratedTaint = { ...taint, key: "node.kubernetes.io/not-ready" };
+  const toleratedOf = (timer: PendingEviction) => TIMERS.wide?.cells(timer).at(-1);
+  expect(toleratedOf(pod)).toBe("300 s");
+  expect(toleratedOf({ ...pod, toleratedTaint })).toBe("300 s (node.kubernetes.io/not-ready:NoExecute)");
+});
+
 describe("the fleet", () => {
   const member = (name: string, services: string[], clusterUid: string | null = null) => {
     return { member: name, services, since: NOW - 60_000, lagMs: 1, clusterUid, unableSince: null, withheld: [] };
@@ -111,7 +183,7 @@ describe("the fleet", () => {
     expect(third?.shards).toBe(64);
   });
 
-  test("of each Kubernetes cluster owns its shards; a member of neither shares with both", () => {
+  test("of each cluster owns its shards; one of none shares with all", () => {
     const members = [member("west", ["node"], "uid-w"), member("b", ["node"], "uid-e"), member("a", ["node"], "uid-e")];
     const [first, second, third] = withShards(members);
     expect([first?.member, second?.member, third]).toMatchObject(["a", "b", { member: "west", shards: 64 }]);
@@ -137,7 +209,7 @@ describe("the fleet", () => {
     );
   });
 
-  test("shows services a member withholds and since when it cannot reach the API server", () => {
+  test("shows what a member withholds, and since when it is cut off", () => {
     const cutOff = { ...member("a", ["node"]), unableSince: NOW - 90_000, withheld: ["observer", "ledger"] };
     expect(shownIn(MEMBERS, withShards([cutOff]))).toContain("unreachable for 90 s   node (not observer,ledger)\n");
   });

@@ -47,7 +47,7 @@ async function droppedLines(port: number): Promise<number> {
   return Number(/^vigil_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1]);
 }
 
-describe("vigil run goes on, counts lines and ends with 0 when asked to", () => {
+describe("vigil run counts lines, and ends with 0", () => {
   test.runIf(existsSync(FULL))("while its log goes to a full device", async () => {
     const port = await freePort();
     const vigil = new VigilProcess(flags(port), [], openSync(FULL, "w"));

@@ -1,16 +1,29 @@
 /** Plays the playground's story through the program itself, which takes half a minute. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PLAYGROUND_PROFILE } from "../../services/cli/playground-cluster.ts";
 import { playgroundVerb } from "../../services/cli/verbs/playground.ts";
+import { askLine } from "../../services/platform/process/line-socket.ts";
 import { storyOf } from "../../services/sandbox/playground/story.ts";
+import { until } from "../support/until.ts";
 import { fakeHost } from "./fake-host.ts";
 
 const LONG = { timeout: 180_000 };
 
-test("plays for real, narrated, with a kubeconfig, a final table and exit code 0", LONG, async () => {
+test("plays for real, narrated, with a kubeconfig and a table, and then takes orders", LONG, async () => {
   const host = fakeHost();
-  const argv = ["--pause=0s", "--write-kubeconfig=play.kubeconfig"];
-  expect(await playgroundVerb.start(argv, host)).toBe(0);
+  const socket = join(mkdtempSync(join(tmpdir(), "playground-")), "play.sock");
+  const argv = ["--pause=0s", "--write-kubeconfig=play.kubeconfig", "--serve", `--socket=${socket}`];
+  const ended = playgroundVerb.start(argv, host);
+  await until("the story has ended", () => host.out().includes("Break something"), { withinMs: 120_000 });
+  const order = JSON.stringify({ order: "stop", selector: { zone: "zone-b" } });
+  expect(JSON.parse(await askLine(socket, order))).toMatchObject({ reached: 20, summary: { nodes: 60, stopped: 20 } });
+  expect(host.out()).toContain(`vigil hollow stop --zone=zone-b --socket=${socket}\n`);
+  expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig delete node node-c-01\n");
+  host.stop();
+  expect(await ended).toBe(0);
   expect(host.files.get("play.kubeconfig")).toMatch(/server: http:\/\/127\.0\.0\.1:\d+/);
   expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig get nodes");
   for (const { begins } of storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs))

@@ -28,35 +28,35 @@ function playVirtually(seed: number, scenes: readonly Scene[]) {
 
 const STORY = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
 
-describe("the story on virtual time", () => {
-  const told = playVirtually(1, STORY);
+describe("the story", () => {
+  const played = playVirtually(1, STORY);
 
   test("ends well within a minute", () => {
-    expect(told.missing).toBeNull();
-    expect(told.clock.monotonicMs()).toBeLessThan(60_000);
-    expect(told.said).toHaveLength(2 * STORY.length);
+    expect(played.missing).toBeNull();
+    expect(played.clock.monotonicMs()).toBeLessThan(60_000);
+    expect(played.said).toHaveLength(2 * STORY.length);
   });
 
-  test("finds the fifteen silent nodes in time, heals all of them, and fails no write", () => {
-    expect(told.narration.totals).toMatchObject({ verdicts: 15, recoveries: 15, failedWrites: 0 });
-    expect(told.narration.totals.latestMs).toBeLessThanOrEqual(PLAYGROUND_PROFILE.leaseBatchMs);
+  test("finds the 15 silent nodes in time, heals all, and fails no write", () => {
+    expect(played.narration.totals).toMatchObject({ verdicts: 15, recoveries: 15, failedWrites: 0 });
+    expect(played.narration.totals.latestMs).toBeLessThanOrEqual(PLAYGROUND_PROFILE.leaseBatchMs);
   });
 
-  test("evicted the pod of the lone node, and hardly any of the struck zone", () => {
-    expect(told.narration.evicted).toContain("web-node-a-07");
-    const struck = [...told.narration.evicted].filter((pod) => pod.includes("node-b-"));
+  test("evicted the lone node's pod, and hardly any of the struck zone", () => {
+    expect(played.narration.evicted).toContain("web-node-a-07");
+    const struck = [...played.narration.evicted].filter((pod) => pod.includes("node-b-"));
     expect(struck.length).toBeLessThanOrEqual(2);
-    expect([...told.narration.evicted].every((pod) => pod.startsWith("web-"))).toBe(true);
+    expect([...played.narration.evicted].every((pod) => pod.startsWith("web-"))).toBe(true);
   });
 
   test("is the same story again from the same seed", () => {
-    expect(playVirtually(1, STORY).said).toEqual(told.said);
+    expect(playVirtually(1, STORY).said).toEqual(played.said);
   });
 
   test("leaves no timer behind once stopped", () => {
-    told.stop();
-    told.clock.advance(120_000);
-    expect(told.clock.pendingTimers).toBe(0);
+    played.stop();
+    played.clock.advance(120_000);
+    expect(played.clock.pendingTimers).toBe(0);
   });
 });
 

@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 describe("vigil run", () => {
-  test("becomes ready, serves probes and metrics, and exits with 0 when stopped", async () => {
+  test("becomes ready, serves probes and metrics, and stops with 0", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
     await vigil.says("running");
@@ -104,7 +104,7 @@ describe("vigil run", () => {
     expect(await ask("/api/v1/nodes/silent")).toEqual(before);
   });
 
-  test("waits for an unreachable API server, logs it, and starts when it answers", async () => {
+  test("waits for an unreachable API, logs it, starts when it answers", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("away", `http://127.0.0.1:${port}`, TOKEN)}`);
     await vigil.says(`cannot reach the API server: http://127.0.0.1:${port}: connect ECONNREFUSED`);
@@ -134,7 +134,7 @@ describe("vigil run", () => {
     ahead.close();
   });
 
-  test("is alive but not ready while it waits for an API server, and ready once synced", async () => {
+  test("is alive while it waits for an API server, and ready once synced", async () => {
     const [apiPort, port] = [await freePort(), await freePort()];
     const file = kubeconfig("away", `http://127.0.0.1:${apiPort}`, TOKEN);
     const vigil = run(`--kubeconfig=${file}`, `--listen=127.0.0.1:${port}`);
@@ -168,7 +168,7 @@ describe("vigil run", () => {
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("stopped before an API server answers that only accepts, exits with 0 at once", async () => {
+  test("stopped while an API server accepts without an answer exits with 0", async () => {
     const mute = createSocketServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => mute.once("listening", resolve));
     const { port } = mute.address() as AddressInfo;
@@ -187,7 +187,7 @@ describe("vigil run", () => {
   });
 });
 
-describe("vigil run fails with one line when", () => {
+describe("vigil run ends with one line if", () => {
   const refused = async (...argv: string[]): Promise<string> => {
     const vigil = run(...argv);
     expect(await vigil.exited()).toBe(1);
@@ -196,7 +196,7 @@ describe("vigil run fails with one line when", () => {
     return vigil.err;
   };
 
-  test("the API server does not accept its credentials", async () => {
+  test("the API server refuses its credentials", async () => {
     const file = kubeconfig("wrong", front.url, "a-wrong-token");
     expect(await refused(`--kubeconfig=${file}`)).toContain(
       `the API server ${front.url} does not accept our credentials`,
@@ -237,7 +237,7 @@ describe("vigil run fails with one line when", () => {
     expect(await refused(`--kubeconfig=${file}`, "--context=other")).toContain('there is no context "other"');
   });
 
-  test("a file about NATS is of no use, though the API server does not answer either", async () => {
+  test("a NATS file is useless, though the API is silent", async () => {
     const file = kubeconfig("away", "http://127.0.0.1:1", TOKEN);
     const nats = [`--kubeconfig=${file}`, "--nats=tls://127.0.0.1:1"];
     expect(await refused(...nats, "--nats-tls-ca=/none.pem")).toContain("--nats-tls-ca=/none.pem: no such file");

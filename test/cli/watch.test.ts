@@ -10,6 +10,7 @@ import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../services/c
 import { changePrinter } from "../../services/cli/get-printer.ts";
 import { getVerb } from "../../services/cli/verbs/get.ts";
 import { WATCH_PERIOD_MS, watchRows } from "../../services/cli/watch-rows.ts";
+import { nodeDocument } from "../../services/console/documents.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
@@ -87,21 +88,21 @@ describe("get nodes --watch", () => {
     expect(host.out()).toBe(
       [
         "NODE   READINESS   FOR    HEARTBEAT   EVICTION   ZONE",
-        "n1     ready       60 s   -           unmarked   (no zone)",
-        "n2     ready       60 s   -           unmarked   (no zone)\n",
+        "n1     ready       60 s   60 s ago    unmarked   (no zone)",
+        "n2     ready       60 s   60 s ago    unmarked   (no zone)\n",
       ].join("\n"),
     );
     nodes = [node("n1"), node("n2", { readiness: "unknown" }), node("n3")];
     expect(await next()).toBe(
       [
         "n2     unknown     60 s   60 s ago    unmarked   (no zone)",
-        "n3     ready       60 s   -           unmarked   (no zone)\n",
+        "n3     ready       60 s   60 s ago    unmarked   (no zone)\n",
       ].join("\n"),
     );
     expect(host.err()).toBe("");
   });
 
-  test("queries every 2 s, and prints nothing for a new heartbeat alone", async () => {
+  test("reads every 2 s, and prints nothing for a heartbeat alone", async () => {
     await watch("--watch");
     clock.advance(WATCH_PERIOD_MS - 1);
     await turnOfTheLoop();
@@ -113,7 +114,7 @@ describe("get nodes --watch", () => {
     expect(host.out().split("\n")).toHaveLength(4);
   });
 
-  test("notes that there are no rows, and prints the heading with the first one", async () => {
+  test("says that no row exists; the first one brings the heading", async () => {
     nodes = [];
     await watch("-w");
     expect([host.out(), host.err()]).toEqual(["", "vigil: there are no nodes\n"]);
@@ -125,15 +126,15 @@ describe("get nodes --watch", () => {
   test("prints a deleted row once, as gone", async () => {
     await watch("-w");
     nodes = [node("n2")];
-    expect(await next()).toBe("n1     gone        60 s   -           unmarked   (no zone)\n");
+    expect(await next()).toBe("n1     gone        60 s   60 s ago    unmarked   (no zone)\n");
     expect(await next()).toBe("");
   });
 
-  test("with --readiness=ready shows a node that left that readiness as not ready", async () => {
+  test("with --readiness=ready shows how a node left that readiness", async () => {
     await watch("-w", "--readiness=ready");
     expect(path).toBe("/api/nodes?limit=1000&readiness=ready");
     nodes = [node("n2")];
-    expect(await next()).toBe("n1     not ready   60 s   -           unmarked   (no zone)\n");
+    expect(await next()).toBe("n1     not ready   60 s   60 s ago    unmarked   (no zone)\n");
   });
 
   test("with --output-watch-events prints the event of each row", async () => {
@@ -150,31 +151,31 @@ describe("get nodes --watch", () => {
     ]);
   });
 
-  test("prints a JSON document for each changed row, and none for a deleted one", async () => {
+  test("prints a JSON document per changed row, none per deleted one", async () => {
     await watch("-w", "-o", "json");
-    expect(host.out()).toBe(nodes.map((each) => `${JSON.stringify(each, null, 2)}\n`).join(""));
+    expect(host.out()).toBe(nodes.map((each) => `${JSON.stringify(nodeDocument(each), null, 2)}\n`).join(""));
     nodes = [node("n2", { readiness: "notReady" })];
-    expect(JSON.parse(await next())).toEqual(node("n2", { readiness: "notReady" }));
+    expect(JSON.parse(await next())).toEqual(nodeDocument(node("n2", { readiness: "notReady" })));
   });
 
-  test("with --output-watch-events prints YAML documents like kubectl's watch events", async () => {
+  test("with --output-watch-events prints YAML events like kubectl", async () => {
     await watch("-w", "-oyaml", "--output-watch-events");
     nodes = [node("n1")];
     await next();
     expect(parseAllDocuments(host.out()).map((document) => document.toJS())).toEqual([
-      { type: "ADDED", object: node("n1") },
-      { type: "ADDED", object: node("n2") },
-      { type: "DELETED", object: node("n2") },
+      { type: "ADDED", object: nodeDocument(node("n1")) },
+      { type: "ADDED", object: nodeDocument(node("n2")) },
+      { type: "DELETED", object: nodeDocument(node("n2")) },
     ]);
   });
 
   test("reports no row as deleted when the limit cuts the answer short", async () => {
     await watch("-w", "--limit=2");
     [nodes, total] = [[node("n0"), node("n1")], 3];
-    expect(await next()).toBe("n0     ready       60 s   -           unmarked   (no zone)\n");
+    expect(await next()).toBe("n0     ready       60 s   60 s ago    unmarked   (no zone)\n");
   });
 
-  test("reports no row as deleted by a process that is not synced, and warns meanwhile", async () => {
+  test("reports no row as deleted while not synced, and warns instead", async () => {
     await watch("-w");
     [nodes, watchHealth] = [[], BLIND];
     expect(await next()).toBe("");
@@ -187,7 +188,7 @@ describe("get nodes --watch", () => {
     );
   });
 
-  test("warns once that the console is lost, retries, and goes on where it was", async () => {
+  test("warns once that the console is lost, retries and goes on", async () => {
     await watch("-w");
     const { port } = server.address() as AddressInfo;
     server.closeAllConnections();
@@ -254,7 +255,7 @@ describe("the fleet, watched", () => {
       const rows: MemberReport[] = await members();
       return { rows, total: rows.length, blind: null };
     };
-    const form = { table: MEMBERS, output: "table", events: true, gone: "gone" } as const;
+    const form = { table: MEMBERS, output: "table", events: true, single: false, gone: "gone" } as const;
     const watching = watchRows(
       { table: MEMBERS, ask, report: changePrinter(form, host), begun: () => {} },
       { clock, host },

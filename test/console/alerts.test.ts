@@ -22,7 +22,7 @@ const rules = (parse(read(RULES)) as { groups: { rules: Rule[] }[] }).groups.fla
 
 describe("alert rules", () => {
   test.each(rules)(
-    "$alert names metrics that exist, a severity, what it means and what to do",
+    "$alert names real metrics, a severity, its meaning and what to do",
     ({ expr, labels, annotations }) => {
       expect(metricsIn(expr).length).toBeGreaterThan(0);
       expect(unknownMetrics(expr + annotations.description)).toEqual([]);
@@ -37,7 +37,7 @@ describe("alert rules", () => {
     expect(answered).toEqual(rules.map(({ alert }) => alert));
   });
 
-  test("fire when they should and are silent when they should be, as promtool sees it", ({ skip }) => {
+  test("fire and stay silent in promtool as their tests expect", ({ skip }) => {
     const promtool = (process.env.PATH ?? "")
       .split(delimiter)
       .map((folder) => join(folder, "promtool"))
@@ -52,7 +52,7 @@ describe("alert rules", () => {
   });
 });
 
-describe("the Grafana dashboard", () => {
+describe("the dashboard", () => {
   interface Panel {
     readonly id: number;
     readonly title: string;
@@ -81,7 +81,7 @@ describe("the Grafana dashboard", () => {
     for (const expr of ofProcesses) expect(expr).toMatch(/ and on \(job, instance\) vigil_\w+$/);
   });
 
-  test("has windows long enough for a scrape interval of a minute, as the alerts do", () => {
+  test("has windows for scrapes a minute apart, as the alerts have", () => {
     const exprs = [...rules, ...panels.flatMap(({ targets = [] }) => targets)].map(({ expr }) => expr);
     const seconds = { s: 1, m: 60, h: 3600 };
     const windows = exprs.flatMap((expr) => [...expr.matchAll(/\[(\d+)([smh])\]/g)]);

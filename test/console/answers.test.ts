@@ -7,7 +7,7 @@ import { observedNode } from "../support/observed-objects.ts";
 const ABOUT = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, version: "0.0.0" };
 
 function answered(path: string, { ledger }: LedgerWorld): unknown {
-  const sources = { about: ABOUT, ledger: ledger.reader, readiness: () => [] };
+  const sources = { about: ABOUT, ledger: ledger.reader, fleet: async () => [], readiness: () => [] };
   const answer = answerTo(new URL(path, "http://console"), sources);
   return answer instanceof Promise ? null : JSON.parse(answer?.body ?? "null");
 }
@@ -21,6 +21,19 @@ test("a limit keeps the first nodes by name, whatever their order of arrival", (
   expect(answered("/api/nodes?limit=2", world)).toMatchObject({ nodes: [{ name: "n-1" }, { name: "n-2" }] });
 });
 
+test("nodes are found by a part of their name, and ordered by trouble", () => {
+  const world = ledgerWorld();
+  for (const [name, readiness] of Object.entries({ "a-1": "ready", "a-2": "unknown", "b-1": "notReady" } as const)) {
+    world.receive("observed.node", observedNode(name), null);
+    world.receive("judged.node", judgedNode(name, { readiness }), null);
+  }
+  expect(answered("/api/nodes?search=a-&order=trouble", world)).toMatchObject({
+    total: 2,
+    nodes: [{ name: "a-2" }, { name: "a-1" }],
+  });
+  expect(answered("/api/nodes?order=age", world)).toEqual({ error: 'order="age": must be name or trouble' });
+});
+
 test.each(["nodes", "evictions"])("the answer about %s includes the watch health", (topic) => {
   const world = ledgerWorld();
   expect(answered(`/api/${topic}`, world)).toMatchObject({ watchHealth: { blindShards: SHARDS.length } });
@@ -28,6 +41,21 @@ test.each(["nodes", "evictions"])("the answer about %s includes the watch health
   const watches = { nodes: watch, leases: watch, pods: watch };
   for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard, { watches }), null);
   expect(answered(`/api/${topic}`, world)).toMatchObject({ watchHealth: { blindShards: 0 } });
+});
+
+test("nodes are found by their policy", () => {
+  const world = ledgerWorld();
+  for (const [name, policy] of Object.entries({ "a-1": "gpu", "a-2": "spot" })) {
+    world.receive("observed.node", observedNode(name), null);
+    world.receive("judged.node", judgedNode(name, { policy }), null);
+  }
+  expect(answered("/api/nodes?policy=gpu", world)).toMatchObject({ total: 1, nodes: [{ name: "a-1", policy: "gpu" }] });
+});
+
+test("policies that are not known yet are no empty list", () => {
+  const world = ledgerWorld({ policies: { current: () => null, follow: () => () => {} } });
+  expect(answered("/api/policies", world)).toEqual({ error: expect.stringContaining("have not arrived") });
+  expect(answered("/api/policies", ledgerWorld())).toMatchObject({ policies: [] });
 });
 
 test("the comparison begins at the instant asked for, and another value is refused", () => {

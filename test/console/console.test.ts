@@ -43,7 +43,8 @@ async function setup(changes: Partial<FrontOptions & ShownOptions> = {}): Promis
   const front = { host: "127.0.0.1", port: 0, log: io.log, metricsText: () => metrics.text() };
   const running_ = await startConsole({ ...front, ...changes });
   running.push(running_);
-  running_.show({ clock, profile: io.profile, about, bus: consoleBus(world), ledger: ledger.reader, ...changes });
+  const shown = { clock, profile: io.profile, about, bus: consoleBus(world), ledger: ledger.reader };
+  running_.show({ ...shown, fleet: async () => [], ...changes });
   const get = (path: string, init?: RequestInit) => {
     // The live read of a pod is answered on the virtual clock.
     const time = setInterval(() => clock.advance(0), 5);
@@ -227,7 +228,7 @@ async function events(response: Response, count: number): Promise<{ name: string
 }
 
 describe("the event stream", () => {
-  test("sends past decisions and a snapshot, then new decisions, a snapshot each second", async () => {
+  test("sends past decisions, then new ones and a snapshot a second", async () => {
     const { get, world } = await setup();
     world.receive("judged.zone", judgedZone(), null);
     const response = await get("/api/stream");
@@ -255,7 +256,7 @@ describe("the event stream", () => {
     await until("the timer rests", () => ticked() === before);
   });
 
-  test("accepts a limited number of pages of one client, and more once some have left", async () => {
+  test("accepts a limited number of pages of one client at a time", async () => {
     const { get } = await setup();
     const pages = await Promise.all(Array.from({ length: FOLLOWERS_PER_CLIENT_MAX }, () => get("/api/stream")));
     expect(await events(await get("/api/stream"), 1)).toEqual([{ name: "full", data: {} }]);
@@ -276,12 +277,22 @@ describe("the page", () => {
     for (const path of loads) expect((await get(path)).status).toBe(200);
   });
 
-  test("has every element that its script names", async () => {
+  test("has every element that its modules name, and serves each of them", async () => {
     const { get } = await setup();
-    const [html, script] = [await (await get("/")).text(), await (await get("/page.js")).text()];
+    const html = await (await get("/")).text();
+    const scripts = new Map<string, string>();
+    const load = async (path: string): Promise<void> => {
+      if (scripts.has(path)) return;
+      const answer = await get(path);
+      expect([path, answer.headers.get("content-type")]).toEqual([path, "text/javascript; charset=utf-8"]);
+      scripts.set(path, await answer.text());
+      for (const [, imported = ""] of scripts.get(path)?.matchAll(/ from "([^"]+)"/g) ?? []) await load(imported);
+    };
+    await load("/page.js");
+    expect(scripts.size).toBe(5);
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
-    const named = [...script.matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
-    expect(named.length).toBeGreaterThan(5);
+    const named = [...[...scripts.values()].join("").matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
+    expect(named.length).toBeGreaterThan(9);
     expect(named.filter((id) => !ids.has(id))).toEqual([]);
   });
 });
@@ -305,4 +316,13 @@ test("a port that is taken fails the start with one line", async () => {
   await expect(setup({ port })).rejects.toThrow(
     `cannot listen on 127.0.0.1:${port}: the port is taken, choose another`,
   );
+});
+
+test("the fleet is answered as it is known, and why it is not", async () => {
+  let members = async (): Promise<object[]> => [{ member: "m-0" }];
+  const { get } = await setup({ ledger: null, fleet: () => members() });
+  expect(await (await get("/api/fleet")).json()).toEqual([{ member: "m-0" }]);
+  members = () => Promise.reject(new Error("NATS is lost"));
+  const lost = await get("/api/fleet");
+  expect([lost.status, await lost.json()]).toEqual([503, { error: "NATS is lost" }]);
 });

@@ -33,7 +33,7 @@ function stage(answers: Partial<Record<ReviewKind, ReviewReply>> = {}) {
 const settled = () => new Promise(setImmediate);
 
 describe("a request with a token", () => {
-  test("is answered when the API server knows its user and lets it get the path", async () => {
+  test("is answered if the API knows its user and allows the path", async () => {
     const { access, reviewed } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
     expect(await access.decide(METRICS)).toBe("ok");
     expect(reviewed.map(({ kind, spec }) => ({ kind, spec }))).toEqual([
@@ -79,21 +79,21 @@ describe("a request with a token", () => {
   });
 });
 
-describe("without an answer of the API server", () => {
+describe("without an answer of the API", () => {
   const DENIED: ReviewReply = { outcome: "denied", detail: "403: cannot create tokenreviews for secret-token" };
 
   test.each([
     ["unreachable", { TokenReview: { outcome: "failed", detail: "connect ECONNREFUSED" } as ReviewReply }],
     ["TokenReview forbidden", { TokenReview: DENIED }],
     ["SubjectAccessReview forbidden", { TokenReview: AUTHENTICATED, SubjectAccessReview: DENIED }],
-  ])("every request is 503 with one log line without the token: %s", async (_what, answers) => {
+  ])("every request is 503; one log line has no token: %s", async (_what, answers) => {
     const { access, log } = stage(answers);
     for (let count = 0; count < 3; count++) expect(await access.decide(METRICS)).toMatchObject({ status: 503 });
     expect(log.lines.length).toBe(1);
     expect(JSON.stringify(log.lines)).not.toContain("secret-token");
   });
 
-  test("a failure is not cached: the next request starts a new review", async () => {
+  test("no failure is cached: the next request is reviewed", async () => {
     const { access, reviewed } = stage();
     const first = access.decide(METRICS);
     reviewed[0]?.done({ outcome: "failed", detail: "gone" });
@@ -109,7 +109,7 @@ describe("without an answer of the API server", () => {
     expect(await decision).toMatchObject({ status: 503 });
   });
 
-  test("every request is 503 before the API server is connected", async () => {
+  test("every request is 503 before it is connected", async () => {
     const access = new DelegatedAccess({ clock: new VirtualClock(), log: silentLog });
     expect(await access.decide(METRICS)).toMatchObject({ status: 503 });
   });
@@ -179,13 +179,13 @@ describe("answers", () => {
   });
 });
 
-describe("a console behind the API server's decisions", () => {
+describe("a delegating console", () => {
   const running: RunningConsole[] = [];
   afterEach(async () => {
     for (const each of running.splice(0)) await each.close();
   });
 
-  test("answers probes without a token, all else with one, as bearer token or password", async () => {
+  test("needs a token but for probes, as bearer token or password", async () => {
     const { access } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
     const metricsText = async () => "up 1\n";
     const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, access });

@@ -45,7 +45,7 @@ describe("docs/metrics.md", () => {
     expect([...documented.keys()].sort()).toEqual([...new Set(namesInCode())].sort());
   });
 
-  test("gives every metric the type and labels that a running controller declares", () => {
+  test("gives each metric the type and labels that a controller declares", () => {
     const { metrics, declared } = tellingMetrics();
     const { io, transport } = ledgerWorld();
     const { clock, random, log, profile } = io;

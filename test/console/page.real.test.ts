@@ -1,5 +1,7 @@
 /** The dashboard in a real browser: what it shows, what it follows, and what it shows without an answer. */
-import { afterEach, expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterEach, describe, expect, test } from "vitest";
 import { SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
@@ -7,6 +9,9 @@ import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
+
+/** axe-core, which checks a page for what keeps people from using it. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let served: RunningConsole;
 let page: Page;
@@ -27,6 +32,7 @@ async function open(shadow = false): Promise<LedgerWorld> {
     profile: io.profile,
     about: { cluster: "test", member: "m-0", services: [], shadow, version: "0.0.0" },
     ledger: ledger.reader,
+    fleet: async () => [],
   });
   page = await openPage(served.url);
   return world;
@@ -80,6 +86,109 @@ describeWithChromium("the dashboard in a browser", () => {
     await shows("explanation", /Node <b>n-1 has been unknown since[\s\S]*judged unknown: silent for/);
     await ask("default/other");
     await shows("explanation", /pod default\/other: not found in the cluster or in the history/, clock);
+  });
+
+  test("says in words what is held back, and for how long", async () => {
+    const { clock, receive } = await open();
+    await shows("link", /^live$/, clock);
+    const disrupted = { state: "PartialDisruption", notReady: 417, size: 833, queueLength: 413 } as const;
+    receive("judged.zone", judgedZone({ ...disrupted, taintsPerSecond: Math.fround(0.01) }), null);
+    await shows(
+      "held-back",
+      /Zone a PartialDisruption since .*: 1 node per 100 s; 413 nodes would take 11 h 28 min\./,
+      clock,
+    );
+    await shows("held-back", /^Nothing harmful is decided in 64 of 64 shards/);
+    const alarm = `document.querySelector("#zones td[data-label='Not ready']").className`;
+    expect(await page.evaluate(alarm)).toBe("harm");
+  });
+
+  describe("the list of nodes", () => {
+    const rows = () =>
+      page.evaluate<string>(`[...document.querySelectorAll("#node-list th")].map((th) => th.textContent).join()`);
+    const listed = async (pattern: RegExp) => {
+      let names = "";
+      const isListed = async () => {
+        names = await rows();
+        return pattern.test(names);
+      };
+      await until(() => `the list is like ${pattern}; it is ${names.slice(0, 200)}`, isListed, { everyMs: 50 });
+    };
+    const choose = (id: string, value: string, event: string) =>
+      page.evaluate(
+        `{ const field = document.getElementById("${id}"); field.value = ${JSON.stringify(value)}; field.dispatchEvent(new Event("${event}")); }`,
+      );
+    const populate = ({ receive }: LedgerWorld, nodes: number) => {
+      for (let index = 0; index < nodes; index++) {
+        const name = `worker-${index}`;
+        const readiness = index === 7 ? "unknown" : index === 8 ? "notReady" : "ready";
+        receive("observed.node", observedNode(name), null);
+        receive("judged.node", judgedNode(name, { readiness }), null);
+      }
+      receive("judged.zone", judgedZone({ size: nodes }), null);
+    };
+
+    test("is ordered by trouble, searched as one types, and filtered", async () => {
+      const world = await open();
+      populate(world, 12);
+      await listed(/^worker-7,worker-8,worker-0,/);
+      await choose("node-search", "worker-1", "input");
+      await listed(/^worker-1,worker-10,worker-11$/);
+      await choose("node-search", "", "input");
+      await choose("node-readiness", "notReady", "change");
+      await listed(/^worker-8$/);
+      await shows("node-count", /^1 node$/);
+      await shows("node-zone", /any\s+a/, world.clock);
+      expect(page.problems).toEqual([]);
+    });
+
+    test("links to explanations with addresses, by keyboard too", async () => {
+      const world = await open();
+      populate(world, 12);
+      await listed(/^worker-7,/);
+      await page.evaluate(`document.getElementById("node-zone").focus()`);
+      const active = () =>
+        page.evaluate<string>(`document.activeElement.getAttribute("href") ?? document.activeElement.className`);
+      await page.press("Tab");
+      expect(await active()).toBe("#/node/worker-7");
+      await page.press("Enter");
+      await shows("explanation", /Node worker-7 has been unknown/);
+      expect(await page.evaluate("location.hash")).toBe("#/node/worker-7");
+      await page.evaluate("history.back()");
+      await page.evaluate(`location.hash = "#/zone/a"`);
+      await shows("explanation", /Zone a is Normal/);
+    });
+
+    test("of 5,000 nodes has only some in the page", async () => {
+      const world = await open();
+      populate(world, 5000);
+      await listed(/^worker-7,worker-8,/);
+      await shows("node-count", /^5000 nodes, the first 50 shown$/);
+      expect((await rows()).split(",")).toHaveLength(50);
+      for (const text of ["w", "worker-49", "worker-4999"]) await choose("node-search", text, "input");
+      await listed(/^worker-4999$/);
+    });
+
+    test.each([
+      [390, "light"],
+      [390, "dark"],
+      [768, "light"],
+      [1440, "dark"],
+    ] as const)("is readable at %d px in %s", async (width, scheme) => {
+      const world = await open();
+      await page.show(width, scheme);
+      populate(world, 12);
+      await listed(/^worker-7,/);
+      await shows("held-back", /Nothing harmful/, world.clock);
+      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+      const isCut = `[...document.querySelectorAll(".wide")].some((each) => each.scrollWidth > each.clientWidth)`;
+      expect(await page.evaluate(isCut)).toBe(false);
+      await page.evaluate(AXE);
+      const violations = await page.evaluate(
+        `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`,
+      );
+      expect(violations).toEqual([]);
+    });
   });
 
   test("reports that it is disconnected when the process has ended", async () => {

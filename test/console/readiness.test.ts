@@ -73,7 +73,7 @@ describe("a process", () => {
     });
   });
 
-  test("is not ready while the API server is unreachable, and reports since when and why", () => {
+  test("is not ready while the API is unreachable, and reports since when, why", () => {
     const report = { able: true, isFailing: false, failingForMs: 0, problem: "" };
     expect(reachabilityCheck(report)).toEqual({ name: "api", problem: null });
     const failing = { ...report, isFailing: true, failingForMs: 8_000, problem: "connect ECONNREFUSED" };

@@ -46,7 +46,7 @@ const inProfile = (profile: string): string[] =>
   Object.keys(services).filter((name) => services[name]?.profiles.includes(profile));
 
 describe("compose.yaml", () => {
-  test("has one process in profile one, one per service in split, and a watch profile", () => {
+  test("has profiles for one process, one per service, and a watch", () => {
     expect(inProfile("one")).toEqual(["nats", "cluster", "nodes", "vigil"]);
     const split = [...SERVICE_NAMES.filter((name) => name !== "node"), "node-1", "node-2"];
     expect(inProfile("split").toSorted()).toEqual(["nats", "cluster", "nodes", ...split].toSorted());
@@ -59,7 +59,7 @@ describe("compose.yaml", () => {
     }
   });
 
-  test("opens its ports on this machine only, with the dashboard in either profile", () => {
+  test("opens ports on this machine only; each profile has a dashboard", () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
     for (const name of ["vigil", "ledger"]) expect(services[name]?.ports?.[0]).toMatch(/:8080$/);
@@ -72,7 +72,7 @@ describe("compose.yaml", () => {
     expect(mounted.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  test("gives Grafana its Prometheus as data source and a dashboard as home page", () => {
+  test("gives Grafana a Prometheus and a dashboard as home page", () => {
     const { volumes = [], environment = {} } = services.grafana ?? {};
     const inside = new Map(volumes.map((volume) => volume.split(":").slice(0, 2).toReversed() as [string, string]));
     const folder = "deploy/compose/grafana";

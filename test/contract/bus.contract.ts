@@ -220,16 +220,16 @@ function cutTests(the: () => TransportWorld): void {
   test("a lost connection is reported; it sends nothing and its subscriptions survive", async () => {
     const [sender, reader] = [await the().connect(), await the().connect()];
     const heard: string[] = [];
-    const told: boolean[] = [];
+    const reported: boolean[] = [];
     reader.subscribe("a", (payload) => heard.push(text(payload)));
-    sender.onConnection((connected) => told.push(connected));
+    sender.onConnection((connected) => reported.push(connected));
     await the().settle();
     await the().cut?.();
     expect([sender.connected(), reader.connected()]).toEqual([false, false]);
     for (let index = 0; index < 100; index++) sender.publish("a", bytes("lost"));
     await the().mend?.();
     expect([sender.connected(), reader.connected()]).toEqual([true, true]);
-    expect(told).toEqual([false, true]);
+    expect(reported).toEqual([false, true]);
     sender.publish("a", bytes("kept"));
     await the().settle();
     expect(heard).toEqual(["kept"]);

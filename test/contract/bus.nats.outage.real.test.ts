@@ -148,10 +148,13 @@ describeWithEachNats("a cluster of three", () => {
     };
     await until("a message crosses the cluster", crosses("before"));
     // Another node may accept us before any poll, so every change of the connection is recorded.
-    const told: boolean[] = [];
-    sender.transport.onConnection((connected) => told.push(connected));
+    const reported: boolean[] = [];
+    sender.transport.onConnection((connected) => reported.push(connected));
     await first.kill();
-    await until("the loss is reported and another node accepts us", () => told.includes(false) && told.at(-1) === true);
+    await until(
+      "the loss is reported and another node accepts us",
+      () => reported.includes(false) && reported.at(-1) === true,
+    );
     await until("a message crosses the remaining nodes", crosses("after"));
     expect(sender.transport.connection.getServer()).not.toBe(`127.0.0.1:${first.port}`);
   });

@@ -12,7 +12,7 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT, subjectOf } from "../../protocols/subjects.ts";
 import { encode } from "../../protocols/wire.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
-import { busFleet } from "../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../services/platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../services/platform/fleet/foreign-members.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { atEnd, clock, folder, link, serve } from "../support/nats-links.ts";
@@ -52,7 +52,7 @@ async function fleetUnderAttack({ isUserEach = false, fleetMembersMax = READERS.
     const foreignMembers = new ForeignMembers({ ...common, clusterUid: "ours" });
     const isForeign = (source: string) => foreignMembers.sent(source);
     const bus = typedBus({ ...common, transport, service: "fleet", isForeign, mailboxMessagesMax: 100_000 });
-    const fleet = busFleet({ ...common, bus, services: ["node"], foreignMembers });
+    const fleet = new BusFleet({ ...common, bus, services: ["node"], foreignMembers });
     atEnd(() => fleet.goodbye());
     return {
       fleet,
@@ -122,9 +122,9 @@ describeWithEachNats("a stolen seed of a pod-writer", () => {
 
   test("invents no member where --fleet-members-max is the number of members", async () => {
     const { readers, lie, lieOn } = await fleetUnderAttack();
-    let told = 0;
+    let published = 0;
     const seen = await lieOn(() => {
-      for (let index = 0; index < 20; index++) lie(`invented-${told++ % 3000}`, {});
+      for (let index = 0; index < 20; index++) lie(`invented-${published++ % 3000}`, {});
     });
     expect(seen).toEqual([ONE_OWNER]);
     for (const { metrics } of readers) {

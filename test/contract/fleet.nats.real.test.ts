@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
-import { busFleet } from "../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../services/platform/fleet/fleet.ts";
 import { atEnd, clock, link, serve } from "../support/nats-links.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
 import { until } from "../support/until.ts";
@@ -20,7 +20,7 @@ async function join(url: string, member: string, memberTimeoutMs: number) {
   const profile = { ...STANDARD_PROFILE, memberPulseMs: MEMBER_PULSE_MS, memberTimeoutMs };
   const identity = { cluster: "c", service: "fleet", member };
   const bus = typedBus({ transport, clock, ...identity, log, metrics, mailboxMessagesMax: 1000 });
-  const fleet = busFleet({ bus, clock, member, services: ["node"], profile, log, metrics });
+  const fleet = new BusFleet({ bus, clock, member, services: ["node"], profile, log, metrics });
   atEnd(() => fleet.goodbye());
   const owned = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
   return { fleet, transport, owned, count: () => owned().filter(Boolean).length };

@@ -1,8 +1,11 @@
 /** The contract of the Kubernetes API: one suite that the real kube-apiserver and the embedded one must both pass. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
+import { configMapsContract } from "./kube.config-maps.ts";
+import { customContract } from "./kube.custom.ts";
 import { deletesContract } from "./kube.deletes.ts";
 import { eventsContract } from "./kube.events.ts";
+import { evictionsContract } from "./kube.evictions.ts";
 import { fieldsContract } from "./kube.fields.ts";
 import { kubectlContract } from "./kube.kubectl.ts";
 import { listsContract } from "./kube.lists.ts";
@@ -15,11 +18,16 @@ import { refusalsContract } from "./kube.refusals.ts";
 import { tablesContract } from "./kube.tables.ts";
 import { watchesContract } from "./kube.watches.ts";
 
-/** Registers the suite for one server. `start` is called once, before the first test; `more` registers more tests. */
+/**
+ * Registers the suite for one server. `start` is called once, before the first test; `more` registers more tests;
+ * `broken` is why the server cannot serve custom resources.
+ */
 export function kubeContract<S extends ProvidedServer>(
   start: () => Promise<S>,
   more: (server: () => S) => void = () => {},
+  broken: string | null = null,
 ): void {
+  if (broken !== null) console.warn(`custom resources: ${broken}`);
   let server: S;
   let client: RawClient;
   beforeAll(async () => {
@@ -36,8 +44,11 @@ export function kubeContract<S extends ProvidedServer>(
   describe("options", () => optionsContract(() => client, compact));
   describe("unknown fields", () => fieldsContract(() => client));
   describe("events", () => eventsContract(() => client));
+  describe("evictions", () => evictionsContract(() => client));
+  describe("ConfigMaps", () => configMapsContract(() => client));
   describe("tables", () => tablesContract(() => client));
   describe("the port", () => portContract(() => server));
+  if (broken === null) describe("custom resources", () => customContract(() => client));
   more(() => server);
   describe("lists", () => listsContract(() => client, compact));
   describe("watches", () => watchesContract(() => client, compact));

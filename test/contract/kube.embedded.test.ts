@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe } from "vitest";
 import { httpsWire, type SocketWire } from "../../services/platform/kube/transport/https.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { listen } from "../../services/sandbox/apiserver/http/http-front.ts";
+import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { kubectl, writeKubeconfig } from "../support/kubectl.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { addressContract, kubeContract } from "./kube.contract.ts";
@@ -14,8 +14,8 @@ import { addressContract, kubeContract } from "./kube.contract.ts";
 const ADMIN_TOKEN = "admin-token";
 const BOOKMARK_PERIOD_MS = 500;
 
-function embedded(): ApiServer {
-  return new ApiServer({ clock: realClock(), random: seededRandom(1), bookmarkPeriodMs: BOOKMARK_PERIOD_MS });
+function embedded(): FaultyApiServer {
+  return new FaultyApiServer({ clock: realClock(), random: seededRandom(1), bookmarkPeriodMs: BOOKMARK_PERIOD_MS });
 }
 
 describe("the embedded API, by function call", () => {

@@ -123,6 +123,18 @@ export function portContract(server: () => ProvidedServer): void {
     });
   });
 
+  test("an eviction deletes exactly its pod, in the API version that the server has", async () => {
+    const { metadata } = await created(pod("k-evicted"), podNamed("k-evicted", "k-node"));
+    const evict = (uid: string) => write(kube, { ref: pod("k-evicted"), urgency, verb: "evict", uid });
+    expect(await evict("00000000-0000-4000-8000-000000000000")).toMatchObject({ outcome: "conflict" });
+    expect(await evict(String(metadata.uid))).toMatchObject({ outcome: "ok" });
+    expect(await read(kube, pod("k-evicted"))).toMatchObject({
+      object: { metadata: { deletionTimestamp: expect.any(String) } },
+    });
+    await write(kube, { ref: pod("k-evicted"), urgency, verb: "delete", gracePeriodSeconds: 0 });
+    expect(await evict(String(metadata.uid))).toMatchObject({ outcome: "gone" });
+  });
+
   test("a pod appears once it is bound, and is marked when its deletion is requested", async () => {
     await created(pod("k-unbound"), podNamed("k-unbound"));
     const { metadata } = await created(pod("k-bound"), podNamed("k-bound", "k-node"));

@@ -93,12 +93,18 @@ export class RawClient {
             head = { status, headers: received };
           },
           data: (chunk) => chunks.push(chunk),
-          end: () => resolve({ ...head, object: JSON.parse(Buffer.concat(chunks).toString() || "{}") as KubeObject }),
+          end: () => resolve({ ...head, object: objectIn(head.headers, Buffer.concat(chunks).toString()) }),
           failed: ({ message }) => reject(new Error(`${method} ${path}: ${message}`)),
         },
       );
     });
   }
+}
+
+/** The object in a body; an empty one if the body is plain text, as that of an unknown path. */
+function objectIn(headers: Readonly<Record<string, string>>, body: string): KubeObject {
+  const isText = headers["content-type"]?.startsWith("text/plain") === true;
+  return JSON.parse(isText || body === "" ? "{}" : body) as KubeObject;
 }
 
 const json = { accept: "application/json", "content-type": "application/json" };
@@ -112,7 +118,7 @@ export class RawWatch {
   readonly ended: Promise<void>;
   readonly #exchange: { abort(): void };
   #rest = "";
-  #told: () => void = () => {};
+  #changed: () => void = () => {};
 
   constructor(wire: Wire, path: string) {
     const accepted = Promise.withResolvers<number>();
@@ -141,7 +147,7 @@ export class RawWatch {
         clearTimeout(late);
         resolve(found);
       };
-      this.#told = look;
+      this.#changed = look;
       look();
     });
   }
@@ -154,7 +160,7 @@ export class RawWatch {
     const lines = (this.#rest + Buffer.from(chunk).toString()).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) if (line !== "") this.events.push(JSON.parse(line) as RawEvent);
-    this.#told();
+    this.#changed();
   }
 }
 

@@ -47,7 +47,7 @@ describeWithHelm("the Helm chart", () => {
     ["shadow", ["run", "--member=$(POD_NAME)", "--listen=:8080", "--shadow"]],
     [
       "taint-eviction-only",
-      ["run", "--services=observer,taint-manager,pod-writer,ledger", "--member=$(POD_NAME)", "--listen=:8080"],
+      ["run", "--services=observer,taint-manager,pod-writer,ledger,policy", "--member=$(POD_NAME)", "--listen=:8080"],
     ],
   ])("is one process without NATS by default, in mode %s too", async (mode, args) => {
     const chart = await renderChart({ mode });

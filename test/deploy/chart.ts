@@ -51,9 +51,17 @@ export function objectsOf({ text }: Manifests): Record<string, unknown> {
   return Object.fromEntries(
     objects.map((object) => [
       `${object.kind} ${object.metadata.namespace ?? ""}/${object.metadata.name}`,
-      JSON.parse(JSON.stringify(object), (key, value) => (isAdded(key) || isEmptyMap(key, value) ? undefined : value)),
+      JSON.parse(JSON.stringify(object), (key, value) => {
+        if (isAdded(key) || isEmptyMap(key, value)) return undefined;
+        return key === "rules" && object.kind.endsWith("Role") ? inOneOrder(value as unknown[]) : value;
+      }),
     ]),
   );
+}
+
+/** The rules of a role, whose order means nothing. */
+function inOneOrder(rules: readonly unknown[]): unknown[] {
+  return rules.toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other)));
 }
 
 function isAdded(key: string): boolean {

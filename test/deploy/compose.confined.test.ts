@@ -22,7 +22,7 @@ describe.each(Object.entries(services))("the container %s", (_name, service) => 
     expect(service.security_opt).toEqual(["no-new-privileges:true"]);
   });
 
-  test("cannot write its root, unless it is a monitor that stores metrics", () => {
+  test("cannot write its root, unless it stores metrics", () => {
     expect(service.read_only === true || service.profiles.join() === "watch").toBe(true);
   });
 });

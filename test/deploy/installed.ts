@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
 import { rolesConfig } from "../../deploy/nats/roles.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
+import { customResourcesBroken } from "../support/kube-assets.ts";
 import type { AuditedRequest } from "../support/kube-audit.ts";
 import { writeKubeconfig } from "../support/kubectl.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
@@ -22,14 +23,22 @@ const IN_A_HURRY = [
   "--node-startup-grace-period=6s",
   "--node-eviction-rate=10",
   "--watch-quiet=1s",
+  // So far from any limit that it only makes the memory of limits be read.
+  "--circuit-breaker-max-nodes=1000",
   "--log-format=json",
 ];
+
+/** Resources that are written for node policies alone. */
+const OF_POLICIES: ReadonlySet<string> = new Set(["nodepolicies/status", "pods/eviction"]);
 
 /** A cluster in which Vigil can be installed. */
 export class InstalledCluster {
   readonly api: KubeApiserver;
+  /** Whether its API server can serve custom resources. */
+  readonly hasPolicies: boolean = customResourcesBroken() === null;
   readonly #nats: NatsServer;
   readonly #folder: string;
+  #runs = 0;
 
   private constructor(api: KubeApiserver, nats: NatsServer, folder: string) {
     this.api = api;
@@ -58,16 +67,31 @@ export class InstalledCluster {
    * are used only when something has been quiet for a while. The journey gets the URL of the console. What the
    * processes requested meanwhile is compared by `Use`.
    */
-  async run(manifests: Manifests, journey: (consoleUrl: string) => Promise<void>): Promise<Use> {
+  async run(manifests: Manifests, journey: Journey): Promise<Use> {
     await applyTo(this.api, join(this.#folder, "all.yaml"), manifests);
-    const before = this.api.audited().length;
+    const definition = await this.api.kubectl("wait", "--for=condition=established", "crd/nodepolicies.vigil.io");
+    expect(definition.code, definition.stderr).toBe(0);
     const started: Installed[] = [];
-    for (const component of COMPONENTS.filter((name) => manifests.argsOf(`vigil-${name}`).length > 0)) {
-      started.push(await this.#start(component, manifests));
+    try {
+      for (const component of COMPONENTS.filter((name) => manifests.argsOf(`vigil-${name}`).length > 0)) {
+        started.push(await this.#start(component, manifests));
+      }
+      return await this.#use(manifests, started, journey);
+    } finally {
+      // Those that a failed journey left, so that the next one has the cluster to itself.
+      for (const { process } of started) process.signal("SIGKILL");
     }
+  }
+
+  async #use(manifests: Manifests, started: readonly Installed[], journey: Journey): Promise<Use> {
+    const before = this.api.audited().length;
     await Promise.all(started.map(({ process }) => process.says("running")));
+    this.#runs += 1;
+    await this.#freeze();
+    if (this.hasPolicies) await this.#createPolicies();
     await journey(started.at(-1)?.url ?? "");
-    const use = () => ({ grants: manifests.grants(), requests: this.api.audited().slice(before) });
+    const grants = usableGrants(manifests);
+    const use = () => ({ grants, requests: this.api.audited().slice(before) });
     await until(
       () => `every right is used: ${mismatches(use()).join("; ")}`,
       // A watch is recorded when it ends, as the processes do below.
@@ -80,6 +104,36 @@ export class InstalledCluster {
       expect(process.logged.filter(({ level }) => level === "error")).toEqual([]);
     }
     return use();
+  }
+
+  /** Freezes for a moment that is past, once for each run, so that the memory of freezes has to be written. */
+  async #freeze(): Promise<void> {
+    const at = (minute: number): string => `2026-01-01T00:${String(minute).padStart(2, "0")}:00Z`;
+    const requests = [{ name: "test", since: at(this.#runs), until: at(this.#runs + 1) }];
+    const patch = JSON.stringify({ data: { pauseRequests: JSON.stringify(requests) } });
+    await this.#kubectl("patch", "configmap", "vigil-freeze", "--namespace=kube-system", "--type=merge", `-p=${patch}`);
+  }
+
+  /**
+   * Creates a policy of its own for each run, so that its status has to be written, and one under which the pods of a
+   * labelled node are evicted through the Eviction API.
+   */
+  async #createPolicies(): Promise<void> {
+    const nobody = { selector: { matchLabels: { pool: "nobody" } }, nodeMonitorGracePeriod: "20s" };
+    const evicting = { selector: { matchLabels: { evictions: "by-api" } }, evictions: { method: "Evict" } };
+    const created = [
+      { metadata: { name: `of-nobody-${this.#runs}` }, spec: nobody },
+      ...(this.#runs === 1 ? [{ metadata: { name: "evicting" }, spec: evicting }] : []),
+    ];
+    const items = created.map((policy) => ({ apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", ...policy }));
+    const file = join(this.#folder, "policies.json");
+    writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+    await this.#kubectl("create", "-f", file);
+  }
+
+  async #kubectl(...args: string[]): Promise<void> {
+    const { code, stderr } = await this.api.kubectl(...args);
+    expect(code, stderr).toBe(0);
   }
 
   async #start(component: string, manifests: Manifests): Promise<Installed> {
@@ -116,6 +170,15 @@ export async function applyTo(api: KubeApiserver, file: string, { text }: Manife
   const { code, stdout, stderr } = await api.kubectl("apply", "-f", file);
   expect(code, stderr).toBe(0);
   return stdout;
+}
+
+/** What happens while the processes of an install run; it gets the URL of the console. */
+type Journey = (consoleUrl: string) => Promise<void>;
+
+/** The rights that the processes of an install can need on this API server, which may not serve custom resources. */
+export function usableGrants(manifests: Manifests): Grant[] {
+  const hasPolicies = customResourcesBroken() === null;
+  return manifests.grants().filter(({ resource }) => hasPolicies || !OF_POLICIES.has(resource));
 }
 
 /** One process of an install and where its console is. */

@@ -18,7 +18,7 @@ test("keys that are there already stay as they are, and are named", () => {
   const before = contents();
   const { status, stdout } = make(folder);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^made 0, kept 13 that were there: observer\.nk, .*route-password\n$/);
+  expect(stdout).toMatch(/^made 0, kept 14 that were there: observer\.nk, .*route-password\n$/);
   expect(contents()).toEqual(before);
 });
 

@@ -139,7 +139,7 @@ describeWithEachNats("under the deployed roles", () => {
     const consume = () => consumers.add("loot-0", { deliver_policy: DeliverPolicy.All });
     const refusals = async (attempts: readonly Promise<unknown>[]) =>
       (await Promise.allSettled(attempts)).filter(({ status }) => status === "rejected").length;
-    expect(await refusals(Array.from({ length: 40 }, (_, index) => add(index)))).toBeGreaterThan(0);
+    expect(await refusals(Array.from({ length: 50 }, (_, index) => add(index)))).toBeGreaterThan(0);
     expect(await refusals(Array.from({ length: 300 }, consume))).toBeGreaterThan(0);
   });
 
@@ -157,6 +157,14 @@ describeWithEachNats("under the deployed roles", () => {
     const { streams } = await jetstreamManager(connection);
     const { stream } = storeNames({ cluster: "prod", clusterUid: "uid" });
     await until("all three are kept", async () => (await streams.info(stream)).state.messages === SAID.length);
+    store.keepCompared({ kind: "run", member: "m-0", from: 1, to: 2 });
+    const restored: unknown[] = [];
+    const restore = () => store.restore({ message: () => {}, compared: (records) => restored.push(...records) });
+    await until("what was compared is kept too", () => {
+      restore();
+      return restored.length > 0;
+    });
+    expect(restored[0]).toEqual({ kind: "run", member: "m-0", from: 1, to: 2 });
     expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(0);
   });
 

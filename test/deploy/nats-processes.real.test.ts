@@ -15,7 +15,7 @@ import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import { startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { atEnd, clock, folder, hear, serve } from "../support/nats-links.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
@@ -53,7 +53,7 @@ function cluster(names: readonly string[]) {
     createKube({ wire: apiserver.wire, clock, random, log: silentLog, metrics, profile: PROFILE });
   const kube = kubeOf(createMetrics());
   const times = { leaseSeconds: 2, statusReportMs: 60_000 };
-  const nodes = startHollowNodes({
+  const nodes = new HollowNodes({
     clock,
     kube,
     random,

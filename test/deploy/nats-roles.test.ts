@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { permissionsOf, rolesConfig } from "../../deploy/nats/roles.ts";
+import { NATS_ROLES, permissionsOf, rolesConfig } from "../../deploy/nats/roles.ts";
 import { MESSAGES } from "../../protocols/messages.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { matches, subjectOf } from "../../protocols/subjects.ts";
@@ -10,13 +10,13 @@ import { hearers, sayers, TYPES } from "./role-rights.ts";
 
 const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
 
-describe("with a user for each process", () => {
+describe("with a user per process", () => {
   const processes = [
     { role: "reader", member: "r-0" },
     { role: "writer", member: "w-0" },
   ];
 
-  test("each may publish its own pulse alone, and all else that its role may", () => {
+  test("each publishes its own pulse only, all else as its role", () => {
     for (const { role, member } of processes) {
       const [own, shared] = [permissionsOf(role, member), permissionsOf(role)];
       expect(own.subscribe).toEqual(shared.subscribe);
@@ -29,7 +29,7 @@ describe("with a user for each process", () => {
     }
   });
 
-  test("no role has a user but the inspector and the history", () => {
+  test("only the inspector and the history have a role user", () => {
     const users = [...rolesConfig(processes).matchAll(/nkey: \$(\w+)/g)].map(([, variable]) => variable);
     expect(users).toEqual(["R_0_KEY", "W_0_KEY", "INSPECTOR_KEY", "HISTORY_KEY"]);
   });
@@ -55,7 +55,7 @@ describe("the roles", () => {
   });
 
   test("only services that store observations of a shard may request a resync", () => {
-    const keepers = ["node", "zone", "taint-manager", "ledger"];
+    const keepers = ["node", "zone", "taint-manager", "ledger", "policy"];
     expect(sayers("asked.resync")).toEqual([...keepers, "reader", "writer", "cluster"]);
   });
 
@@ -63,10 +63,22 @@ describe("the roles", () => {
     expect(sayers("done.write")).toEqual(["node-writer", "pod-writer", "writer", "cluster"]);
   });
 
-  test("an inspector may read observed, judged, done and the fleet, and publish nothing", () => {
-    expect(permissionsOf("inspector").publish).toEqual([]);
-    const heard = TYPES.filter((type) => hearers(type).includes("inspector"));
-    expect(heard).toEqual(TYPES.filter((type) => /^(observed|judged|done|pulse)\./.test(type)));
+  test("let an inspector read all, and publish nothing but questions", () => {
+    expect(permissionsOf("inspector")).toEqual({
+      publish: ["$SRV.>", "vigil.v1.*.query.>"],
+      subscribe: ["vigil.v1.*.>", "_INBOX.>"],
+    });
+    expect(TYPES.filter((type) => !hearers(type).includes("inspector"))).toEqual([]);
+    expect(TYPES.filter((type) => sayers(type).includes("inspector"))).toEqual([]);
+  });
+
+  test("only roles with a ledger answer questions, and only to inboxes", () => {
+    const answerers = NATS_ROLES.filter((role) => permissionsOf(role).publish.includes("_INBOX.>"));
+    expect(answerers).toEqual(["ledger", "writer", "cluster"]);
+    for (const role of NATS_ROLES) {
+      const isAnswerer = permissionsOf(role).subscribe.some((subject) => subject.includes(".query."));
+      expect(isAnswerer).toBe(answerers.includes(role));
+    }
   });
 
   test("every service may publish and subscribe to what the table allows it", () => {

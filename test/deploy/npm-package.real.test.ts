@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeUnless } from "../support/describe-unless.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const MIB = 1024 ** 2;
 /** The most that the package and its dependencies take on disk. */
 const INSTALLED_MIB_MAX = 60;
@@ -133,7 +134,7 @@ describeUnless(registryProblem(), "the npm package", () => {
     }
   });
 
-  test.concurrent("is a command of the machine once installed globally, and bash completes it", async () => {
+  test.concurrent("installed globally it is a command that bash completes, and a plugin of kubectl", async () => {
     const { node } = projects["Node 22"];
     const place = join(folder, "global");
     const installed = await run(folder, node, "npm", "install", "--global", "--prefix", place, tarball);
@@ -142,6 +143,8 @@ describeUnless(registryProblem(), "the npm package", () => {
       'source <(vigil completion bash); COMP_WORDS=(vigil pl) COMP_CWORD=1; _vigil vigil pl vigil; echo "$COMPREPLY"';
     const shell = await run(folder, `${join(place, "bin")}${delimiter}${node}`, "bash", "-c", completes);
     expect(shell).toMatchObject({ stdout: "playground\n", stderr: "" });
+    const plugin = await run(folder, `${join(place, "bin")}${delimiter}${node}`, "kubectl", "vigil", "version");
+    expect(plugin).toMatchObject({ stdout: `vigil ${VERSION} (protocol v1)\n`, stderr: "" });
   });
 
   test.concurrent("has types: reading a message field compiles, and reading a missing one does not", async () => {
@@ -165,12 +168,14 @@ describeUnless(registryProblem(), "the npm package", () => {
 
   test.concurrent("a Node that is too old gets one line", async () => {
     const { folder: place } = projects["Node 22"];
-    const program = join(place, "node_modules/vigil/dist/services/main.js");
+    const program = join(place, "node_modules/vigil/dist/services/vigil.js");
     const { code, stdout, stderr } = await run(place, oldNode, "node", program, "version");
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: "",
-      stderr: `vigil: Node ${TOO_OLD} is too old: install Node 22.21 or newer\n`,
+      stderr:
+        `vigil: Node ${TOO_OLD} cannot run it: install Node 24.5 or newer, or 22.21; ` +
+        "in a checkout, `npm run vigil --` takes the Node 24 that npm installed\n",
     });
   });
 });

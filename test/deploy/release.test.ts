@@ -100,7 +100,7 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: ROOT }))("the workflow 
     expect(used.filter((name) => !/^[\w.-]+\/[\w.-]+@[\da-f]{40}$/.test(name))).toEqual([]);
   });
 
-  test("may write nothing unless a job says so, and each job ends in time", () => {
+  test("may write only what a job says, and each job ends in time", () => {
     expect(Object.values(permissions).filter((right) => right !== "read")).toEqual([]);
     expect(Object.values(jobs).filter((job) => job["timeout-minutes"] === undefined)).toEqual([]);
   });

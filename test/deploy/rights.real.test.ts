@@ -10,8 +10,10 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import { RawClient } from "../contract/kube.provided.ts";
 import { describeWithHelm } from "../support/helm.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
+import type { AuditedRequest } from "../support/kube-audit.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
 import { until } from "../support/until.ts";
@@ -28,6 +30,25 @@ const INSTALLS: readonly (readonly [string, string, (mode: string) => Promise<Ma
   ["a fleet", "of-many", (mode) => render(mode)],
   ["one process of the chart", "of-one", (mode) => renderChart({ mode }, "--kube-version=1.20.2")],
 ];
+const WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+/** Refuses every deletion of a pod, because nobody answers. */
+const REFUSING_WEBHOOK = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: "refusing" },
+  webhooks: [
+    {
+      name: "refusing.vigil.test",
+      rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["DELETE"] }],
+      clientConfig: { url: "https://127.0.0.1:1/" },
+      failurePolicy: "Fail",
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+    },
+  ],
+};
+const isRefusedDeletion = ({ verb, resource, status }: AuditedRequest): boolean =>
+  verb === "delete" && resource === "pods" && status === 500;
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -88,6 +109,36 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       );
     };
 
+    /** A pod leaves by the Eviction API, because a policy selects its node. */
+    const isEvicted = async (suffix: string): Promise<void> => {
+      if (!cluster.hasPolicies) return;
+      const [node, pod] = [`by-api-${suffix}`, `evicted-${suffix}`];
+      joins(node);
+      await shows(["node", node], new RegExp(node));
+      await ask("label", "node", node, "evictions=by-api");
+      await runsPod(pod, node, 0);
+      await ask("taint", "node", node, "maintenance:NoExecute");
+      await isLeaving(pod);
+    };
+
+    /** A pod that could not be deleted at first is read before the next try. */
+    const isReadBeforeRetry = async (suffix: string): Promise<void> => {
+      const [node, pod] = [`refusing-${suffix}`, `refused-${suffix}`];
+      joins(node);
+      await shows(["node", node], new RegExp(node));
+      await runsPod(pod, node, 0);
+      const client = new RawClient(cluster.api.wire());
+      await client.post(WEBHOOKS, REFUSING_WEBHOOK);
+      const refused = async () => /webhook/.test(await ask("delete", "pod", pod, "--dry-run=server"));
+      await until("deletions are refused", refused, WITHIN);
+      const before = cluster.api.audited().length;
+      const refusals = () => cluster.api.audited().slice(before).filter(isRefusedDeletion);
+      await ask("taint", "node", node, "maintenance:NoExecute");
+      await until("a deletion is refused", () => refusals().length > 0, WITHIN);
+      await client.delete(`${WEBHOOKS}/${REFUSING_WEBHOOK.metadata.name}`);
+      await isLeaving(pod);
+    };
+
     const countsDown = async (url: string, pod: string): Promise<boolean> => {
       const { next } = (await (await fetch(`${url}/api/evictions`)).json()) as { next: { name: string }[] };
       return next.some(({ name }) => name === pod);
@@ -106,6 +157,8 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
         const [node, restless, patient] = [`marked-${suffix}`, `restless-${suffix}`, `patient-${suffix}`];
         joins(node);
         const use = await cluster.run(await rendered("taint-eviction-only"), async (url) => {
+          await isEvicted(suffix);
+          await isReadBeforeRetry(suffix);
           await runsPod(restless, node, 0);
           await runsPod(patient, node, 300);
           const taint = "node.kubernetes.io/unreachable:NoExecute";
@@ -151,6 +204,8 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
           const actor = joins(node);
           const use = await cluster.run(await rendered("full"), async () => {
             await shows(taints(node), /^$/);
+            await isEvicted(`${suffix}-in-place-of-both`);
+            await isReadBeforeRetry(`${suffix}-in-place-of-both`);
             await runsPod(`${node}-goes`, node, 0);
             await runsPod(`${node}-stays`, node, 300);
             for (const _ of [1, 2]) {

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ComparisonReport, Explanation } from "../../protocols/ledger-reader.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { call } from "../../services/platform/kube/transport/call.ts";
@@ -12,7 +13,7 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { applyTo } from "../deploy/installed.ts";
 import { type Manifests, render } from "../deploy/manifests.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
@@ -86,7 +87,7 @@ export class BesideCluster {
     const io = { clock: realClock(), random: systemRandom, log: silentLog };
     const kube = createKube({ ...io, wire: this.api.wire(), metrics: createMetrics(), profile: STANDARD_PROFILE });
     const nodes = Object.entries(zones).map(([name, zone]) => ({ name, zone, region: "r", pods: 1 }));
-    this.#nodes = startHollowNodes({ ...io, kube, nodes, times: TIMES });
+    this.#nodes = new HollowNodes({ ...io, kube, nodes, times: TIMES });
     kube.watch("nodes", {
       changed: ({ node, conditions, taints }) => {
         this.#note(`${node} Ready`, conditions.find(({ type }) => type === "Ready")?.status ?? "none");
@@ -111,10 +112,11 @@ export class BesideCluster {
     return this.#manager;
   }
 
-  /** Starts upstream. */
-  async startUpstream(): Promise<void> {
+  /** Starts upstream, with other flags than usual. */
+  async startUpstream(changed: Readonly<Record<string, string>> = {}): Promise<void> {
     const { kubeconfig } = this.api;
-    this.#manager = await startControllerManager({ kubeconfig, controllers: ["nodelifecycle"], flags: UPSTREAM_FLAGS });
+    const flags = { ...UPSTREAM_FLAGS, ...changed };
+    this.#manager = await startControllerManager({ kubeconfig, controllers: ["nodelifecycle"], flags });
   }
 
   /** Starts Vigil as its overlay does, with a shorter grace. */
@@ -126,7 +128,30 @@ export class BesideCluster {
       "--member": "vigil-beside-0",
       "--listen": listen,
     };
-    const process = this.vigilWith(...this.manifests.argsOf("vigil-beside", changed).slice(1), "--watch-quiet=1s");
+    await this.#ready(listen, ...this.manifests.argsOf("vigil-beside", changed).slice(1));
+  }
+
+  /** Starts Vigil in shadow mode under the same account. */
+  async startShadow(): Promise<void> {
+    const listen = `127.0.0.1:${await freePort()}`;
+    const grace = `--node-monitor-grace-period=${GRACE_MS.vigil}ms`;
+    await this.#ready(listen, "--shadow", grace, "--node-eviction-rate=1", `--listen=${listen}`);
+  }
+
+  /** What Vigil has compared so far. */
+  async comparison(): Promise<ComparisonReport> {
+    return (await (await fetch(`${this.#vigil?.url}/api/compare`)).json()) as ComparisonReport;
+  }
+
+  /** What `vigil compare` prints with these flags. */
+  async compare(...flags: readonly string[]): Promise<string> {
+    const comparing = new VigilProcess(["compare", `--server=${this.#vigil?.url}`, ...flags]);
+    if ((await comparing.exited()) !== 0) throw new Error(`vigil compare: ${comparing.err}`);
+    return comparing.out;
+  }
+
+  async #ready(listen: string, ...flags: readonly string[]): Promise<void> {
+    const process = this.vigilWith(...flags, "--watch-quiet=1s");
     this.#vigil = { process, url: `http://${listen}` };
     await process.says("running");
     await until("Vigil is ready", async () => (await fetch(`http://${listen}/readyz`)).ok, WITHIN);
@@ -144,10 +169,12 @@ export class BesideCluster {
 
   /** What Vigil explains about `node/<name>` or `pod/<namespace>/<name>`. */
   async explain(subject: string): Promise<string> {
-    const answer = (await (await fetch(`${this.#vigil?.url}/api/explain/${subject}`)).json()) as {
-      sentences: string[];
-    };
-    return answer.sentences.join("\n");
+    return (await this.explanation(subject)).sentences.join("\n");
+  }
+
+  /** The same with its history. */
+  async explanation(subject: string): Promise<Explanation> {
+    return (await (await fetch(`${this.#vigil?.url}/api/explain/${subject}`)).json()) as Explanation;
   }
 
   /** Ends Vigil; returns its exit code and what it logged as an error. */
@@ -159,10 +186,11 @@ export class BesideCluster {
     return [code, ...(vigil?.process.logged.filter(({ level }) => level === "error") ?? [])];
   }
 
-  /** Runs a pod on a node that tolerates the node's loss for some seconds. */
-  async run(name: string, nodeName: string, tolerationSeconds: number): Promise<void> {
+  /** Runs a pod on a node that tolerates the node's loss for some seconds, or for ever. */
+  async run(name: string, nodeName: string, tolerationSeconds: number | null): Promise<void> {
     const key = "node.kubernetes.io/unreachable";
-    const tolerations = [{ key, operator: "Exists", effect: "NoExecute", tolerationSeconds }];
+    const within = tolerationSeconds === null ? {} : { tolerationSeconds };
+    const tolerations = [{ key, operator: "Exists", effect: "NoExecute", ...within }];
     const overrides = JSON.stringify({ apiVersion: "v1", spec: { nodeName, tolerations } });
     await this.api.kubectl("run", name, "--image=none", "--restart=Never", `--overrides=${overrides}`);
     await this.shows(`${name} Ready`, "True");

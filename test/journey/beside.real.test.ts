@@ -1,7 +1,7 @@
 /** Vigil beside upstream's real node lifecycle controller, both at work on one API server. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { mismatches } from "../deploy/installed.ts";
+import { mismatches, usableGrants } from "../deploy/installed.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { until } from "../support/until.ts";
 import { BesideCluster, GRACE_MS } from "./beside-cluster.ts";
@@ -160,7 +160,7 @@ describeWithKube("beside upstream's real controllers", () => {
 
   test("Vigil has the rights that it uses and no other, and cannot delete a pod", async () => {
     expect(await cluster.stopVigil()).toEqual([0]);
-    const grants = cluster.manifests.grants();
+    const grants = usableGrants(cluster.manifests);
     const use = () => ({ grants, requests: cluster.requests() });
     await until(
       () => mismatches(use()).join("; "),

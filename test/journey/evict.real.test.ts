@@ -171,7 +171,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       expect(pauses.filter((pause) => pause < 1 / SECONDARY_PER_SECOND - STAMP_SECONDS)).toEqual([]);
     });
 
-    test("a zone that is wholly down beside others is tainted at the ordinary rate (R6.4)", () => {
+    test("a zone wholly down beside others is tainted at the ordinary rate (R6.4)", () => {
       const pauses = record.pauses(named("full", 3));
       expect(pauses).toHaveLength(2);
       expect(pauses.filter((pause) => pause < 1 / PER_SECOND - STAMP_SECONDS)).toEqual([]);
@@ -201,7 +201,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       },
     );
 
-    test("when every zone is down our NoExecute taints are removed, none is added (R6.10)", async () => {
+    test("with every zone down NoExecute taints are removed, none added (R6.10)", async () => {
       stage.silence(...NODES.map(({ name }) => name));
       const allUnknown = () => NODES.every(({ name }) => record.ready(name) === "Unknown");
       await until("every node is Unknown", allUnknown, WITHIN);

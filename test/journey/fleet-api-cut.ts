@@ -94,7 +94,7 @@ export function apiCutJourney(api: FleetApi, nodesOfZone: number): void {
       expect(await ready(member)).toMatch(/^\[-\]api failed: requests have failed for \d+ s: /m);
       const report = (await fleet()).find((each) => each.member === member);
       expect(report?.unableSince).not.toBeNull();
-      expect(report?.withheld).toEqual(["observer", "node-writer", "pod-writer", "ledger"]);
+      expect(report?.withheld).toEqual(["observer", "node-writer", "pod-writer", "ledger", "policy"]);
       // The silence may count again from when the observer's successor synced.
       await world.condemned(fallen, GRACE_MS + SLACK_MS);
       expect(Math.min(...world.record.latenessMs(fallen, GRACE_MS))).toBeGreaterThanOrEqual(0);

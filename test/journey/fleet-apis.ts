@@ -9,8 +9,8 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../../services/sandbox/apiserver/http/http-front.ts";
+import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
 import { writeKubeconfig } from "../support/kubectl.ts";
 import { FleetRecord, type RecordedNode } from "./fleet-record.ts";
@@ -32,7 +32,7 @@ const IO = { clock: realClock(), random: systemRandom, log: silentLog, profile: 
 
 /** The embedded API over HTTP. It records each change as it is stored. */
 export class EmbeddedFleetApi implements FleetApi {
-  readonly server = new ApiServer({ clock: IO.clock, random: IO.random });
+  readonly server = new FaultyApiServer({ clock: IO.clock, random: IO.random });
   readonly record = new FleetRecord();
   readonly kube = createKube({ ...IO, metrics: createMetrics(), wire: this.server.wire });
   #front: HttpFront | null = null;

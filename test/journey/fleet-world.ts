@@ -8,7 +8,7 @@ import { ownersOf } from "../../services/platform/fleet/ownership.policy.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { write } from "../support/kube-probe.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
@@ -60,7 +60,7 @@ export class FleetWorld {
     this.#api.writeKubeconfig(join(this.#folder, "kubeconfig"), port);
     const nodes = [...this.#nodes].map(([name, zone]) => ({ name, zone }));
     const times = { leaseSeconds: this.#options.leaseSeconds, statusReportMs: 300_000 };
-    const hollow = startHollowNodes({ ...IO, kube, nodes, times });
+    const hollow = new HollowNodes({ ...IO, kube, nodes, times });
     this.#hollow = hollow;
     await until("every node is registered", () => hollow.summary().registered === nodes.length, { withinMs: 60_000 });
     await Promise.all(nodes.map(({ name }) => this.#createPod(kube, name)));

@@ -11,9 +11,9 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { fakeHost } from "../cli/fake-host.ts";
+import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
@@ -102,10 +102,10 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
 
 const UNHEARD = { log: silentLog, metrics: createMetrics() };
 
-function newApi(): ApiServer {
-  return new ApiServer({ clock: realClock(), random: systemRandom });
+function newApi(): FaultyApiServer {
+  return new FaultyApiServer({ clock: realClock(), random: systemRandom });
 }
 
-function uidOf(api: ApiServer): string | undefined {
+function uidOf(api: FaultyApiServer): string | undefined {
   return api.store.collection("namespaces").get("", "kube-system")?.uid;
 }

@@ -32,7 +32,7 @@ const PROCESSES = {
   observer: "observer",
   node: "node",
   zone: "zone",
-  rest: "node-writer,pod-writer,taint-manager,ledger",
+  rest: "node-writer,pod-writer,taint-manager,ledger,policy",
 } as const;
 
 /** What a fleet publishes about nodes and zones on NATS. */

@@ -1,5 +1,5 @@
 /**
- * One journey through the whole product, the same in every world: a node falls silent, and then its surroundings fail.
+ * One journey through the whole product, the same in every world: a node falls silent, and then other components fail.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";

@@ -68,7 +68,7 @@ describe("a line is logged", () => {
     ]);
   });
 
-  test("for a change of a zone's state and for a halt, not for every pulse", () => {
+  test("for a change of a zone's state or a halt, not for a pulse", () => {
     const { receive, texts } = logged();
     const partial = judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0.01 });
     for (const zone of [judgedZone(), judgedZone(), partial, { ...partial, halted: true }]) {

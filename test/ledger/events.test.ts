@@ -15,7 +15,7 @@ import {
   type WrittenEvent,
 } from "./ledger-world.ts";
 
-const told = ({ kube }: LedgerWorld, reason: string): WrittenEvent[] =>
+const eventsWith = ({ kube }: LedgerWorld, reason: string): WrittenEvent[] =>
   kube.events.filter((event) => event.reason === reason);
 const webObject = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "web", uid: "uid-web" };
 
@@ -47,14 +47,14 @@ describe("Events about nodes", () => {
     const world = ledgerWorld();
     world.receive("judged.node", judgedNode("n-1"), null);
     world.receive("observed.node", observedNode("n-1"), null);
-    expect(told(world, "RegisteredNode")).toHaveLength(1);
+    expect(eventsWith(world, "RegisteredNode")).toHaveLength(1);
   });
 
   test("R2.10: a deleted node is removed, under its uid", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
-    expect(told(world, "RemovingNode")).toMatchObject([
+    expect(eventsWith(world, "RemovingNode")).toMatchObject([
       { message: "Node n-1 event: Removing Node n-1 from Controller", involvedObject: { uid: "uid-n-1" } },
     ]);
   });
@@ -63,7 +63,7 @@ describe("Events about nodes", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.gone", { node: "n-1", uid: "an older one" }, null);
-    expect(told(world, "RemovingNode")).toEqual([]);
+    expect(eventsWith(world, "RemovingNode")).toEqual([]);
   });
 
   test("a re-created node is removed and registered, by uid", () => {
@@ -89,7 +89,7 @@ describe("NodeNotReady", () => {
   }
 
   test("R2.26: is written when Vigil changed Ready from True to Unknown", () => {
-    expect(told(silenced("True"), "NodeNotReady")).toMatchObject([
+    expect(eventsWith(silenced("True"), "NodeNotReady")).toMatchObject([
       {
         type: "Normal",
         message: "Node n-1 status is now: NodeNotReady",
@@ -100,26 +100,26 @@ describe("NodeNotReady", () => {
   });
 
   test("R2.28: is not written for a node whose kubelet reported False", () => {
-    expect(told(silenced("False"), "NodeNotReady")).toEqual([]);
+    expect(eventsWith(silenced("False"), "NodeNotReady")).toEqual([]);
   });
 
   test("is not written when the write was refused or shadowed", () => {
-    expect(told(silenced("True", "refused"), "NodeNotReady")).toEqual([]);
-    expect(told(silenced("True", "shadowed"), "NodeNotReady")).toEqual([]);
+    expect(eventsWith(silenced("True", "refused"), "NodeNotReady")).toEqual([]);
+    expect(eventsWith(silenced("True", "shadowed"), "NodeNotReady")).toEqual([]);
   });
 
   test("is not written for a withdrawn verdict", () => {
     const world = silenced("True", "refused");
     const taken = world.receive("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
     world.receive("done.write", doneNode("asked.condition", "n-1", { change: "" }), taken);
-    expect(told(world, "NodeNotReady")).toEqual([]);
+    expect(eventsWith(world, "NodeNotReady")).toEqual([]);
   });
 
   test("is written once per change, however often the request is repeated", () => {
     const world = silenced("True");
     const again = world.receive("asked.condition", askedCondition("n-1"), null);
     world.receive("done.write", doneNode("asked.condition", "n-1"), again);
-    expect(told(world, "NodeNotReady")).toHaveLength(1);
+    expect(eventsWith(world, "NodeNotReady")).toHaveLength(1);
   });
 
   test("is written again for the next change", () => {
@@ -134,7 +134,7 @@ describe("NodeNotReady", () => {
     const world = ledgerWorld();
     const ask = world.receive("asked.unready", WEB, null);
     world.receive("done.write", donePod("asked.unready", { resourceVersion: "77" }), ask);
-    expect(told(world, "NodeNotReady")).toMatchObject([
+    expect(eventsWith(world, "NodeNotReady")).toMatchObject([
       { type: "Warning", message: "Node is not ready", involvedObject: { ...webObject, resourceVersion: "77" } },
     ]);
   });
@@ -260,7 +260,7 @@ describe("direct mode", () => {
     drain(world, "web");
     world.receive("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
     drain(world, "late");
-    expect(told(world, "DeletingAllPods")).toHaveLength(1);
+    expect(eventsWith(world, "DeletingAllPods")).toHaveLength(1);
     world.receive("judged.node", judgedNode("n-1"), null);
     drain(world, "next-time");
     expect(world.kube.requests.filter(({ verb }) => verb === "patch")).toHaveLength(1);

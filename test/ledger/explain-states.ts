@@ -1,8 +1,15 @@
 /** When explain says each sentence: the first column of docs/explain.md. */
-import type { SentenceName, TimelineSentenceName } from "../../services/ledger/explain/sentences.ts";
+import type {
+  PolicySentenceName,
+  SentenceName,
+  TimelineSentenceName,
+  ZoneSentenceName,
+} from "../../services/ledger/explain/sentences.ts";
 
 /** The state, or the message, that a sentence describes. */
-export const SAID_WHEN: Readonly<Record<SentenceName | TimelineSentenceName, string>> = {
+export const SAID_WHEN: Readonly<
+  Record<SentenceName | PolicySentenceName | ZoneSentenceName | TimelineSentenceName, string>
+> = {
   nodeGone: "the node left the API",
   nodeFoundGone: "a write found the node gone, and the watch does not show that yet",
   nodeUnobserved: "the ledger has a history of the node, and its view is not synced yet",
@@ -18,7 +25,21 @@ export const SAID_WHEN: Readonly<Record<SentenceName | TimelineSentenceName, str
   nodeTainted: "NoExecute taints",
   nodeTaintRemoved: "NoExecute taints that shadow mode has not removed",
   nodeExcluded: "a label excludes it from disruption checks",
+  nodeTaintHeld: "its policy keeps the NoSchedule taint of a Ready node on",
   nodeBlind: "its shard is blind",
+  nodeConflict: "several policies select the node",
+  nodeFrozen: "the node is frozen",
+  nodeFrozenUntil: "the same, until an instant",
+  queueFrozen: "waits, frozen",
+  podFrozen: "its node is frozen",
+  podFrozenUntil: "the same, until an instant",
+  podFrozenDue: "its node is frozen, its countdown has ended",
+  podFrozenStill: "its node is frozen, and what is left of its countdown has not been published",
+  podFreezeAhead: "its countdown reaches a planned freeze without an end",
+  zoneIs: "explained itself; `state` as in its timeline",
+  zoneWas: "explained itself, its owner has stopped publishing",
+  zoneWaiting: "explained itself, nodes are queued",
+  zoneHeld: "explained itself, limits or freezes hold nodes back",
   zoneState: "always",
   zoneQueue: "nodes of the zone are queued",
   zoneSilent: "the owner of the zone has stopped publishing",
@@ -26,6 +47,8 @@ export const SAID_WHEN: Readonly<Record<SentenceName | TimelineSentenceName, str
   queueHalted: "waits, every zone is disrupted",
   queueSmallZone: "waits, in a small zone in PartialDisruption",
   queueNever: "waits, the eviction rate of the zone is 0",
+  queueHeld: "waits, a limit of its policy or of the cluster holds it back",
+  queueHeldUntil: "the same, until an instant",
   queueUnknown: "waits, the shard is blind or the zone has no owner",
   queueNotShown: "waits, the API does not show it as not ready yet",
   queueMissing: "waits, not in the queue",
@@ -66,6 +89,7 @@ export const SAID_WHEN: Readonly<Record<SentenceName | TimelineSentenceName, str
   podDueNow: "it must go at once",
   podOverdue: "its deadline has passed",
   podTolerates: "its toleration has seconds",
+  podToleratesOpposite: "its toleration of the opposite taint counts, from the present one on",
   podContinues: "the countdown began with the opposite taint",
   podUntolerated: "no toleration matches",
   podUntoleratedNow: "only the request for its deletion is known",
@@ -87,6 +111,8 @@ export const SAID_WHEN: Readonly<Record<SentenceName | TimelineSentenceName, str
   taintsAdded: "`observed.node` with more taints than before",
   taintsRemoved: "`observed.node` with fewer taints than before",
   madeByAnother: "`observed.node` that shows a write which shadow mode had not sent",
+  podMarkedByAnother: "`observed.pods` of a failed node, in shadow mode or beside upstream",
+  podDeletedByAnother: "the same, with a pod that is terminating or gone",
   nodeReplaced: "`observed.node` with another uid",
   bothSeen: "`observed.node` in which two of these hold",
   left: "`observed.gone`",
@@ -109,6 +135,8 @@ export const SAID_WHEN: Readonly<Record<SentenceName | TimelineSentenceName, str
   podHasTime: "the same, without the instant",
   podMayStayUntil: "the same, without the seconds",
   podTolerant: "the same, with neither",
+  podHeld: "`judged.pod` of a frozen node",
+  podHeldDue: "the same, its countdown has ended",
   conditionsAsked: "`asked.condition`",
   conditionsTakenBack: "`asked.condition` without conditions",
   taintsByConditions: "`asked.taint`, why `conditions`",

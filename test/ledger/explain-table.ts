@@ -2,10 +2,12 @@
 import {
   NODE_SENTENCES,
   POD_SENTENCES,
+  POLICY_SENTENCES,
   QUEUE_SENTENCES,
   REQUEST_SENTENCES,
   SHADOW_SENTENCES,
   TIMELINE_SENTENCES,
+  ZONE_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
 import { SAID_WHEN } from "./explain-states.ts";
 
@@ -25,7 +27,9 @@ interface Table {
 const ofState = (title: string, forms: Table["forms"]): Table => ({ title, of: "state", forms, isWhole: true });
 const TABLES: readonly Table[] = [
   ofState("Node", NODE_SENTENCES),
-  ofState("Zone and eviction queue", QUEUE_SENTENCES),
+  ofState("Zone", ZONE_SENTENCES),
+  ofState("A node's zone and place in the eviction queue", QUEUE_SENTENCES),
+  ofState("Policies and freezes", POLICY_SENTENCES),
   ofState("Last request", REQUEST_SENTENCES),
   ofState("Pod", POD_SENTENCES),
   { title: "Timeline", of: "message", forms: TIMELINE_SENTENCES, isWhole: false },

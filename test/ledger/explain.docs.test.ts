@@ -3,12 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, expectTypeOf, test } from "vitest";
 import {
+  POLICY_SENTENCES,
   SENTENCES,
   type Sentence,
   type SentenceName,
   sentence,
   TIMELINE_SENTENCES,
   type TimelineSentenceName,
+  ZONE_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
 import { explainTables, withExplainTables } from "./explain-table.ts";
 
@@ -20,7 +22,9 @@ test("docs/explain.md has the sentences of the code; npm run fix writes them", (
 });
 
 test("the tables have a row for each sentence", () => {
-  const names = [SENTENCES, TIMELINE_SENTENCES].flatMap((forms) => Object.keys(forms));
+  const names = [SENTENCES, POLICY_SENTENCES, ZONE_SENTENCES, TIMELINE_SENTENCES].flatMap((forms) =>
+    Object.keys(forms),
+  );
   expect(new Set(names).size).toBe(names.length);
   const rows = explainTables().match(/^\| .* \| `.*` \|$/gm) ?? [];
   expect(rows.filter((row) => !row.startsWith("| the same in shadow mode |"))).toHaveLength(names.length);

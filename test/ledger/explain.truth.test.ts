@@ -96,6 +96,18 @@ describe("a pod", () => {
     expect(podSentences(world)[1]).toBe(`${CARRIES}, which it tolerates for 60 s.`);
   });
 
+  test("bound as its taint was replaced is explained by the toleration that counts", () => {
+    const world = ledgerWorld();
+    const toleratedTaint = { key: "node.kubernetes.io/not-ready", effect: "NoExecute" };
+    const taintSwap = { at: START_AT, firstKey: toleratedTaint.key, firstAt: START_AT - 60_000, secondAt: START_AT };
+    const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints, taintSwap }), null);
+    world.receive("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT, toleratedTaint }), null);
+    expect(podSentences(world)[1]).toBe(
+      `${CARRIES} in place of the opposite taint, and what counts is that the pod tolerates node.kubernetes.io/not-ready:NoExecute for 300 s.`,
+    );
+  });
+
   test("whose taint was replaced within its first second is explained by both", () => {
     const world = ledgerWorld();
     // The first taint was seen after the whole second that the second taint is stamped with.
@@ -117,9 +129,7 @@ describe("a pod", () => {
   test("of which only the request is known is explained by its taint or its drain", () => {
     const world = ledgerWorld();
     world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
-    expect(podSentences(world)[1]).toBe(
-      `${CARRIES.replace("carries", "has carried")} for as long as the pod tolerates it.`,
-    );
+    expect(podSentences(world)[1]).toBe(`${CARRIES}, and the time for which the pod may stay is over.`);
     world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
     expect(podSentences(world)[1]).toBe("Its node n-1 is being drained.");
   });

@@ -25,7 +25,7 @@ function story<T extends MessageType>(
 
 test("a zone has an entry when its state changes, and when evictions halt or resume", () => {
   const down = { state: "FullDisruption", size: 1, notReady: 1 } as const;
-  const told = story("judged.zone", [
+  const sentences = story("judged.zone", [
     judgedZone({ state: "Initial" }),
     judgedZone(),
     judgedZone({ notReady: 2 }),
@@ -35,7 +35,7 @@ test("a zone has an entry when its state changes, and when evictions halt or res
     judgedZone({ ...down, halted: true, queueLength: 1 }),
     judgedZone({ ...down, taintsPerSecond: 2 }),
   ]);
-  expect(told).toEqual([
+  expect(sentences).toEqual([
     null,
     "is Normal: 0 of 10 nodes not ready; eviction rate: one node every 10 s",
     null,
@@ -48,7 +48,7 @@ test("a zone has an entry when its state changes, and when evictions halt or res
 });
 
 test("a pod has an entry when its eviction changes", () => {
-  const told = story("judged.pod", [
+  const sentences = story("judged.pod", [
     judgedPod({ eviction: "none" }),
     judgedPod({ deadlineAt: 300 * S }),
     judgedPod({ deadlineAt: 300 * S }),
@@ -61,7 +61,7 @@ test("a pod has an entry when its eviction changes", () => {
     judgedPod({ eviction: "none" }),
     judgedPod({ eviction: "due", tolerationSeconds: null, taint: null }),
   ]);
-  expect(told).toEqual([
+  expect(sentences).toEqual([
     null,
     `may stay until 1970-01-01T00:05:00Z: it tolerates ${BY_UNREACHABLE} for 300 s`,
     null,
@@ -76,9 +76,23 @@ test("a pod has an entry when its eviction changes", () => {
   ]);
 });
 
+test("a pod's entry names the taint whose toleration counts", () => {
+  const toleratedTaint = noExecute("node.kubernetes.io/not-ready");
+  const sentences = story("judged.pod", [
+    judgedPod({ deadlineAt: 300 * S, toleratedTaint }),
+    judgedPod({ deadlineAt: null, toleratedTaint }),
+    judgedPod({ eviction: "due", deadlineAt: 300 * S, toleratedTaint }),
+  ]);
+  expect(sentences).toEqual([
+    "may stay until 1970-01-01T00:05:00Z: it tolerates node.kubernetes.io/not-ready:NoExecute for 300 s",
+    "may stay: it tolerates node.kubernetes.io/not-ready:NoExecute for 300 s",
+    "must go now: it tolerated node.kubernetes.io/not-ready:NoExecute for 300 s",
+  ]);
+});
+
 test("a node has an entry for added and removed taints", () => {
   const [a, b] = [noExecute("a"), noExecute("b")];
-  const told = story("observed.node", [
+  const sentences = story("observed.node", [
     observedNode("n", { taints: [a] }),
     observedNode("n", { taints: [a], resourceVersion: "2" }),
     observedNode("n", { taints: [a, b] }),
@@ -86,7 +100,7 @@ test("a node has an entry for added and removed taints", () => {
     observedNode("n", { taints: [a] }),
     observedNode("n", { uid: "another", taints: [a] }),
   ]);
-  expect(told).toEqual([
+  expect(sentences).toEqual([
     "carries a:NoExecute",
     null,
     "now carries b:NoExecute",
@@ -98,7 +112,7 @@ test("a node has an entry for added and removed taints", () => {
 
 test("a node has an entry when its readiness or its eviction changes", () => {
   const silent = { readiness: "unknown", since: 50 * S, heartbeatAt: 0 } as const;
-  const told = story("judged.node", [
+  const sentences = story("judged.node", [
     judgedNode("n", { readiness: "starting" }),
     judgedNode("n"),
     judgedNode("n", silent),
@@ -108,7 +122,7 @@ test("a node has an entry when its readiness or its eviction changes", () => {
     judgedNode("n", { readiness: "notReady", eviction: "evicted" }),
     judgedNode("n"),
   ]);
-  expect(told).toEqual([
+  expect(sentences).toEqual([
     null,
     null,
     "judged unknown: silent for 50 s",
@@ -124,12 +138,12 @@ test("a late judgement of a replaced node has no entry", () => {
   const facts = new ClusterState();
   story("observed.node", [observedNode("n", { uid: "new" })], facts);
   const late = { readiness: "unknown", heartbeatAt: null } as const;
-  const told = story(
+  const sentences = story(
     "judged.node",
     [judgedNode("n", { ...late, uid: "old" }), judgedNode("n", { ...late, uid: "new" })],
     facts,
   );
-  expect(told).toEqual([null, "judged unknown: no heartbeat within its grace period"]);
+  expect(sentences).toEqual([null, "judged unknown: no heartbeat within its grace period"]);
 });
 
 test.each([

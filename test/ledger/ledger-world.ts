@@ -2,6 +2,7 @@
 
 import type { Explanation } from "../../protocols/ledger-reader.ts";
 import { type AnyMessage, type BodyOf, MESSAGES, type MessageType } from "../../protocols/messages.ts";
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
 import type {
   Bus,
   Fleet,
@@ -10,6 +11,7 @@ import type {
   KubeObject,
   Log,
   ObjectRef,
+  Policies,
   ReadReply,
   Transport,
   WriteReply,
@@ -19,10 +21,11 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import type { ZoneLabel } from "../../services/domain/zone-key.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
-import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
+import type { LedgerStore, Restoring } from "../../services/ledger/ledger.store.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
@@ -107,6 +110,8 @@ export interface WorldOptions {
   readonly isShadow?: boolean;
   readonly activityLog?: Log;
   readonly zoneLabel?: ZoneLabel;
+  /** None by default. */
+  readonly policies?: Policies;
 }
 
 /** Starts a ledger in a world of its own. */
@@ -117,6 +122,7 @@ export function ledgerWorld({
   isShadow = false,
   activityLog,
   zoneLabel = "readable",
+  policies = fixedPolicies(NO_POLICIES),
 }: WorldOptions = {}): LedgerWorld {
   const clock = new VirtualClock();
   const metrics = createMetrics();
@@ -133,6 +139,7 @@ export function ledgerWorld({
     bus: busOf("ledger"),
     random: seededRandom(1),
     profile: { ...STANDARD_PROFILE, ...profile },
+    policies,
   };
   const ledger = startLedger(io, { store: store ?? null, isShadow, zoneLabel, activityLog: activityLog ?? null });
   const senders = new Map<string, Bus>();
@@ -280,8 +287,8 @@ export function remembering(...heard: [MessageType, BodyOf<MessageType>][]) {
   let receive: (message: AnyMessage) => void = () => {};
   let count = 0;
   const store = {
-    restore(tell: (message: AnyMessage) => void) {
-      receive = tell;
+    restore(restoring: Restoring) {
+      receive = (message) => restoring.message(message);
       for (const [type, body] of heard) store.remember(type, body);
     },
     remember(type: MessageType, body: BodyOf<MessageType>) {
@@ -289,6 +296,7 @@ export function remembering(...heard: [MessageType, BodyOf<MessageType>][]) {
     },
     keep() {},
     forget() {},
+    keepCompared() {},
     ready: () => true,
     close() {},
   };

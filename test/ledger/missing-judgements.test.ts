@@ -38,6 +38,11 @@ test("a lost judgement leads to resync requests with backoff", () => {
   expect(reasons.length).toBeLessThan(4);
 });
 
+test("a ledger that started after every judgement requests them", () => {
+  const member = { member: "m-0", services: ["node"], since: 0, leaving: false };
+  expect(reasonsAfter(({ receiveAs }) => receiveAs("fleet", "pulse.member", member, null))[0]).toBe(REASON);
+});
+
 test("so does a judgement that contradicts the observation for long", () => {
   const unknown = { ...JUDGED, readiness: "unknown", ready: "Unknown" } as const;
   // The judgement after the recovery of the node was lost.

@@ -41,10 +41,12 @@ describeWithEachNats("a new ledger", () => {
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
     const { connection } = first.transport;
-    const { bucket } = storeNames({ cluster: "test", clusterUid: UID });
+    const { states: bucket, compared } = storeNames({ cluster: "test", clusterUid: UID });
     connection.publish(subject, bytesOf({ v: 1, ...POISON }));
     connection.publish(`$KV.${bucket}.judged.pod.default.web`, bytesOf({ v: 1, ...POISON }));
     connection.publish(`$KV.${bucket}.judged.pod.default.other`, Uint8Array.of(0xff, 0x00));
+    connection.publish(`$KV.${compared}.node.n-1.0`, bytesOf({ kind: "node", node: "n-1" }));
+    connection.publish(`$KV.${compared}.node.n-1.1`, Uint8Array.of(0xff, 0x00));
     first.judge.publish("judged.node", unknown("n-1"), null);
     await until("the ledger received it", () => timeline(first, "n-1").length === 1);
     await first.transport.flush();
@@ -52,9 +54,9 @@ describeWithEachNats("a new ledger", () => {
 
     const second = await join(server);
     const unreadable = () => metricValue(second.metrics, "vigil_ledger_store_unreadable_total");
-    await until("both are read", async () => (await unreadable()) === 3);
+    await until("all are read", async () => (await unreadable()) === 5);
     await until("the history is back", () => timeline(second, "n-1").length === 1);
     const lines = second.log.lines.filter(({ message }) => message.includes("unreadable"));
-    expect(lines).toHaveLength(2);
+    expect(lines).toHaveLength(3);
   });
 });

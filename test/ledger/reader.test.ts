@@ -61,7 +61,7 @@ test("nodes have their zone and eviction status", () => {
       readiness: "ready",
       ready: "True",
       since: 5,
-      heartbeatAt: 0,
+      heartbeatAt: null,
       eviction: "toBeEvicted",
       zone: ":\u0000:a",
     },
@@ -77,6 +77,13 @@ describe("pending evictions", () => {
     expect(ledger.reader.pendingEvictions(4).map(({ name }) => name)).toEqual(["now", "p-10", "p-20", "p-30"]);
     expect(ledger.reader.pendingEvictions(100)).toHaveLength(6);
     expect(ledger.reader.pendingEvictions(0)).toEqual([]);
+  });
+
+  test("name the taint whose toleration counts where it is another", () => {
+    const { ledger, receive } = ledgerWorld();
+    const toleratedTaint = { key: "node.kubernetes.io/not-ready", effect: "NoExecute" };
+    receive("judged.pod", judgedPod({ toleratedTaint }), null);
+    expect(ledger.reader.pendingEvictions(1)).toMatchObject([{ toleratedTaint, tolerationSeconds: 300 }]);
   });
 });
 

@@ -2,18 +2,40 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { afterEach, expect, test } from "vitest";
+import { decodeRecord } from "../../protocols/comparison-record.ts";
 import { decode } from "../../protocols/wire.ts";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
 import { storeNames } from "../../services/ledger/ledger.store.streams.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
+import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
-import { judgedNode, judgedPod, ledgerWorld } from "./ledger-world.ts";
-import { join, saysNoHistory, serve, stopAll, timeline, timelineOfPod, UID, unknown } from "./store-world.ts";
+import { doneNode, judgedNode, judgedPod, ledgerWorld } from "./ledger-world.ts";
+import {
+  join,
+  type Member,
+  saysNoHistory,
+  serve,
+  stopAll,
+  timeline,
+  timelineOfPod,
+  UID,
+  unknown,
+} from "./store-world.ts";
 
-const { stream, bucket } = storeNames({ cluster: "test", clusterUid: UID });
+const { stream, states: bucket, compared } = storeNames({ cluster: "test", clusterUid: UID });
+const STATES_WRITTEN = { bucket: "states", result: "written" };
+const STREAMS = [`KV_${compared}`, `KV_${bucket}`, stream].toSorted().join();
 afterEach(stopAll);
+
+const compareNames = (left: { node: string }, right: { node: string }) => left.node.localeCompare(right.node);
+
+/** A node that the API shows as Unknown since an instant, epoch milliseconds. */
+function unknownSince(node: string, transitionAt: number) {
+  const known = observedNode(node, { ready: "Unknown" });
+  return { ...known, conditions: known.conditions.map((each) => ({ ...each, transitionAt })) };
+}
 
 describeWithEachNats("the ledger's store", () => {
   test("restores history for a new ledger", async () => {
@@ -63,7 +85,7 @@ describeWithEachNats("the ledger's store", () => {
     const member = await join(server);
     await until("the store is ready", () => member.store.ready());
     const states = await new Kvm(member.transport.connection).open(bucket);
-    const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", { result: "written" });
+    const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", STATES_WRITTEN);
     const untilWritten = (count: number) => until(`${count} are written`, async () => (await written()) >= count);
     for (const since of [1, 2]) member.judge.publish("judged.node", unknown("n.1", since), null);
     const taintManager = member.busOf("taint-manager");
@@ -94,6 +116,40 @@ describeWithEachNats("the ledger's store", () => {
     await until("the history is back", () => timelineOfPod(second, "waits").length > 0);
     await until("it is complete", () => second.ledger.reader.pendingEvictions(10).length === 1);
     expect(second.ledger.reader.pendingEvictions(10)).toMatchObject([{ name: "waits", deadlineAt }]);
+  });
+
+  test("restores what was compared, and goes on with what lasts", async () => {
+    const server = await serve(true);
+    const first = await join(server);
+    await until("the store is ready", () => first.store.ready());
+    const [observer, writer] = [first.busOf("observer"), first.busOf("node-writer")];
+    const unknownAt = Date.now();
+    const byNode = (member: Member) => member.ledger.reader.compare(0).nodes.toSorted(compareNames);
+    const failed = (member: Member) => byNode(member).map(({ node, to }) => [node, to !== null]);
+    for (const node of ["over", "lasts"]) {
+      writer.publish("done.write", doneNode("asked.condition", node, { outcome: "shadowed" }), null);
+      observer.publish("observed.node", unknownSince(node, unknownAt), null);
+    }
+    observer.publish("observed.node", observedNode("over"), null);
+    await until("one is over", () => failed(first).join() === "lasts,false,over,true");
+    const before = byNode(first);
+    const kept = await new Kvm(first.transport.connection).open(compared);
+    const stored = async ({ node, from }: (typeof before)[number]) => {
+      const record = decodeRecord((await kept.get(`node.${node}.${from}`))?.value ?? new Uint8Array());
+      return record?.kind === "node" ? [record.to, record.unknown.others?.at] : [];
+    };
+    const wanted = before.map(({ to, unknown }) => [to, unknown.others?.at]).join(" ");
+    await until("both are written", async () => (await Promise.all(before.map(stored))).join(" ") === wanted);
+    await first.stop();
+
+    const second = await join(server);
+    await until("it is back", () => failed(second).length === 2);
+    expect(byNode(second)).toEqual(before);
+    expect(second.ledger.reader.compare(0).isKept).toBe(true);
+    const observerOfSecond = second.busOf("observer");
+    observerOfSecond.publish("observed.node", unknownSince("lasts", unknownAt), null);
+    observerOfSecond.publish("observed.node", observedNode("lasts"), null);
+    await until("both are over", () => failed(second).join() === "lasts,true,over,true");
   });
 
   test("keeps and updates its limits", async () => {
@@ -157,14 +213,14 @@ describeWithEachNats("the ledger's store", () => {
     const without = await serve(false, port);
     await until("the bus is back", () => member.transport.connected());
     member.judge.publish("judged.node", unknown("n-1"), null);
-    await until("stream and bucket could not be re-created", () => storeClock.pendingTimers === 1);
+    await until("stream and buckets could not be re-created", () => storeClock.pendingTimers === 1);
     await without.stop();
     await serve(true, port);
     await until("the bus is back", () => member.transport.connected());
     storeClock.advance(1000);
     const streams = await jetstreamManager(member.transport.connection);
     const names = async () => (await streams.streams.names().next()).toSorted();
-    await until("both are there", async () => (await names()).join() === [`KV_${bucket}`, stream].toSorted().join());
+    await until("all are there", async () => (await names()).join() === STREAMS);
   });
 
   test("retries a failed replay with backoff", async () => {
@@ -198,13 +254,13 @@ describeWithEachNats("the ledger's store", () => {
     const streams = await jetstreamManager(member.transport.connection);
     const names = async () => (await streams.streams.names().next()).toSorted();
     let since = 0;
-    await until("both are there", async () => {
+    await until("all are there", async () => {
       member.judge.publish("judged.node", unknown("n-1", since++), null);
       member.judge.publish("judged.node", judgedNode("n-1", { since: since++ }), null);
       storeClock.advance(60_000);
-      return (await names()).join() === [`KV_${bucket}`, stream].toSorted().join();
+      return (await names()).join() === STREAMS;
     });
-    const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", { result: "written" });
+    const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", STATES_WRITTEN);
     const before = await written();
     member.judge.publish("judged.node", unknown("n-1", since), null);
     await until("a last state is kept again", async () => (await written()) > before);

@@ -30,7 +30,7 @@ async function triesWithin(ms: number): Promise<number[]> {
 }
 
 describe("a store without JetStream", () => {
-  test("retries after 1 s, and then with backoff up to a minute", async () => {
+  test("retries after 1 s, then with backoff up to a minute", async () => {
     const tries = await triesWithin(200_000);
     expect(tries).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183].map((second) => second * 1000));
   });

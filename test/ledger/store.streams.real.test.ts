@@ -11,7 +11,7 @@ import { judgedPod } from "./ledger-world.ts";
 import { join, type Member, saysNoHistory, serve, stopAll, timeline, UID, unknown } from "./store-world.ts";
 
 const OTHER_UID = "0b9d2c1e-5a44-4c1b-8a0e-93d7f6e21a55";
-const { bucket } = storeNames({ cluster: "test", clusterUid: UID });
+const { states: bucket } = storeNames({ cluster: "test", clusterUid: UID });
 /** From this level of JetStream's API on a single message can expire (ADR-44). */
 const EXPIRES_MESSAGES = 1;
 afterEach(stopAll);
@@ -27,9 +27,9 @@ function apiLevel({ transport }: Member): unknown {
   return info.api_lvl;
 }
 
-/** Writes to the bucket by result. */
+/** Writes of last states by result. */
 function writes({ metrics }: Member, result: string): Promise<number> {
-  return metricValue(metrics, "vigil_ledger_store_writes_total", { result });
+  return metricValue(metrics, "vigil_ledger_store_writes_total", { bucket: "states", result });
 }
 
 describeWithEachNats("the ledger's streams", () => {
@@ -63,7 +63,8 @@ describeWithEachNats("the ledger's streams", () => {
     await until("the store is ready", () => second.store.ready());
     const names = storeNames({ cluster: "test", clusterUid: OTHER_UID });
     const streams = await jetstreamManager(second.transport.connection);
-    expect((await streams.streams.names().next()).toSorted()).toEqual([`KV_${names.bucket}`, names.stream].toSorted());
+    const expected = [`KV_${names.compared}`, `KV_${names.states}`, names.stream];
+    expect((await streams.streams.names().next()).toSorted()).toEqual(expected.toSorted());
   });
 
   test("leave a foreign stream alone", async () => {

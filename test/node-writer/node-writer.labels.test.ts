@@ -12,7 +12,7 @@ describe("asked.label", () => {
   const truths = { [os]: "linux", [arch]: "arm64" };
   const ask = { node: "node-1", uid: "uid-1", resourceVersion: "1", labels };
 
-  test("becomes a patch of labels, bound to the uid but to no version (R4.29)", () => {
+  test("becomes a patch of labels, bound to the uid, not a version (R4.29)", () => {
     expect(decideLabels(ask, live({ labels: truths }))).toEqual({
       kind: "write",
       change: "labels: beta.kubernetes.io/os=linux beta.kubernetes.io/arch=arm64",

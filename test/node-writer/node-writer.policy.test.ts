@@ -100,7 +100,7 @@ describe("asked.condition", () => {
     });
   });
 
-  test("gives a new condition no heartbeat and leaves an Unknown one alone", () => {
+  test("gives a new condition no heartbeat and leaves an Unknown one", () => {
     const conditions = [
       condition("Ready", "True", { heartbeatAt: 50 }),
       condition("PIDPressure", "False", { heartbeatAt: 50 }),
@@ -138,7 +138,7 @@ describe("asked.condition", () => {
     expect(decideConditions(ask, live(), NOW).kind).toBe("refused");
   });
 
-  test("is refused if a Ready condition without heartbeat was added or removed", () => {
+  test("is refused if Ready without heartbeat was added or removed", () => {
     const basis = { leaseRenewedAt: 100, statusHeartbeatAt: null };
     const without = live({ conditions: [condition("Ready", "True", { heartbeatAt: null })] });
     const never = { type: "Ready", status: "Unknown" as const, reason: "never", message: "m", heartbeatAt: 1_000 };
@@ -163,7 +163,7 @@ describe("asked.taint", () => {
       ? (decision.body as { metadata: { annotations?: Record<string, unknown> } }).metadata.annotations
       : undefined;
 
-  test("swaps in one patch: foreign taints in place, the new one last (L20, P4)", () => {
+  test("swaps in one patch: foreign ones in place, new one last (L20, P4)", () => {
     const [first, last] = foreign as [Taint, Taint];
     const standing = { ...unreachable, timeAdded: "2025-12-31T00:00:00Z" };
     const taints = [first, standing, last];
@@ -183,7 +183,7 @@ describe("asked.taint", () => {
     });
   });
 
-  test("records beside a swap when it happened and when both taints began (R8.18)", () => {
+  test("records when a swap happened and both taints began (R8.18)", () => {
     const ask = taintAsk({ add: [notReady], remove: [unreachable], why: "swap" });
     const writtenOn = (node: Partial<ObservedNode>): unknown => {
       const decision = decideTaints(ask, live({ conditions: [condition("Ready", "False")], ...node }), NOW);
@@ -254,7 +254,7 @@ describe("asked.taint", () => {
     expect(decideTaints(ask, node, NOW).kind).toBe("ok");
   });
 
-  test("is computed on the live taints after a conflict, so that none is lost (L44)", () => {
+  test("uses the live taints after a conflict, and loses none (L44)", () => {
     const ask = taintAsk({ add: [notReady] });
     const node = live({ conditions: [condition("Ready", "False")], taints: foreign });
     const decision = decideTaints(ask, node, NOW);

@@ -101,7 +101,7 @@ test("a grant whose write fails is not retried, because its token is spent", () 
   expect(scene.cluster.taints("node-1")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
 });
 
-describe("a request for the same change during an attempt", () => {
+describe("the same request during an attempt", () => {
   function askTwice(again: Partial<BodyOf<"asked.taint">>): Scene {
     const scene = new Scene();
     const ask = scene.taintAsk();
@@ -119,7 +119,7 @@ describe("a request for the same change during an attempt", () => {
     expect(scene.outcomes()).toEqual(["ok"]);
   });
 
-  test("is attempted if it is based on another version", () => {
+  test("is attempted if based on another version", () => {
     const scene = askTwice({ resourceVersion: "1" });
     expect(scene.calls).toEqual(["patch nodes", "patch nodes", "get nodes"]);
     expect(scene.outcomes()).toEqual(["ok", "conflict…", "ok"]);

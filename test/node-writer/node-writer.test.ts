@@ -5,7 +5,7 @@ import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
 describe("before Unknown is written", () => {
-  test("the lease is read live, then the known version is patched", () => {
+  test("the lease is read, then the known version patched", () => {
     const scene = new Scene();
     scene.ask("asked.condition", scene.conditionAsk());
     expect(scene.calls).toEqual(["get leases", "patch nodes/status"]);
@@ -13,7 +13,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=Unknown");
   });
 
-  test("a node with a newer version is read live, its lease again, then patched", () => {
+  test("a newer node is read, its lease again, then patched", () => {
     const scene = new Scene();
     scene.ask("asked.condition", scene.conditionAsk({ resourceVersion: "1" }));
     scene.cluster.advance(1);
@@ -34,7 +34,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");
   });
 
-  test("a lease that cannot be read delays the write until it can", () => {
+  test("an unreadable lease delays the write until it is read", () => {
     const scene = new Scene();
     const ask = scene.conditionAsk();
     const mended = scene.cluster.api.faults.add({
@@ -61,7 +61,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");
   });
 
-  test("a change between reads and patch conflicts, and both are read again", () => {
+  test("a change before it conflicts; both are read again", () => {
     const scene = new Scene();
     const ask = scene.conditionAsk();
     let isFirst = true;

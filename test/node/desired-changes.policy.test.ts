@@ -18,8 +18,9 @@ const BESIDE = { evictionMode: "taint", upstream: "beside" };
 
 function desired(fields: Partial<NodeSituation>) {
   const node = nodeWith("True");
+  const held = { isTaintHeld: false, annotations: null };
   const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", profile: STANDARD_PROFILE } as const;
-  return desiredChangesOf({ node, ...rest, ...fields });
+  return desiredChangesOf({ node, ...held, ...rest, ...fields });
 }
 
 test("conditions are forced only on a silent node", () => {
@@ -39,7 +40,7 @@ describe("a node's pods are deleted", () => {
     expect(desired({ pods, profile, eviction }).evictions.map(({ name }) => name)).toEqual(names);
   });
 
-  test("not if the drained node has lost its Ready condition since (R2.23)", () => {
+  test("not if it lost its Ready condition since (R2.23)", () => {
     const drained = { node: nodeWith(null), pods, profile: DIRECT, eviction: "evicted" } as const;
     expect(desired(drained).evictions).toEqual([]);
   });
@@ -69,7 +70,7 @@ describe("beside upstream", () => {
     expect(desired({ node, profile: BESIDE })).toMatchObject({ taints: null, labels: null });
   });
 
-  test("pods of an Unknown node are marked; those of a NotReady one are upstream's", () => {
+  test("an Unknown node's pods are marked; a NotReady one's are not", () => {
     expect(names({ node: nodeWith("Unknown") })).toEqual(["p"]);
     const bound = { pods, unmarked: new Set(["uid-p"]) };
     expect(desired({ node: nodeWith("False"), pods, bound }).unready).toHaveLength(1);
@@ -95,6 +96,7 @@ describe("while blind", () => {
       conditions: [],
       taints: null,
       labels: { "beta.kubernetes.io/os": "linux" },
+      annotations: null,
       unready: [],
       evictions: [],
     });
@@ -118,7 +120,7 @@ describe("while blind", () => {
     expect(healed.taints?.remove).toHaveLength(2);
   });
 
-  test("a cordoned Ready node loses its NoExecute taint, and gets the cordon's later", () => {
+  test("a cordoned Ready node loses NoExecute; its cordon's taint waits", () => {
     const taints = [taint(UNREACHABLE, NO_EXECUTE), taint(UNREACHABLE, NO_SCHEDULE)];
     const healed = desired({ node: nodeWith("True", { ...cordoned, taints }) });
     expect(harmlessChanges(healed).taints).toEqual({

@@ -73,7 +73,7 @@ describe("in direct mode", () => {
   });
 });
 
-describe("the Ready condition of a node found at a start changed", () => {
+describe("Ready of a node found at a start changed", () => {
   const at = { wallMs: 500_000, nowMs: 90_000, createdAt: 0 };
   const found = (status: ConditionStatus, transitionAt: number | null, heartbeatAt: number | null) =>
     foundTransitionMs(condition("Ready", status, { transitionAt, heartbeatAt }), at);
@@ -91,7 +91,7 @@ describe("the Ready condition of a node found at a start changed", () => {
     expect(found(status, transitionAt, heartbeatAt)).toBe(ms);
   });
 
-  test("when the node was created, if it has none", () => {
+  test("at the node's creation, if it has none", () => {
     expect(foundTransitionMs(null, { ...at, createdAt: 480_000 })).toBe(71_000);
   });
 });

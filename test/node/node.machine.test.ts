@@ -74,7 +74,7 @@ describe("every state × every event", () => {
     }
   });
 
-  test("the heartbeat follows its matrix in any state of the other regions", () => {
+  test("heartbeat follows its matrix in all other states", () => {
     for (const state of STATES) {
       for (const event of NODE_EVENTS) {
         const { heartbeat } = stepNode(state, event).state;
@@ -83,7 +83,7 @@ describe("every state × every event", () => {
     }
   });
 
-  test("the eviction follows its matrix, and becomes due only for a node that is down", () => {
+  test("eviction follows its matrix, and is due only if down", () => {
     for (const state of STATES) {
       for (const event of NODE_EVENTS) {
         const isForbidden = event === "evictionDue" && !isDown(state);
@@ -94,7 +94,7 @@ describe("every state × every event", () => {
   });
 });
 
-describe("what must not happen has no transition", () => {
+describe("in the chart", () => {
   const reached = (isReached: (before: NodeState, event: NodeEvent, after: NodeState) => boolean) =>
     STATES.flatMap((state) =>
       NODE_EVENTS.filter((event) => isReached(state, event, stepNode(state, event).state)).map((event) => [

@@ -73,7 +73,7 @@ describe("of any node", () => {
     );
   });
 
-  test("at most one of our two NoExecute taints stays where Ready is known (P3)", () => {
+  test("at most one of our NoExecute taints stays where Ready is known (P3)", () => {
     fc.assert(
       fc.property(anyNode, (node) => {
         fc.pre(readyConditionOf(node) !== null);
@@ -83,7 +83,7 @@ describe("of any node", () => {
     );
   });
 
-  test("only the four conditions are ever forced, NetworkUnavailable never (P2)", () => {
+  test("only four conditions are ever forced, NetworkUnavailable never (P2)", () => {
     fc.assert(
       fc.property(anyNode, (node) => {
         for (const { type } of conditionsToForce(node)) expect(FORCED_CONDITIONS).toContain(type);

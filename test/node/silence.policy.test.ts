@@ -76,7 +76,7 @@ describe("on a silent node", () => {
     );
   });
 
-  test("a missing condition was never posted, and is stamped with the node's creation", () => {
+  test("a missing condition was never posted, since the node's creation", () => {
     const types = conditionsToForce(nodeWith(null));
     expect(types).toEqual(
       ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => ({ type, ...never })),
@@ -98,7 +98,7 @@ describe("on a silent node", () => {
     expect(conditionsToForce(nodeWith(null, { conditions }))).toEqual([]);
   });
 
-  test("NetworkUnavailable and foreign conditions are never touched (P2)", () => {
+  test("NetworkUnavailable and foreign conditions stay untouched (P2)", () => {
     const conditions = [condition("NetworkUnavailable", "True"), condition("example.com/Custom", "True")];
     const forced = conditionsToForce(nodeWith(null, { conditions })).map(({ type }) => type);
     expect(forced).toEqual(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);

@@ -13,7 +13,7 @@ function ids(...texts: string[]): TaintId[] {
   return texts.map((text) => ({ key: text.slice(0, text.indexOf(":")), effect: text.slice(text.indexOf(":") + 1) }));
 }
 
-describe("the desired NoSchedule taints (R4.18)", () => {
+describe("desired taints (R4.18)", () => {
   const cases: [string, ConditionStatus, string[]][] = [
     ["Ready", "True", []],
     ["Ready", "False", [NOT_READY]],

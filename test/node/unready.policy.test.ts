@@ -18,7 +18,7 @@ function boundAfter(...lists: (readonly ObservedPod[] | null)[]): BoundPods | nu
 }
 
 describe("on an Unknown node", () => {
-  test("all pods are marked whose Ready status is not False (R3.2, R3.5)", () => {
+  test("all pods are marked whose Ready is not False (R3.2, R3.5)", () => {
     const pods = [
       observedPod("ready"),
       observedPod("unknown", { ready: "Unknown" }),
@@ -40,7 +40,7 @@ describe.each([["True"], [null]] as const)("while Ready is %s", (ready) => {
   });
 });
 
-describe("on a node whose kubelet reports False", () => {
+describe("on a NotReady node", () => {
   const [old, late] = [observedPod("old"), observedPod("late")];
   const marked = (bound: BoundPods | null, pods: readonly ObservedPod[]): string[] =>
     names(podsToMarkUnready(nodeWith("False"), pods, bound));
@@ -50,20 +50,20 @@ describe("on a node whose kubelet reports False", () => {
     expect(marked(boundAfter(null, [old]), [old])).toEqual([]);
   });
 
-  test("a pod bound later is marked until it was not ready (R1.6, R3.11)", () => {
+  test("a later pod is marked until it was not ready (R1.6, R3.11)", () => {
     expect(marked(boundAfter([old], [old, late]), [old, late])).toEqual(["late"]);
     expect(marked(boundAfter([old], [old, late], null, [old, { ...late }]), [old, late])).toEqual(["late"]);
     const unready = observedPod("late", { ready: "False" });
     expect(marked(boundAfter([old], [old, late], [old, unready], [old, late]), [old, late])).toEqual([]);
   });
 
-  test("a pod bound without a Ready condition is marked once it is ready", () => {
+  test("a pod bound without a Ready condition is marked once ready", () => {
     const bare = observedPod("late", { ready: null });
     expect(marked(boundAfter([], [bare]), [bare])).toEqual([]);
     expect(marked(boundAfter([], [bare], [late]), [late])).toEqual(["late"]);
   });
 
-  test("a marked pod is not marked again before the list shows the mark", () => {
+  test("a marked pod is not marked again before the list shows it", () => {
     const bound = withoutMarked(boundAfter([old], [old, late]), late.uid);
     expect(marked(bound, [old, late])).toEqual([]);
     expect(marked(boundWhileNotReady(bound, nodeWith("False"), [late]), [late])).toEqual([]);

@@ -53,7 +53,7 @@ function shows(timeline: Timeline, node: string, ready: string, ...taints: reado
 const isWell = (node: string) => (timeline: Timeline) => shows(timeline, node, "True");
 const isUnreachable = (node: string) => (timeline: Timeline) =>
   shows(timeline, node, "Unknown", "unreachable:NoSchedule", "unreachable:NoExecute");
-const areRegistered = (timeline: Timeline) => timeline.told("RegisteredNode").length === NODES.length;
+const areRegistered = (timeline: Timeline) => timeline.eventTexts("RegisteredNode").length === NODES.length;
 
 /** The first part: failures that end again. */
 export async function playChanges(telling: SideBySideRecorder): Promise<void> {
@@ -128,6 +128,6 @@ export async function playSteadyState(telling: SideBySideRecorder): Promise<void
   await telling.step(
     "a node is deleted",
     () => stage.remove(removed),
-    (timeline) => timeline.told("RemovingNode").length === 1,
+    (timeline) => timeline.eventTexts("RemovingNode").length === 1,
   );
 }

@@ -27,7 +27,9 @@ export class SideBySideRecorder {
     await act();
     const isOver = () => holds(this.timeline) && this.timeline.quietMs() > QUIET_MS;
     await until(name, isOver, { withinMs: WITHIN_MS, everyMs: 100 }).catch((error: Error) => {
-      throw new Error(`${error.message}; recorded lines:\n${this.timeline.told("").join("\n")}\n${this.stage.log()}`);
+      throw new Error(
+        `${error.message}; recorded lines:\n${this.timeline.eventTexts("").join("\n")}\n${this.stage.log()}`,
+      );
     });
   }
 

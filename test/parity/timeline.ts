@@ -48,7 +48,7 @@ export class Timeline {
   }
 
   /** Lines of the present step that contain a text. */
-  told(text: string): string[] {
+  eventTexts(text: string): string[] {
     return [...(this.steps.get(this.#step) ?? [])].filter((line) => line.includes(text));
   }
 

@@ -28,8 +28,8 @@ const ask: BodyOf<"asked.eviction"> = { ...target, mode: "taint", deadlineAt: DU
 const drain: BodyOf<"asked.eviction"> = { ...ask, mode: "direct" };
 
 function live(rest: Partial<ObservedPod> = {}, object: Record<string, unknown> = {}, node = "a"): LivePod {
-  const pod = observedPod("p", { tolerations: [tolerating], ...rest });
-  const metadata = { name: "p", namespace: "default", uid: pod.uid, generation: 3 };
+  const pod = observedPod("p", { tolerations: [tolerating], generation: 3, ...rest });
+  const metadata = { name: "p", namespace: "default", uid: pod.uid };
   return { node, resourceVersion: "7", pod, object: { metadata, ...object } };
 }
 
@@ -78,14 +78,14 @@ describe("an eviction by taint", () => {
     }
   });
 
-  test("is refused if the requester's clock is ahead and ours is before the deadline", () => {
+  test("is refused before the deadline by our clock", () => {
     const ahead = { ...rules, behindMs: 2001, wallMs: DUE_AT - 1 };
     expect(decideEviction(ask, tainted, live(), ahead)).toMatchObject({ outcome: "refused" });
     expect(decideEviction(ask, tainted, live(), { ...ahead, wallMs: DUE_AT })).toMatchObject({ kind: "act" });
     expect(decideEviction(ask, tainted, live(), { ...ahead, behindMs: 2000 })).toMatchObject({ kind: "act" });
   });
 
-  test("counts a recorded start only for the exact taint that the requester saw", () => {
+  test("counts a recorded start only for the taint that was seen", () => {
     const since = Date.parse("2026-01-01T00:00:00Z");
     const restamped = { ...noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:04:59Z" }) };
     const recorded = {
@@ -129,7 +129,7 @@ describe("an eviction by taint", () => {
     expect(decideEviction(ask, tainted, pod, rules)).toMatchObject({ kind: "moot", outcome });
   });
 
-  test("is refused if the live node has no NoExecute taint (119862, 139992)", () => {
+  test("is refused without a live NoExecute taint (119862, 139992)", () => {
     expect(decideEviction(ask, observedNode("a"), live({ tolerations: [] }), rules)).toMatchObject({
       outcome: "refused",
     });
@@ -141,7 +141,7 @@ describe("an eviction by taint", () => {
     });
   });
 
-  test("by a taint without timeAdded counts from its record, else from the request", () => {
+  test("without timeAdded counts from its record, else the request", () => {
     const bare = observedNode("a", { taints: [noExecute(UNREACHABLE)] });
     expect(decideEviction(ask, bare, live(), rules)).toMatchObject({ kind: "act" });
     const written = { ...bare, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: DUE_AT - 10_000 } };
@@ -149,7 +149,7 @@ describe("an eviction by taint", () => {
   });
 
   test.each(["2099-01-01T00:00:00Z", "2026-01-01T00:05:01Z"])(
-    "by a taint stamped ahead, %s, accepts the requester's deadline",
+    "stamped ahead, %s, accepts the requester's deadline",
     (timeAdded) => {
       const ahead = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
       expect(decideEviction(ask, ahead, live(), rules)).toMatchObject({ kind: "act" });
@@ -167,7 +167,7 @@ describe("an eviction by taint", () => {
   });
 });
 
-describe("a drain (direct mode)", () => {
+describe("a direct drain", () => {
   test("holds while the node is not ready, tolerated or not", () => {
     expect(decideEviction(drain, observedNode("a", { ready: "False" }), live(), rules)).toEqual({
       kind: "act",
@@ -180,7 +180,7 @@ describe("a drain (direct mode)", () => {
     expect(decideEviction(drain, bare, live(), rules)).toMatchObject({ outcome: "refused" });
   });
 
-  test("is forbidden in taint mode, as an eviction by taint is in direct mode", () => {
+  test("is forbidden in taint mode, as the reverse in direct mode", () => {
     const upstream = "replace";
     expect(forbiddenEviction(drain, { evictionMode: "taint", upstream })).toContain("direct mode requests it");
     expect(forbiddenEviction(ask, { evictionMode: "direct", upstream })).toContain("taint mode requests it");
@@ -192,7 +192,7 @@ describe("a drain (direct mode)", () => {
     expect(forbiddenEviction(ask, beside)).toBe("beside upstream Vigil evicts no pod");
   });
 
-  test("is refused once the node is ready, and for a DaemonSet's pod (L39)", () => {
+  test("is refused for a ready node and a DaemonSet's pod (L39)", () => {
     expect(decideEviction(drain, observedNode("a"), live(), rules)).toMatchObject({ outcome: "refused" });
     const silent = observedNode("a", { ready: "Unknown" });
     expect(decideEviction(drain, silent, live({ owner: "DaemonSet" }), rules)).toMatchObject({ outcome: "refused" });
@@ -218,7 +218,7 @@ describe("marking a pod not ready", () => {
     expect(decideUnready(target, node, pod)).toMatchObject(verdict);
   });
 
-  test("keeps reason and message and is bound to the version (R3.2, R3.4)", () => {
+  test("keeps reason and message, for one version (R3.2, R3.4)", () => {
     expect(unreadyPatch("uid-p", "7", "T")).toEqual({
       metadata: { uid: "uid-p", resourceVersion: "7" },
       status: { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "T" }] },
@@ -226,11 +226,11 @@ describe("marking a pod not ready", () => {
   });
 });
 
-describe("the mark of an evicted pod", () => {
+describe("the eviction mark", () => {
   const message = `Taint manager: deleting due to NoExecute taint ${UNREACHABLE}:NoExecute on node a`;
   const condition = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager", message };
 
-  test("names the taint and its node, with the uid as precondition (R8.28, R8.29)", () => {
+  test("names taint and node, bound to the uid (R8.28, R8.29)", () => {
     expect(disruptionTargetPatch(live({}, { status: { conditions: [{ type: "Ready" }] } }), taint, "T")).toEqual({
       metadata: { uid: "uid-p" },
       status: {
@@ -248,7 +248,7 @@ describe("the mark of an evicted pod", () => {
     expect(JSON.stringify(patch)).toContain(`taint ${shown} on node a`);
   });
 
-  test("is written once, and keeps the transition if only the text differs (R3.4)", () => {
+  test("is written once; a new text keeps the transition (R3.4)", () => {
     const standing = (rest: object) => ({
       status: { conditions: [{ ...condition, lastTransitionTime: "T0", ...rest }] },
     });
@@ -261,13 +261,17 @@ describe("the mark of an evicted pod", () => {
   });
 
   test("has no generation if the API has none", () => {
-    const { node, resourceVersion, pod } = live();
-    const patch = disruptionTargetPatch(
-      { node, resourceVersion, pod, object: { metadata: { name: "p" } } },
-      taint,
-      "T",
-    );
+    const { generation: _none, ...pod } = live().pod;
+    const patch = disruptionTargetPatch({ ...live(), pod }, taint, "T");
     expect(JSON.stringify(patch)).not.toContain("observedGeneration");
+  });
+
+  test("of an unread pod names the observed version", () => {
+    expect(disruptionTargetPatch({ ...live(), object: null }, taint, "T")).toEqual({
+      metadata: { uid: "uid-p", resourceVersion: "7" },
+      status: { conditions: [{ ...condition, lastTransitionTime: "T", observedGeneration: 3 }] },
+    });
+    expect(nodeLostPatch({ ...live(), object: null })?.metadata).toEqual({ uid: "uid-p", resourceVersion: "7" });
   });
 
   test("of a drain says NodeLost, once (R5.16)", () => {

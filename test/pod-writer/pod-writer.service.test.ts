@@ -16,19 +16,50 @@ function world(pods: number, profile: Partial<Profile> = {}): EvictionWorld {
   return made;
 }
 
-test("one live read of a node serves the evictions of all its pods", () => {
+test("evictions take two requests for each pod and one live read of the node", () => {
   const evicting = world(110);
-  const reads: string[] = [];
+  const calls: string[] = [];
   const note = ({ verb, name }: { verb: string; name: string }): boolean => {
-    if (verb === "get") reads.push(name);
+    if (name === "a-0" || name.startsWith("pod-")) calls.push(`${verb} ${name.replace(/pod-\d+/, "pod-N")}`);
     return false;
   };
   evicting.api.faults.add({ fault: { kind: "stall" }, when: note });
   evicting.taint("a-0", [MAINTENANCE]);
   evicting.advance(0);
   expect(evicting.deleted).toHaveLength(110);
-  expect(reads.filter((name) => name === "a-0")).toHaveLength(1);
-  expect(reads.filter((name) => name.startsWith("pod-"))).toHaveLength(110);
+  const countOf = (call: string) => calls.filter((each) => each === call).length;
+  expect(["get a-0", "get pod-N", "patch pod-N", "delete pod-N"].map(countOf)).toEqual([1, 0, 110, 110]);
+});
+
+test("where requests queue, a marked pod is deleted before the next one is marked", () => {
+  const evicting = world(3, { writesInFlightMax: 1 });
+  const calls: string[] = [];
+  const note = ({ verb, name }: { verb: string; name: string }): boolean => {
+    if (name.startsWith("pod-")) calls.push(verb);
+    return name.startsWith("pod-");
+  };
+  evicting.api.faults.add({ fault: { kind: "latency", answerMs: 50 }, when: note });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(10 * S);
+  expect(calls).toEqual(["patch", "delete", "patch", "delete", "patch", "delete"]);
+});
+
+test("a pod that changed since it was observed is read before it is marked and deleted", () => {
+  const evicting = world(1);
+  const calls: string[] = [];
+  const ref = { kind: "Pod", namespace: "default", name: "pod-0" } as const;
+  const change = ({ verb, name }: { verb: string; name: string }): boolean => {
+    if (name !== "pod-0") return false;
+    calls.push(verb);
+    return calls.length === 1;
+  };
+  evicting.api.faults.add({ fault: { kind: "latency", requestMs: 500 }, when: change });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(100);
+  evicting.patch(ref, { metadata: { labels: { edited: "yes" } } });
+  evicting.advance(5 * S);
+  expect(calls).toEqual(["patch", "patch", "get", "patch", "delete"]);
+  expect(evicting.deleted).toHaveLength(1);
 });
 
 const UNREADY = {

@@ -23,8 +23,8 @@ import {
 
 const UNREACHABLE = "node.kubernetes.io/unreachable:NoExecute";
 
-describe.each(API_CUTS)("the member that observes loses the API server (%s)", (cut) => {
-  test("another observes in time, and six nodes that die are found and evicted", () => {
+describe.each(API_CUTS)("the observing member is cut off (%s)", (cut) => {
+  test("another observes; six dead nodes are found", () => {
     const setting = scene();
     const { world, doomed, observing } = setting;
     observing.path.sever(cut);
@@ -40,7 +40,7 @@ describe.each(API_CUTS)("the member that observes loses the API server (%s)", (c
     expectLiveWell(setting);
   });
 
-  test("no live node is found silent, neither during the takeover nor after it", () => {
+  test("no live node is found silent, then or later", () => {
     const setting = scene();
     const { world, observing } = setting;
     const judged = world.received("judged.node");
@@ -52,7 +52,7 @@ describe.each(API_CUTS)("the member that observes loses the API server (%s)", (c
     expectLiveWell(setting);
   });
 
-  test("it observes again after half a minute, and silence is not counted from the start", () => {
+  test("it observes again later; silence counts on", () => {
     const setting = scene();
     const { world, doomed, observing } = setting;
     const repair = observing.path.sever(cut);
@@ -86,8 +86,8 @@ test.each(["replies", "silent", "refused"] as const)(
   },
 );
 
-describe("a member that loses the API server", () => {
-  test("loses its API services within fifteen seconds and keeps its judging shards", () => {
+describe("a member cut off", () => {
+  test("loses its API services within 15 s and keeps its judging shards", () => {
     const { world } = scene();
     const [before, cut] = [shares(world, "node"), MEMBERS[1] ?? ""];
     world.members.get(cut)?.path.sever("silent");
@@ -97,7 +97,7 @@ describe("a member that loses the API server", () => {
     expect(shares(world, "node")).toEqual(before);
   });
 
-  test("gets no shard while cut off, and gets shards again once it is back", () => {
+  test("gets no shard, and gets shards again once it is back", () => {
     const { world, observing } = scene();
     const repair = observing.path.sever("silent");
     world.advance(20_000);
@@ -112,7 +112,7 @@ describe("a member that loses the API server", () => {
     expect(Math.min(...shares(world, "node-writer"))).toBeGreaterThan(0);
   });
 
-  test("keeps every shard while it is cut off for less than watchBlindMs", () => {
+  test("for less than watchBlindMs keeps every shard", () => {
     const { world, observing } = scene();
     const repair = observing.path.sever("refused");
     world.advance(9_900);
@@ -121,7 +121,7 @@ describe("a member that loses the API server", () => {
     expect(observing.movedMs("node-writer").filter((ms) => ms > 30_000)).toEqual([]);
   });
 
-  test("leaves the writes of its shards to other members, which carry them out", () => {
+  test("leaves its writes to other members, which carry them out", () => {
     const setting = scene();
     const { world, doomed } = setting;
     const observer = world.observing().name;

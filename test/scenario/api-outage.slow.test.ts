@@ -7,8 +7,8 @@ import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { API_CUTS } from "../sim/api-path.ts";
 import { expectLiveWell, GRACE_MS, MEMBERS, OF_API, scene, shares, stopAll, unknown } from "./api-cut.scene.ts";
 
-describe("when no member reaches the API server", () => {
-  test("no shard moves when an outage of the API server begins or ends", () => {
+describe("without any API server", () => {
+  test("no shard moves when the outage begins or ends", () => {
     const { world } = scene();
     const back = world.api.faults.refuse();
     world.advance(300_000);
@@ -19,7 +19,7 @@ describe("when no member reaches the API server", () => {
     }
   });
 
-  test("no shard moves when every member is cut off within a second, whatever the fault", () => {
+  test("no shard moves if all are cut off in 1 s, by any fault", () => {
     const { world } = scene();
     const repairs = API_CUTS.slice(0, 3).map((cut, index) => {
       const repair = world.members.get(MEMBERS[index] ?? "")?.path.sever(cut);
@@ -33,7 +33,7 @@ describe("when no member reaches the API server", () => {
       expect(movedMs("observer").filter((ms) => ms > 30_000)).toEqual([]);
   });
 
-  test("the last able member keeps its shards when it is cut off too", () => {
+  test("the last able member keeps its shards if cut off too", () => {
     const { world, observing } = scene();
     for (const { name, path } of world.members.values()) if (name !== observing.name) path.sever("refused");
     world.advance(20_000);

@@ -31,7 +31,7 @@ function reportPod(world: BesideWorld): void {
 }
 
 describe("a node that falls silent", () => {
-  test("is Unknown at Vigil's grace; upstream taints and evicts from then on", () => {
+  test("is Unknown at Vigil's grace; then upstream evicts", () => {
     const world = besideWorld();
     world.silence(["a-0"]);
     world.advance(BESIDE_GRACE_MS - 10 * SECOND);
@@ -50,7 +50,7 @@ describe("a node that falls silent", () => {
     }
   });
 
-  test("is left to upstream where upstream's grace is the shorter one", () => {
+  test("is left to upstream if upstream's grace is shorter", () => {
     const world = new BesideWorld();
     world.addZone("a", 3);
     world.startVigil({ nodeMonitorGraceMs: 60 * SECOND });
@@ -62,7 +62,7 @@ describe("a node that falls silent", () => {
     expect(world.objectWrites()).toEqual([]);
   });
 
-  test("has an Event for itself and one for its pod, and none that upstream writes", () => {
+  test("has Events of itself and its pod, none of upstream's", () => {
     const world = besideWorld();
     world.silence(["a-0"]);
     world.advance(120 * SECOND);
@@ -105,7 +105,7 @@ describe("a node that returns", () => {
 });
 
 describe("upstream", () => {
-  test("that is away taints a node when it is back, and Vigil writes nothing meanwhile", () => {
+  test("away taints a node when it is back; Vigil writes nothing meanwhile", () => {
     const world = besideWorld({ alone: true });
     world.silence(["a-0"]);
     world.advance(600 * SECOND);
@@ -117,7 +117,7 @@ describe("upstream", () => {
     expect(world.objectWrites()).toEqual(MARKS);
   });
 
-  test("that ends during a countdown evicts when it is back, by the taint it set", () => {
+  test("away during a countdown evicts when it is back, by its own taint", () => {
     const world = new BesideWorld();
     world.addZone("a", 3);
     world.addZone("b", 3);
@@ -152,7 +152,7 @@ describe("upstream", () => {
     expect(world.upstreamWrites).not.toContain("PATCH nodes/a-0/status");
   });
 
-  test("halts by its own rule when all zones are down, and Vigil's conditions stay", () => {
+  test("halts by its own rule when all zones are down; conditions stay", () => {
     const world = besideWorld();
     const all = ["a", "b"].flatMap((zone) => [0, 1, 2].map((index) => `${zone}-${index}`));
     world.silence(all);

@@ -45,7 +45,7 @@ function listsOf({ metrics }: VirtualProcess): Promise<number> {
 }
 
 describe("the API server", () => {
-  test("is gone for five minutes: that is no silence, and a dead node is found later", () => {
+  test("is gone for 5 min: no node is silent, a dead one is found later", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     cluster.start(SPINE);
@@ -62,7 +62,7 @@ describe("the API server", () => {
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
-  test("is gone for a moment: silence counts through it, and the verdict is not late", () => {
+  test("is gone for a moment: silence counts on, no verdict is late", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     cluster.start(SPINE);
@@ -88,7 +88,7 @@ describe("the API server", () => {
     expectLiveNodesWell(scene);
   });
 
-  test("answers 410 to every resumed watch: the relist finds what was missed", () => {
+  test("answers 410 to resumed watches: relists find what was missed", () => {
     const scene = cast();
     const { cluster } = scene;
     cluster.start(SPINE);
@@ -104,7 +104,7 @@ describe("the API server", () => {
     for (const name of ["live-1", "live-2"]) expect(cluster.conditions(name)).toEqual(ALL_WELL);
   });
 
-  test("answers 429 to lists (k/k#138701): retries back off, the watch is not synced", async () => {
+  test("answers 429 to lists (k/k#138701): retries back off, unsynced", async () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const vigil = cluster.start(SPINE);
@@ -126,8 +126,8 @@ describe("the API server", () => {
     expect(lists).toBeLessThan(300);
     expect(cluster.published("observed.pulse").at(-1)?.body.watches.leases).toEqual({ synced: false, since: null });
     expect(await metricValue(vigil.metrics, "vigil_watch_synced", { watch: "leases" })).toBe(0);
-    const told = vigil.log.lines.filter(({ message }) => message.startsWith("the watch of leases is broken: 429"));
-    expect(told).toHaveLength(1);
+    const warnings = vigil.log.lines.filter(({ message }) => message.startsWith("the watch of leases is broken: 429"));
+    expect(warnings).toHaveLength(1);
     accept();
     cluster.advance(5_000);
     expect(await metricValue(vigil.metrics, "vigil_watch_synced", { watch: "leases" })).toBe(1);
@@ -136,7 +136,7 @@ describe("the API server", () => {
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
-  test("has a stale lease watch (85221): live nodes stay Ready, dead ones are found", () => {
+  test("has a stale lease watch (85221): live nodes stay, dead are found", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     cluster.start(SPINE);
@@ -153,7 +153,7 @@ describe("the API server", () => {
 });
 
 describe("the observer", () => {
-  test("stops: no verdict until another takes over, and the silence so far counts", () => {
+  test("stops: no verdict until a takeover, and earlier silence counts", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const first = cluster.start(OBSERVER, { member: "observer-1" });
@@ -189,7 +189,7 @@ describe("the observer", () => {
 });
 
 describe("the bus", () => {
-  test("is cut between observer and judges for two minutes: no verdict is wrong or late", () => {
+  test("is cut before the judges for 2 min: no verdict is wrong or late", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const observer = cluster.start(OBSERVER, { member: "observer-1" });
@@ -207,7 +207,7 @@ describe("the bus", () => {
 });
 
 describe("the node service", () => {
-  test("takes a shard over during a silence and counts it from its beginning", () => {
+  test("takes a shard over in a silence and counts from its beginning", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const shard = shardOf("doomed");

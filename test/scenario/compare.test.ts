@@ -32,10 +32,18 @@ function comparedWorld(): { world: BesideWorld; compare: (sinceAt?: number) => C
   return { world, compare };
 }
 
+/** Silences a node for some seconds, and lets some more pass after its return. */
+function fail(world: BesideWorld, node: string, silentS: number, thenS: number): void {
+  world.silence([node]);
+  world.advance(silentS * S);
+  world.revive([node]);
+  world.advance(thenS * S);
+}
+
 const leadS = ({ leadMs }: ComparedStep) => (leadMs === null ? null : Math.round(leadMs / S));
 
-describe("a node that is silent for good", () => {
-  test("is found, tainted and emptied by both, by Vigil earlier", () => {
+describe("a node silent for good", () => {
+  test("is found and emptied by both, earlier by Vigil", () => {
     const { world, compare } = comparedWorld();
     world.silence(["a-0"]);
     world.advance(600 * S);
@@ -51,10 +59,7 @@ describe("a node that is silent for good", () => {
 describe("a node that returns", () => {
   test("before upstream's grace is over was found by Vigil alone", () => {
     const { world, compare } = comparedWorld();
-    world.silence(["a-0"]);
-    world.advance(45 * S);
-    world.revive(["a-0"]);
-    world.advance(60 * S);
+    fail(world, "a-0", 45, 60);
     const [compared] = compare().nodes;
     expect(compared?.to).not.toBeNull();
     expect(compared?.unknown).toMatchObject({ others: null, why: "the node recovered before the others did it" });
@@ -63,21 +68,13 @@ describe("a node that returns", () => {
 
   test("before its pod's time is over keeps the pod on both sides", () => {
     const { world, compare } = comparedWorld();
-    world.silence(["a-0"]);
-    world.advance(200 * S);
-    world.revive(["a-0"]);
-    world.advance(400 * S);
+    fail(world, "a-0", 200, 400);
     expect(compare().pods.map(({ deleted }) => [deleted.vigil?.isPlanned, deleted.others])).toEqual([[true, null]]);
   });
 
   test("and fails again is a failure of its own", () => {
     const { world, compare } = comparedWorld();
-    for (let round = 0; round < 3; round++) {
-      world.silence(["a-0"]);
-      world.advance(100 * S);
-      world.revive(["a-0"]);
-      world.advance(100 * S);
-    }
+    for (let round = 0; round < 3; round++) fail(world, "a-0", 100, 100);
     expect(compare().nodes.map(({ node, unknown }) => [node, leadS(unknown)])).toEqual(
       Array.from({ length: 3 }, () => ["a-0", EARLIER_S]),
     );
@@ -92,10 +89,7 @@ test("a scripted afternoon of 40 faults: every difference is right", () => {
     const node = `a-${fault % 8}`;
     // The last renewal is now, so that it is certain whose grace is over.
     world.kubelet(node).renew();
-    world.silence([node]);
-    world.advance((isShort ? 45 : 110) * S);
-    world.revive([node]);
-    world.advance(40 * S);
+    fail(world, node, isShort ? 45 : 110, 40);
     expected[isShort ? "vigil" : "both"] += 1;
   }
   const { nodes } = compare();
@@ -108,10 +102,7 @@ test("a scripted afternoon of 40 faults: every difference is right", () => {
 
 test("only failures since the instant asked for are reported, and a late start is said", () => {
   const { world, compare } = comparedWorld();
-  world.silence(["a-0"]);
-  world.advance(100 * S);
-  world.revive(["a-0"]);
-  world.advance(100 * S);
+  fail(world, "a-0", 100, 100);
   const sinceAt = world.clock.wallMs();
   world.silence(["a-1"]);
   world.advance(100 * S);

@@ -9,7 +9,7 @@ function asked(cluster: VirtualCluster): string[] {
 }
 
 describe("pods of a dead node", () => {
-  test("are requested to be marked once the API shows Unknown, and again until they are", () => {
+  test("are to be marked once the API shows Unknown, until they are", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     for (const name of ["pod-1", "pod-2"]) cluster.addPod("node-1", name);
@@ -58,7 +58,7 @@ describe("pods of a dead node", () => {
     expect(asked(cluster)).toEqual(names.filter((name) => !marked.includes(name)));
   });
 
-  test("are left alone without a Ready condition or when the node is back (R3.5)", () => {
+  test("are left alone without Ready, or if the node is back (R3.5)", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     cluster.addPod("node-1", "bare", { ready: null });
@@ -74,7 +74,7 @@ describe("pods of a dead node", () => {
     expect(asked(cluster)).toEqual([]);
   });
 
-  test("of a NotReady kubelet are left to it, except those bound afterwards (R3.11)", () => {
+  test("of a NotReady kubelet are left to it, unless newer (R3.11)", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     cluster.addPod("node-1", "before");

@@ -25,7 +25,7 @@ const lives: [string, (world: EvictionWorld) => void][] = [
 ];
 
 describe.each(lives)("a dead node, %s", (_what, middle) => {
-  test("is tainted at once, and only its pod is deleted, 300 s after timeAdded (L3)", () => {
+  test("is tainted, and its pod deleted 300 s after timeAdded (L3)", () => {
     const world = deadNode();
     expect(world.taintedAt("a-0")).toBe(FOUND_MS);
     const addedMs = world.timeAddedMs("a-0");
@@ -41,7 +41,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     expect(world.tainted.map(({ name }) => name)).toEqual(["a-0"]);
   });
 
-  test("that returns during the countdown loses the taint and keeps its pod", () => {
+  test("back during the countdown loses the taint and keeps its pod", () => {
     const world = deadNode();
     world.advance(100 * S);
     middle(world);
@@ -52,7 +52,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("that goes from NotReady to Unknown keeps one taint and the countdown (P3, 8.11)", () => {
+  test("NotReady and then Unknown keeps one taint and the countdown (P3)", () => {
     const world = new EvictionWorld();
     world.addZone("a", 5);
     world.addTolerantPod("a-0", "pod");
@@ -70,7 +70,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     expect(world.deletedAt("pod")).toBe(330 * S);
   });
 
-  test("that flaps between NotReady and Unknown is evicted 300 s after the first failure", () => {
+  test("flapping NotReady and Unknown is evicted 300 s after its failure", () => {
     const world = new EvictionWorld();
     world.addZone("a", 5);
     world.addTolerantPod("a-0", "pod");

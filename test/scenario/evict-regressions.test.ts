@@ -1,4 +1,4 @@
-/** Regressions on virtual time, named after the upstream issues that report them. */
+/** Regressions on virtual time, named after the issues of Kubernetes that report them. */
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
@@ -24,8 +24,8 @@ function isTerminating(world: EvictionWorld, name: string): boolean {
   return pod?.metadata.deletionTimestamp !== undefined;
 }
 
-describe("kubernetes 107543: a pod that is created again under the same name is evicted again", () => {
-  test("after its predecessor was evicted", () => {
+describe("107543: a recreated pod is evicted", () => {
+  test("after its predecessor", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "stateful-0", tolerating(30));
     world.taint("a-0", [MAINTENANCE]);
@@ -39,7 +39,7 @@ describe("kubernetes 107543: a pod that is created again under the same name is 
     expect(isTerminating(world, "stateful-0")).toBe(true);
   });
 
-  test("but not at its predecessor's deadline, on whatever node it runs now", () => {
+  test("but not at its deadline, on any node", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "stateful-0", tolerating(30));
     world.taint("a-0", [MAINTENANCE]);
@@ -51,7 +51,7 @@ describe("kubernetes 107543: a pod that is created again under the same name is 
   });
 });
 
-test("kubernetes 125332: a pod created again in one instant on a dead node is evicted", () => {
+test("125332: a pod created again in one instant on a dead node is evicted", () => {
   const world = cluster();
   world.addTolerantPod("a-0", "pod", tolerating(30));
   world.taint("a-0", [MAINTENANCE]);
@@ -65,8 +65,8 @@ test("kubernetes 125332: a pod created again in one instant on a dead node is ev
   expect(isTerminating(world, "pod")).toBe(true);
 });
 
-describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is gone", () => {
-  test("when the watch of nodes is late and the pod is new", () => {
+describe("119862: a gone taint evicts no pod", () => {
+  test("if the watch is late, the pod new (139992)", () => {
     const world = cluster();
     world.taint("a-0", [MAINTENANCE]);
     world.advance(1 * S);
@@ -81,7 +81,7 @@ describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is go
     expect(outcomes.map(({ body }) => body.outcome)).toContain("refused");
   });
 
-  test("when a CNI agent's taint stays for less than a tenth of a second (cilium 19890)", () => {
+  test("that a CNI sets for 0.1 s (cilium 19890)", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "tolerating", tolerating(5, "node.cilium.io/agent-not-ready"));
     world.taint("a-0", [{ key: "node.cilium.io/agent-not-ready", effect: "NoExecute" }]);
@@ -92,7 +92,7 @@ describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is go
   });
 });
 
-describe("kubernetes 140639: a refused eviction is not given up", () => {
+describe("140639: a refused eviction", () => {
   test.each([
     [
       "denied by a webhook",
@@ -102,7 +102,7 @@ describe("kubernetes 140639: a refused eviction is not given up", () => {
     ["throttled", { kind: "status", code: 429, retryAfterSeconds: 1 }, "throttled"],
     ["failing", { kind: "status", code: 500 }, "failed"],
     ["without an answer", { kind: "lostRequest" }, "unknown"],
-  ] as const)("while it is %s it is reported and retried until it succeeds", (_what, fault, outcome) => {
+  ] as const)("while %s is reported and retried until it succeeds", (_what, fault, outcome) => {
     const world = cluster();
     world.addTolerantPod("a-0", "pod");
     const mend = world.api.faults.add({ fault, when: ({ verb }) => verb === "delete" });
@@ -119,7 +119,7 @@ describe("kubernetes 140639: a refused eviction is not given up", () => {
     expect(isTerminating(world, "pod")).toBe(true);
   });
 
-  test("a delete whose reply was lost is found done and not counted as failed", () => {
+  test("whose reply was lost is found done, not failed", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "pod");
     world.api.faults.add({ fault: { kind: "lostReply" }, when: ({ verb }) => verb === "delete", times: 1 });
@@ -131,7 +131,7 @@ describe("kubernetes 140639: a refused eviction is not given up", () => {
   });
 });
 
-test("kubernetes 90794: when the deciding taint goes, the other's deadline counts", () => {
+test("90794: when the deciding taint goes, the other's deadline counts", () => {
   const world = cluster();
   const other = { key: "other", effect: "NoExecute", timeAdded: "2026-01-01T00:00:10Z" };
   world.addTolerantPod("a-0", "pod", [...tolerating(60), ...tolerating(600, "other")]);
@@ -144,7 +144,7 @@ test("kubernetes 90794: when the deciding taint goes, the other's deadline count
   expect(world.deletedAt("pod")).toBe(610 * S);
 });
 
-test("kubernetes 96363: a completed pod keeps its record and its logs", () => {
+test("96363: a completed pod keeps its record and its logs", () => {
   const world = cluster();
   for (const phase of ["Succeeded", "Failed"]) {
     world.addTolerantPod("a-0", phase.toLowerCase());
@@ -159,7 +159,7 @@ test("kubernetes 96363: a completed pod keeps its record and its logs", () => {
   expect(world.deleted).toEqual([]);
 });
 
-test("a pod that completes while its eviction is refused keeps its record (96363)", () => {
+test("96363: a pod that completes while its eviction is refused keeps its record", () => {
   const world = cluster();
   world.addTolerantPod("a-0", "job", tolerating(60));
   const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
@@ -173,8 +173,8 @@ test("a pod that completes while its eviction is refused keeps its record (96363
   expect(world.published("judged.pod").at(-1)?.body.eviction).toBe("none");
 });
 
-describe("kubernetes 50067, 135205: a crash while pods are marked leaves no pod ready", () => {
-  test.each([0, 1, 7, 19])("after %i of its 20 pods", (marked) => {
+describe("50067, 135205: a crash leaves no pod ready", () => {
+  test.each([0, 1, 7, 19])("after %i of 20 pods are marked", (marked) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     const pods = Array.from({ length: 20 }, (_, index) => `pod-${index}`);

@@ -72,7 +72,7 @@ describe("a taint set by hand", () => {
     expectGone(world, appearedMs + MINUTE);
   });
 
-  test.each(STAMPS)("stamped %s counts from when it appeared, also after a restart", (_what, aheadMs) => {
+  test.each(STAMPS)("stamped %s counts on from there after a restart", (_what, aheadMs) => {
     const world = cluster();
     world.run();
     world.advance(2 * MINUTE);
@@ -112,7 +112,7 @@ describe("a taint set by hand", () => {
   });
 });
 
-describe("a taint that a foreign controller stamps again every three seconds", () => {
+describe("a taint restamped every 3 s", () => {
   /** Stamps the taint again for this long, each time this far ahead of the clock. */
   const stampOn = (world: EvictionWorld, forMs: number, aheadMs: number): void => {
     for (let passedMs = 0; passedMs < forMs; passedMs += 3 * S) {
@@ -138,7 +138,7 @@ describe("a taint that a foreign controller stamps again every three seconds", (
     ["with the present time", 0],
     ["with a past time", -10 * MINUTE],
     ["with a future time", 10 * MINUTE],
-  ])("%s does not move the eviction, even when all processes restart", (_what, aheadMs) => {
+  ])("%s does not move the eviction, even by restarts", (_what, aheadMs) => {
     const world = cluster();
     const process = world.start(EVICTING, { member: "first" });
     world.advance(10 * S);
@@ -174,7 +174,7 @@ const CLOCKS: readonly (readonly [string, Partial<Record<ServiceName, number>>])
   ["clocks that all differ", { "node-writer": OFF, "taint-manager": -OFF, "pod-writer": OFF / 2, zone: -OFF / 2 }],
 ];
 
-describe("clocks of processes that differ", () => {
+describe("differing clocks", () => {
   test.each(CLOCKS)("with %s pods go in time", (_what, aheadMs) => {
     const world = cluster();
     startApart(world, aheadMs);
@@ -184,7 +184,7 @@ describe("clocks of processes that differ", () => {
     expectGone(world, Number(world.taintedAt(NODE)) + 300 * S);
   });
 
-  test.each(CLOCKS)("with %s pods go in time although all processes restart", (_what, aheadMs) => {
+  test.each(CLOCKS)("with %s pods go in time despite restarts", (_what, aheadMs) => {
     const world = cluster();
     const processes = startApart(world, aheadMs);
     world.advance(MINUTE);

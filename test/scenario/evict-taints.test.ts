@@ -28,7 +28,7 @@ function cluster(size: number): EvictionWorld {
 }
 
 describe.each(lives)("%s", (_what, pass) => {
-  test("a foreign NoExecute taint evicts at once, after the tolerated seconds, or never", () => {
+  test("a foreign NoExecute taint evicts at once, when tolerated time ends, or never", () => {
     const world = cluster(50);
     for (let index = 0; index < 50; index++) {
       world.addTolerantPod(`a-${index}`, `now-${index}`);
@@ -52,7 +52,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(of("never-")).toEqual([]);
   });
 
-  test("a taint without timeAdded is dated by an annotation, which goes with the taint", () => {
+  test("a taint without timeAdded is dated by an annotation and removed with it", () => {
     const world = cluster(3);
     world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
     world.addTolerantPod("a-1", "patient", [exists("maintenance")]);

@@ -32,7 +32,7 @@ const readyOf = (world: EvictionWorld, name: string) =>
   world.node(name).status.conditions?.find(({ type }) => type === "Ready")?.status;
 
 describe("when a halt ends", () => {
-  test("a node created in that instant gets its startup grace; the others are tainted", () => {
+  test("a node created then gets a startup grace; others are tainted", () => {
     const world = halted();
     createBare(world, "bare");
     world.register("fresh", inZone("b"));
@@ -58,7 +58,7 @@ describe("when a halt ends", () => {
     expect(world.tainted.map(({ name }) => name).sort()).toEqual(DEAD);
   });
 
-  test("a node older than Vigil that never reported is found like any other", () => {
+  test("a node older than Vigil that never reported is found too", () => {
     const world = halted();
     createBare(world, "bare");
     world.crash(1 * S);

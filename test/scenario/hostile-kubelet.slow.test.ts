@@ -70,7 +70,7 @@ describe.each(writings)("a kubelet that writes %s", (_what, body, subresource) =
     expect(world.tainted.map(({ name }) => name).sort()).toEqual(["a-0", "b-0", near].sort());
   });
 
-  test("is judged and evicted like any other when it falls silent", () => {
+  test("is evicted like any other once it is silent", () => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));
@@ -107,7 +107,7 @@ test("a node with thousands of taints is evicted when granted, and keeps them al
   expect(world.taints(HOSTILE)).toHaveLength(4000);
 });
 
-describe("a pod with hundreds of tolerations", () => {
+describe("with hundreds of tolerations a pod", () => {
   const many = (effect: string, length: number): Toleration[] =>
     Array.from({ length }, (_, index) => ({ key: `example.com/key-${index}`, operator: "Exists", effect }));
   const ours = { key: UNREACHABLE, operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 };
@@ -124,16 +124,16 @@ describe("a pod with hundreds of tolerations", () => {
     return { process, deleted: world.deleted.map(({ name }) => name).sort() };
   }
 
-  test("is evicted in time when few of them concern NoExecute", () => {
+  test("is evicted in time if few are of NoExecute", () => {
     const duplicates = many("NoExecute", 800).map((toleration) => ({ ...toleration, key: "example.com/same" }));
     expect(evictedWith([...many("NoSchedule", 800), ...duplicates, ours]).deleted).toEqual(["few", "many"]);
   });
 
-  test("is evicted in time when 700 of them concern NoExecute", () => {
+  test("is evicted in time if 700 are of NoExecute", () => {
     expect(evictedWith([...many("NoExecute", 700), ours]).deleted).toEqual(["few", "many"]);
   });
 
-  test("is named and counted if too large for a message; other pods are evicted", async () => {
+  test("too large for a message is named and counted", async () => {
     const { process, deleted } = evictedWith([...many("NoExecute", 1500), ours]);
     expect(deleted).toEqual(["few"]);
     expect(await metricValue(process.metrics, "vigil_unpublished_objects", { kind: "Pod" })).toBe(1);
@@ -142,7 +142,7 @@ describe("a pod with hundreds of tolerations", () => {
   });
 });
 
-describe("a shard whose messages from the observer never arrive", () => {
+describe("a shard unheard", () => {
   const lost: [string, (noun: string) => boolean][] = [
     ["at all", () => true],
     ["but for its pulses", (noun) => noun === "node"],
@@ -150,7 +150,7 @@ describe("a shard whose messages from the observer never arrive", () => {
   const lose = ({ transport }: EvictionWorld, isLost: (noun: string) => boolean) =>
     loseObserved(transport, ({ noun, shard }) => shard === shardOf(HOSTILE) && isLost(noun));
 
-  test.each(lost)("%s, delays no eviction in zones without a node of it", (_what, isLost) => {
+  test.each(lost)("%s, delays no eviction in zones without its nodes", (_what, isLost) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));
@@ -162,7 +162,7 @@ describe("a shard whose messages from the observer never arrive", () => {
     expect(world.taintedAt("a-0")).toBeDefined();
   });
 
-  test.each(lost)("%s any more, delays no eviction in zones without a node of it", (_what, isLost) => {
+  test.each(lost)("%s any more, delays no eviction in zones without its nodes", (_what, isLost) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));
@@ -175,7 +175,7 @@ describe("a shard whose messages from the observer never arrive", () => {
     expect(world.taintedAt("a-0")).toBeDefined();
   });
 
-  test.each(lost)("%s, halts every zone when all received nodes are down", (_what, isLost) => {
+  test.each(lost)("%s, halts all zones when all received nodes are down", (_what, isLost) => {
     const world = new EvictionWorld();
     const nodes = world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));

@@ -64,7 +64,7 @@ class PatchedNode {
   }
 }
 
-describe.each([0, 100, 200, 1_500])("on an API that takes %d ms for a request", (latencyMs) => {
+describe.each([0, 100, 200, 1_500])("with requests of %d ms", (latencyMs) => {
   test.each(Object.entries(PATCHES))("a silent node becomes Unknown although someone patches %s", (_what, patchOf) => {
     const node = new PatchedNode(patchOf, latencyMs);
     node.world.advance(SILENT_MS - 30 * S + REQUESTS * latencyMs + 1 * S);

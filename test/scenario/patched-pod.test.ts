@@ -52,15 +52,12 @@ function patchedPod([path, body]: readonly [string, (count: number) => unknown],
   return world;
 }
 
-describe.each([0, 100, 200, 1_500])("on an API that takes %d ms for a request", (latencyMs) => {
-  test.each(Object.entries(PATCHES))(
-    "the pod of a silent node is marked although someone patches %s",
-    (_what, patch) => {
-      const world = patchedPod(patch, latencyMs);
-      world.advance(GRACE_MS + REQUESTS * latencyMs + 1 * S);
-      const { status } = JSON.parse(world.api.store.collection("pods").get("default", POD)?.json ?? "{}");
-      const ready = status.conditions.find(({ type }: { type: string }) => type === "Ready");
-      expect(ready).toMatchObject({ status: "False" });
-    },
-  );
+describe.each([0, 100, 200, 1_500])("with requests of %d ms", (latencyMs) => {
+  test.each(Object.entries(PATCHES))("a silent node's pod is marked although someone patches %s", (_what, patch) => {
+    const world = patchedPod(patch, latencyMs);
+    world.advance(GRACE_MS + REQUESTS * latencyMs + 1 * S);
+    const { status } = JSON.parse(world.api.store.collection("pods").get("default", POD)?.json ?? "{}");
+    const ready = status.conditions.find(({ type }: { type: string }) => type === "Ready");
+    expect(ready).toMatchObject({ status: "False" });
+  });
 });

@@ -94,8 +94,8 @@ function lastNode(world: EvictionWorld, node: string): BodyOf<"observed.node"> |
   return world.published("observed.node").findLast(({ body }) => body.node === node)?.body;
 }
 
-describe("a node that falls silent, without upstream", () => {
-  test("would be tainted, and its pod deleted when its time is over", () => {
+describe("a silent node in shadow mode", () => {
+  test("would be tainted, and its pod deleted in time", () => {
     const world = shadowWorld();
     const before = JSON.stringify(world.node("a-0"));
     const fromMs = world.clock.monotonicMs();
@@ -121,7 +121,7 @@ describe("a node that falls silent, without upstream", () => {
     expect(Math.round((second - first) / S)).toBe(10);
   });
 
-  test("shows its unsent writes until its kubelet returns", () => {
+  test("keeps its unsent writes until its kubelet returns", () => {
     const world = shadowWorld();
     world.silence(["a-0"]);
     world.advance(120 * S);

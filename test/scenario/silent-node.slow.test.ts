@@ -70,10 +70,10 @@ test("a verdict is one lease read and one patch, whatever the node's version", (
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   cluster.start(SPINE);
-  const told = cluster.node("node-1").metadata.resourceVersion;
+  const before = cluster.node("node-1").metadata.resourceVersion;
   cluster.advance(30_000);
   kubelet.post();
-  expect(cluster.node("node-1").metadata.resourceVersion).not.toBe(told);
+  expect(cluster.node("node-1").metadata.resourceVersion).not.toBe(before);
   kubelet.stop();
   cluster.advance(50_000);
   const calls: string[] = [];
@@ -150,9 +150,9 @@ test("heartbeats alone do not publish the node again", () => {
   cluster.addNode({ name: "node-1", statusPeriodMs: 10_000 });
   cluster.start(SPINE);
   cluster.advance(1_000);
-  const told = cluster.published("observed.node").length;
+  const before = cluster.published("observed.node").length;
   cluster.advance(600_000);
-  expect(cluster.published("observed.node")).toHaveLength(told);
+  expect(cluster.published("observed.node")).toHaveLength(before);
 });
 
 test("a node that never posted gets its startup grace, then its conditions (R2.32)", () => {

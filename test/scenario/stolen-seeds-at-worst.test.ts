@@ -16,7 +16,7 @@ const ZONE = zoneKeyOf({ "topology.kubernetes.io/region": "r", "topology.kuberne
 const names = (seen: readonly { readonly name: string }[]): string[] => seen.map(({ name }) => name);
 
 describe("the seed of observer", () => {
-  test("invents a node that is down; the node's live state refutes it", () => {
+  test("invents a down node; the node's live state refutes it", () => {
     const world = new Robbed();
     const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
     if (seen === undefined) throw new Error("the node was not observed");
@@ -29,7 +29,7 @@ describe("the seed of observer", () => {
     expect(world.conditions(NODE)).toContain("Ready=True");
   });
 
-  test("invents a taint and an intolerant pod; the live node refutes them", () => {
+  test("invents a taint and an intolerant pod; a read refutes it", () => {
     const world = new Robbed();
     const bus = world.busOf("observer", "thief");
     const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
@@ -48,7 +48,7 @@ describe("the seed of observer", () => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("hides a silent node while it invents heartbeats, and for two graces after", () => {
+  test("hides a silent node by forged heartbeats, and 2 graces on", () => {
     const world = new Robbed();
     const bus = world.busOf("observer", "thief");
     world.silence([NODE]);
@@ -76,7 +76,7 @@ describe("the seed of node", () => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("evicts pods of a live node by setting it Unknown longer than they tolerate", () => {
+  test("evicts pods of a live node by Unknown for longer than tolerated", () => {
     const world = new Robbed();
     const hasty = { key: UNREACHABLE, operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 };
     world.addTolerantPod(NODE, "hasty", [hasty]);
@@ -89,7 +89,7 @@ describe("the seed of node", () => {
     expect(names(world.deleted)).toEqual(["hasty"]);
   });
 
-  test("taints nodes that are down without a grant, and removes the taints", () => {
+  test("taints down nodes without a grant, and removes the taints", () => {
     const world = new Robbed();
     const down = ["a-0", "a-1", "a-2"];
     world.silence(down);
@@ -103,7 +103,7 @@ describe("the seed of node", () => {
     expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
   });
 
-  test("marks the pods of a node that is not Ready, until their kubelet posts", () => {
+  test("marks the pods of a NotReady node, until their kubelet posts", () => {
     const world = new Robbed();
     world.kubelet(NODE).report("Ready", "False");
     world.advance(S);
@@ -115,7 +115,7 @@ describe("the seed of node", () => {
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
   });
 
-  test("marks no pod of a Ready node, although it knows its uid and version", () => {
+  test("marks no pod of a Ready node, with its uid and version", () => {
     const world = new Robbed();
     world.postReady();
     world.askUnready();
@@ -124,7 +124,7 @@ describe("the seed of node", () => {
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
   });
 
-  test("deletes pods of a down node before the direct-mode timeout, but no DaemonSet's", () => {
+  test("drains a down node before the timeout, but no DaemonSet's pod", () => {
     const world = new Robbed({ evictionMode: "direct" });
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "u", controller: true };
     world.addPod(NODE, "agent", { metadata: { ownerReferences: [owner] } });
@@ -136,7 +136,7 @@ describe("the seed of node", () => {
     expect(names(world.deleted)).toEqual([`pod-${NODE}`]);
   });
 
-  test("deletes in direct mode pods of a live node set Unknown, until its kubelet posts", () => {
+  test("drains a live node set Unknown, until its kubelet posts", () => {
     const world = new Robbed({ evictionMode: "direct" });
     world.addTolerantPod(NODE, "late");
     world.advance(S);
@@ -150,7 +150,7 @@ describe("the seed of node", () => {
 });
 
 describe("the seed of zone", () => {
-  test("taints a down node without a grant, and removes its taint until it is set again", () => {
+  test("taints a down node without a grant, or untaints it for a time", () => {
     const world = new Robbed();
     world.silence([NODE]);
     world.advance(51 * S);
@@ -161,7 +161,7 @@ describe("the seed of zone", () => {
     expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
   });
 
-  test("stops evictions by forged grants only while it forges, and never stops healing", () => {
+  test("stops evictions only while it forges grants, and no healing", () => {
     const world = new Robbed();
     const bus = world.busOf("zone", "thief");
     const forge = (forMs: number): void => {
@@ -183,7 +183,7 @@ describe("the seed of zone", () => {
     expect(names(world.tainted)).toEqual(["a-0", "a-1", "a-2"]);
   });
 
-  test("drains nodes in direct mode without a grant, but none before its timeout", () => {
+  test("drains nodes in direct mode ungranted, none before its timeout", () => {
     const world = new Robbed({ evictionMode: "direct" });
     const bus = world.busOf("zone", "thief");
     const down = ["a-0", "a-1", "a-2"];
@@ -202,7 +202,7 @@ describe("the seed of zone", () => {
     expect(names(world.deleted).sort()).toEqual(down.map((name) => `pod-${name}`));
   });
 
-  test("hides silent nodes by halts that it begins and ends, and no longer", () => {
+  test("hides silent nodes by halts that it begins and ends", () => {
     const world = new Robbed();
     const bus = world.busOf("zone", "thief");
     const seen = world.published("judged.zone").findLast(({ body }) => body.zone === ZONE)?.body;
@@ -220,7 +220,7 @@ describe("the seed of zone", () => {
 });
 
 describe("the seed of taint-manager", () => {
-  test("cuts a tolerated time short, but never one without an end", () => {
+  test("cuts a tolerated time short, but no endless one", () => {
     const world = new Robbed();
     world.addTolerantPod(NODE, "for-ever", [{ operator: "Exists" }]);
     world.advance(300 * S);
@@ -259,7 +259,7 @@ describe("the seed of node-writer", () => {
 });
 
 describe("the seed of ledger", () => {
-  test("has all shards republished all the time; a dead node's pod still goes when due", () => {
+  test("has all shards republished; a dead node's pod goes when due", () => {
     const goneMs = [false, true].map((isFlooded) => {
       const world = new Robbed();
       const bus = world.busOf("ledger", "thief");
@@ -278,7 +278,7 @@ describe("the seed of ledger", () => {
     expect(goneMs[1]).toBe(goneMs[0]);
   });
 
-  test("has a shard republished at most twice, however many requests arrive at once", () => {
+  test("has a shard republished at most twice, for many requests", () => {
     const world = new Robbed();
     const bus = world.busOf("ledger", "thief");
     const published = (): number => world.published("observed.node").filter(({ body }) => body.node === NODE).length;

@@ -12,7 +12,7 @@ import { evicting, NODE, Robbed } from "./stolen-seeds.scene.ts";
 const S = 1000;
 const EVIL = "example.com/evil";
 
-describe("with the seed of a zone, on a node that is Ready", () => {
+describe("with the seed of a zone, on a Ready node", () => {
   test.each<[string, Partial<BodyOf<"asked.taint">>]>([
     ["a NoExecute taint of any key", { add: [evicting(EVIL)] }],
     ["a NoExecute taint of our own", { add: [evicting(UNREACHABLE)] }],
@@ -32,7 +32,7 @@ describe("with the seed of a zone, on a node that is Ready", () => {
     expect([world.tainted, world.deleted]).toEqual([[], []]);
   });
 
-  test("taints of other owners are not removed", () => {
+  test("no other owner's taint is removed", () => {
     const world = new Robbed();
     world.taint(NODE, [{ key: EVIL, effect: "NoSchedule" }]);
     world.advance(S);
@@ -77,7 +77,7 @@ describe("with the seed of node or taint-manager", () => {
   });
 });
 
-describe("with the seed of node or taint-manager, a pod that tolerates its node's taint", () => {
+describe("for node or taint-manager a tolerant pod", () => {
   /** A node that was just tainted, whose pod may stay for 300 s. */
   function tainted(profile: Partial<Profile> = {}): Robbed {
     const world = new Robbed(profile);
@@ -98,7 +98,7 @@ describe("with the seed of node or taint-manager, a pod that tolerates its node'
     expect(world.deleted).toEqual([]);
   });
 
-  test("is not evicted by a taint where direct mode decides", () => {
+  test("is evicted by no taint in direct mode", () => {
     const world = tainted({ evictionMode: "direct" });
     world.advance(400 * S);
     world.askEviction("taint-manager", { deadlineAt: INSTANT_MAX });

@@ -3,6 +3,7 @@
  * traffic arrives later, in order, or never. The path outlives the process, because a restart repairs no network.
  */
 import type { Clock, HttpExchange, HttpRequest, Random, Stop, Wire } from "../../protocols/ports.ts";
+import { ResourceCatalog } from "../../services/sandbox/apiserver/resource-catalog.ts";
 import { isCall, readCall, type Verb } from "../../services/sandbox/apiserver/routes.ts";
 
 /** An interruption that has ended, on the world's monotonic clock. */
@@ -26,6 +27,7 @@ export type Latencies = Readonly<Partial<Record<Verb, number>>>;
 /** Longest latency of a request, in milliseconds. */
 export const LATENCY_MAX_MS = 5_000;
 /** The client gives up a write after 15 s and a read after 10 s. Until then a held request may still arrive. */
+const BUILT_IN = new ResourceCatalog();
 const HELD_MAX_MS = 25_000;
 /** A request that takes this long counts as slow in the marks. */
 const SLOW_MS = 2_000;
@@ -156,7 +158,7 @@ export class ApiPath {
   }
 
   #latencyOf(request: HttpRequest): number {
-    const call = readCall(request);
+    const call = readCall(request, BUILT_IN);
     const mostMs = isCall(call) ? (this.#latencies[call.verb] ?? 0) : 0;
     if (mostMs === 0) return 0;
     const latencyMs = mostMs * (0.7 + 0.3 * this.options.random());

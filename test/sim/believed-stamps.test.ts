@@ -76,3 +76,25 @@ test("a stamp of the future counts from when the last owner has received its nod
   stamps.calm(wholeAt);
   expect(stamps.latestAt(NODE, TAINT)).toBe(wholeAt);
 });
+
+test("a stamp that changes within a gap of the view may count", () => {
+  const { clock, stamps, stamp } = stage();
+  stamp(SECOND);
+  const gap = { fromAt: clock.wallMs() + 50_000, untilAt: Number.POSITIVE_INFINITY };
+  stamps.interrupted(shardOf(NODE), gap);
+  clock.advance(60_000);
+  stamp(FIRST);
+  clock.advance(10_000);
+  gap.untilAt = clock.wallMs();
+  expect(stamps.latestAt(NODE, TAINT)).toBe(Date.parse(FIRST));
+  expect(stamps.earliestAt(NODE, TAINT)).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("a stamp that changes after a gap of the view does not count", () => {
+  const { clock, stamps, stamp } = stage();
+  stamp(SECOND);
+  stamps.interrupted(shardOf(NODE), { fromAt: clock.wallMs() + 10_000, untilAt: clock.wallMs() + 20_000 });
+  clock.advance(20_000 + LAG_MS + 1);
+  stamp(FIRST);
+  expect(stamps.latestAt(NODE, TAINT)).toBe(Date.parse(SECOND));
+});

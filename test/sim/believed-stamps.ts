@@ -1,11 +1,13 @@
 /**
- * Stamps of taints that another client changed, and that an owner may accept all the same: it has just begun, has not
- * observed the taint's appearance, and no annotation records it yet
- * (docs/decisions/0020-a-taint-counts-from-its-appearance.md).
+ * Stamps of taints that another client changed, and that an owner may accept all the same
+ * (docs/decisions/0020-a-taint-counts-from-its-appearance.md). An owner that has just begun has not observed the
+ * taint's appearance, and no annotation records it yet. For an owner whose view had a gap, another stamp after the gap
+ * means another taint, which appeared within the gap.
  */
 import type { Clock } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { type CheckedNode, taintName } from "./invariants.ts";
+import type { ViewGap } from "./view-gaps.ts";
 
 /** A stamp that was on a taint for a while; instants are on the world's wall clock. */
 interface Stood {
@@ -14,7 +16,7 @@ interface Stood {
   untilAt: number;
 }
 
-/** What owners found when they began. */
+/** What owners found when they began, and after gaps in their views. */
 export class BelievedStamps {
   readonly #clock: Clock;
   /** How far the view of an owner may be behind the API, in milliseconds. */
@@ -23,6 +25,8 @@ export class BelievedStamps {
   readonly #stamps = new Map<string, Map<string, Stood[]>>();
   /** When any process gained a shard. */
   readonly #gainsAt = new Map<number, number[]>();
+  /** The gaps in any process's view of a shard. */
+  readonly #gaps = new Map<number, ViewGap[]>();
   /** When every owner has received the nodes of its shards, after the faults ended. */
   #wholeAt = Number.POSITIVE_INFINITY;
 
@@ -34,6 +38,11 @@ export class BelievedStamps {
   /** A process has begun to follow the pods of a shard. */
   gained(shard: number): void {
     this.#gainsAt.set(shard, [...(this.#gainsAt.get(shard) ?? []), this.#clock.wallMs()]);
+  }
+
+  /** A process's view of a shard has a gap, which may not have ended yet. */
+  interrupted(shard: number, gap: ViewGap): void {
+    this.#gaps.set(shard, [...(this.#gaps.get(shard) ?? []), gap]);
   }
 
   /** The faults have ended: from the given instant on every owner has received the nodes of its shards. */
@@ -57,9 +66,12 @@ export class BelievedStamps {
     else this.#stamps.set(name, new Map(after));
   }
 
-  /** The earliest instant from which an owner may count a taint; infinite when every owner observed its appearance. */
+  /**
+   * The earliest instant from which an owner may count a taint; infinite when every owner observed its appearance.
+   * After a gap it counts from within the gap, which is later than its appearance.
+   */
   earliestAt(name: string, taint: string): number {
-    return Math.min(...this.#found(name, taint).map(({ stampAt }) => stampAt));
+    return Math.min(...this.#found(name, taint, this.#gains(name)).map(({ stampAt }) => stampAt));
   }
 
   /**
@@ -67,14 +79,19 @@ export class BelievedStamps {
    * when the owner first observes the taint, which may be as late as the end of the faults.
    */
   latestAt(name: string, taint: string): number {
-    return Math.max(...this.#found(name, taint).map(({ stampAt }) => Math.min(stampAt, this.#wholeAt)));
+    const gaps = this.#gaps.get(shardOf(name)) ?? [];
+    const found = this.#found(name, taint, [...this.#gains(name), ...gaps]);
+    return Math.max(...found.map(({ stampAt }) => Math.min(stampAt, this.#wholeAt)));
   }
 
-  /** The stamps that some owner found when it began. */
-  #found(name: string, taint: string): Stood[] {
-    const gainsAt = this.#gainsAt.get(shardOf(name)) ?? [];
+  #gains(name: string): ViewGap[] {
+    return (this.#gainsAt.get(shardOf(name)) ?? []).map((gainAt) => ({ fromAt: gainAt, untilAt: gainAt }));
+  }
+
+  /** The stamps that were on a taint within one of the intervals, as far as an owner's view may be behind. */
+  #found(name: string, taint: string, intervals: readonly ViewGap[]): Stood[] {
     const wasFound = ({ fromAt, untilAt }: Stood): boolean =>
-      gainsAt.some((gainAt) => gainAt >= fromAt - this.#lagMs && gainAt <= untilAt + this.#lagMs);
+      intervals.some((gap) => gap.untilAt >= fromAt - this.#lagMs && gap.fromAt <= untilAt + this.#lagMs);
     return (this.#stamps.get(name)?.get(taint) ?? []).filter(wasFound);
   }
 }

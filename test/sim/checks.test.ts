@@ -30,7 +30,7 @@ describe("a verdict", () => {
     expect(stage.condemn("a")).toThrow("had seen for");
   });
 
-  it("within a grace of a stop is right where its process gained the shard since", () => {
+  it("within a grace of a stop is right if the shard came since", () => {
     const stage = new Stage();
     stage.show("a", "True");
     stage.pass(100 * S + nodeMonitorGraceMs / 2);
@@ -72,7 +72,7 @@ describe("an announcement of a zone", () => {
     expect(announced(size, notReady, halted)).toThrow(problem);
   });
 
-  it("as old as a stop of its process passes right after the stop, but not later", () => {
+  it("as old as a stop passes right after it, not later", () => {
     const stage = new Stage();
     for (const name of ["a", "b"]) {
       stage.renew(name);
@@ -89,7 +89,7 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("it has had");
   });
 
-  it("of an owner that has just taken over may be the dead one's last announcement", () => {
+  it("by a new owner may be the dead one's last", () => {
     const stage = new Stage();
     stage.renew("a");
     stage.show("a", "Unknown");
@@ -106,7 +106,7 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("have not been ready");
   });
 
-  it("that is true passes, and so does one that was true a moment ago", () => {
+  it("passes if true now or a moment ago", () => {
     expect(announced(2, 1)).not.toThrow();
     const stage = new Stage();
     stage.renew("a");
@@ -118,14 +118,14 @@ describe("an announcement of a zone", () => {
   });
 });
 
-describe("a field that another client writes too", () => {
+describe("a field with another writer", () => {
   const pod = (status: string): CheckedPod => ({
     metadata: { namespace: "default", name: "p", uid: "uid-p", creationTimestamp: "" },
     spec: { nodeName: "a" },
     status: { conditions: [{ type: "Ready", status }] },
   });
 
-  it("may be changed back three times while its node is unchanged", () => {
+  it("may be changed back three times for one version", () => {
     const stage = new Stage();
     const [bare, tainted] = [stage.show("a", "Unknown"), stage.show("a", "Unknown", [UNREACHABLE])];
     const round = (writer: string, [from, to]: readonly [CheckedNode, CheckedNode]) => {

@@ -1,6 +1,5 @@
 /** All checks that run during a simulation, beside those of the writes themselves. */
 import type { ServiceName } from "../../protocols/ports.ts";
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { Contests } from "./contests.ts";
 import { type Explaining, Explanations } from "./explanations.ts";
@@ -9,6 +8,8 @@ import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants
 import { NodeStates } from "./node-states.ts";
 import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
+import { TolerationClaims } from "./toleration-claims.ts";
 import { Verdicts } from "./verdicts.ts";
 import { type ViewingProcess, WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
@@ -34,6 +35,7 @@ export class Checks {
   readonly watchViews: WatchViews;
   readonly verdicts: Verdicts;
   readonly zoneClaims: ZoneClaims;
+  readonly tolerationClaims = new TolerationClaims();
   readonly grants: GrantChecks;
   readonly reports = new Reports();
   readonly explanations: Explanations;
@@ -72,6 +74,7 @@ export class Checks {
   pod(change: Change): void {
     const { now, before, type } = change;
     this.explanations.pod(change);
+    this.tolerationClaims.pod(now);
     const { writer, clock, api } = this.#run.world;
     if (before === null || type === "DELETED") return;
     const [was, is] = [before, now].map(({ json }) => JSON.parse(json) as CheckedPod);
@@ -95,9 +98,12 @@ export class Checks {
     const names = free.map(({ name }) => name).join();
     if (names !== this.#free) this.disturbed();
     this.#free = names;
-    this.grants.look();
-    this.explanations.look();
+    // Policies have rates and limits of their own, and explanations of their own.
+    if (this.#run.world.swarm.policies === undefined) {
+      this.grants.look();
+      this.explanations.look();
+    }
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
-    this.#silentNodes.look(SERVICE_NAMES.every(isRun));
+    this.#silentNodes.look(SIMULATED_SERVICES.every(isRun));
   }
 }

@@ -32,7 +32,7 @@ export interface Order {
   /** Whether the first failure ends it. */
   readonly untilFailure?: boolean;
   /** Called after each seed with the result so far. */
-  readonly told?: (soFar: Outcome) => void;
+  readonly progress?: (soFar: Outcome) => void;
 }
 
 /** Every tenth seed runs twice: its two traces must be the same. */
@@ -40,7 +40,7 @@ const TWICE_EVERY = 10;
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
 export async function runSeeds(order: Order): Promise<Outcome> {
-  const { from, forMs, draw = {}, untilFailure = false, told } = order;
+  const { from, forMs, draw = {}, untilFailure = false, progress } = order;
   const startedAt = performance.now();
   let soFar: Outcome = {
     runs: 0,
@@ -70,7 +70,7 @@ export async function runSeeds(order: Order): Promise<Outcome> {
       };
       worker.on("message", (verdict: Short) => {
         soFar = { ...withVerdict(soFar, verdict), tookMs: performance.now() - startedAt };
-        told?.(soFar);
+        progress?.(soFar);
         give();
       });
       worker.on("error", reject);

@@ -89,11 +89,11 @@ const tolerated =
           somePod(claim, (pod) => isSo(secondsFor(pod, taint), claim)),
       ),
     );
-/** The same for the taint that a grant will bring. */
-const willTolerate =
-  (isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
+/** The same for a taint that the node may lack: one that a grant will bring, or the opposite of the present one. */
+const toleratesNamed =
+  (name: "taint" | "opposite", isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
   (claim) => {
-    const [key = "", effect = ""] = (claim.values.taint ?? "").split(":");
+    const [key = "", effect = ""] = (claim.values[name] ?? "").split(":");
     return somePod(claim, (pod) => isSo(secondsFor(pod, { key, effect }), claim));
   };
 const isForSeconds = (seconds: number | null, { values }: Claim) => String(seconds) === values.seconds;
@@ -136,6 +136,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
     }),
   nodeTaintRemoved: () => false,
   nodeExcluded: always,
+  nodeTaintHeld: () => false,
   nodeBlind: notInCalm,
   zoneState: counted,
   zoneQueue: counted,
@@ -144,6 +145,8 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   queueHalted: waitsAt("halted"),
   queueSmallZone: waitsAt("stopped"),
   queueNever: waitsAt("stopped"),
+  queueHeld: () => false,
+  queueHeldUntil: () => false,
   queueUnknown: notInCalm,
   queueNotShown: (claim) => someNode(claim, (node) => !isDown(node)),
   queueMissing: notInCalm,
@@ -184,6 +187,8 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podDueNow: due,
   podOverdue: dueAt,
   podTolerates: tolerated(isForSeconds),
+  podToleratesOpposite: (claim) =>
+    tolerated((seconds) => seconds !== null)(claim) && toleratesNamed("opposite", isForSeconds)(claim),
   podContinues: (claim) => due(claim) && somePod(claim, (pod) => isForSome(pod, claim)),
   podUntolerated: tolerated((seconds) => seconds === null),
   podUntoleratedNow: due,
@@ -205,9 +210,9 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podNotEvicted: (claim) => somePod(claim, isOfDaemonSet),
   podUnobserved: notInCalm,
   podWaits: waits,
-  podThenFor: willTolerate(isForSeconds),
-  podThenNot: willTolerate((seconds) => seconds === null),
-  podThenForever: willTolerate((seconds) => seconds === Number.POSITIVE_INFINITY),
+  podThenFor: toleratesNamed("taint", isForSeconds),
+  podThenNot: toleratesNamed("taint", (seconds) => seconds === null),
+  podThenForever: toleratesNamed("taint", (seconds) => seconds === Number.POSITIVE_INFINITY),
 };
 
 /** The problem with a sentence, as text; null when it is true. */

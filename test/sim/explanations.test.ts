@@ -32,6 +32,28 @@ function forgedAsk(node: string): AnyMessage {
   return { type: "asked.label", id: "node@thief:0:1", source: "node@thief", at: 0, cause: null, body };
 }
 
+describe("a process waits for a whole view", () => {
+  /** Whether a process still waits whose ledger says this of the only node. */
+  function isWaiting(explained: Explanation | null): boolean {
+    const reader: Partial<LedgerReader> = { explainNode: () => explained };
+    const world: Partial<World> = { objects: <T>() => [{ metadata: { name: "n", uid: "u" } } as T] };
+    const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, lastPause: null }];
+    const run = { world: Object.assign(Object.create(World.prototype), world), processes };
+    return new Explanations(run).waitingProcesses().length > 0;
+  }
+
+  test("while its ledger does not know a node", () => {
+    expect(isWaiting(null)).toBe(true);
+    const why = "no pulse from the observer";
+    const text = `This ledger has not observed node n since it started: ${why}.`;
+    expect(isWaiting({ sentences: [text], timeline: [] })).toBe(true);
+  });
+
+  test("no longer when its ledger knows every node", () => {
+    expect(isWaiting({ sentences: ["It carries no NoExecute taint."], timeline: [] })).toBe(false);
+  });
+});
+
 describe("a ledger", () => {
   /** The reported problem when the only node has this Ready status and a ledger explains it with these sentences. */
   function problemOf(status: string, sentences: readonly string[], forgedOf?: string): string | null {
@@ -80,13 +102,13 @@ describe("a ledger", () => {
     expect(problemOf("True", ["All is well."])).toContain('"All is well." is no sentence of explain');
   });
 
-  test("may say anything about a node that a forged message names, but not about others", () => {
+  test("may say anything about a node in a forged message, but only that", () => {
     expect(problemOf("Unknown", [READY], "n")).toBeNull();
     expect(problemOf("Unknown", [READY], "m")).toContain("is not so (nodeReady)");
   });
 });
 
-describe("of a pod with the name of one that Vigil deleted", () => {
+describe("of a pod named as a deleted one", () => {
   const CREATED = "2026-01-01T00:10:00Z";
   const truth = new ExplainedTruth();
   const taint = { key: "a", effect: "NoExecute" };
@@ -110,7 +132,7 @@ describe("of a pod with the name of one that Vigil deleted", () => {
     return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
-  test("the earlier deletion is true while the name is free, not of the later pod", () => {
+  test("the deletion is true until the new pod exists", () => {
     const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
     expect(problemOf(ours)).toBeNull();
     truth.pods.note("p", 2000, pod("new", CREATED));
@@ -119,7 +141,7 @@ describe("of a pod with the name of one that Vigil deleted", () => {
     expect(problemOf(ours)).toBeNull();
   });
 
-  test("a deadline of the earlier pod is not the later one's", () => {
+  test("the earlier deadline is false", () => {
     expect(problemOf("Pod default/p is due to be deleted at 2026-01-01T00:10:30Z, in 30 s.")).toBeNull();
     const earlier = "Pod default/p was due to be deleted at 2026-01-01T00:09:00Z, 60 s ago.";
     expect(problemOf(earlier)).toContain("is not so (podOverdue)");

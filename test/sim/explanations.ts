@@ -55,7 +55,7 @@ const CALM_BEHIND_MS = 30_000;
  * Sentences of a process that still waits for a resync: its zones publish with the next pulse, and a node's owner
  * repeats within a minute that the node waits, if it does.
  */
-const WAITING: ReadonlySet<string> = new Set(["nodeBlind", "zoneSilent", "queueMissing"]);
+const WAITING: ReadonlySet<string> = new Set(["nodeUnobserved", "nodeBlind", "zoneSilent", "queueMissing"]);
 /** A read is valid for half a second, and its answer may be under way for as long as a client waits. */
 const READ_MS = 1_500;
 /** How much earlier than a heartbeat a process may date it: clocks drift. */
@@ -130,8 +130,12 @@ export class Explanations {
 
   /** The processes without a whole view: blind to a node, without the state of its zone, or without a judgement. */
   waitingProcesses(): string[] {
-    const isWaiting = ({ ledger }: Explaining, node: string): boolean =>
-      (ledger?.explainNode(node)?.sentences ?? []).some((text) => WAITING.has(explainedSentence(text)?.name ?? ""));
+    const isWaiting = ({ ledger }: Explaining, node: string): boolean => {
+      const explained = ledger?.explainNode(node);
+      // A ledger that has just started knows nothing of a node that it has not observed yet.
+      if (explained === null) return true;
+      return (explained?.sentences ?? []).some((text) => WAITING.has(explainedSentence(text)?.name ?? ""));
+    };
     return this.#run
       .processes()
       .filter((process) => process.isFree && this.#nodes.some((node) => isWaiting(process, node)))

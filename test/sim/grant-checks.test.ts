@@ -82,7 +82,7 @@ describe("a grant of a drain", () => {
     expect(grants(stage)).toThrow("while nodes waited");
   });
 
-  it("is not missed by nodes that had theirs, until they have been ready again", () => {
+  it("is not missed by a node that had one, until it was ready", () => {
     const stage = waiting();
     for (const node of ["a", "b"]) drain(stage, node);
     expect(lookThrice(stage)).not.toThrow();
@@ -106,5 +106,43 @@ describe("a grant of a node that has just joined", () => {
       stage.show(name, "True");
     };
     for (const name of ["a", "b", "c", "d"]) expect(join(name)).not.toThrow();
+  });
+});
+
+describe("a grant in the calm", () => {
+  const calmed = () => {
+    const stage = new Stage();
+    stage.pass(100 * S);
+    stage.show("well", "True");
+    for (const name of ["a", "b"]) stage.show(name, "Unknown");
+    stage.checks.grants.calm();
+    return stage;
+  };
+  const lookFor = (stage: Stage, seconds: number) => () => {
+    for (let leftS = seconds; leftS > 0; leftS -= 5) {
+      stage.pass(5 * S);
+      stage.checks.grants.look();
+    }
+  };
+
+  it("is missed once every process has had the time to sync", () => {
+    const stage = calmed();
+    expect(lookFor(stage, 145)).not.toThrow();
+    expect(lookFor(stage, 15)).toThrow("while nodes waited");
+  });
+
+  it("is not missed sooner because a process resumes", () => {
+    const stage = calmed();
+    stage.checks.disturbed();
+    expect(lookFor(stage, 145)).not.toThrow();
+    expect(lookFor(stage, 15)).toThrow("while nodes waited");
+  });
+
+  it("is missed again soon after a process starts late", () => {
+    const stage = calmed();
+    expect(lookFor(stage, 140)).not.toThrow();
+    stage.checks.disturbed();
+    expect(lookFor(stage, 25)).not.toThrow();
+    expect(lookFor(stage, 15)).toThrow("while nodes waited");
   });
 });

@@ -21,7 +21,10 @@ const WAY_MS = 2_000;
  * How long an owner without knowledge of its zone needs: to receive the other zones, to sync, and to let requests land.
  */
 const RECOVERY_MS = 25_000;
-/** This long after the faults ended every process is synced, and every grace that began with that is over. */
+/**
+ * This long after the faults ended every process is synced, and every grace that began with that is over. A list that
+ * was never answered is retried after a minute.
+ */
 const CALM_MS = 120_000;
 
 interface Turn {
@@ -57,7 +60,7 @@ export class GrantChecks {
   readonly #drained = new Map<string, number>();
   /** When all zones were last down. */
   #haltedMs = Number.NEGATIVE_INFINITY;
-  /** When a process last died or started, or the faults ended. */
+  /** When a process last died or started, in the calm at least until every process is synced. */
   #disturbedMs: number;
   #isCalm = false;
 
@@ -66,9 +69,9 @@ export class GrantChecks {
     this.#disturbedMs = around.world.clock.wallMs();
   }
 
-  /** A process died, started or stood still. */
+  /** A process died, started or stood still. One that resumes when the faults end makes no other process synced. */
   disturbed(): void {
-    this.#disturbedMs = this.#context.world.clock.wallMs();
+    this.#disturbedMs = Math.max(this.#disturbedMs, this.#context.world.clock.wallMs());
   }
 
   /** The faults have ended. */

@@ -91,7 +91,7 @@ describe("a deletion of a pod", () => {
     expect(() => checkDeletion(gone, from, world)).not.toThrow();
   });
 
-  it("in direct mode is caught on a ready node and for a DaemonSet's pod", () => {
+  it("in direct mode is caught on a ready node and of a DaemonSet", () => {
     const direct = around(99, { swarm: swarm({ evictionMode: "direct" }) });
     const daemon = pod([], { ownerReferences: [{ kind: "DaemonSet", controller: true }] });
     expect(() => checkDeletion(pod(), node("True"), direct)).toThrow("a node that is ready");
@@ -169,7 +169,7 @@ describe("a taint of the zone", () => {
   const turn = (followed: ZoneRates, name: string, seconds: number) => () =>
     followed.checkTurn(node("Unknown", [], name), around(seconds));
 
-  it("too soon after another of its zone is caught; one at its rate is right", () => {
+  it("too soon after the last is caught; one at the rate passes", () => {
     const followed = paces(2, 8);
     turn(followed, "a-0", 0)();
     expect(turn(followed, "a-1", 10)).not.toThrow();

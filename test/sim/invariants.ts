@@ -1,6 +1,7 @@
 /**
  * The rules for every write of Vigil to the simulated API, checked at each write. They share no code with the services.
  */
+import { GRACES_MS } from "./policies/pools.ts";
 import type { Swarm } from "./swarm.ts";
 
 /** A node as the checks see it. */
@@ -124,6 +125,14 @@ export interface Standing {
   readonly believedLatestAt?: number;
   /** When it replaced the other of our two taints: all that were there one after the other, this one last. */
   readonly lineage?: readonly Segment[];
+  /** When countdowns on this node end, where freezes make them stand still. */
+  readonly frozen?: CountdownEnds;
+}
+
+/** When a countdown that starts at an instant and lasts so long ends, at the earliest and at the latest. */
+export interface CountdownEnds {
+  readonly least: (startAt: number, durationMs: number) => number;
+  readonly most: (startAt: number, durationMs: number) => number;
 }
 
 /** A taint of ours that was on a node from some instant until the next one replaced it. */
@@ -207,7 +216,8 @@ function checkUnknown(before: CheckedNode, after: CheckedNode, around: WriteCont
   const readyOf = (node: CheckedNode) => conditionOf(node, "Ready");
   if (readyOf(after)?.status !== "Unknown" || readyOf(before)?.status === "Unknown") return;
   const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
-  const graceMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
+  const ownMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
+  const graceMs = swarm.policies === undefined ? ownMs : Math.min(ownMs, GRACES_MS.least);
   const silentMs = wallMs - heartbeatAt(after.metadata.name, wallMs - CROSSING_MS - delayMaxMs);
   // Clocks may run a little fast, and of two posts within a second the API shows one (its times are whole seconds).
   if (silentMs >= graceMs * 0.999 - 1000) return;
@@ -239,7 +249,7 @@ export function checkDeletion(
   const dueAts = taints.flatMap((taint) => {
     const stood = standing(pod.spec.nodeName ?? "", taint);
     const believed = { key: taint.key, at: stood.believedAt ?? Number.POSITIVE_INFINITY };
-    return [evictionDueAt(pod, taint, stood), endOf(pod, taint, believed)];
+    return [evictionDueAt(pod, taint, stood), endOf(pod, taint, believed, stood.frozen?.least)];
   });
   const dueAt = Math.min(...dueAts);
   if (wallMs + skewMs >= dueAt) return;
@@ -267,14 +277,19 @@ export function isDrainable(pod: CheckedPod): boolean {
  * taint or from the pod, whichever came later; a taint without `timeAdded` appeared at `seenAt`. Where our two taints
  * replaced each other, a running countdown continues, unless the next one is tolerated for ever (R8.18).
  */
-function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+function evictionDueAt(
+  pod: CheckedPod,
+  taint: CheckedTaint,
+  standing: Standing,
+  ends: CountdownEnds["least"] | undefined = standing.frozen?.least,
+): number {
   const segments = standing.lineage ?? [{ key: taint.key, at: startOf(taint, standing) }];
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   let dueAt = Infinity;
   for (const [index, segment] of segments.entries()) {
     if (cameAt >= (segments[index + 1]?.at ?? Infinity)) continue;
     const seconds = secondsFor(pod, { ...taint, key: segment.key });
-    if (seconds === null || seconds === Infinity || dueAt === Infinity) dueAt = endOf(pod, taint, segment);
+    if (seconds === null || seconds === Infinity || dueAt === Infinity) dueAt = endOf(pod, taint, segment, ends);
   }
   return dueAt;
 }
@@ -284,12 +299,13 @@ function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing)
  * countdown ran: for a pod that came between two swaps or tolerates more than before, all of them must have ended.
  */
 export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
-  const dueAt = evictionDueAt(pod, taint, standing);
-  const { lineage = [] } = standing;
+  const { lineage = [], frozen } = standing;
+  const dueAt = evictionDueAt(pod, taint, standing, frozen?.most);
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   if (lineage.length < 2 || (Number.isFinite(dueAt) && cameAt < Number(lineage[1]?.at))) return dueAt;
-  const own = endOf(pod, taint, { key: taint.key, at: startOf(taint, standing) });
-  const ends = lineage.map(({ key }) => cameAt + (secondsFor(pod, { ...taint, key }) ?? 0) * 1000);
+  const own = endOf(pod, taint, { key: taint.key, at: startOf(taint, standing) }, frozen?.most);
+  const endAt = frozen?.most ?? plainEnd;
+  const ends = lineage.map(({ key }) => endAt(cameAt, (secondsFor(pod, { ...taint, key }) ?? 0) * 1000));
   return Math.max(dueAt, own, ...ends.filter(Number.isFinite));
 }
 
@@ -298,11 +314,13 @@ export function startOf({ timeAdded }: CheckedTaint, { seenAt, isStampVoid }: St
   return timeAdded === undefined || isStampVoid === true ? seenAt : Date.parse(timeAdded);
 }
 
+const plainEnd: CountdownEnds["least"] = (startAt, durationMs) => startAt + durationMs;
+
 /** When the countdown of one taint alone ends. */
-export function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment): number {
+export function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment, endAt = plainEnd): number {
   const seconds = secondsFor(pod, { ...taint, key }) ?? 0;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
-  return seconds <= 0 ? Number.NEGATIVE_INFINITY : Math.max(at, cameAt) + seconds * 1000;
+  return seconds <= 0 ? Number.NEGATIVE_INFINITY : endAt(Math.max(at, cameAt), seconds * 1000);
 }
 
 /** How many seconds a pod tolerates a taint; infinity for ever, null when it does not. */

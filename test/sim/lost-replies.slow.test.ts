@@ -1,9 +1,9 @@
 /** Simulated fleets that lose replies of the API server: the metrics count what the server carried out. */
 import { expect, test } from "vitest";
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { simulate } from "./simulate.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
 import { drawSwarm, type FaultClass } from "./swarm.ts";
 
 const SEEDS = 12;
@@ -28,7 +28,7 @@ test("evictions are counted once each, whatever replies are lost", async () => {
     };
     const drawn = drawSwarm(seed);
     const profile = { ...drawn.profile, evictionMode: "taint" } as const;
-    const processes = drawn.processes.map(() => SERVICE_NAMES);
+    const processes = drawn.processes.map(() => SIMULATED_SERVICES);
     const swarm = { ...drawn, plot: null, processes, profile, faults: new Set(FAULTS) };
     const { problem, sometimes } = simulate(seed, swarm, { createMetrics: created });
     const of = (situation: string): number => sometimes[situation] ?? 0;

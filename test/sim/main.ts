@@ -13,7 +13,8 @@ npm run sim -- --seed N [--trace]  one seed; with --trace every write and the st
 
 Which faults a seed draws:
   --with CLASS,…                   these classes are on in any case
-  --up-to CLASS                    classes that came later are not drawn, as for a seed that was kept before them`;
+  --up-to CLASS                    classes that came later are not drawn, as for a seed that was kept before them
+  --policies                       people change node policies and freezes, in place of the plot`;
 
 /** How often a long run prints its progress. */
 const PROGRESS_MS = 60_000;
@@ -29,13 +30,18 @@ const { values } = parseArgs({
     minutes: { type: "string" },
     with: { type: "string" },
     "up-to": { type: "string" },
+    policies: { type: "boolean", default: false },
     trace: { type: "boolean" },
     help: { type: "boolean" },
   },
 });
 const asked = values.with?.split(",") ?? [];
 const upTo = values["up-to"];
-const draw = { with: asked.filter(isFaultClass), ...(upTo !== undefined && isFaultClass(upTo) && { upTo }) };
+const draw = {
+  policies: values.policies,
+  with: asked.filter(isFaultClass),
+  ...(upTo !== undefined && isFaultClass(upTo) && { upTo }),
+};
 process.exitCode = await main();
 
 async function main(): Promise<number> {
@@ -61,17 +67,17 @@ async function main(): Promise<number> {
   // Seeds of the day's own, unless a person wants to repeat others.
   const freshFrom = values.seeds === undefined ? Date.now() % 1_000_000_000 : 1;
   const from = values.from === undefined ? freshFrom : Number(values.from);
-  let toldAt = performance.now();
+  let reportedAt = performance.now();
   let failed = 0;
-  const told = (soFar: Outcome): void => {
+  const progress = (soFar: Outcome): void => {
     for (const { seed, problem } of soFar.failures.slice(failed)) console.log(`seed ${seed}: ${problem}`);
     failed = soFar.failures.length;
-    if (performance.now() - toldAt < PROGRESS_MS) return;
-    toldAt = performance.now();
+    if (performance.now() - reportedAt < PROGRESS_MS) return;
+    reportedAt = performance.now();
     console.log(headLine(soFar));
   };
   const forMs = count === Number.POSITIVE_INFINITY ? ms : Number.POSITIVE_INFINITY;
-  const outcome = await runSeeds({ from, count, forMs, draw, told });
+  const outcome = await runSeeds({ from, count, forMs, draw, progress });
   for (const line of reportLines(outcome, tree)) console.log(line);
   for (const { seed } of outcome.failures.slice(0, FAILURES_TOLD_MAX)) explain(seed, tree);
   return outcome.failures.length === 0 ? 0 : 1;
@@ -87,7 +93,8 @@ function one(seed: number, tree: string): number {
 }
 
 function explain(seed: number, tree: string): void {
-  const drawn = (["with", "up-to"] as const).map((name) => (values[name] ? ` --${name} ${values[name]}` : "")).join("");
+  const options = (["with", "up-to"] as const).map((name) => (values[name] ? ` --${name} ${values[name]}` : ""));
+  const drawn = `${options.join("")}${values.policies ? " --policies" : ""}`;
   const swarm = shrink(drawSwarm(seed, draw));
   console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed}${drawn} --trace`);
   if (swarm.plot !== null) console.log(`plot: ${swarm.plot}`);

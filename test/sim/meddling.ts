@@ -18,6 +18,7 @@ import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
 import { WRONG_CLOCK_FAULTS } from "./faults/wrong-clocks.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
+import { changePolicies } from "./policies/people.ts";
 import type { FaultClass } from "./swarm.ts";
 
 const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
@@ -53,6 +54,7 @@ export function meddle(reach: Reach): Stop {
   for (const name of swarm.faults) if (name !== "clockDrift") plan(name, chanceOf(swarm.seed, `meddle/${name}`));
   const { plot } = swarm;
   if (plot !== null) undos.add(PLOTS[plot].play(reach, chanceOf(swarm.seed, `play/${plot}`)));
+  if (swarm.policies !== undefined) undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
   return () => {
     for (const timer of timers.values()) timer.cancel();
     for (const undo of undos) undo();

@@ -46,10 +46,10 @@ describe("what an object holds", () => {
   });
 });
 
-describe("a process that has run for long", () => {
+describe("a long-running process", () => {
   const fresh = new Map([["Zones.#actors", 4]]);
 
-  it("may hold one more reference for each existing object", () => {
+  it("may hold one more reference per existing object", () => {
     expect(excess(new Map([["Zones.#actors", 9]]), fresh, 5)).toEqual([]);
   });
 

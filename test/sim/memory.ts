@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 /** Classes of the simulation. */
 const OF_THE_WORLD = ["World", "ApiServer", "Collection", "VirtualClock", "Network", "ApiPath", "FaultyWire", "Run"];
 /** Classes that keep up to a fixed number of deleted objects. */
-const LIMITED = ["BoundedMap", "History", "Interner", "RecentLatencies"];
+const LIMITED = ["BoundedMap", "History", "Incidents", "Interner", "RecentLatencies"];
 /** Classes that count messages by publisher, type and shard, whatever they contain. */
 const COUNTERS = ["StreamTracker", "ServiceBus"];
 /** How long a process takes from its start until it knows the whole cluster. */

@@ -10,6 +10,7 @@ import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts"
 import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
 import { THIEF } from "./thief.ts";
+import { type ViewGap, ViewGaps } from "./view-gaps.ts";
 import type { World } from "./world.ts";
 import { rateOf, rateStatesOf, shareAgainst } from "./zone-rates.ts";
 
@@ -19,6 +20,7 @@ const TYPE_AT = 3;
 const SHARD_AT = 5;
 /** Almost every message is a pulse, so these are sorted out before anything else. */
 const PULSES = "vigil.v1.sim.observed.pulse.";
+const RESYNCS = "vigil.v1.sim.asked.resync.";
 /** What a node service follows of each shard that it owns, and no other service of a shard. */
 const DRAINS = "vigil.v1.sim.asked.drain.";
 /** What a node service and a taint-manager follow of each shard that they own. */
@@ -31,6 +33,7 @@ const OPENED = new Set([
   "asked.drain",
   "asked.eviction",
   "done.write",
+  "judged.pod",
   "judged.zone",
 ]);
 /** This long after the faults ended everything has been published to every process. */
@@ -79,9 +82,14 @@ export class MessageChecks {
   /** When the faults ended, on the monotonic and on the wall clock; null while they last. */
   #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
   #isSettled = false;
+  /** Null where no client stamps taints again, because then gaps allow nothing. */
+  readonly #gaps: ViewGaps | null;
 
   constructor(around: MessageChecksWorld) {
     this.#context = around;
+    const { clock, swarm } = around.world;
+    const found = (shard: number, gap: ViewGap): void => around.history.interrupted(shard, gap);
+    this.#gaps = swarm.faults.has("foreignTaints") ? new ViewGaps(clock, swarm.profile, found) : null;
   }
 
   /** The faults have ended. */
@@ -138,6 +146,7 @@ export class MessageChecks {
       if (!(message instanceof MalformedMessage) && is(message, "judged.zone")) checks.verdicts.hear(message, member);
     }
     if (!subject.startsWith(PULSES)) return;
+    this.#gaps?.pulsed(Number(shardOfPulse(subject)), member, payload);
     const key = `${member} ${shardOfPulse(subject)}`;
     const nowMs = checks.watchViews.ownMs(member);
     const gapMs = nowMs - (this.#pulsesMs.get(key) ?? nowMs);
@@ -155,12 +164,17 @@ export class MessageChecks {
       this.#checkOwner(shardOfPulse(subject), member);
       return;
     }
+    if (subject.startsWith(RESYNCS)) this.#gaps?.resynced(Number(subject.slice(RESYNCS.length)), member);
     const tokens = subject.split(".");
     if (!OPENED.has(`${tokens[TYPE_AT]}.${tokens[TYPE_AT + 1]}`)) return;
     const shard = tokens[SHARD_AT] ?? "";
     const message = decode(payload);
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
-    const { explanations } = this.#context.checks;
+    const { explanations, tolerationClaims } = this.#context.checks;
+    if (is(message, "judged.pod")) {
+      if (member !== THIEF) tolerationClaims.check(message);
+      return;
+    }
     // Requests of a thief need to follow no rule; their outcomes do.
     if (member === THIEF) {
       explanations.hearForged(message as AnyMessage);
@@ -177,12 +191,16 @@ export class MessageChecks {
       this.#checkMissed(message, shard, member);
       this.#checkEviction(message, member);
     }
-    if (is(message, "asked.taint")) this.#context.checks.grants.ask(message);
+    const hasPolicies = this.#context.world.swarm.policies !== undefined;
+    if (is(message, "asked.taint") && !hasPolicies) this.#context.checks.grants.ask(message);
     if (is(message, "asked.drain")) this.#context.checks.grants.drain(message);
     if (is(message, "done.write")) this.#checkDone(message);
     if (is(message, "judged.zone")) {
-      this.#checkZone(message);
-      this.#context.checks.zoneClaims.check(message);
+      this.#zones.set(message.body.zone, message.body.taintsPerSecond > 0);
+      if (!hasPolicies) {
+        this.#checkZone(message);
+        this.#context.checks.zoneClaims.check(message);
+      }
     }
   }
 
@@ -264,13 +282,12 @@ export class MessageChecks {
   #checkZone({ body, source }: Message<"judged.zone">): void {
     const { taintsPerSecond, size, notReady } = body;
     const { profile } = this.#context.world.swarm;
-    this.#zones.set(body.zone, taintsPerSecond > 0);
     if (notReady > 2 && shareAgainst(body, profile) === 0) this.#context.count("share of exactly the threshold");
     const right = body.halted ? 0 : rateOf(body, profile);
     if (taintsPerSecond === right) return;
-    const told = `${notReady} of ${size} not ready${body.halted ? ", halted" : ""}`;
+    const counted = `${notReady} of ${size} not ready${body.halted ? ", halted" : ""}`;
     throw new BrokenInvariant(
-      `${source} grants ${taintsPerSecond}/s, not ${right}/s, in zone ${JSON.stringify(body.zone)} (${told})`,
+      `${source} grants ${taintsPerSecond}/s, not ${right}/s, in zone ${JSON.stringify(body.zone)} (${counted})`,
     );
   }
 

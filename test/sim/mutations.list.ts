@@ -156,8 +156,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "deadline that fires while blind",
     file: "services/taint-manager/taint-manager.service.ts",
-    from: "    if (this.#isBlind()) this.#held.add(schedule);\n    else schedule.node.requestEviction(schedule);",
-    to: "    schedule.node.requestEviction(schedule);",
+    from: "    if (!isFrozen && !this.#isBlind()) schedule.node.requestEviction(schedule);",
+    to: "    if (!isFrozen) schedule.node.requestEviction(schedule);",
     showsIn: "lostNews",
   },
   {
@@ -190,15 +190,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "taint without a received grant is not paid",
     file: "services/zone/zone.service.ts",
-    from: "    this.#spend(zoneKeyOf(node.labels), null);\n",
+    from: "    this.#spend(this.#roster.zoneOf(node), null);\n",
     to: "",
     showsIn: "taintsUnderWay",
   },
   {
     name: "late pulse that counts as on time",
     file: "services/platform/shard-view/watch-health.ts",
-    from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
-    to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
+    from: "    this.#lateMs = this.#latenessOf(message, publisher, nowMs);\n",
+    to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, publisher, nowMs));\n",
     showsIn: "latePulses",
   },
   {
@@ -275,6 +275,61 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "  const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);\n",
     to: "  const sinceMs = earliestMs > Number.POSITIVE_INFINITY ? monotonicMs : recordedMs;\n",
     showsIn: "wrongStamps",
+  },
+  {
+    name: "seconds of the opposite taint",
+    file: "services/domain/toleration.ts",
+    from: "toleratedTaint: seconds === own ? null : toleratedTaint };",
+    to: "toleratedTaint: null };",
+    showsIn: "changesOfIllness",
+  },
+  {
+    name: "freeze of a policy that stops nobody",
+    file: "services/domain/freeze.ts",
+    from: "  if (policy === undefined) return null;\n",
+    to: '  if (policy === undefined || policy.name !== "") return null;\n',
+    showsIn: "policies",
+  },
+  {
+    name: "healing held back by a freeze",
+    file: "services/node-writer/node-write-attempt.ts",
+    from: "  if (isGrant(ask) && live !== null) {\n",
+    to:
+      "  const { everywhere, policies: all } = policies.current() ?? { everywhere: { frozen: [] }, policies: [] };\n" +
+      "  const frozen = [everywhere, ...all].flatMap((each) => each.frozen);\n" +
+      '  if (frozen.some(({ toAt }) => toAt === null || toAt > wallMs) && ask.type === "asked.taint") {\n' +
+      '    if (ask.body.why === "healing") return { kind: "refused", detail: "frozen" };\n' +
+      "  }\n" +
+      "  if (isGrant(ask) && live !== null) {\n",
+    showsIn: "policies",
+  },
+  {
+    name: "maxUnhealthy off by one",
+    file: "services/zone/limits/limits.policy.ts",
+    from: 'unhealthy > nodesAllowed(maxUnhealthy, selected, "down");',
+    to: 'unhealthy > nodesAllowed(maxUnhealthy, selected, "down") + 1;',
+    showsIn: "policies",
+  },
+  {
+    name: "breaker that never opens",
+    file: "services/zone/limits/limits.policy.ts",
+    from: "  if (inWindow + permitted < most) return null;\n",
+    to: "  if (inWindow + permitted < most || most > 0) return null;\n",
+    showsIn: "policies",
+  },
+  {
+    name: "frozen time lost on restart",
+    file: "services/policy/freezes.ts",
+    from: "if (text !== null && !this.#own.includes(text)) this.#memory",
+    to: 'if (text === "") this.#memory',
+    showsIn: "policies",
+  },
+  {
+    name: "budget of one more",
+    file: "services/zone/limits/limits.policy.ts",
+    from: "  if (condemned + permitted < nodes) return null;\n",
+    to: "  if (condemned + permitted <= nodes) return null;\n",
+    showsIn: "policies",
   },
 ];
 

@@ -37,6 +37,7 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
       forMs: Number.POSITIVE_INFINITY,
       untilFailure: true,
       ...(mutation.showsIn && { first: mutation.showsIn }),
+      ...(mutation.showsIn === "policies" && { draw: { policies: true } }),
     });
     const caught = failures[0];
     if (caught === undefined) process.exitCode = 1;

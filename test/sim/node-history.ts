@@ -14,6 +14,7 @@ import {
 } from "./invariants.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { Swarm } from "./swarm.ts";
+import type { ViewGap } from "./view-gaps.ts";
 
 /** A list, or a watch that resumes after a minute, shows no taint that went and came back meanwhile. */
 const UNSEEN_MAX_MS = 60_000;
@@ -51,6 +52,11 @@ export class NodeHistory {
   /** A process has begun to follow the pods of a shard. */
   gained(shard: number): void {
     this.#believed.gained(shard);
+  }
+
+  /** A process's view of a shard has a gap. */
+  interrupted(shard: number, gap: ViewGap): void {
+    this.#believed.interrupted(shard, gap);
   }
 
   /** The faults have ended: from the given instant on every owner has received the nodes of its shards. */

@@ -1,11 +1,13 @@
 /** Plots about changes that the deciding processes miss or see late: taints that return, nodes that leave. */
-import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
+import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { childList, isObject, type JsonObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { later, type Reach } from "./meddler.ts";
 import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
+import type { Swarm } from "./swarm.ts";
 
 /** The longest lag of watches, in milliseconds. */
 const LAG_MAX_MS = 8_000;
@@ -20,6 +22,19 @@ const GUESTS = 60;
 /** The first number of such nodes, and of their zones. */
 const BEFORE_GUESTS = 200;
 
+/** Two zones of nodes whose pods tolerate a person's taint for a while, under two processes. */
+function underMaintenance(swarm: Swarm, random: Random): Swarm {
+  return {
+    ...swarm,
+    zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+    podsPerNode: 4,
+    toleration: "maintenance",
+    processes: swarm.processes.slice(0, 2),
+    profile: { ...swarm.profile, evictionMode: "taint" },
+    faults: only(swarm, BYSTANDERS),
+  };
+}
+
 /** The plots by name. */
 export const CHANGE_PLOTS = {
   /**
@@ -29,13 +44,7 @@ export const CHANGE_PLOTS = {
   renewedTaints: {
     latest: "flakyApi",
     stage: (swarm, random) => ({
-      ...swarm,
-      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
-      podsPerNode: 4,
-      toleration: "maintenance",
-      processes: swarm.processes.slice(0, 2),
-      profile: { ...swarm.profile, evictionMode: "taint" },
-      faults: only(swarm, BYSTANDERS),
+      ...underMaintenance(swarm, random),
       hindrance: { watchLagMs: LAG_MAX_MS },
       safetyMs: between(random, 170, 220) * SECOND,
     }),
@@ -100,7 +109,7 @@ export const CHANGE_PLOTS = {
     stage: (swarm, random) => ({
       ...swarm,
       zones: [zone(1, between(random, 5, 8), swarm), zone(2, between(random, 3, 4), swarm)],
-      processes: Array.from({ length: between(random, 2, 4) }, () => [...SERVICE_NAMES]),
+      processes: Array.from({ length: between(random, 2, 4) }, () => [...SIMULATED_SERVICES]),
       faults: new Set([...only(swarm, BYSTANDERS), "apiCuts"] as const),
       safetyMs: between(random, 150, 200) * SECOND,
     }),
@@ -125,13 +134,7 @@ export const CHANGE_PLOTS = {
   wrongStamps: {
     latest: "stolenSeeds",
     stage: (swarm, random) => ({
-      ...swarm,
-      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
-      podsPerNode: 4,
-      toleration: "maintenance",
-      processes: swarm.processes.slice(0, 2),
-      profile: { ...swarm.profile, evictionMode: "taint" },
-      faults: only(swarm, BYSTANDERS),
+      ...underMaintenance(swarm, random),
       safetyMs: between(random, 140, 170) * SECOND,
     }),
     play: (reach, random) => {
@@ -154,7 +157,7 @@ export const CHANGE_PLOTS = {
       zones: [zone(1, between(random, 8, 12), swarm), zone(2, between(random, 3, 4), swarm)],
       podsPerNode: 4,
       toleration: "maintenance",
-      processes: [[...SERVICE_NAMES]],
+      processes: [[...SIMULATED_SERVICES]],
       profile: { ...swarm.profile, evictionMode: "taint" },
       faults: new Set(["lostPulses"] as const),
       safetyMs: between(random, 170, 220) * SECOND,
@@ -193,7 +196,7 @@ export const CHANGE_PLOTS = {
     stage: (swarm, random) => ({
       ...swarm,
       zones: [zone(1, between(random, 5, 8), swarm), zone(2, between(random, 3, 4), swarm)],
-      processes: [[...SERVICE_NAMES]],
+      processes: [[...SIMULATED_SERVICES]],
       faults: new Set([...only(swarm, BYSTANDERS), "lateness", "standstills"] as const),
       safetyMs: between(random, 190, 230) * SECOND,
     }),

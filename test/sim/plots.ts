@@ -2,12 +2,12 @@
  * Situations that chance alone reaches too rarely, brought about on purpose in a share of the seeds. A plot knows no
  * rule of Vigil and breaks nothing by itself.
  */
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
 import { later } from "./meddler.ts";
 import { CHANGE_PLOTS } from "./plots.changes.ts";
 import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import { ZONE_PLOTS } from "./plots.zones.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
 import type { FaultClass } from "./swarm.ts";
 
 /** The names of the plots. A new one goes last, so the seeds of the others keep theirs. */
@@ -77,7 +77,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     stage: (swarm, random) => ({
       ...swarm,
       zones: [zone(1, between(random, 5, 9), swarm), zone(2, between(random, 3, 4), swarm)],
-      processes: [[...SERVICE_NAMES]],
+      processes: [[...SIMULATED_SERVICES]],
       profile: {
         ...swarm.profile,
         evictionMode: "taint",

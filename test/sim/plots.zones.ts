@@ -1,9 +1,9 @@
 /** Plots about zones: their queues, their halts, and owners with little information about each other. */
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { LATENCY_MAX_MS } from "./api-path.ts";
 import { between, oneOf } from "./chance.ts";
 import { later } from "./meddler.ts";
 import { BYSTANDERS, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
 
 /** The plots by name. */
 export const ZONE_PLOTS = {
@@ -59,7 +59,7 @@ export const ZONE_PLOTS = {
     stage: (swarm, random) => ({
       ...swarm,
       zones: [1, 2, 3].map((number) => zone(number, between(random, 2, 4), swarm)),
-      processes: Array.from({ length: between(random, 2, 4) }, () => [...SERVICE_NAMES]),
+      processes: Array.from({ length: between(random, 2, 4) }, () => [...SIMULATED_SERVICES]),
       faults: only(swarm, BYSTANDERS),
       safetyMs: between(random, 150, 200) * SECOND,
     }),
@@ -76,7 +76,7 @@ export const ZONE_PLOTS = {
     stage: (swarm, random) => ({
       ...swarm,
       zones: [zone(1, between(random, 11, 13), swarm), zone(2, between(random, 3, 4), swarm)],
-      processes: [[...SERVICE_NAMES]],
+      processes: [[...SIMULATED_SERVICES]],
       profile: {
         ...swarm.profile,
         evictionMode: "direct",
@@ -106,7 +106,7 @@ export const ZONE_PLOTS = {
     stage: (swarm, random) => ({
       ...swarm,
       zones: [zone(1, between(random, 6, 9), swarm), zone(2, between(random, 3, 4), swarm)],
-      processes: [[...SERVICE_NAMES]],
+      processes: [[...SIMULATED_SERVICES]],
       profile: { ...swarm.profile, evictionMode: "taint", nodeEvictionsPerSecond: oneOf(random, [0.05, 0.1]) },
       faults: only(swarm, BYSTANDERS),
       hindrance: { watchLagMs: 0 },

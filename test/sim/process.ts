@@ -63,6 +63,8 @@ export interface ProcessWorld {
   readonly network: Network;
   readonly api: ApiServer;
   readonly profile: Profile;
+  /** Whether the processes follow node policies. */
+  readonly hasPolicies?: boolean;
   /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
   /** Called for each death, and for each start but the first. */
@@ -214,6 +216,7 @@ export class SimulatedProcess {
       services: this.services,
       isShared: true,
       store: null,
+      ...(this.#world.hasPolicies === true && { policies: [] }),
       // A crash loop ends the process; the world starts it again, as a cluster would.
       fatal: () => this.kill(),
     });

@@ -56,12 +56,14 @@ export class Promptness {
   check(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, standing }: WriteContext): void {
     if (!this.#isUnhindered || swarm.profile.evictionMode === "direct") return;
     const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
-    const dueAts = taints.map((taint) => {
+    const cameAt = Date.parse(pod.metadata.creationTimestamp);
+    const lastAts = taints.map((taint) => {
       const stood = standing(node.metadata.name, taint);
-      return Math.max(evictionOverdueAt(pod, taint, stood), stood.seenAt);
+      const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), stood.seenAt, cameAt);
+      return { dueAt, lastAt: stood.frozen?.most(dueAt, WAY_MS) ?? dueAt + WAY_MS };
     });
-    const dueAt = Math.max(Math.min(...dueAts), Date.parse(pod.metadata.creationTimestamp));
-    const lateMs = wallMs - Math.max(dueAt + WAY_MS, this.#disturbedAt + RECOVERY_MS);
+    const { dueAt, lastAt } = lastAts.reduce((left, right) => (right.lastAt < left.lastAt ? right : left));
+    const lateMs = wallMs - Math.max(lastAt, this.#disturbedAt + RECOVERY_MS);
     if (lateMs <= 0) return;
     throw new BrokenInvariant(`${pod.metadata.name} on ${node.metadata.name} went ${wallMs - dueAt} ms late`);
   }

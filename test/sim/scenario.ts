@@ -1,10 +1,11 @@
 /** A known outage in the simulation: its cluster, its script, and its result. */
-import { SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
+import type { Stop } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
 import type { SimulatedKubelet } from "./kubelet.ts";
 import type { Reach } from "./meddler.ts";
 import { simulate, type Verdict } from "./simulate.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
 
 const SECOND = 1000;
 /** How long the reads of node and pod, the status patch and the deletion take. */
@@ -64,7 +65,7 @@ export function play({
     toleration: "any" as const,
     zones: zones.map((nodes, index) => ({ name: `zone-${index + 1}`, labels: "stable" as const, nodes })),
     podsPerNode: 2,
-    processes: [[...SERVICE_NAMES]],
+    processes: [[...SIMULATED_SERVICES]],
     profile: { ...STANDARD_PROFILE, pulsePeriodMs: 2 * SECOND, pulseTimeoutMs: 8 * SECOND, ...profile },
     faults: new Set<never>(),
     safetyMs: seconds * SECOND,

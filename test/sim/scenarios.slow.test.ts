@@ -9,7 +9,7 @@ const TAINTED = "NoExecute taint put on";
 const EVICTED = "pod evicted";
 
 describe("known outages", () => {
-  it("an API server back after ten minutes finds no Unknown node, no eviction (24200)", () => {
+  it("an API server back after 10 min finds no Unknown node (24200)", () => {
     const { problem, sometimes } = play({
       zones: [6, 6],
       seconds: 700,
@@ -25,7 +25,7 @@ describe("known outages", () => {
     expect(sometimes[EVICTED] ?? 0).toBe(0);
   });
 
-  it("kubelets that all lose a healthy API server halt every zone: no eviction (77864)", () => {
+  it("kubelets that all lose a healthy API halt every zone (77864)", () => {
     const { problem, sometimes } = play({
       zones: [6, 6],
       seconds: 700,
@@ -41,7 +41,7 @@ describe("known outages", () => {
     expect(sometimes[EVICTED] ?? 0).toBe(0);
   });
 
-  it("only pods on silent nodes become unready; a short outage evicts none (105617)", () => {
+  it("only silent nodes' pods get unready; none is evicted (105617)", () => {
     const silent: string[] = [];
     let nodeOf = new Map<string, string>();
     const { problem, sometimes, steps } = play({
@@ -61,7 +61,7 @@ describe("known outages", () => {
     expect(sometimes[EVICTED] ?? 0).toBe(0);
   });
 
-  it("a lease watch stale for ten minutes makes no renewing node Unknown (85221)", () => {
+  it("a lease watch stale for 10 min makes no node Unknown (85221)", () => {
     const { problem, sometimes } = play({
       zones: [20],
       seconds: 600,
@@ -71,7 +71,7 @@ describe("known outages", () => {
     expect(sometimes[NODE_UNKNOWN] ?? 0).toBe(0);
   });
 
-  it("a hiccup of 45 s under a grace of 40 s makes no node Unknown (121793)", () => {
+  it("a hiccup over the grace makes no node Unknown (121793)", () => {
     const { problem, sometimes } = play({
       zones: [6, 6],
       profile: { nodeMonitorGraceMs: 40_000 },
@@ -89,7 +89,7 @@ describe("known outages", () => {
 
   // Before a delete the writer reads node and pod again. By then the taint is mostly gone, so the pods stay. The
   // deleted ones were read while the taint was there. No rate limits a foreign taint (R8.6).
-  it("a NoExecute taint of 100 ms on all nodes evicts almost no pod (cilium 19890)", () => {
+  it("a taint of 100 ms on all nodes evicts almost no pod (cilium 19890)", () => {
     let intolerant = 0;
     const { problem, sometimes } = play({
       zones: [60],
@@ -115,7 +115,7 @@ describe("known outages", () => {
     { share: "50 %", dead: 10, of: 20, begun: 2, tainted: 10, inAll: 10 },
     { share: "55 %", dead: 11, of: 20, begun: 1, tainted: 1, inAll: 3 },
     { share: "60 %", dead: 36, of: 60, begun: 1, tainted: 6, inAll: 8 },
-  ])("$share of $of nodes dead for ten minutes bring $tainted grants (2023-03)", (band) => {
+  ])("$share of $of nodes dead for 10 min get $tainted grants (2023-03)", (band) => {
     const counted: number[] = [];
     const { problem, sometimes } = play({
       zones: [band.of, 3],

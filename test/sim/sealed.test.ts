@@ -32,8 +32,8 @@ describe("a sealed run", () => {
   });
 
   it("may use given instants", () => {
-    const told = sealed(() => [new Date(0).toISOString(), Date.UTC(1970, 0, 2), new Date(0) instanceof Date]);
-    expect(told).toEqual(["1970-01-01T00:00:00.000Z", 86_400_000, true]);
+    const instants = sealed(() => [new Date(0).toISOString(), Date.UTC(1970, 0, 2), new Date(0) instanceof Date]);
+    expect(instants).toEqual(["1970-01-01T00:00:00.000Z", 86_400_000, true]);
   });
 
   it("gives the real world back in any case", () => {

@@ -4,6 +4,7 @@
  */
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
+import { GRACES_MS } from "./policies/pools.ts";
 import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
@@ -50,7 +51,8 @@ export class SilentNodes {
     const isHalted = ratesOf(countsOf(this.#states.present()), world.swarm) === null;
     if (!isServed || isHalted) this.disturbed();
     const { clock, kubelets, signs, swarm } = world;
-    const graceMs = Math.max(swarm.profile.nodeMonitorGraceMs, swarm.profile.nodeStartupGraceMs);
+    const policyMs = swarm.policies === undefined ? 0 : GRACES_MS.most;
+    const graceMs = Math.max(swarm.profile.nodeMonitorGraceMs, swarm.profile.nodeStartupGraceMs, policyMs);
     const nowMs = clock.wallMs();
     for (const { name, alive } of kubelets.values()) {
       const state = this.#states.now(name);

@@ -25,6 +25,7 @@ import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
 import { PodEdits } from "./pod-edits.ts";
+import { PolicyChecks } from "./policies/checks.ts";
 import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
 import type { Crossing } from "./run-description.ts";
@@ -103,6 +104,8 @@ class Run {
   readonly #history: NodeHistory;
   readonly #promptness: Promptness;
   readonly #edits: PodEdits;
+  /** Null in a run without node policies. */
+  readonly #policies: PolicyChecks | null;
 
   constructor(swarm: Swarm, options: RunOptions) {
     const { crossed, meddling, roundTripMs = ROUND_TRIP_MS, createMetrics = () => UNCOUNTED } = options;
@@ -118,6 +121,7 @@ class Run {
     this.#network = new Network({ clock, chance: drawn });
     this.#marks = new Marks(this.#world);
     const count = (situation: string): void => this.#marks.count(situation);
+    this.#policies = swarm.policies === undefined ? null : new PolicyChecks({ world: this.#world, count });
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;
@@ -136,6 +140,7 @@ class Run {
       api,
       network: this.#network,
       profile: swarm.profile,
+      hasPolicies: swarm.policies !== undefined,
       count,
       disturbed: (what: "start" | "death") => this.#noteDisturbance(what),
       chance: drawn,
@@ -213,6 +218,7 @@ class Run {
     for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
       this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
       this.#guard(() => this.#checks.review());
+      this.#guard(() => this.#policies?.look());
       if (this.#broken !== null) throw this.#broken;
     }
     for (const process of this.#processes) {
@@ -232,6 +238,7 @@ class Run {
       this.#history.note(now.name, was, isGone ? null : node);
       this.#words.version(now.name, node.metadata.resourceVersion);
       this.#zones.note(node, isGone, clock.wallMs());
+      this.#policies?.node(node, isGone);
       this.#guard(() => this.#checks.node(was, node, isGone));
     } else {
       this.#edits.note(change);
@@ -263,6 +270,7 @@ class Run {
   #noteDisturbance(what: "start" | "death"): void {
     this.#promptness.disturbed(this.#world.clock.wallMs());
     this.#checks.disturbed();
+    this.#policies?.disturbed();
     if (what === "start") this.#marks.restarted();
   }
 
@@ -271,6 +279,10 @@ class Run {
     checkNodeWrite(before, after, this.#around());
     const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPaced) === true;
     if (!isPacedNode(after) || isPacedNode(before)) return;
+    if (this.#policies !== null) {
+      this.#policies.tainted(after);
+      return;
+    }
     this.#zones.checkTurn(after, this.#around());
     this.#checks.grants.land(after);
   }
@@ -291,6 +303,7 @@ class Run {
       return;
     }
     const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
+    this.#policies?.deleted(pod.metadata.name, pod.spec.nodeName ?? "");
     this.#edits.check(pod, (read) => checkDeletion(read, shown, this.#around()));
     if (shown !== null) this.#promptness.check(pod, shown, this.#around());
   }
@@ -302,9 +315,12 @@ class Run {
       delayMaxMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
-      skewMs: CLOCK_ERROR_MS + appearanceLagMs(this.#swarm),
+      skewMs: (this.#policies?.skewMs ?? CLOCK_ERROR_MS) + appearanceLagMs(this.#swarm),
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
-      standing: (node, taint) => this.#history.standing(node, taint),
+      standing: (node, taint) => {
+        const standing = this.#history.standing(node, taint);
+        return this.#policies === null ? standing : { ...standing, frozen: this.#policies.ends(node) };
+      },
     };
   }
 }

@@ -1,9 +1,11 @@
 /** What one seed draws: a cluster, a fleet, a profile, and which classes of fault are on. It runs nothing. */
 import type { Random, ServiceName } from "../../protocols/ports.ts";
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { PLOT_NAMES, PLOTS, type PlotName } from "./plots.ts";
+import type { PolicyPlan } from "./policies/pools.ts";
+import { withPolicies } from "./policies/stage.ts";
+import { SIMULATED_SERVICES } from "./simulated-services.ts";
 
 /**
  * The classes of fault. Half of the first ones are off in any run, and two thirds of those from `apiCuts` on. A new one
@@ -57,8 +59,8 @@ export const FAULT_CLASSES = [
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
 
-/** What a seed may draw: a class of fault or a plot. */
-export type Situation = FaultClass | PlotName;
+/** What a seed may draw: a class of fault or a plot, or node policies where they are asked for. */
+export type Situation = FaultClass | PlotName | "policies";
 
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
@@ -85,14 +87,16 @@ export interface Swarm {
   readonly plot: PlotName | null;
   readonly zones: readonly ZonePlan[];
   readonly podsPerNode: number;
-  /** The tolerations of pods: any, one node status longer than the other, or those of foreign taints. */
-  readonly toleration: "any" | "unequal" | "maintenance";
+  /** The tolerations of pods: any, one node status longer than the other, those of foreign taints, or short ones. */
+  readonly toleration: "any" | "unequal" | "maintenance" | "short";
   /** The services of each process. */
   readonly processes: readonly (readonly ServiceName[])[];
   readonly profile: Profile;
   readonly faults: ReadonlySet<FaultClass>;
   /** What its plot slows down, whatever classes are on; absent when nothing. */
   readonly hindrance?: Hindrance;
+  /** How a run with node policies is disturbed; absent in a run without them. */
+  readonly policies?: PolicyPlan;
   /** How long the faults last. */
   readonly safetyMs: number;
 }
@@ -113,6 +117,8 @@ export interface DrawOptions {
   readonly upTo?: FaultClass;
   /** Classes that are always on. */
   readonly with?: readonly FaultClass[];
+  /** Whether people change node policies and freezes, in place of a plot. No seed does so by itself. */
+  readonly policies?: boolean;
 }
 
 /** The run of a seed. Each part is drawn from a stream of its own, so a new part changes no other. */
@@ -132,6 +138,7 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   // Long enough for a process that is stopped for ten minutes.
   const isLong = swarm.faults.has("standstills") && chance("safety/standstills")() < LONG_SHARE;
   const drawn = isLong ? { ...swarm, safetyMs: swarm.safetyMs + LONGER_MS } : swarm;
+  if (options.policies === true) return withPolicies(drawn, chance("policies"));
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);
@@ -139,7 +146,8 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
 }
 
 /** Whether a run has a class of fault on or plays a plot. */
-export function meets({ faults, plot }: Swarm, situation: Situation): boolean {
+export function meets({ faults, plot, policies }: Swarm, situation: Situation): boolean {
+  if (situation === "policies") return policies !== undefined;
   return plot === situation || [...faults].some((fault) => fault === situation);
 }
 
@@ -173,7 +181,7 @@ function drawZones(chance: Chance): ZonePlan[] {
 
 function drawProcesses(chance: Chance): ServiceName[][] {
   const count = oneOf(chance("processes"), [1, 1, 2, 2, 3, 5]);
-  const all = [...SERVICE_NAMES];
+  const all = [...SIMULATED_SERVICES];
   // Every service runs in a process and in a second one, so there is always a successor.
   return Array.from({ length: count }, (_, index) => {
     const random = chance(`process/${index + 1}`);

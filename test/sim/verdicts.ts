@@ -6,6 +6,7 @@ import type { Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
+import { GRACES_MS } from "./policies/pools.ts";
 import type { WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 
@@ -49,7 +50,8 @@ export class Verdicts {
     if (body.conditions.length === 0 || state?.uid !== body.uid || state.zone === null) return;
     const { nodeStartupGraceMs, nodeMonitorGraceMs } = world.swarm.profile;
     const sawReady = !body.conditions.some(({ type, heartbeatAt }) => type === "Ready" && heartbeatAt !== null);
-    const graceMs = sawReady ? nodeMonitorGraceMs : nodeStartupGraceMs;
+    const ownMs = sawReady ? nodeMonitorGraceMs : nodeStartupGraceMs;
+    const graceMs = world.swarm.policies === undefined ? ownMs : Math.min(ownMs, GRACES_MS.least);
     const leastMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
     const nowMs = world.clock.wallMs();
     const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - heartbeatLagMs(world.swarm));

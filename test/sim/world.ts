@@ -9,17 +9,19 @@ import {
   childObject,
   type JsonObject,
 } from "../../services/sandbox/apiserver/api-objects.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { type StorageName, storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import type { DeleteOptions } from "../../services/sandbox/apiserver/store/deletion.ts";
 import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
+import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import { HeartbeatHistory, type HeartbeatKind } from "./heartbeat-history.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
+import { definePolicies } from "./policies/definition.ts";
+import { poolLabels } from "./policies/pools.ts";
 import { requestProblem } from "./requests.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
@@ -51,6 +53,7 @@ const TOLERATIONS: Readonly<Record<Swarm["toleration"], readonly (readonly Check
   maintenance: [15, 30, 60, 90].map((tolerationSeconds) => [
     { key: FOREIGN_TAINT, operator: "Exists", effect: "NoExecute", tolerationSeconds },
   ]),
+  short: [bearing(5, 5), bearing(20, 20), bearing(30, 45), bearing(90, 90)],
   unequal: [bearing(null, 20), bearing(200, 20), bearing(40, null), bearing(60, 150), bearing(100, 100)],
 };
 
@@ -74,7 +77,7 @@ export function labelsOf({ name, labels }: ZonePlan): Record<string, string> {
 /** The cluster of one run. */
 export class World {
   readonly clock = new VirtualClock();
-  readonly api: ApiServer;
+  readonly api: FaultyApiServer;
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
   readonly signs: HeartbeatHistory;
@@ -89,7 +92,7 @@ export class World {
   constructor(swarm: Swarm) {
     this.swarm = swarm;
     this.signs = new HeartbeatHistory(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
-    this.api = new ApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
+    this.api = new FaultyApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never matches, but sees each request at the moment it is carried out.
     this.api.faults.add({
       fault: { kind: "stall" },
@@ -100,6 +103,7 @@ export class World {
         return false;
       },
     });
+    if (swarm.policies !== undefined) definePolicies(this);
     for (const zone of swarm.zones) for (let index = 1; index <= zone.nodes; index++) this.#addNode(zone, index);
   }
 
@@ -233,6 +237,7 @@ export class World {
   #addNode(zone: ZonePlan, index: number): void {
     const name = `${zone.name}-n${index}`;
     const kubelet = this.#kubelet(name, zone);
+    if (this.swarm.policies !== undefined) kubelet.labels = { ...kubelet.labels, ...poolLabels(index) };
     // Spread over one renewal period, as the kubelets of a real cluster are.
     this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () =>
       this.asWorld(() => kubelet.start()),

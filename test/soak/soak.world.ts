@@ -9,7 +9,7 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
 import { type NatsServer, startNatsCluster } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
@@ -60,7 +60,7 @@ export class SoakWorld {
     this.#kube = createKube({ ...io, wire: parts.api.wire(), metrics: createMetrics(), profile: STANDARD_PROFILE });
     const names = Array.from({ length: nodes }, (_, index) => `n-${index}`);
     this.#zones = new Map(names.map((name, index) => [name, ZONES[index % ZONES.length] ?? ""]));
-    this.#hollow = startHollowNodes({
+    this.#hollow = new HollowNodes({
       ...io,
       kube: this.#kube,
       nodes: [...this.#zones].map(([name, zone]) => ({ name, zone, region: "r" })),

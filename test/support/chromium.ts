@@ -29,6 +29,10 @@ export function describeWithChromium(name: string, suite: () => void): void {
 export interface Page {
   /** The value of an expression in the page. */
   evaluate<T>(expression: string): Promise<T>;
+  /** Shows the page as a screen of this width, in pixels, and this colour scheme does. */
+  show(width: number, scheme: "light" | "dark"): Promise<void>;
+  /** Presses Tab or Enter. */
+  press(key: "Tab" | "Enter"): Promise<void>;
   /** Every exception, and everything the browser reported. */
   readonly problems: readonly string[];
   close(): Promise<void>;
@@ -45,8 +49,23 @@ export async function openPage(url: string): Promise<Page> {
   return {
     problems: session.problems,
     async evaluate<T>(expression: string) {
-      const { result } = await session.call("Runtime.evaluate", { expression, returnByValue: true });
+      const { result } = await session.call("Runtime.evaluate", {
+        expression,
+        returnByValue: true,
+        awaitPromise: true,
+      });
       return (result as { value: T }).value;
+    },
+    async show(width, scheme) {
+      const screen = { width, height: 900, deviceScaleFactor: 1, mobile: width < 600 };
+      await session.call("Emulation.setDeviceMetricsOverride", screen);
+      await session.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
+    },
+    async press(key) {
+      const code = { Tab: 9, Enter: 13 }[key];
+      const event = { key, code: key, windowsVirtualKeyCode: code, ...(key === "Enter" ? { text: "\r" } : {}) };
+      await session.call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
+      await session.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
     },
     async close() {
       const ended = new Promise((resolve) => browser.once("exit", resolve));

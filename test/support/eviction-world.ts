@@ -2,13 +2,19 @@
  * A cluster with every service that evicts, which can crash and start again, and a journal of what the API saw. It
  * asserts nothing.
  */
+
 import type { ObservedNode, Toleration } from "../../protocols/objects.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { nodeService } from "../../services/node/node.service.ts";
 import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
 import { observerService } from "../../services/observer/observer.service.ts";
+import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { podWriterService } from "../../services/pod-writer/pod-writer.service.ts";
+import { policyService } from "../../services/policy/policy.service.ts";
 import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import type { KubeletOptions, TestKubelet } from "./test-kubelet.ts";
@@ -46,6 +52,9 @@ const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map(
 /** Fewer pulses than by default: nothing here depends on them, and an hour of virtual time should pass quickly. */
 const QUIET_PULSES: Partial<Profile> = { pulsePeriodMs: 5000, pulseTimeoutMs: 16_000 };
 
+/** How long a process takes to know its policies. */
+const POLICIES_KNOWN_MS = 200;
+
 /** A cluster under one process of Vigil. */
 export class EvictionWorld extends VirtualCluster {
   /** When each node got one of our NoExecute taints after having none. */
@@ -55,18 +64,28 @@ export class EvictionWorld extends VirtualCluster {
   /** When each pod began to terminate or vanished. */
   readonly deleted: Seen[] = [];
   readonly #kubelets = new Map<string, TestKubelet>();
+  /** The node policies of --config, without those of the API. */
+  readonly #policies: readonly ConfiguredPolicy[] | null;
   #process: VirtualProcess | null = null;
 
-  constructor(profile: Partial<Profile> = {}) {
+  /** With policies it runs the policy service too. */
+  constructor(profile: Partial<Profile> = {}, policies: readonly ConfiguredPolicy[] | null = null) {
     super({ profile: { ...QUIET_PULSES, ...profile } });
+    this.#policies = policies;
     this.#watchNodes();
     this.#watchPods();
   }
 
   /** Starts Vigil and lets it sync. */
   run(): void {
-    this.#process = this.start(EVICTING, { member: "vigil" });
-    this.advance(0);
+    const member = "vigil";
+    if (this.#policies === null) this.#process = this.start(EVICTING, { member });
+    else {
+      const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
+      const policies = new PolicyReceiver({ bus: this.busOf("policies", member), ...io });
+      this.#process = this.start({ ...EVICTING, policy: policyService(this.#policies) }, { member, policies });
+    }
+    this.advance(this.#policies === null ? 0 : POLICIES_KNOWN_MS);
   }
 
   /** Kills the process with all its memory and starts it again after `downMs`. */

@@ -3,7 +3,7 @@
  * nothing.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describeUnless } from "./describe-unless.ts";
@@ -51,6 +51,24 @@ export function kubeProgram(program: KubeProgram): string {
 /** Whether a program of this version has a flag; flags come and go between versions. */
 export function hasFlag(program: KubeProgram, flag: string): boolean {
   return helpOf(program).includes(`--${flag} `);
+}
+
+/**
+ * Why this kube-apiserver cannot serve custom resources; null if it can. Before Kubernetes 1.23 one that is built with
+ * Go 1.18 or later ends at the first of their objects, unless its vendored reflect2 is 1.0.2 or later, which has a file
+ * for that.
+ */
+export function customResourcesBroken(): string | null {
+  const program = readFileSync(kubeProgram("kube-apiserver"));
+  const isLaterGo = /^go1\.(1[89]|[2-9]\d)/.test(goVersionIn(program));
+  if (!isLaterGo || program.includes("reflect2/go_above_118.go")) return null;
+  return "this kube-apiserver ends at the first custom resource: build it with github.com/modern-go/reflect2 v1.0.2";
+}
+
+/** The Go version that a program names first; "" for none. */
+function goVersionIn(program: Buffer): string {
+  const at = program.indexOf("go1.");
+  return at < 0 ? "" : program.toString("latin1", at, at + 12);
 }
 
 /** Whether the controller manager of this version has a controller; with an unknown name it does not start. */

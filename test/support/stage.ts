@@ -8,7 +8,7 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import type { HollowNodeSpec } from "../../services/sandbox/hollow/hollow-stats.ts";
 import { type KubeApiserver, startKubeApiserver } from "./kube-apiserver.ts";
 import { write } from "./kube-probe.ts";
@@ -91,7 +91,7 @@ export class Stage {
 
   /** The same for nodes that are described in full. */
   registerAs(nodes: readonly HollowNodeSpec[]): void {
-    this.#hollow.push(startHollowNodes({ ...IO, kube: this.kube, nodes, times: TIMES }));
+    this.#hollow.push(new HollowNodes({ ...IO, kube: this.kube, nodes, times: TIMES }));
   }
 
   /** Kills the controller. */

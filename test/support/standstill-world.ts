@@ -4,7 +4,7 @@
 import type { MessageType } from "../../protocols/messages.ts";
 import type { Fleet, ServiceName, Stop } from "../../protocols/ports.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
-import { busFleet } from "../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../services/platform/fleet/fleet.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { ProcessClock } from "../sim/process-clock.ts";
 import { EVICTING, EvictionWorld } from "./eviction-world.ts";
@@ -72,14 +72,15 @@ export class StandstillWorld extends EvictionWorld {
 
   /** Lets processes stand still for a while, in which nodes may die. */
   stopFor(members: readonly string[], ms: number, ...dying: readonly string[]): void {
-    const resumes = members.map((member) => this.#stop(member));
+    const resumes = members.map((member) => this.stopProcess(member));
     this.advance(DEATH_AFTER_MS);
     this.silence(dying);
     this.advance(ms - DEATH_AFTER_MS);
     for (const resume of resumes) resume();
   }
 
-  #stop(member: string): Stop {
+  /** Lets a process stand still until the returned function is called. */
+  stopProcess(member: string): Stop {
     const stopped = this.#stoppable.get(member);
     if (stopped === undefined) throw new Error(`there is no process ${member}`);
     const { clocks, clock, standstill } = stopped;
@@ -126,6 +127,6 @@ export class StandstillWorld extends EvictionWorld {
     const { profile, transport } = this;
     const { mailboxMessagesMax } = profile;
     const bus = typedBus({ ...identity, transport, cluster: "test", service: "fleet", mailboxMessagesMax });
-    return busFleet({ ...identity, bus, profile, services: services.map(([name]) => name as ServiceName) });
+    return new BusFleet({ ...identity, bus, profile, services: services.map(([name]) => name as ServiceName) });
   }
 }

@@ -1,8 +1,10 @@
 /**
  * A whole cluster on virtual time: the embedded API, kubelets, and processes of Vigil on a memory bus that can be cut.
  */
+
 import { inspect } from "node:util";
 import { MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
 import type {
   Bus,
   Clock,
@@ -11,6 +13,7 @@ import type {
   Kube,
   Log,
   Metrics,
+  Policies,
   Service,
   ServiceName,
   Stop,
@@ -24,6 +27,7 @@ import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
 import { ShadowKube } from "../../services/platform/kube/shadow/shadow-kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { supervise } from "../../services/platform/process/supervisor.ts";
 import { cuttable } from "./cuttable-transport.ts";
@@ -61,6 +65,8 @@ export interface StartOptions {
   readonly wireOver?: (wire: Wire) => Wire;
   /** A bus of its own, separate from that of the other processes. */
   readonly transport?: Transport;
+  /** The node policies; none by default. */
+  readonly policies?: Policies;
   /** Settings that differ from those of the world. */
   readonly profile?: Partial<Profile>;
 }
@@ -124,7 +130,8 @@ export class VirtualCluster extends VirtualWorld {
         })
       : null;
     const kube = shadow ?? api;
-    const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
+    const { policies = fixedPolicies(NO_POLICIES) } = options;
+    const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name), policies };
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
       ioOf: (service): Io => {
@@ -154,7 +161,7 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   /** A bus for messages that no process sends, as of a service of this member. */
-  busOf(service: ServiceName, member: string): Bus {
+  busOf(service: ServiceName | "policies", member: string): Bus {
     const shared = { log: recordingLog(), metrics: createMetrics(), clock: this.clock };
     return this.#createBus(this.transport, { service, member, ...shared });
   }

@@ -14,7 +14,7 @@ import {
 import { startController } from "../../services/cli/controller.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
-import { type BusFleet, busFleet } from "../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../services/platform/fleet/fleet.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { ApiReachability } from "../../services/platform/kube/transport/reachability.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
@@ -60,7 +60,7 @@ export class VirtualFleet extends VirtualWorld {
     const { transport, cut } = cuttable(this.#transport);
     const identity = { transport, member: name, cluster: "test", services };
     const bus = typedBus({ ...ports, ...identity, ...MAILBOX, service: "fleet" });
-    const fleet = busFleet({ ...ports, ...identity, bus });
+    const fleet = new BusFleet({ ...ports, ...identity, bus });
     const moves = movesOf(fleet, services, clock);
     const controller = startController({
       ...ports,

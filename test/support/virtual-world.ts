@@ -14,8 +14,8 @@ import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { createKube, type KubeIo } from "../../services/platform/kube/kube.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "./clock.virtual.ts";
+import { FaultyApiServer } from "./faulty-apiserver.ts";
 import { seededRandom } from "./random.seeded.ts";
 import { recordingLog } from "./recording-log.ts";
 import { type KubeletOptions, TestKubelet } from "./test-kubelet.ts";
@@ -68,7 +68,7 @@ export interface PodOptions {
 /** The world of a scenario. */
 export class VirtualWorld {
   readonly clock = new VirtualClock();
-  readonly api: ApiServer;
+  readonly api: FaultyApiServer;
   readonly profile: Profile;
   /** A client of the API for kubelets and people. */
   readonly kube: Kube;
@@ -77,7 +77,7 @@ export class VirtualWorld {
   constructor({ profile = {}, seed = 1 }: VirtualWorldOptions = {}) {
     this.#seed = seed;
     this.profile = { ...STANDARD_PROFILE, ...profile };
-    this.api = new ApiServer({ clock: this.clock, random: this.random("api") });
+    this.api = new FaultyApiServer({ clock: this.clock, random: this.random("api") });
     this.kube = this.createKube("kubelets", recordingLog(), createMetrics());
   }
 

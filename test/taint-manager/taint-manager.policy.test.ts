@@ -34,7 +34,7 @@ describe("which pods taints may evict", () => {
   });
 });
 
-describe("a taint starts to count", () => {
+describe("a taint counts", () => {
   test("at its timeAdded, by its distance from now", () => {
     const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] });
     expect(sinceOf(node, [], now)).toEqual([-5000]);
@@ -67,7 +67,7 @@ describe("a taint starts to count", () => {
     expect(sinceOf(observedNode("a", { taints: [at(timeAdded)] }), [], later)).toEqual([since]);
   });
 
-  test("if it was seen to appear, not at the recorded start of an earlier one", () => {
+  test("from its appearance, not an earlier one's recorded start", () => {
     const taintsSeenAt = { "k:NoExecute": WALL - 5000, "bare:NoExecute": WALL - 5000 };
     const node = observedNode("a", { taints: [at("2026-01-01T00:01:00Z"), noExecute("bare")], taintsSeenAt });
     expect(sinceOf(node, [], later)).toEqual([65_000, 65_000]);
@@ -94,7 +94,7 @@ describe("a taint starts to count", () => {
     expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:02:00Z")] }), restamped, broken)).toEqual([-5000]);
   });
 
-  test("after a gap as before if its stamp is the same, else as a new taint", () => {
+  test("after a gap as before if its stamp is the same, else as new", () => {
     const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
     expect(sinceOf(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), known, broken)).toEqual([-5000]);
     expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:00:30Z")] }), known, broken)).toEqual([35_000]);
@@ -106,7 +106,7 @@ describe("a taint starts to count", () => {
     expect(sinceOf(node, known, later)).toEqual([5000]);
   });
 
-  test("without timeAdded at the later of our own start and the recorded one", () => {
+  test("without timeAdded from the later of our start and the record", () => {
     const node = observedNode("a", { taints: [noExecute("bare")] });
     const written = (seenAt: number) => observedNode("a", { ...node, taintsSeenAt: { "bare:NoExecute": seenAt } });
     const known = knownTaints(node, [], now);
@@ -114,14 +114,14 @@ describe("a taint starts to count", () => {
     expect(sinceOf(written(WALL - 100), known, later)).toEqual([5000]);
   });
 
-  test("at its recorded start if it may be older than the process", () => {
+  test("from its recorded start if it may be older than the process", () => {
     const written = { taintsSeenAt: { "k:NoExecute": WALL - 8000 } };
     for (const timeAdded of ["2025-12-31T23:59:50Z", "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]) {
       expect(sinceOf(observedNode("a", { taints: [at(timeAdded)], ...written }), [], now)).toEqual([-3000]);
     }
   });
 
-  test("not at a recorded start in the future or before its node was created", () => {
+  test("not from a recorded start in the future or before its node", () => {
     const sights = (writtenAt: number) => ({ taintsSeenAt: { "k:NoExecute": writtenAt }, createdAt: WALL - 60_000 });
     const taints = [at("2025-12-31T23:59:50Z")];
     expect(sinceOf(observedNode("a", { taints, ...sights(WALL + 60_000) }), [], now)).toEqual([5000]);
@@ -140,7 +140,7 @@ describe("a taint starts to count", () => {
     expect(sinceOf(both, known, later)).toEqual([5000, 65_000]);
   });
 
-  test("without timeAdded at a whole millisecond, as the record has it", () => {
+  test("without timeAdded from a whole millisecond, as the record has", () => {
     const node = observedNode("a", { taints: [noExecute("bare")] });
     const [known] = knownTaints(node, [], { ...now, monotonicMs: 5000.25, wallMs: WALL + 0.25 });
     expect(known).toMatchObject({ since: 5001, sinceAt: WALL + 1 });
@@ -154,7 +154,7 @@ describe("a taint starts to count", () => {
     expect(sinceOf(node, [], now)).toEqual([-95_000]);
   });
 
-  test("only if it is NoExecute; an unreadable timeAdded counts as none", () => {
+  test("only if NoExecute; an unreadable timeAdded counts as none", () => {
     const node = observedNode("a", { taints: [{ key: "k", effect: "NoSchedule" }, at("yesterday")] });
     expect(sinceOf(node, [], now)).toEqual([5000]);
   });
@@ -167,7 +167,7 @@ describe("the record of taint starts", () => {
     return startsToWrite(node, knownTaints(node, [], now), () => new Set(counted));
   };
 
-  test("holds the start, to the microsecond, once a countdown depends on it", () => {
+  test("holds the microsecond that a countdown depends on", () => {
     expect(sights()).toEqual({ "bare:NoExecute": "2026-01-01T00:00:00.000000Z" });
   });
 
@@ -188,7 +188,7 @@ describe("the record of taint starts", () => {
     expect(startsToWrite(node, known, () => new Set(node.taints))).toEqual({ "k:NoExecute": written });
   });
 
-  test("keeps the first stamp of a restamped taint, even when that stamp is back", () => {
+  test("keeps a restamped taint's first stamp, even if back", () => {
     const first = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] });
     const again = observedNode("a", { taints: [at("2026-01-01T00:01:00Z")] });
     const known = knownTaints(again, knownTaints(first, [], now), later);
@@ -239,7 +239,7 @@ test("onApiTime gives starts on the API's clock, independent of our clocks", () 
   expect(onMonotonic(WALL - 300_000, now)).toBe(-295_000);
 });
 
-describe("a taint that replaced its opposite", () => {
+describe("a swapped taint", () => {
   const [first, second] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] as const;
   const swapAt = WALL - 10_000;
   const taintSwap = { at: swapAt, firstKey: first, firstAt: WALL - 30_000, secondAt: swapAt };
@@ -271,8 +271,9 @@ test.each([
   ["the same taint and seconds are the same cause", {}, true],
   ["other seconds are another", { tolerationSeconds: 60 }, false],
   ["another taint is another", { taint: noExecute("other") }, false],
+  ["the seconds of another taint are another", { toleratedTaint: noExecute("other") }, false],
   ["the same taint with another stamp is the same", { taint: at("2026-01-01T00:00:00Z") }, true],
 ])("of two evictions, %s", (_what, fields, isSame) => {
-  const eviction = { at: 0, taint: noExecute("k"), tolerationSeconds: 30 };
+  const eviction = { at: 0, taint: noExecute("k"), tolerationSeconds: 30, toleratedTaint: null };
   expect(isSameCause(eviction, { ...eviction, ...fields })).toBe(isSame);
 });

@@ -1,6 +1,6 @@
 /** One tainted node: its eviction schedules follow its taints and pods, in any order of events. */
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
 import type { ObservedPod, Taint, Toleration } from "../../protocols/objects.ts";
 import type { Bus } from "../../protocols/ports.ts";
@@ -30,8 +30,9 @@ function setUp(name = "a") {
   const bodies = <T extends MessageType>(type: T) =>
     published.flatMap((each) => (each.type === type ? [{ body: each.body as BodyOf<T>, atMs: each.atMs }] : []));
   const evictions = () => bodies("judged.pod").map(({ body }) => body.eviction);
+  const judgements = () => bodies("judged.pod").map(({ body }) => body);
   const requests = () => bodies("asked.eviction").map(({ body, atMs }) => ({ uid: body.uid, atMs }));
-  return { clock, node, review, evictions, requests, deadlines };
+  return { clock, node, review, evictions, judgements, requests, deadlines };
 }
 
 const tolerating = (seconds: number): Toleration[] => [{ key: "k", operator: "Exists", tolerationSeconds: seconds }];
@@ -185,4 +186,47 @@ test("a pod bound after a swap in a standstill gets the present taint's full tim
   clock.advance(200 * S);
   expect(evictions()).toEqual(["pending"]);
   expect(requests()).toEqual([]);
+});
+
+describe("a pod bound in a swap is judged", () => {
+  const [first, second] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"] as const;
+  const longer = { taint: { key: second, effect: "NoExecute" }, tolerationSeconds: 150 };
+
+  /** The judgements of the pod, which tolerates the first and the second taint for each of these pairs of seconds. */
+  function judgedWith(...pairs: readonly (readonly [number, number])[]) {
+    const { clock, node, judgements } = setUp();
+    const swapAt = clock.wallMs();
+    const taintSwap = { at: swapAt, firstKey: first, firstAt: swapAt - 20 * S, secondAt: swapAt };
+    const tainted = observedNode("a", { taints: [noExecute(second, { timeAdded: apiTime(swapAt) })], taintSwap });
+    for (const seconds of pairs) {
+      const tolerations = [first, second].map((key, index) => ({
+        key,
+        operator: "Exists",
+        tolerationSeconds: seconds[index],
+      }));
+      node.review(tainted, [observedPod("p", { tolerations, boundAt: swapAt })], NOT_SEEN_BEFORE, "cause");
+    }
+    clock.advance(150 * S);
+    return judgements();
+  }
+
+  test("with the replaced taint if that counts", () => {
+    const [pending, due] = judgedWith([150, 60]);
+    expect(pending).toMatchObject({ ...longer, eviction: "pending", toleratedTaint: { key: first } });
+    expect(due).toMatchObject({ ...longer, eviction: "due", toleratedTaint: { key: first } });
+  });
+
+  test("with the present taint alone if that counts", () => {
+    const [pending] = judgedWith([60, 150]);
+    expect(pending).toMatchObject(longer);
+    expect(pending).not.toHaveProperty("toleratedTaint");
+  });
+
+  test("again when its tolerations trade seconds", () => {
+    const [before, after, due] = judgedWith([150, 60], [60, 150]);
+    expect(before).toMatchObject({ ...longer, toleratedTaint: { key: first } });
+    expect(after).toMatchObject({ ...longer, eviction: "pending" });
+    expect(after).not.toHaveProperty("toleratedTaint");
+    expect(due?.eviction).toBe("due");
+  });
 });

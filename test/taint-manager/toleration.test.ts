@@ -18,7 +18,7 @@ const standing = (...taints: Taint[]) => taints.map((taint) => ({ taint, since: 
 const k1 = noExecute("k1");
 const k2 = noExecute("k2");
 
-describe("whether a toleration matches a taint (R8.33)", () => {
+describe("matching (R8.33)", () => {
   const taint: Taint = { key: "k", value: "v", effect: "NoExecute" };
   test.each<[string, Toleration, boolean]>([
     ["an empty toleration with Exists matches everything", { operator: "Exists" }, true],
@@ -60,7 +60,7 @@ describe("whether a toleration matches a taint (R8.33)", () => {
     ["Lt", "-0", "1", false],
     ["Gt", "", "1", false],
     ["Gt", "7", "", false],
-  ])("%s: taint value %j against %j is %s, when both are canonical int64", (operator, taintValue, value, matches) => {
+  ])("%s of %j and %j is %s, if both are canonical int64", (operator, taintValue, value, matches) => {
     const taint = noExecute("k", { value: taintValue });
     expect(tolerates({ key: "k", operator, value }, taint, COMPARING)).toBe(matches);
     expect(tolerates({ key: "k", operator, value }, taint, PLAIN)).toBe(false);
@@ -94,7 +94,7 @@ describe("when a pod must leave", () => {
 
   test("the earliest end decides, with its taint and its seconds", () => {
     const eviction = evictionOf(standing(k1, k2), [exists("k1", 60), exists("k2", 20)], 0, PLAIN);
-    expect(eviction).toEqual({ at: SINCE + 20 * S, taint: k2, tolerationSeconds: 20 });
+    expect(eviction).toEqual({ at: SINCE + 20 * S, taint: k2, tolerationSeconds: 20, toleratedTaint: null });
   });
 
   test("each taint counts from its own start", () => {
@@ -106,7 +106,7 @@ describe("when a pod must leave", () => {
     expect(eviction).toMatchObject({ at: SINCE + 300 * S, taint: k1 });
   });
 
-  test("a pod bound to a node that was tainted before counts from its binding", () => {
+  test("a pod bound after the taint counts from its binding", () => {
     expect(evictionOf(standing(k1), [exists("k1", 10)], SINCE + 7 * S, PLAIN)?.at).toBe(SINCE + 17 * S);
   });
 
@@ -117,7 +117,7 @@ describe("when a pod must leave", () => {
     },
   );
 
-  test("9.3e9 seconds, which overflow upstream's nanoseconds, are far in the future", () => {
+  test("9.3e9 s, which overflow upstream's ns, are far away", () => {
     expect(evictionOf(standing(k1), [exists("k1", 9.3e9)], 0, PLAIN)?.at).toBe(SINCE + 9.3e9 * S);
   });
 
@@ -128,12 +128,12 @@ describe("when a pod must leave", () => {
   });
 });
 
-describe("a pod bound in the second of a taint swap", () => {
+describe("a pod bound during a swap", () => {
   const AT = SINCE + 69 * S;
   const lineage = { first: k1, second: k2, since: SINCE, secondSince: AT };
   const noises = [-0.01, 0, 0.01];
 
-  test.each(noises)("leaves no earlier than by either of two stamps %d ms apart", (apartMs) => {
+  test.each(noises)("stays as long as either of two stamps %d ms apart", (apartMs) => {
     const swapped = [{ taint: k2, since: AT, lineage }];
     const ends = [
       [exists("k1", 60), exists("k2", 150)],
@@ -142,10 +142,21 @@ describe("a pod bound in the second of a taint swap", () => {
     for (const end of ends) expect(end).toBeCloseTo(AT + 150 * S, 1);
   });
 
-  test.each(noises)("leaves no earlier than by either when the first taint is back, %d ms apart", (apartMs) => {
+  test.each(noises)("stays as long if the first is back, %d ms apart", (apartMs) => {
     const back = [{ taint: k1, since: AT + 29 * S, lineage }];
     const end = evictionOf(back, [exists("k1", 60), exists("k2", 150)], AT + apartMs, PLAIN)?.at;
     expect(end).toBeCloseTo(AT + 150 * S, 1);
+  });
+
+  test.each<[string, number, number, number, string | undefined]>([
+    ["the other taint where that is tolerated for longer", 150, 60, 150, "k1"],
+    ["no other taint where its own is tolerated for longer", 60, 150, 150, undefined],
+    ["no other taint where both are tolerated alike", 60, 60, 60, undefined],
+  ])("names %s", (_what, first, second, tolerationSeconds, other) => {
+    const swapped = [{ taint: k2, since: AT, lineage }];
+    const eviction = evictionOf(swapped, [exists("k1", first), exists("k2", second)], AT, PLAIN);
+    expect(eviction).toMatchObject({ taint: k2, tolerationSeconds });
+    expect(eviction?.toleratedTaint?.key).toBe(other);
   });
 });
 

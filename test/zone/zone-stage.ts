@@ -2,10 +2,12 @@
  * The zone service between a fake observer, node service and node-writer on virtual time, cheap enough for thousands of
  * nodes. It asserts nothing.
  */
+
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Digest } from "../../protocols/observed.ts";
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
 import type { Bus, Kube, ServiceName, Transport } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
@@ -14,6 +16,7 @@ import { readyConditionOf } from "../../services/domain/node-conditions.ts";
 import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
@@ -116,6 +119,7 @@ export class ZoneStage {
       random: () => 0.5,
       metrics: createMetrics(),
       profile: this.#profile,
+      policies: fixedPolicies(NO_POLICIES),
     });
     return {
       log,

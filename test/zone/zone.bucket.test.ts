@@ -28,7 +28,7 @@ function grants(start: Bucket, count: number): number[] {
   });
 }
 
-describe("a bucket of 0.1 per second and burst 1", () => {
+describe("a bucket of 0.1/s, burst 1", () => {
   test("grants at 0, 10, 20, 30 and 40 s", () => {
     const [first, ...rest] = grants(newBucket(RATE, 0), 5);
     expect(first).toBe(0);
@@ -40,12 +40,12 @@ describe("a bucket of 0.1 per second and burst 1", () => {
     expect(grants({ ...newBucket(RATE, 0), at: 1e6 }, 2)[1]).toBeCloseTo(1010, 5);
   });
 
-  test("changed to 0.01 at 5 s, when it is empty, grants next at 105 s", () => {
+  test("changed to 0.01 at 5 s, empty, grants next at 105 s", () => {
     const changed = atRate(taken(newBucket(RATE, 0), 0), SECONDARY, 5 * S);
     expect(nextTokenAt(changed) / S).toBeCloseTo(105, 3);
   });
 
-  test("changed to 0.01 at 15 s, when it is half full, grants next at 115 s", () => {
+  test("changed to 0.01 at 15 s, half full, grants at 115 s", () => {
     const halfFull = taken(taken(newBucket(RATE, 0), 0), 10 * S);
     expect(tokensAt(halfFull, 15 * S)).toBeCloseTo(0.5, 6);
     expect(nextTokenAt(atRate(halfFull, SECONDARY, 15 * S)) / S).toBeCloseTo(115, 3);
@@ -76,7 +76,7 @@ describe("rates that stop", () => {
     expect(withTokenBack(bucket, 5)).toBe(bucket);
   });
 
-  test("a stopped bucket of rate 1 starts again, unlike upstream's (L12, R7.12)", () => {
+  test("a bucket of rate 1 starts again, unlike upstream's (L12, R7.12)", () => {
     const restarted = atRate(atRate(newBucket(1, 0), 0, 0), 1, 10 * S);
     expect(nextTokenAt(restarted)).toBe(11 * S);
   });
@@ -91,13 +91,13 @@ describe("a token given back", () => {
   });
 });
 
-describe("a grant paid for by an earlier owner", () => {
-  test("leaves what was gained since, so the next owner keeps the rate", () => {
+describe("an earlier owner's grant", () => {
+  test("leaves the next owner what was gained since", () => {
     const takenOver = paid(newBucket(RATE, 30 * S), 26 * S, 30 * S);
     expect(nextTokenAt(takenOver) / S).toBeCloseTo(36, 5);
   });
 
-  test("long ago leaves a full bucket, and one in the future an empty one", () => {
+  test("long ago leaves a full bucket, in the future none", () => {
     expect(hasToken(paid(newBucket(RATE, 0), -1e9, 0), 0)).toBe(true);
     expect(nextTokenAt(paid(newBucket(RATE, 0), 99 * S, 0)) / S).toBeCloseTo(10, 5);
   });

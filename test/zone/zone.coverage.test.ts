@@ -43,7 +43,7 @@ function suspect(count: number, ...holding: readonly string[]): void {
   for (let shard = 0; suspects.size < count; shard++) if (!held.has(shard)) suspects.add(shard);
 }
 
-describe("once every shard has been synced", () => {
+describe("once shards are synced", () => {
   beforeEach(() => {
     add("near", NEAR);
     add(LOST, FAR);
@@ -73,7 +73,7 @@ describe("once every shard has been synced", () => {
     expect(coverage.suffices).toBe(false);
   });
 
-  test("a ready node in a synced shard proves that its zone is not down", () => {
+  test("a ready node in a synced one proves its zone is not down", () => {
     suspects.add(shardOf(LOST));
     coverage.update(1);
     expect(coverage.certainDamage(FAR)).toBeNull();

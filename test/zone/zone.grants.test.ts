@@ -48,7 +48,7 @@ describe("a taint that lands", () => {
   });
 });
 
-describe("the token of a grant whose node left", () => {
+describe("a departed node's token", () => {
   test("is given back for the last grant of its zone, once", () => {
     const grants = granted(grantOf("a"), grantOf("b", { zone: "other" }));
     grants.leave("a", 0);

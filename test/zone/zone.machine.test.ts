@@ -48,13 +48,13 @@ const isInView = ({ cluster }: ZoneStateValue) => cluster === "spared" || cluste
 const callingFor = (action: ZoneAction) => STEPS.filter(({ actions }) => actions.includes(action));
 
 describe("every state × every event", () => {
-  test("the cluster is what all zones together show, and stale only once it was seen", () => {
+  test("the cluster is what all zones show, stale once seen", () => {
     for (const { before, event, state } of STEPS) {
       expect([before, event, state.cluster]).toEqual([before, event, CLUSTER[before.cluster][event] ?? before.cluster]);
     }
   });
 
-  test("the count in view decides (R6.8, R6.12) until every zone is down (R6.10)", () => {
+  test("a count decides until all zones are down (R6.8, R6.10)", () => {
     for (const { before, event, state } of STEPS) {
       const isForbidden = isCount(event) && !isInView(before);
       const expected = isForbidden ? before.disruption : (DISRUPTION[before.disruption][event] ?? before.disruption);
@@ -63,7 +63,7 @@ describe("every state × every event", () => {
   });
 });
 
-describe("what must not happen has no transition", () => {
+describe("in the chart", () => {
   test("only a zone that is up ends a halt (decision 18)", () => {
     const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
     expect([...new Set(ends.map(({ event }) => event))]).toEqual(["spared"]);
@@ -74,7 +74,7 @@ describe("what must not happen has no transition", () => {
     expect([...new Set(begins.map(({ event }) => event))]).toEqual(["disrupted"]);
   });
 
-  test("no zone is halted while the cluster is spared, so none grants in a halt", () => {
+  test("no zone is halted while the cluster is spared", () => {
     const granting = STEPS.filter(({ before }) => before.cluster !== "spared" || before.disruption !== "Halted").filter(
       ({ state }) => state.cluster === "spared" && state.disruption === "Halted",
     );
@@ -99,7 +99,7 @@ describe("the actions of a step", () => {
     expect(callingFor("stopGrants")).toEqual(left);
   });
 
-  test("take our taints back when a halt begins, and while it is confirmed (R6.10)", () => {
+  test("take taints back as a halt begins or is confirmed (R6.10)", () => {
     const isHalting = ({ before, event }: (typeof STEPS)[number]) =>
       event === "disrupted" || (event === "unclear" && before.disruption === "Halted");
     expect(callingFor("takeTaintsBack")).toEqual(STEPS.filter(isHalting));

@@ -23,7 +23,7 @@ const UNREACHABLE = "node.kubernetes.io/unreachable";
 const RATE = Math.fround(0.1);
 const SECONDARY = Math.fround(0.01);
 
-describe("the damage of a zone and its rate", () => {
+describe("a zone's damage", () => {
   test.each<[ready: number, notReady: number, Damage, ZoneState, perSecond: number]>([
     [0, 0, "empty", "Initial", RATE],
     [1, 0, "normal", "Normal", RATE],
@@ -35,28 +35,28 @@ describe("the damage of a zone and its rate", () => {
     [22, 28, "partial", "PartialDisruption", 0],
     [22, 29, "partial", "PartialDisruption", SECONDARY],
     [0, 51, "full", "FullDisruption", RATE],
-  ])("%i ready and %i not ready is %s: %s at %f per second", (ready, notReady, damage, state, perSecond) => {
+  ])("of %i ready, %i not ready is %s: %s at %f per second", (ready, notReady, damage, state, perSecond) => {
     const size = ready + notReady;
     expect(damageOf({ size, notReady }, THRESHOLD)).toBe(damage);
     expect(taintsPerSecondOf(state, size, STANDARD_PROFILE)).toBe(perSecond);
   });
 
-  test("a halted zone has none (R6.10)", () => {
+  test("is none in a halt (R6.10)", () => {
     expect(taintsPerSecondOf("Halted", 51, STANDARD_PROFILE)).toBe(0);
   });
 
-  test("fewer than three nodes down do not disrupt it (R6.4)", () => {
+  test("is none with fewer than three nodes down (R6.4)", () => {
     expect(damageOf({ size: 3, notReady: 2 }, 0.1)).toBe("normal");
     expect(damageOf({ size: 30, notReady: 3 }, 0.1)).toBe("partial");
   });
 
-  test("the share is compared in float32: 3 of 9 reaches 0.33333334 (R6.2)", () => {
+  test("is compared in float32: 3 of 9 reaches 0.33333334 (R6.2)", () => {
     expect(3 / 9).toBeLessThan(0.33333334);
     expect(damageOf({ size: 9, notReady: 3 }, 0.33333334)).toBe("partial");
     expect(damageOf({ size: 20, notReady: 11 }, 0.55)).toBe("partial");
   });
 
-  test("the comparison is upstream's for every count and threshold (R6.1, R6.2)", () => {
+  test("is upstream's for every count and threshold (R6.1, R6.2)", () => {
     const single = (value: number) => new Float32Array([value])[0] ?? 0;
     fc.assert(
       fc.property(
@@ -75,13 +75,13 @@ describe("the damage of a zone and its rate", () => {
     );
   });
 
-  test("a zone at the large-cluster threshold is small, one above is large (R6.5, L45)", () => {
+  test("at the large-cluster threshold is a small zone's (R6.5)", () => {
     expect(taintsPerSecondOf("PartialDisruption", 50, STANDARD_PROFILE)).toBe(0);
     expect(taintsPerSecondOf("PartialDisruption", 51, STANDARD_PROFILE)).toBe(SECONDARY);
   });
 });
 
-describe("the state of all zones together (R6.7–R6.12)", () => {
+describe("all zones together (R6.7–R6.12)", () => {
   test.each<[string, (Damage | null)[], string]>([
     ["no zone at all (R6.9)", [], "spared"],
     ["no zone with counted nodes", ["empty"], "spared"],
@@ -104,7 +104,7 @@ describe("the state of all zones together (R6.7–R6.12)", () => {
     expect(damageOfState(state)).toBe(damage);
   });
 
-  test("an unknown zone neither allows grants nor removes taints", () => {
+  test("one unknown: no grants, no taint removed", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom<Damage | null>("full", "empty", null)), (damages) => {
         const allZones = allZonesStateOf([...damages, null]);
@@ -137,7 +137,7 @@ describe("a grant", () => {
     expect(waitsForGrant({ observed: observedNode("a"), judged: due("a") }, "direct")).toBe(true);
   });
 
-  test("adds the taint of the Ready status and removes the opposite one (R4.36, P3)", () => {
+  test("adds the taint of the Ready status, removes the opposite (R4.36)", () => {
     const foreign = noExecute("maintenance", { value: "x" });
     const silent = observedNode("a", { ready: "Unknown", taints: [foreign, noExecute(NOT_READY)] });
     expect(taintRequest(silent)).toEqual({
@@ -184,7 +184,7 @@ describe("a grant", () => {
 });
 
 describe("taking a zone over", () => {
-  test("nodes are queued by how long they have been down, then by name", () => {
+  test("nodes are queued by how long they were down, then by name", () => {
     const member = (node: string, since: number) => ({
       observed: observedNode(node),
       judged: judgedNode(node, { since }),
@@ -196,7 +196,7 @@ describe("taking a zone over", () => {
     }
   });
 
-  test("the newest of our taints counts, as the last instant of its second", () => {
+  test("our newest taint counts, as the last instant of its second", () => {
     const at = (timeAdded: string, key = UNREACHABLE) => observedNode(key, { taints: [noExecute(key, { timeAdded })] });
     const nodes = [
       at("2026-01-01T00:00:05Z"),

@@ -30,7 +30,7 @@ describe.each([0.1, 1, 10])("a flag of %f per second", (perSecond) => {
     expectRate(stage.landed, perSecond);
   });
 
-  test.each([100, 2000])("is kept by two alternating owners, with requests of %i ms", (latencyMs) => {
+  test.each([100, 2000])("is kept by two alternate owners, with requests of %i ms", (latencyMs) => {
     const stage = waitingStage(perSecond, { carry: () => ({ latencyMs }) });
     const processes = [stage.start("one"), stage.start("two")] as const;
     const hand = (to: ZoneProcess, from: ZoneProcess): void => {

@@ -40,7 +40,7 @@ describe("a zone actor is silent", () => {
     expect(world.published("judged.zone")).toEqual([]);
   });
 
-  test("while nothing is observed, and requests at most one resync per shard", () => {
+  test("while nothing is observed, with one resync per shard", () => {
     const world = new EvictionWorld();
     world.start({ zone: zoneService });
     world.advance(30 * S);
@@ -48,7 +48,7 @@ describe("a zone actor is silent", () => {
     expect(world.published("asked.resync").length).toBeLessThanOrEqual(SHARD_COUNT);
   });
 
-  test("once its observer is gone for pulse-timeout, and grants nothing", () => {
+  test("once no observer pulsed for its timeout; it grants none", () => {
     const world = new EvictionWorld();
     const { observer, ...rest } = EVICTING;
     const nodes = world.addZone("a", 8);
@@ -66,7 +66,7 @@ describe("a zone actor is silent", () => {
   });
 });
 
-describe("zones owned by different processes", () => {
+describe("zones of two owners", () => {
   test("halt together when both are down (R6.10)", () => {
     const { world, nodes } = splitWorld();
     world.silence([...nodes.a, ...nodes.b]);
@@ -77,7 +77,7 @@ describe("zones owned by different processes", () => {
     expect(world.taints("a-0")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
   });
 
-  test("grant nothing and remove nothing while another zone is not announced", () => {
+  test("grant and remove nothing while one is not announced", () => {
     const { world, nodes, owners } = splitWorld();
     world.silence(nodes.a);
     world.advance(52 * S);
@@ -108,13 +108,13 @@ describe("zones owned by different processes", () => {
   });
 });
 
-describe("a zone that another process takes over", () => {
+describe("a zone taken over", () => {
   const hand = ({ owners }: ReturnType<typeof splitWorld>, zone: string) => {
     owners.a.fleet.set("zone", shardOf(zone), false);
     owners.b.fleet.set("zone", shardOf(zone), true);
   };
 
-  test("keeps its state and its beginning when the owners change at once", () => {
+  test("keeps its state and beginning when the owners change at once", () => {
     const split = splitWorld();
     const { world, nodes } = split;
     world.silence(nodes.a);

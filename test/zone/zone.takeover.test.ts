@@ -27,8 +27,8 @@ function fillAgainstNames(stage: ZoneStage, count: number): void {
   stage.remove("ill-but-well");
 }
 
-describe("while a request of the last owner is under way", () => {
-  test.each([1, 5, 9])("an owner that received it grants no other, %i s later", (afterS) => {
+describe("while a request is under way", () => {
+  test.each([1, 5, 9])("an owner that received it grants no other, %i s in", (afterS) => {
     const stage = slowOnce(1, 12 * S);
     const [one, two] = [stage.start("one"), stage.start("two")];
     one.own(true);
@@ -43,7 +43,7 @@ describe("while a request of the last owner is under way", () => {
     expect(stage.landed.length).toBeGreaterThanOrEqual(7);
   });
 
-  test.each([500, 2000, 4500])("an owner that received nothing grants no other, %i ms later", (downMs) => {
+  test.each([500, 2000, 4500])("an owner unaware of it grants no other, %i ms in", (downMs) => {
     const stage = slowOnce(0, 4.9 * S, 0);
     stage.addWell("ill-but-well", "ill");
     const one = stage.start("one");
@@ -116,7 +116,7 @@ describe("two owners at once together exceed the rate by at most one grant", () 
   });
 });
 
-describe("the state of a zone that is taken over", () => {
+describe("a state taken over", () => {
   test("keeps its beginning, and no change is logged", () => {
     const stage = new ZoneStage({ waiting: 3 });
     const [one, two] = [stage.start("one"), stage.start("two")];
@@ -129,7 +129,7 @@ describe("the state of a zone that is taken over", () => {
     expect(two.log.lines.filter(({ message }) => message === "zone state changed")).toEqual([]);
   });
 
-  test("is logged as changed from the announced one if it has changed", () => {
+  test("is logged as changed from the announced one, if changed", () => {
     const stage = new ZoneStage({ waiting: 0 });
     const [one, two] = [stage.start("one"), stage.start("two")];
     stage.addWell("ill-but-well", "ill");

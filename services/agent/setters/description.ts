@@ -1,10 +1,13 @@
-/** Sets versions, endpoints, images, platform and volumes in use, and emits the Event about scheduling. */
+/** Sets versions, endpoints, images and platform, and emits the Event about scheduling. */
 import { type ContainerImage, isProblem } from "../machine-stats.ts";
 import { withStatus } from "../node-object.ts";
 import { type Setter, statusEvent } from "./setter.ts";
 
 /** kubelet's MaxNamesPerImageInNodeStatus. */
 const NAMES_PER_IMAGE_MAX = 5;
+/** kubelet's default of nodeStatusMaxImages. */
+const IMAGES_MAX = 50;
+const KUBELET_PORT = 10250;
 
 /** Sets kernel, OS image, runtime and kubelet versions; kubeProxyVersion is cleared, as in 1.36. */
 export const setVersion: Setter = (node, { stats, settings }) => {
@@ -22,16 +25,14 @@ export const setVersion: Setter = (node, { stats, settings }) => {
 };
 
 /** Sets the kubelet's port. */
-export const setEndpoints: Setter = (node, { settings }) => ({
-  node: withStatus(node, { daemonEndpoints: { kubeletEndpoint: { Port: settings.kubeletPort } } }),
+export const setEndpoints: Setter = (node) => ({
+  node: withStatus(node, { daemonEndpoints: { kubeletEndpoint: { Port: KUBELET_PORT } } }),
 });
 
 /** Sets the largest images, largest first. */
-export const setImages: Setter = (node, { stats, settings }) => {
-  const { images } = stats;
-  if (isProblem(images)) return { node: withStatus(node, { images: undefined }), problem: images.problem };
+export const setImages: Setter = (node, { stats: { images } }) => {
   const bySize = [...images].sort((left, right) => right.sizeBytes - left.sizeBytes);
-  const kept = (settings.imagesMax < 0 ? bySize : bySize.slice(0, settings.imagesMax)).map(imageEntry);
+  const kept = bySize.slice(0, IMAGES_MAX).map(imageEntry);
   return { node: withStatus(node, { images: kept.length > 0 ? kept : undefined }) };
 };
 
@@ -43,12 +44,6 @@ function imageEntry({ digests, tags, sizeBytes }: ContainerImage) {
 export const setPlatform: Setter = (node, { stats }) => {
   const { operatingSystem, architecture } = stats;
   return { node: withStatus(node, { nodeInfo: { ...node.status?.nodeInfo, operatingSystem, architecture } }) };
-};
-
-/** Sets the volumes in use, once they are known. */
-export const setVolumesInUse: Setter = (node, { stats: { volumesInUse } }) => {
-  if (volumesInUse === null) return { node };
-  return { node: withStatus(node, { volumesInUse: volumesInUse.length > 0 ? volumesInUse : undefined }) };
 };
 
 /** Sets nothing; emits an Event when spec.unschedulable has changed. */

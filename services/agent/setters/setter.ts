@@ -14,10 +14,7 @@ export interface NodeEvent {
 export interface Health {
   readonly runtime: readonly string[];
   readonly network: readonly string[];
-  readonly storage: readonly string[];
   readonly shuttingDown: boolean;
-  /** A soft requirement that the machine does not meet: added to the message, without effect on the status. */
-  readonly warning: string | null;
 }
 
 /** Which resources are under pressure. */

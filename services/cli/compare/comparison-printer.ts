@@ -1,7 +1,7 @@
 /** Prints a comparison as tables, as JSON, or as a page in Markdown for a change request. */
 import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { countText, spanText } from "../../domain/format.ts";
+import { countText, listText, spanText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../text-table.ts";
 import { differencesOf, figuresOf } from "./comparison-summary.policy.ts";
@@ -9,6 +9,8 @@ import { differencesOf, figuresOf } from "./comparison-summary.policy.ts";
 /** The output formats. */
 export const COMPARISON_OUTPUTS = ["table", "json", "markdown"] as const;
 
+/** Gaps of the record that are printed, the last ones. */
+const GAPS_MAX = 3;
 /** Rows of differences that are printed; JSON has all of them. */
 const DIFFERENCES_MAX = 100;
 const FIGURES = ["STEP", "BOTH", "VIGIL ONLY", "OTHERS ONLY", "LEAD P50", "LEAD P99"];
@@ -32,12 +34,26 @@ export function comparisonText(report: ComparisonReport, output: string): string
   ].join("\n");
 }
 
-function headText({ from, at, isCut, nodes }: ComparisonReport): string {
-  const start = isCut ? ", the start of the ledger" : "";
-  return (
-    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${countText(nodes.length, "node failure")}. A lead is how much ` +
-    "later the others did the same; it is negative where they were earlier.\n"
-  );
+function headText(report: ComparisonReport): string {
+  const { from, at, isCut, nodes } = report;
+  const start = isCut ? ", the start of the record" : "";
+  const failures = countText(nodes.length, "failed or tainted node");
+  return [
+    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${failures}. A lead is how much later the others did the same; it ` +
+      "is negative where they were earlier.",
+    ...limitTexts(report),
+    "",
+  ].join("\n");
+}
+
+/** What the record cannot contain. */
+function limitTexts({ isKept, gaps }: ComparisonReport): string[] {
+  const shown = gaps.slice(-GAPS_MAX).map(({ from, to }) => `from ${apiTime(from)} to ${apiTime(to)}`);
+  const more = gaps.length > shown.length ? ` and ${gaps.length - shown.length} times before` : "";
+  return [
+    ...(isKept ? [] : ["It begins again when Vigil restarts, because JetStream does not keep it."]),
+    ...(gaps.length === 0 ? [] : [`No ledger ran ${listText(shown)}${more}.`]),
+  ];
 }
 
 function figureRows(report: ComparisonReport): string[][] {

@@ -1,4 +1,4 @@
-/** The figures of a comparison: how often both sides did something, how often one, and how much earlier Vigil was. */
+/** The statistics of a comparison: how often both sides acted, how often one, and how much earlier Vigil was. */
 import type { ComparedStep, ComparisonReport } from "../../../protocols/ledger-reader.ts";
 
 /** One kind of step, counted over all nodes or pods. */
@@ -37,14 +37,17 @@ function stepsOf({
   ];
 }
 
-/** The figures of each kind of step. An eviction that one side only had planned counts for neither alone. */
+/**
+ * The statistics of each kind of step; leads count only where both instants are known. An eviction that one side only
+ * planned counts for neither side alone.
+ */
 export function figuresOf(report: ComparisonReport): ComparedFigures[] {
   return stepsOf(report).map(([what, all]) => {
     const steps = all.map(([, step]) => step);
     const leads = steps.flatMap(({ leadMs }) => leadMs ?? []).sort((left, right) => left - right);
     return {
       what,
-      both: leads.length,
+      both: steps.filter(({ vigil, others }) => vigil !== null && others !== null).length,
       vigilOnly: steps.filter((step) => isAlone(step, "vigil")).length,
       othersOnly: steps.filter((step) => isAlone(step, "others")).length,
       leadP50Ms: quantile(leads, 0.5),

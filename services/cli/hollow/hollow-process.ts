@@ -12,7 +12,7 @@ import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { obey } from "../../sandbox/hollow/control.ts";
-import { type HollowNodes, startHollowNodes } from "../../sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../sandbox/hollow/hollow.service.ts";
 import type { HollowNodeSpec } from "../../sandbox/hollow/hollow-stats.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
@@ -55,7 +55,7 @@ export async function runHollow(settings: Settings, host: Host): Promise<number>
   if (cluster === null) return ExitCode.ok;
   const io = { wire: cluster.wire, clock, random: systemRandom, log };
   const writes = drainable(createKube({ ...io, metrics: createMetrics(), profile: STANDARD_PROFILE }));
-  const hollow = startHollowNodes({ ...io, kube: writes.kube, nodes: hollowSpecs(settings) });
+  const hollow = new HollowNodes({ ...io, kube: writes.kube, nodes: hollowSpecs(settings) });
   const socket = await answerLines(settings.socket, (line) => obey(hollow, line)).catch((error: Error) => {
     hollow.shutdown();
     throw new Failure(`--socket=${settings.socket}: ${error.message}`);

@@ -1,12 +1,17 @@
 /** Parses the arguments and flags of `vigil hollow` into an order to running nodes. Pure. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { conditionStatus } from "../../../protocols/objects.ts";
-import { parseDuration } from "../../platform/config/duration.ts";
+import { parseDuration } from "../../domain/duration.ts";
+import { nearest } from "../../domain/suggest.ts";
 import { listSetting, textSetting } from "../../platform/config/setting-builders.ts";
-import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { HOLLOW_ORDERS, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import type { HollowSelector } from "../../sandbox/hollow/node-selection.ts";
 import { unexpectedArgument } from "../verb.ts";
+
+/** The default socket of hollow nodes. */
+export const HOLLOW_SOCKET = join(tmpdir(), "vigil-hollow.sock");
 
 /** The flags that select the nodes of an order, and its condition. */
 export const ORDER_SETTINGS = {

@@ -2,8 +2,8 @@
 import { TaintEffect } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { listText } from "../../domain/format.ts";
+import { nearest } from "../../domain/suggest.ts";
 import { namesZone, zoneKeyOf, zoneTitleOf } from "../../domain/zone-key.ts";
-import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 
 /** The flags that name a fault. */

@@ -1,7 +1,7 @@
 /** Prints a preview as tables or as JSON. */
 import { apiTime } from "../../domain/api-time.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { countText, rateText } from "../../domain/format.ts";
-import { formatDuration } from "../../platform/config/duration.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../text-table.ts";
 import type { Preview, PreviewedZone } from "./preview.ts";

@@ -6,9 +6,9 @@ import { listText } from "../../domain/format.ts";
 import { hasCompleted, noExecuteTaints, taintName } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import type { Fault } from "./fault.policy.ts";
-import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
+import type { Preview, PreviewedDeletion, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
 import { PreviewedCluster } from "./previewed-cluster.ts";
-import type { PreviewedNode } from "./previewed-node.ts";
+import type { AlikePods, PreviewedNode } from "./previewed-node.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 type ZoneAnnouncement = BodyOf<"judged.zone">;
@@ -17,15 +17,13 @@ type ZoneAnnouncement = BodyOf<"judged.zone">;
 export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Preview {
   const down: ReadonlySet<string> = fault.kind === "down" ? fault.nodes : new Set();
   const cluster = new PreviewedCluster(snapshot, profile, down);
-  const before = new Map([...cluster.announcements].map(([zone, announced]) => [zone, announced.at(-1)]));
+  const before = new Map(cluster.announced);
   if (fault.kind === "taint") cluster.taint(fault.node, fault.taint);
   cluster.run();
   const affected = [...cluster.nodes.values()].filter((node) => isAffected(node, cluster));
   const nodes = affected.map((node) => nodeReport(node, cluster)).sort(byTime);
-  const zones = [...cluster.announcements].flatMap(([zone, announced]) =>
-    zoneReport(zone, before.get(zone) ?? announced[0], announced.at(-1)),
-  );
-  const pods = affected.flatMap((node) => node.pods.map((pod) => podReport(pod, node, cluster))).sort(byDeletion);
+  const zones = [...cluster.announced].flatMap(([zone, after]) => zoneReport(zone, before.get(zone), after));
+  const pods = affected.flatMap((node) => podReports(node, cluster)).sort(byDeletion);
   const spans = [
     ...nodes.flatMap(({ unknownAfterMs, admittedAfterMs }) => [unknownAfterMs ?? 0, admittedAfterMs ?? 0]),
     ...pods.map(({ deletedAfterMs }) => deletedAfterMs ?? 0),
@@ -40,14 +38,15 @@ function isAffected({ name, unknownMs, taintedMs, shown }: PreviewedNode, { drai
 }
 
 function nodeReport(node: PreviewedNode, { drainedMs, deletions }: PreviewedCluster): PreviewedNodeReport {
-  const { name, unknownMs, taintedMs, pods } = node;
+  const { name, unknownMs, taintedMs, alikePods } = node;
+  const deleted = alikePods.filter(({ uid }) => deletions.has(uid));
   return {
     node: name,
     zone: zoneTitleOf(node.actor?.zone ?? ""),
     unknownAfterMs: unknownMs,
     admittedAfterMs: taintedMs ?? drainedMs.get(name) ?? null,
-    pods: pods.length,
-    podsDeleted: pods.filter(({ uid }) => deletions.has(uid)).length,
+    pods: countOf(alikePods),
+    podsDeleted: countOf(deleted),
   };
 }
 
@@ -75,24 +74,27 @@ function zoneReport(
   ];
 }
 
-function podReport(pod: ObservedPod, node: PreviewedNode, { deletions }: PreviewedCluster): PreviewedPodReport {
-  const { namespace, name, uid } = pod;
-  const deletion = deletions.get(uid);
-  const where = { namespace, name, node: node.name };
-  if (deletion === undefined) return { ...where, deletedAfterMs: null, why: stayReason(pod, node) };
-  const taint = deletion.taint === null ? null : taintName(deletion.taint);
-  const why =
-    taint === null ? "its node is drained" : `does not tolerate ${taint}${toleratedText(deletion.atMs, node)}`;
-  return { ...where, deletedAfterMs: deletion.atMs, why };
+function countOf(alike: readonly AlikePods[]): number {
+  return alike.reduce((count, { pods }) => count + pods.length, 0);
 }
 
-/** How long the pod has tolerated the taint, counted from the taint of its node; empty when not at all. */
-function toleratedText(atMs: number, { taintedMs }: PreviewedNode): string {
-  const seconds = taintedMs === null ? 0 : Math.round((atMs - taintedMs) / 1000);
-  return seconds > 1 ? ` for more than ${seconds} s` : "";
+function podReports(node: PreviewedNode, { deletions }: PreviewedCluster): PreviewedPodReport[] {
+  return node.alikePods.flatMap(({ uid, pods: alike }) => {
+    const deletion = deletions.get(uid);
+    const deletedAfterMs = deletion?.atMs ?? null;
+    const why = deletion === undefined ? stayReason(alike[0], node) : deletionReason(deletion);
+    return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, deletedAfterMs, why }));
+  });
 }
 
-function stayReason(pod: ObservedPod, node: PreviewedNode): string {
+function deletionReason({ toleration }: PreviewedDeletion): string {
+  if (toleration === null) return "its node is drained";
+  const seconds = Math.max(0, toleration.seconds ?? 0);
+  return `does not tolerate ${taintName(toleration.taint)}${seconds === 0 ? "" : ` for more than ${seconds} s`}`;
+}
+
+function stayReason(pod: ObservedPod | undefined, node: PreviewedNode): string {
+  if (pod === undefined) return "";
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
   const taints = noExecuteTaints(node.shown.taints).map(taintName);
@@ -100,17 +102,27 @@ function stayReason(pod: ObservedPod, node: PreviewedNode): string {
   return pod.owner === "DaemonSet" ? "belongs to a DaemonSet" : "its node is not admitted for eviction";
 }
 
+/** The nodes in the order in which they are admitted, then become Unknown, then by name. */
 function byTime(left: PreviewedNodeReport, right: PreviewedNodeReport): number {
   return (
     ordinal(left.admittedAfterMs) - ordinal(right.admittedAfterMs) ||
     ordinal(left.unknownAfterMs) - ordinal(right.unknownAfterMs) ||
-    (left.node < right.node ? -1 : 1)
+    byName(left.node, right.node)
   );
 }
 
+/** The pods in the order in which they are deleted, then by name. */
 function byDeletion(left: PreviewedPodReport, right: PreviewedPodReport): number {
-  const names = [left, right].map(({ namespace, name }) => `${namespace}/${name}`);
-  return ordinal(left.deletedAfterMs) - ordinal(right.deletedAfterMs) || ((names[0] ?? "") < (names[1] ?? "") ? -1 : 1);
+  return (
+    ordinal(left.deletedAfterMs) - ordinal(right.deletedAfterMs) ||
+    byName(left.namespace, right.namespace) ||
+    byName(left.name, right.name)
+  );
+}
+
+function byName(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
 }
 
 /** Sorts what never happens last. A difference of infinities would be no number. */

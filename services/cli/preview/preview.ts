@@ -1,5 +1,5 @@
 /** What a preview answers. Spans are in milliseconds after the start. */
-import type { Taint, TaintId } from "../../../protocols/objects.ts";
+import type { TaintId } from "../../../protocols/objects.ts";
 import type { DisruptionState } from "../../zone/zone.machine.ts";
 
 /** A zone whose state or count changes. */
@@ -46,8 +46,14 @@ export interface Preview {
   readonly overAfterMs: number;
 }
 
-/** A deletion, and the taint that decided; null in direct mode. */
+/** A deletion, and the toleration that decided; null in direct mode. */
 export interface PreviewedDeletion {
   readonly atMs: number;
-  readonly taint: Taint | TaintId | null;
+  readonly toleration: PreviewedToleration | null;
+}
+
+/** How long a pod tolerates a taint; null for not at all. */
+export interface PreviewedToleration {
+  readonly taint: TaintId;
+  readonly seconds: number | null;
 }

@@ -4,6 +4,7 @@
  */
 import type { BodyOf, MessageType } from "../../../protocols/messages.ts";
 import type { ObservedPod, Taint } from "../../../protocols/objects.ts";
+import { NO_POLICIES } from "../../../protocols/policy-set.ts";
 import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
@@ -16,6 +17,7 @@ import {
   type NodeWriteDecision,
 } from "../../node-writer/node-writer.policy.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
+import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
@@ -23,7 +25,7 @@ import { Deadlines } from "../../platform/structures/deadlines.ts";
 import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
 import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
 import { ownTaintsOf } from "../../zone/zone.policy.ts";
-import type { PreviewedDeletion } from "./preview.ts";
+import type { PreviewedDeletion, PreviewedToleration } from "./preview.ts";
 import { PreviewedNode } from "./previewed-node.ts";
 import { PreviewedZones } from "./previewed-zones.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -42,10 +44,12 @@ type Handlers = { readonly [T in MessageType]?: (body: BodyOf<T>, id: string) =>
 export class PreviewedCluster {
   readonly clock: VirtualClock;
   readonly nodes = new Map<string, PreviewedNode>();
-  /** The deleted pods, by uid. */
+  /** The deletions, by the uid of the pod of those that are alike. */
   readonly deletions = new Map<string, PreviewedDeletion>();
-  /** What each zone announced, in order. */
-  readonly announcements = new Map<string, BodyOf<"judged.zone">[]>();
+  /** What decides the eviction of each of these pods, by its uid. */
+  readonly #tolerations = new Map<string, PreviewedToleration>();
+  /** What each zone announced last. */
+  readonly announced = new Map<string, BodyOf<"judged.zone">>();
   /** When each node was admitted to be drained, on the virtual clock (direct mode). */
   readonly drainedMs = new Map<string, number>();
   readonly #io: Io;
@@ -65,10 +69,11 @@ export class PreviewedCluster {
     const fire = (schedule: EvictionSchedule): void => schedule.node.requestEviction(schedule);
     this.#deadlines = new Deadlines({ clock: this.clock, fire });
     const pods = Map.groupBy(snapshot.pods, ({ node }) => node);
+    const { takenAt } = snapshot;
     for (const node of snapshot.nodes) {
       const seenMs = this.#lastHeartbeatMs(snapshot, node.node, readyConditionOf(node)?.heartbeatAt ?? null);
       const isAlive = !down.has(node.node) && -seenMs <= profile.nodeMonitorGraceMs * STOPPED_SHARE;
-      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], isAlive));
+      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt }));
     }
     for (const node of this.nodes.values()) this.#begin(node, snapshot);
     this.clock.advance(0);
@@ -91,7 +96,7 @@ export class PreviewedCluster {
     const kube: Kube = { watch: unused, read: unused, write: unused };
     const { clock } = this;
     const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
-    return { ...ports, bus: this.#bus(), fleet: aloneFleet("preview") };
+    return { ...ports, bus: this.#bus(), fleet: aloneFleet("preview"), policies: fixedPolicies(NO_POLICIES) };
   }
 
   /** A bus that hands each message to the one place that carries it out. */
@@ -120,6 +125,9 @@ export class PreviewedCluster {
         this.clock.soon(() => act(body, id));
     return {
       "judged.node": (body, id) => this.#zones.takeJudged(body, id),
+      "judged.pod": ({ uid, taint, toleratedTaint = taint, tolerationSeconds: seconds }) => {
+        if (toleratedTaint !== null) this.#tolerations.set(uid, { taint: toleratedTaint, seconds });
+      },
       "judged.zone": later((body: BodyOf<"judged.zone">, id) => this.#takeZone(body, id)),
       "asked.condition": later((ask: BodyOf<"asked.condition">) =>
         this.#write(ask.node, (node) => decideConditions(ask, node.shown, this.clock.wallMs())),
@@ -146,6 +154,7 @@ export class PreviewedCluster {
     const counter = { add: () => {}, remove: () => {} };
     return {
       io: this.#io,
+      beganMs: Number.NEGATIVE_INFINITY,
       view: {
         blindness: () => null,
         watchHealth: { since: Number.NEGATIVE_INFINITY },
@@ -186,9 +195,7 @@ export class PreviewedCluster {
   }
 
   #takeZone(body: BodyOf<"judged.zone">, id: string): void {
-    const announced = this.announcements.get(body.zone) ?? [];
-    announced.push(body);
-    this.announcements.set(body.zone, announced);
+    this.announced.set(body.zone, body);
     if (body.halted === this.#halted.has(body.zone)) return;
     if (body.halted) this.#halted.add(body.zone);
     else this.#halted.delete(body.zone);
@@ -220,7 +227,7 @@ export class PreviewedCluster {
 
   #changePod(name: string, uid: string, change: (pod: ObservedPod) => ObservedPod): void {
     const node = this.nodes.get(name);
-    const pod = node?.pods.find((each) => each.uid === uid);
+    const pod = node?.pod(uid);
     if (node === undefined || pod === undefined) return;
     node.putPod(change(pod));
     if (this.#changed.size === 0) this.clock.soon(() => this.#reviewChanged());
@@ -251,7 +258,7 @@ export class PreviewedCluster {
 
   #evict(ask: BodyOf<"asked.eviction">): void {
     const node = this.nodes.get(ask.node);
-    const pod = node?.pods.find(({ uid }) => uid === ask.uid);
+    const pod = node?.pod(ask.uid);
     if (node === undefined || pod === undefined) return;
     const wallMs = this.clock.wallMs();
     const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
@@ -260,7 +267,8 @@ export class PreviewedCluster {
     const rules = { comparisonOperators, wallMs, latestMs: wallMs, behindMs: 0 };
     const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
     if (decision.kind !== "act") return;
-    this.deletions.set(ask.uid, { atMs: this.clock.monotonicMs(), taint: decision.taint });
+    const toleration = decision.taint === null ? null : (this.#tolerations.get(ask.uid) ?? null);
+    this.deletions.set(ask.uid, { atMs: this.clock.monotonicMs(), toleration });
     this.#changePod(ask.node, ask.uid, (deleted) => ({ ...deleted, deletionAt: wallMs }));
   }
 }

@@ -1,9 +1,23 @@
-/** One node of a preview: as the API showed it, with everything that Vigil has written to it since. */
+/**
+ * One node of a preview: as the API showed it, with everything that Vigil has written to it since. No decision depends
+ * on the name of a pod, so pods of one node that differ in nothing else share their fate: the actors get one of them.
+ */
 import type { NodeShadowChange, ObservedNode, ObservedPod, Taint } from "../../../protocols/objects.ts";
 import type { BoundPod } from "../../../protocols/ports.ts";
+import { noExecuteTaints } from "../../domain/toleration.ts";
 import type { NodeActor } from "../../node/node.actor.ts";
 import { shadowedNode, withChange } from "../../platform/kube/shadow/node-shadow.policy.ts";
 import type { TaintedNode } from "../../taint-manager/tainted-node.ts";
+
+/** A pod that is bound so shortly before the preview may count from then, not from the taint of its node. */
+const BOUND_LATELY_MS = 60_000;
+
+/** Pods of one node that share their fate. */
+export interface AlikePods {
+  /** The uid of the one that the actors get. */
+  readonly uid: string;
+  readonly pods: readonly ObservedPod[];
+}
 
 /** A node with its pods and its actors. */
 export class PreviewedNode {
@@ -14,6 +28,10 @@ export class PreviewedNode {
   #revision = 0;
   #shown: ObservedNode;
   readonly #bound: readonly BoundPod[];
+  readonly #takenAt: number;
+  #alike: readonly AlikePods[] | null = null;
+  /** The pods that the actors get, by uid. */
+  #acting: Map<string, ObservedPod> | null = null;
   #pods: readonly ObservedPod[] | null = null;
   actor: NodeActor | null = null;
   tainted: TaintedNode | null = null;
@@ -21,10 +39,16 @@ export class PreviewedNode {
   unknownMs: number | null = null;
   taintedMs: number | null = null;
 
-  constructor(node: ObservedNode, pods: readonly BoundPod[], isAlive: boolean) {
+  /** `takenAt` is when the preview begins, epoch milliseconds. */
+  constructor(
+    node: ObservedNode,
+    pods: readonly BoundPod[],
+    { isAlive, takenAt }: { readonly isAlive: boolean; readonly takenAt: number },
+  ) {
     this.#found = node;
     this.#shown = node;
     this.#bound = pods;
+    this.#takenAt = takenAt;
     this.isAlive = isAlive;
   }
 
@@ -37,10 +61,23 @@ export class PreviewedNode {
     return this.#shown;
   }
 
-  /** Its pods. A change replaces the list, because actors compare it with the one before. Most nodes need none. */
+  /** All its pods. */
+  get alikePods(): readonly AlikePods[] {
+    this.#alike ??= [...Map.groupBy(this.#bound, ({ pod }) => this.#kindOf(pod)).values()].map((bound) => ({
+      uid: bound[0]?.pod.uid ?? "",
+      pods: bound.map(({ pod }) => pod),
+    }));
+    return this.#alike;
+  }
+
+  /** The pods that the actors get. A change replaces the list, because actors compare it with the one before. */
   get pods(): readonly ObservedPod[] {
-    this.#pods ??= this.#bound.map(({ pod, resourceVersion }) => ({ ...pod, resourceVersion }));
+    this.#pods ??= [...this.#actingPods().values()];
     return this.#pods;
+  }
+
+  pod(uid: string): ObservedPod | undefined {
+    return this.#actingPods().get(uid);
   }
 
   /** Applies a write of Vigil. */
@@ -57,6 +94,19 @@ export class PreviewedNode {
 
   /** Replaces one pod. */
   putPod(changed: ObservedPod): void {
-    this.#pods = this.pods.map((pod) => (pod.uid === changed.uid ? changed : pod));
+    this.#actingPods().set(changed.uid, changed);
+    this.#pods = null;
+  }
+
+  /** Most nodes need none. */
+  #actingPods(): Map<string, ObservedPod> {
+    this.#acting ??= new Map(this.alikePods.flatMap(({ uid, pods: [pod] }) => (pod === undefined ? [] : [[uid, pod]])));
+    return this.#acting;
+  }
+
+  /** Everything about a pod that a decision depends on. When it was bound matters only to a taint from before. */
+  #kindOf({ boundAt, phase, ready, owner, deletionAt, tolerations }: ObservedPod): string {
+    const isDated = boundAt > this.#takenAt - BOUND_LATELY_MS || noExecuteTaints(this.#found.taints).length > 0;
+    return JSON.stringify([isDated ? boundAt : null, phase, ready, owner, deletionAt, tolerations]);
   }
 }

@@ -45,7 +45,7 @@ export class PreviewedZones {
     const known = this.#actors.get(zone);
     if (known !== undefined) return known;
     const shared = { io: this.#io, grants: this.#grants, subscribedSince: Number.NEGATIVE_INFINITY };
-    const actor = new ZoneActor({ ...shared, zone, wake: () => this.#wake(zone) });
+    const actor = new ZoneActor({ ...shared, zone, mayGrant: () => true, wake: () => this.#wake(zone) });
     this.#actors.set(zone, actor);
     return actor;
   }

@@ -4,7 +4,7 @@
  */
 import type { Heartbeat } from "../../../protocols/objects.ts";
 import { type Profile, TUNABLES } from "../../../protocols/profile.ts";
-import { formatDuration } from "../../platform/config/duration.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { recordOf } from "../../platform/structures/json.ts";
 
 /** How often a kubelet renews within a lease's duration. Source: pkg/kubelet, nodeLeaseRenewIntervalFraction 0.25. */

@@ -3,6 +3,7 @@ import type { Io, Transport } from "../../../protocols/ports.ts";
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
+import { type MicroService, serveMicro } from "../../platform/bus/nats.micro.ts";
 import { connectNats } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { natsOptionsOf } from "../nats-files.ts";
@@ -21,6 +22,8 @@ export interface OpenBus {
   openStore(clusterUid: string | null): LedgerStore | null;
   /** Resolves with the reason when the connection has ended for good without `close`. */
   readonly lost: Promise<string>;
+  /** Answers requests of other clients until the bus is closed; does nothing without NATS. */
+  serve(service: MicroService): void;
   /** Flushes and closes the bus. */
   close(): Promise<void>;
 }
@@ -36,7 +39,8 @@ export interface BusIo extends Pick<Io, "clock" | "log" | "metrics"> {
 export async function openBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   if (settings.nats.length > 0) return natsBus(settings, io);
   const lost = new Promise<string>(() => {});
-  return { transport: memoryTransport(io.clock), isShared: false, openStore: () => null, lost, close: async () => {} };
+  const transport = memoryTransport(io.clock);
+  return { transport, isShared: false, openStore: () => null, lost, serve: () => {}, close: async () => {} };
 }
 
 async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
@@ -64,6 +68,7 @@ async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
       store = openLedgerStore({ connect, cluster, clusterUid, clock, log, metrics });
       return store;
     },
+    serve: (service) => serveMicro(transport.connection, service, { clock, log }),
     lost: transport.closed.then((error) => error?.message ?? "the connection to NATS has ended"),
     close: async () => {
       store?.close();

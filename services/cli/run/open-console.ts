@@ -3,12 +3,14 @@ import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
 import type { DelegatedAccess } from "../../console/delegated-access.ts";
-import { reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
+import { policiesCheck, reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
 import { listenProblem, parseAddress } from "../../platform/config/address.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
+import { POLICIES_KNOWN_GAUGE } from "../../platform/node-policies/policy-receiver.ts";
 import type { ReadableMetrics } from "../../platform/process/metrics.ts";
 import { SUSPECT_SHARDS_GAUGE } from "../../zone/zone.coverage.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
+import { fleetOf } from "../fleet-members.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
 import type { UpstreamWatch } from "./upstream-watch.ts";
@@ -65,9 +67,11 @@ export function showOn(
     profile,
     about: { cluster, member, services, shadow, version: packageJson.version },
     ledger: controller.ledger,
+    fleet: fleetOf(parts, { stopped }),
     ownChecks: () => [
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
       shardsCheck(metrics.gaugeValue(SUSPECT_SHARDS_GAUGE)),
+      policiesCheck(metrics.gaugeValue(POLICIES_KNOWN_GAUGE)),
       ...(upstream?.checks() ?? []),
       { name: "running", problem: stopped.aborted ? "the process is ending" : null },
     ],

@@ -3,7 +3,7 @@ import type { Clock, Kube, KubeReviews, Log, Metrics } from "../../../protocols/
 import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { PROCESS_SETTINGS } from "../../platform/config/settings.ts";
-import { type BusFleet, busFleet } from "../../platform/fleet/fleet.ts";
+import { BusFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
@@ -17,6 +17,7 @@ import { systemRandom } from "../../platform/process/random.ts";
 import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
 import { checkNatsFiles } from "../nats-files.ts";
 import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
+import { answerQueries } from "./answer-queries.ts";
 import { clusterUid, watchClusterUid } from "./cluster-uid.ts";
 import { listenGuard } from "./listen-files.ts";
 import { type OpenBus, openBus } from "./open-bus.ts";
@@ -68,7 +69,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     reachability,
     fatal: crash.resolve,
   };
-  const controller = await startJoined(parts, bus, waitsFor);
+  const controller = await startJoined({ ...parts, policies: config.policies }, bus, waitsFor);
   running.set(1);
   showOn(served, settings.shadow, { parts, controller, upstream }, host);
   announce(config, cluster.describe, parts);
@@ -136,12 +137,10 @@ async function startJoined(
   waitsFor: (what: string) => void,
 ): Promise<Controller> {
   const fleet = await joinFleet(parts, waitsFor);
-  return startController({
-    ...parts,
-    activityLog: parts.log,
-    fleet,
-    store: bus.openStore(parts.foreignMembers?.clusterUid ?? null),
-  });
+  const store = bus.openStore(parts.foreignMembers?.clusterUid ?? null);
+  const controller = startController({ ...parts, activityLog: parts.log, fleet, store });
+  answerQueries(bus, parts, controller);
+  return controller;
 }
 
 /**
@@ -152,7 +151,7 @@ async function joinFleet(parts: ControllerParts, waitsFor: (what: string) => voi
   if (!parts.foreignMembers) return null;
   waitsFor("the pulses of the fleet's members");
   const listened = Promise.withResolvers<string | null>();
-  const fleet = busFleet({ ...parts, bus: busOf(parts, "fleet"), listened: listened.resolve });
+  const fleet = new BusFleet({ ...parts, bus: busOf(parts, "fleet"), listened: listened.resolve });
   const problem = await listened.promise;
   if (problem !== null) throw new Failure(problem);
   return fleet;

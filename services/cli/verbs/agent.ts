@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Kube } from "../../../protocols/ports.ts";
 import { agentKube, reconnecting } from "../../agent/agent.kube.ts";
-import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
+import { Agent, type AgentIo, previewNode } from "../../agent/agent.service.ts";
 import { hostStats } from "../../agent/host.stats.ts";
 import { switchSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
@@ -81,7 +81,7 @@ async function runAgent(values: Values, io: Omit<AgentIo, "kube">, host: Host): 
   const { wire, describe } = await findCluster(values, io.log);
   const writes = drainable(agentKube({ wire, ...io }, io.settings));
   // Like kubelet it opens new connections after repeated failures, because the old ones may lead to a dead server.
-  const agent = startAgent({ ...io, kube: writes.kube, onRepeatedFailure: reconnecting(io.clock, () => wire.close()) });
+  const agent = new Agent({ ...io, kube: writes.kube, onRepeatedFailure: reconnecting(io.clock, () => wire.close()) });
   io.log.info("agent started", { node: io.settings.nodeName, server: describe });
   await untilStopped(host);
   await new Promise<void>((resolve) => {

@@ -2,6 +2,7 @@
 import { realClock } from "../../platform/process/clock.real.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
+import { startControllers } from "../../sandbox/controllers/controllers.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, untilStopped, type Verb } from "../verb.ts";
 
@@ -18,10 +19,13 @@ export const apiserverVerb: Verb = defineVerb({
     },
   ],
   run: async (values, _words, host) => {
-    const apiserver = new ApiServer({ clock: realClock(), random: systemRandom });
+    const clock = realClock();
+    const apiserver = new ApiServer({ clock, random: systemRandom });
+    const stopControllers = startControllers(apiserver, clock);
     const { front, kubeconfig } = await serveApi(apiserver, values, host);
     host.print(`the API is at ${front.url}\nkubectl --kubeconfig=${kubeconfig} get nodes\n`);
     await untilStopped(host);
+    stopControllers();
     await front.close();
     return 0;
   },

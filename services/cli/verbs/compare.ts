@@ -12,7 +12,7 @@ const SETTINGS = {
   since: durationSetting(
     "since",
     WEEK_MS,
-    "How long ago the comparison begins; at the earliest when the ledger started.",
+    "How long ago the comparison begins; at the earliest when the record starts, a week ago with JetStream.",
   ),
   output: {
     unit: "choice",

@@ -8,7 +8,7 @@ export const completionVerb = (verbs: () => readonly Verb[]): Verb =>
   defineVerb({
     name: "completion",
     summary: "print a completion script for a shell",
-    words: "<bash|zsh>",
+    words: "<bash|zsh|fish>",
     firstWords: SHELLS,
     wordsMax: 1,
     settings: {},
@@ -18,11 +18,12 @@ export const completionVerb = (verbs: () => readonly Verb[]): Verb =>
         command: "vigil completion zsh > ~/.zfunc/_vigil",
         does: "completes vigil in every zsh with ~/.zfunc in fpath",
       },
+      { command: "vigil completion fish > ~/.config/fish/completions/vigil.fish", does: "completes it in every fish" },
     ],
     run: async (_values, [word = ""], host) => {
       const shell = SHELLS.find((name) => name === word);
       if (shell === undefined)
-        throw new ConfigProblem(`${`completion ${word}`.trim()}: name a shell, ${SHELLS.join(" or ")}`);
+        throw new ConfigProblem(`${`completion ${word}`.trim()}: name a shell, ${SHELLS.join(", ")}`);
       host.print(completionScript(shell, verbs()));
       return 0;
     },

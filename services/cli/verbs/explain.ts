@@ -1,7 +1,7 @@
 /** `vigil explain`: explains the state of a node, a pod or a zone, with the decisions that led to it. */
-import type { Explanation, Subject } from "../../../protocols/ledger-reader.ts";
+import type { Explanation } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { objectText } from "../../domain/format.ts";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { printable } from "../../platform/process/printable.ts";
@@ -19,6 +19,11 @@ export const explainVerb: Verb = defineVerb({
   summary: "explain the state of a node, a pod or a zone and the decisions that led to it",
   words: "<node NAME|pod NAMESPACE/NAME|zone NAME>",
   firstWords: ["node", "pod", "zone"],
+  liveNames: new Map([
+    ["node", "nodes"],
+    ["pod", "pods"],
+    ["zone", "zones"],
+  ]),
   settings: SETTINGS,
   examples: [
     { command: "vigil explain node worker-7", does: "its readiness, its taints, and the decisions behind them" },
@@ -44,14 +49,9 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 export function explanationText({ sentences, timeline }: Explanation): string {
   const lines = timeline.map(
     ({ at, object, text, times }) =>
-      `  ${apiTime(at)}  ${nameOf(object)} ${text}${times > 1 ? ` (${times} times)` : ""}`,
+      `  ${apiTime(at)}  ${objectText(object)} ${text}${times > 1 ? ` (${times} times)` : ""}`,
   );
   return [...sentences, ...(lines.length === 0 ? [] : ["", "What led there:", ...lines]), ""].map(printable).join("\n");
-}
-
-function nameOf({ kind, namespace, name }: Subject): string {
-  const title = kind === "Zone" ? zoneTitleOf(name) : name;
-  return `${kind.toLowerCase()} ${namespace === "" ? title : `${namespace}/${title}`}`;
 }
 
 /** As kubectl, takes `pod/cart-0` too, and plurals. */

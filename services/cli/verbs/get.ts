@@ -1,13 +1,13 @@
-/** `vigil get`: shows the zones, nodes, pending evictions and members of a running fleet. */
+/** `vigil get`: shows the zones, nodes, node policies, pending evictions and members of a running fleet. */
 import { LIMIT_MAX } from "../../../protocols/bounds.ts";
 import { readinessSchema } from "../../../protocols/judged.ts";
 import type { Clock } from "../../../protocols/ports.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { listText } from "../../domain/format.ts";
+import { nearest } from "../../domain/suggest.ts";
 import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
-import { formatDuration } from "../../platform/config/duration.ts";
 import { choiceSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { NATS_SETTINGS } from "../../platform/config/settings.ts";
-import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
@@ -35,6 +35,7 @@ const SETTINGS = {
     "Only nodes with this readiness.",
   ),
   zone: textSetting("zone", "eu-west-1b", "Only nodes of this zone."),
+  policy: textSetting("policy", "gpu", "Only nodes that have this node policy."),
   limit: {
     unit: "count",
     flag: "limit",
@@ -44,7 +45,7 @@ const SETTINGS = {
   } as Setting<number>,
   ...CONSOLE_SETTINGS,
   ...NATS_SETTINGS,
-  nats: { ...NATS_SETTINGS.nats, meaning: "For get fleet: NATS servers of the fleet." },
+  nats: { ...NATS_SETTINGS.nats, meaning: "For get fleet: NATS servers of the fleet, in place of a console." },
 } as const;
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 
@@ -52,8 +53,9 @@ type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   readiness: ["nodes"],
   zone: ["nodes"],
+  policy: ["nodes"],
   limit: ["nodes", "timers"],
-  ...Object.fromEntries(Object.keys(CONSOLE_SETTINGS).map((name) => [name, ["zones", "nodes", "timers"]])),
+  ...Object.fromEntries(Object.keys(CONSOLE_SETTINGS).map((name) => [name, [...TOPICS.keys()]])),
   ...Object.fromEntries(Object.keys(NATS_SETTINGS).map((name) => [name, ["fleet"]])),
 };
 
@@ -69,9 +71,21 @@ function refuseUnusedFlags(topic: string, values: Values): void {
       `get ${topic} --${flag}=${String(shown)}: only ${commands} take${takers.length === 1 ? "s" : ""} it`,
     );
   }
+  if (topic === "fleet") refuseMixedSources(values);
   const { limit, watch, outputWatchEvents } = values;
   if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);
   if (outputWatchEvents && !watch) throw new ConfigProblem("--output-watch-events: has no effect without --watch");
+}
+
+/** The members are known from a console or from NATS, and each has its flags. */
+function refuseMixedSources(values: Values): void {
+  const isNats = values.nats.length > 0;
+  for (const [name, { flag, standard }] of Object.entries(isNats ? CONSOLE_SETTINGS : NATS_SETTINGS)) {
+    const value = values[name as keyof Values];
+    if (String(value) === String(standard)) continue;
+    const why = isNats ? "conflicts with --nats; give only one of them" : "has no effect without --nats";
+    throw new ConfigProblem(`get fleet --${flag}=${String(value)}: ${why}`);
+  }
 }
 
 function unknownTopic(word: string): ConfigProblem {
@@ -85,9 +99,15 @@ function unknownTopic(word: string): ConfigProblem {
 export const getVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "get",
-    summary: "show zones, nodes, pending evictions, or the members of the fleet",
+    summary: "show zones, nodes, node policies, pending evictions, or the members of the fleet",
     words: `<${[...TOPICS.keys(), "pods"].join("|")}> [NODE…]`,
     firstWords: [...TOPICS.keys(), "pods"],
+    liveNames: new Map([
+      ["nodes", "nodes"],
+      ["node", "nodes"],
+      ["--zone", "zones"],
+      ["--policy", "policies"],
+    ]),
     settings: SETTINGS,
     examples: [
       { command: "vigil get zones", does: "state, eviction rate and queue of every zone" },
@@ -97,9 +117,16 @@ export const getVerb = (clock: Clock): Verb =>
       },
       { command: "vigil get node worker-7 -o wide", does: "one node, with more columns" },
       { command: "vigil get nodes --zone=eu-west-1b -o name", does: "the names of a zone's nodes" },
+      {
+        command: "vigil get nodes -o jsonpath='{.items[*].name}'",
+        does: "names alone, by a JSONPath template as kubectl has them",
+      },
+      { command: "vigil get policies", does: "the nodes, limits and freezes of every node policy" },
+      { command: "vigil get nodes --policy=gpu", does: "the nodes of one policy" },
       { command: "vigil get nodes -w", does: "the nodes, and each again when its readiness changes" },
       { command: "vigil get pods", does: "the pods to be evicted, and when: the same as get timers" },
       { command: "vigil get timers --limit=20 -o yaml", does: "the twenty pods to be evicted next, and when" },
+      { command: "vigil get fleet", does: "the processes of the console's fleet and their shards" },
       { command: "vigil get fleet --nats=nats://127.0.0.1:4222", does: "the processes on this NATS and their shards" },
     ],
     run: async (values, [word = "", ...names], host) => {

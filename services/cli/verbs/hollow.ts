@@ -1,6 +1,4 @@
 /** `vigil hollow`: runs nodes without machines by the thousand, and sends orders to running ones. */
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
@@ -8,18 +6,13 @@ import { askLine } from "../../platform/process/line-socket.ts";
 import { dnsSubdomainProblems } from "../../sandbox/apiserver/validation/object-names.ts";
 import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
-import { ORDER_SETTINGS, orderOf } from "../hollow/order.ts";
+import { HOLLOW_SOCKET, ORDER_SETTINGS, orderOf } from "../hollow/order.ts";
 import { summaryLine } from "../hollow/progress.ts";
 import { defineVerb, Failure, type Verb } from "../verb.ts";
 
 const SETTINGS = {
   ...HOLLOW_NODE_SETTINGS,
-  socket: textSetting(
-    "socket",
-    "hollow.sock",
-    "Socket on which running hollow nodes take orders.",
-    join(tmpdir(), "vigil-hollow.sock"),
-  ),
+  socket: textSetting("socket", "hollow.sock", "Socket on which running hollow nodes take orders.", HOLLOW_SOCKET),
   ...ORDER_SETTINGS,
   ...KUBE_SETTINGS,
   ...LOG_SETTINGS,

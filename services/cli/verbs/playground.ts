@@ -4,11 +4,14 @@ import { parseAddress } from "../../platform/config/address.ts";
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
+import { answerLines } from "../../platform/process/line-socket.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { systemRandom } from "../../platform/process/random.ts";
+import { obey } from "../../sandbox/hollow/control.ts";
 import { play } from "../../sandbox/playground/stage.ts";
 import { storyOf } from "../../sandbox/playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playground/view.ts";
+import { HOLLOW_SOCKET } from "../hollow/order.ts";
 import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground-cluster.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
@@ -16,6 +19,12 @@ import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb
 
 const SETTINGS = {
   serve: switchSetting("serve", false, "Keep the cluster up after the story, until interrupted."),
+  socket: textSetting(
+    "socket",
+    "play.sock",
+    "Socket on which the hollow nodes take orders after the story, with --serve.",
+    HOLLOW_SOCKET,
+  ),
   pauseMs: durationSetting("pause", 3000, "Pause after each scene, to read and to use kubectl."),
   console: textSetting(
     "console",
@@ -48,8 +57,7 @@ export const playgroundVerb: Verb = defineVerb({
     host.print(introduction(kubeconfig, dashboard?.url ?? null));
     const missing = await narrate(playground, clock, values, host);
     if (values.serve && missing === null && !host.stopped.aborted) {
-      host.print(`\nThe cluster stays up until you interrupt it.\n`);
-      await untilStopped(host);
+      await stayUp(playground, values, kubeconfig, host);
     }
     playground.stop();
     await Promise.all([front.close(), dashboard?.close()]);
@@ -57,6 +65,34 @@ export const playgroundVerb: Verb = defineVerb({
     return 0;
   },
 });
+
+/** Keeps the cluster up until the process is stopped, with nodes that take orders. Throws a Failure. */
+async function stayUp(
+  { nodes }: Playground,
+  { socket }: Pick<ValuesOf<typeof SETTINGS>, "socket">,
+  kubeconfig: string,
+  host: Host,
+): Promise<void> {
+  const orders = await answerLines(socket, (line) => obey(nodes, line)).catch((error: Error) => {
+    throw new Failure(`--socket=${socket}: ${error.message}`);
+  });
+  host.print(invitation(socket, kubeconfig));
+  await untilStopped(host);
+  await orders.close();
+}
+
+function invitation(socket: string, kubeconfig: string): string {
+  const at = socket === HOLLOW_SOCKET ? "" : ` --socket=${socket}`;
+  return [
+    "",
+    "The cluster stays up until you interrupt it. Break something, and look at the dashboard:",
+    `  vigil hollow stop --zone=zone-b${at}`,
+    `  vigil hollow flap 10s --node=node-a-07${at}`,
+    `  kubectl --kubeconfig=${kubeconfig} delete node node-c-01`,
+    `\`vigil hollow resume${at}\` brings them all back.`,
+    "",
+  ].join("\n");
+}
 
 function introduction(kubeconfig: string, dashboard: string | null): string {
   return [

@@ -17,25 +17,15 @@ import { openCluster } from "../run/open-cluster.ts";
 import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
 
 /** The flags of a run that decide what follows. They need the values that `vigil run` has. */
-const {
-  nodeMonitorGraceMs,
-  nodeStartupGraceMs,
-  podEvictionTimeoutMs,
-  nodeEvictionsPerSecond,
-  secondaryNodeEvictionsPerSecond,
-  largeClusterSizeThreshold,
-  unhealthyZoneThreshold,
-  evictionMode,
-} = TUNABLES;
 const RUN_TUNABLES = {
-  nodeMonitorGraceMs,
-  nodeStartupGraceMs,
-  podEvictionTimeoutMs,
-  nodeEvictionsPerSecond,
-  secondaryNodeEvictionsPerSecond,
-  largeClusterSizeThreshold,
-  unhealthyZoneThreshold,
-  evictionMode,
+  nodeMonitorGraceMs: TUNABLES.nodeMonitorGraceMs,
+  nodeStartupGraceMs: TUNABLES.nodeStartupGraceMs,
+  podEvictionTimeoutMs: TUNABLES.podEvictionTimeoutMs,
+  nodeEvictionsPerSecond: TUNABLES.nodeEvictionsPerSecond,
+  secondaryNodeEvictionsPerSecond: TUNABLES.secondaryNodeEvictionsPerSecond,
+  largeClusterSizeThreshold: TUNABLES.largeClusterSizeThreshold,
+  unhealthyZoneThreshold: TUNABLES.unhealthyZoneThreshold,
+  evictionMode: TUNABLES.evictionMode,
 } as const;
 
 const SETTINGS = {

@@ -9,6 +9,7 @@ export const runVerb: Verb = {
   summary: "run the controller against a cluster",
   words: "",
   firstWords: [],
+  liveNames: new Map(),
   sections: RUN_SECTIONS,
   aliases: RUN_ALIASES,
   examples: [

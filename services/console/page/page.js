@@ -1,8 +1,14 @@
 /** The dashboard in the browser: shows the console's event stream. It is read-only. */
+import { byId, element, explained, span } from "/elements.js";
+import { decisionRow, followAddress } from "/explain.js";
+import { showHeldBack } from "/held-back.js";
+import { followNodes, offerZones } from "/nodes.js";
 
 const DECISIONS_SHOWN = 200;
 /** The list shows judgements and results; observations and requests would only repeat them. */
 const SHOWN_TYPES = /^(?:judged|done)\./;
+/** Well before a zone counts as disrupted: half of its nodes are no small matter. */
+const ALARM_SHARE = 0.3;
 const STATE_MOOD = { Initial: "quiet", Normal: "well", PartialDisruption: "care", FullDisruption: "harm" };
 const READINESS = [
   ["ready", "ready", "well"],
@@ -11,25 +17,8 @@ const READINESS = [
   ["unknown", "unknown", "harm"],
 ];
 
-const byId = (id) => document.getElementById(id);
-
-/** An element with a class and children; text is always text, never markup. */
-function element(name, className, ...children) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
-}
-
 function stat(name, value, mood) {
   return element("div", "", element("dt", "", name), element("dd", mood, value));
-}
-
-function span(ms) {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
-  if (seconds < 120) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 120 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 function showNodes(nodes) {
@@ -58,29 +47,50 @@ function rate(zone) {
   return perSecond >= 1 ? `${perSecond} nodes a second` : `one node every ${span(1000 / perSecond)}`;
 }
 
+/** A cell that names its column where the table is folded. */
+function cell(label, className, ...children) {
+  const made = element("td", className, ...children);
+  made.dataset.label = label;
+  return made;
+}
+
+/** How bad the share of nodes that are not ready is. */
+function alarm({ notReady, size }) {
+  if (notReady === 0) return "";
+  return notReady >= size * ALARM_SHARE ? "harm" : "care";
+}
+
 function showZones(zones) {
   const rows = zones.map((zone) => {
     const share = element("meter", "");
+    share.ariaLabel = `not ready in ${zone.title}`;
     // The meter is green up to `low`, then yellow, and red from `high`.
     const max = Math.max(1, zone.size);
-    Object.assign(share, { min: 0, max, low: max * 0.2, high: max * 0.55, optimum: 0, value: zone.notReady });
+    Object.assign(share, { min: 0, max, low: max * 0.1, high: max * ALARM_SHARE, optimum: 0, value: zone.notReady });
     return element(
       "tr",
       "",
-      element("th", "", zone.title),
-      element("td", STATE_MOOD[zone.state], zone.state),
-      element("td", "", share, `${zone.notReady} of ${zone.size}`),
-      element("td", "", rate(zone)),
-      element("td", "", zone.tokens.toFixed(2)),
-      element("td", zone.queueLength > 0 ? "care" : "", String(zone.queueLength)),
+      element("th", "", explained("zone", zone.title, zone.title)),
+      cell("State", STATE_MOOD[zone.state], zone.state),
+      cell("Not ready", alarm(zone), share, `${zone.notReady} of ${zone.size}`),
+      cell("Eviction rate", "", rate(zone)),
+      cell("Tokens", "", zone.tokens.toFixed(2)),
+      cell("Queue", zone.queueLength > 0 ? "care" : "", String(zone.queueLength)),
     );
   });
   byId("zones").replaceChildren(...rows);
 }
 
+function frozenText({ untilAt, remainingMs }) {
+  const until = untilAt === null ? "frozen" : `frozen until ${new Date(untilAt).toLocaleTimeString()}`;
+  return remainingMs === null ? until : `${until}, ${span(remainingMs)} left`;
+}
+
 function dueText(eviction, now) {
   const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
   const would = eviction.isShadow ? "would be " : "";
+  if (eviction.frozen !== undefined) return element("strong", "care", frozenText(eviction.frozen));
+  if (eviction.isBeforeFreeze) return element("strong", "care", "after a planned freeze");
   if (!isAhead && eviction.isEarliest) return element("strong", "care", `${would}once its node is admitted`);
   if (!isAhead) return element("strong", eviction.isShadow ? "care" : "harm", `${would}now`);
   const earliest = eviction.isEarliest ? " at the earliest" : "";
@@ -96,26 +106,13 @@ function showEvictions({ evictions, pendingEvictions, at }) {
       "li",
       "",
       dueText(eviction, at),
-      ` ${pod} `,
-      element("span", "quiet", `on ${eviction.node}, ${why}`),
+      " ",
+      explained("pod", pod, eviction.namespace, eviction.name),
+      " ",
+      element("span", "quiet", "on ", explained("node", eviction.node, eviction.node), `, ${why}`),
     );
   });
   byId("evictions").replaceChildren(...(rows.length > 0 ? rows : [element("li", "quiet", "none")]));
-}
-
-function decisionRow({ at, object, text, times }) {
-  const name =
-    object.kind === "Zone" ? object.name.split(":\u0000:").filter(Boolean).join("/") || "(no zone)" : object.name;
-  const full = object.namespace === "" ? name : `${object.namespace}/${name}`;
-  return element(
-    "li",
-    "",
-    element("span", "quiet", new Date(at).toISOString().slice(11, 19)),
-    ` ${object.kind.toLowerCase()} `,
-    element("strong", "", full),
-    ` ${text}`,
-    ...(times > 1 ? [element("span", "quiet", ` (${times} times)`)] : []),
-  );
 }
 
 function showDecision(decision) {
@@ -150,30 +147,17 @@ function follow() {
     showNodes(snapshot.nodes);
     showWatchHealth(snapshot.watchHealth);
     showZones(snapshot.zones);
+    showHeldBack(snapshot);
+    offerZones(snapshot.zones);
     showEvictions(snapshot);
   });
 }
-
-async function explain(subject) {
-  const path = subject.split("/").map(encodeURIComponent);
-  const kind = path.length > 1 ? "pod" : "node";
-  const response = await fetch(`/api/explain/${kind}/${path.join("/")}`);
-  const answer = await response.json();
-  if (!response.ok) return [element("p", "care", answer.error)];
-  const sentences = answer.sentences.map((sentence) => element("p", "", sentence));
-  return [...sentences, element("ol", "rows", ...answer.timeline.map(decisionRow))];
-}
-
-byId("explain").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const show = (parts) => byId("explanation").replaceChildren(...parts);
-  explain(byId("subject").value.trim()).then(show, () =>
-    show([element("p", "harm", "no answer from the console: check that its process still runs")]),
-  );
-});
 
 const about = await (await fetch("/api/about")).json();
 byId("about").textContent =
   `cluster ${about.cluster}, member ${about.member}${about.shadow ? ", shadow: nothing is written" : ""}`;
 document.title = `Vigil: ${about.cluster}`;
+byId("time-zone").textContent = `times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 follow();
+followNodes();
+followAddress();

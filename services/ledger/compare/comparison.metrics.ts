@@ -21,10 +21,9 @@ export function comparisonMetrics(metrics: Metrics): (incident: Incident) => voi
   });
   const count = (step: string, { vigil, others, leadMs }: ComparedStep): void => {
     const isPlanned = vigil?.isPlanned === true;
-    if (leadMs !== null) {
-      steps.add(1, step, "both");
-      lead.observe(leadMs / 1000, step);
-    } else if (vigil !== null && !isPlanned) steps.add(1, step, "vigil");
+    if (leadMs !== null) lead.observe(leadMs / 1000, step);
+    if (vigil !== null && others !== null) steps.add(1, step, "both");
+    else if (vigil !== null && !isPlanned) steps.add(1, step, "vigil");
     else if (others !== null) steps.add(1, step, "others");
   };
   return (incident) => {

@@ -2,87 +2,184 @@
  * What Vigil did or would have done about failed nodes, beside what the API shows that others did. It follows messages
  * and decides nothing. In shadow mode the API shows only what others do; otherwise what Vigil has not written itself.
  */
-import type { ComparedNode, ComparedPod, ComparisonReport } from "../../../protocols/ledger-reader.ts";
-import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
-import { TaintEffect, TaintKey } from "../../../protocols/names.ts";
-import type { ObservedNode, ObservedPod, Taint } from "../../../protocols/objects.ts";
+import type { ComparisonRecord, NodeRecord, PodRecord } from "../../../protocols/comparison-record.ts";
+import type { ComparedInstant, ComparedNode, ComparedPod, ComparisonReport } from "../../../protocols/ledger-reader.ts";
+import type { AnyMessage, Message } from "../../../protocols/messages.ts";
+import type { ObservedNode, ObservedPod } from "../../../protocols/objects.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
-import { taintName } from "../../domain/toleration.ts";
 import { ShardPods } from "../../platform/shard-view/shard-pods.ts";
-import { BoundedMap } from "../../platform/structures/bounded-map.ts";
-import { Incident } from "./incident.ts";
+import { Incident, type PodIncident, type PodName } from "./incident.ts";
+import { Incidents } from "./incidents.ts";
+import { addsNoExecute, isFailing, noExecuteOf } from "./node-failure.policy.ts";
+import { RecordedTimes } from "./recorded-times.ts";
 
-/** Failures kept at once; beyond it the oldest are dropped. */
-const INCIDENTS_MAX = 5_000;
-const OWN_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
+/** Failures that ended this long ago are forgotten, as in the stored history. */
+const AGE_MAX_MS = 7 * 24 * 3_600_000;
+/** A node that was silent when its ledger stopped is judged again within its grace and this long. */
+const RESUME_MS = 60_000;
+/** Clocks of one process and the whole seconds of the API differ by less. */
+const SAME_MS = 5_000;
 
-/** The failures of all nodes since the ledger started. */
+/** What a comparison is started with. */
+export interface ComparisonOptions {
+  /** The process of its ledger, and when that started, epoch milliseconds. */
+  readonly member: string;
+  readonly startedAt: number;
+  /** Whether Vigil works beside upstream, and leaves taints and evictions to it. */
+  readonly isBeside: boolean;
+  readonly nodeMonitorGraceMs: number;
+  /** Stores a record. */
+  readonly keep: (record: ComparisonRecord) => void;
+  /** Receives each step about a pod that others took, with the id under which it is explained. */
+  readonly podShown: (pod: PodName, step: "notReady" | "deleted", instant: NonNullable<ComparedInstant>) => void;
+  /** Receives each failure that has ended. */
+  readonly isOver: (incident: Incident) => void;
+}
+
+/** The failures of all nodes since the ledger started, and those that earlier ledgers stored. */
 export class Comparison {
-  readonly #startedAt: number;
+  readonly #options: ComparisonOptions;
   readonly #pods = new ShardPods();
-  /** Every failure by a number of its own, the oldest first. */
-  readonly #incidents = new BoundedMap<number, Incident>(INCIDENTS_MAX, (incident) => this.#drop(incident));
-  /** The failures that last, by node. */
-  readonly #open = new Map<string, Incident>();
-  #number = 0;
-  readonly #isOver: (incident: Incident) => void;
+  readonly #incidents = new Incidents();
+  readonly #times: RecordedTimes;
+  /** Whether each observed node is failing. */
+  readonly #failing = new Map<string, boolean>();
+  /** Whether the stored records were read. Nothing is stored before, because stored failures may go on. */
+  #isRestored = false;
 
-  /** `startedAt` is when the ledger started, epoch milliseconds; `isOver` receives each failure that has ended. */
-  constructor(startedAt: number, isOver: (incident: Incident) => void) {
-    this.#startedAt = startedAt;
-    this.#isOver = isOver;
+  constructor(options: ComparisonOptions) {
+    this.#options = options;
+    this.#times = new RecordedTimes(options);
   }
 
   /** Takes a message. `request` is the request that a `done.write` answers, if it is known. */
   take(message: AnyMessage, request: AnyMessage | undefined): void {
     if (message.type === "observed.node") this.#takeNode(message);
     else if (message.type === "observed.pods") this.#takePods(message);
-    else if (message.type === "observed.gone") this.#close(message.body.node, message.at);
+    else if (message.type === "observed.gone") this.#takeGone(message);
     else if (message.type === "judged.pod") this.#takeDeadline(message);
     else if (message.type === "done.write") this.#takeWrite(message, request);
+    else return;
+    this.#keepChanges(this.#incidents.open(message.body.node));
   }
 
-  /** The failures that began at or after an instant, and those that last. */
-  report(sinceAt: number, at: number): ComparisonReport {
+  /** Adds what earlier ledgers stored, and goes on with the failures that lasted when they stopped. */
+  restore(records: readonly ComparisonRecord[], at: number): void {
+    const nodes: NodeRecord[] = [];
+    const pods = Map.groupBy(
+      records.filter((record): record is PodRecord => record.kind === "pod"),
+      failureOf,
+    );
+    for (const record of records) {
+      if (record.kind === "run") this.#times.restore(record);
+      if (record.kind === "node") nodes.push(record);
+    }
+    for (const record of nodes.sort((left, right) => left.from - right.from)) {
+      const stored = new Incident(record.node, record.uid, record.from, record);
+      for (const pod of pods.get(failureOf(record)) ?? []) stored.restorePod(pod);
+      if (this.#incidents.restore(stored) && stored.to === null) this.#resume(stored);
+    }
+    this.#isRestored = true;
+    for (const incident of this.#incidents.all()) this.#keepChanges(incident);
+    this.noteRunning(at);
+  }
+
+  /** Forgets old failures and those of nodes that left unobserved, and notes that the ledger still runs. */
+  sweep(at: number, isGone: (node: string) => boolean): void {
+    const { startedAt, nodeMonitorGraceMs } = this.#options;
+    const isJudged = at > startedAt + nodeMonitorGraceMs + RESUME_MS;
+    for (const { node, isResumed } of this.#incidents.allOpen()) {
+      const isOver = this.#failing.get(node) === false && isResumed && isJudged;
+      if (isOver || (!this.#failing.has(node) && isGone(node))) this.#close(node, at);
+    }
+    this.#incidents.forgetBefore(at - AGE_MAX_MS);
+    this.#times.forgetBefore(at - AGE_MAX_MS);
+  }
+
+  /** Stores that the ledger has recorded until now. */
+  noteRunning(at: number): void {
+    if (this.#isRestored) this.#options.keep(this.#times.run(at));
+  }
+
+  /** The failures that began at or after an instant, and those that last. `isKept` when they outlive the process. */
+  report(sinceAt: number, at: number, isKept: boolean): ComparisonReport {
     const nodes: ComparedNode[] = [];
     const pods: ComparedPod[] = [];
-    for (const incident of this.#incidents.values()) {
+    const { isBeside } = this.#options;
+    for (const incident of this.#incidents.all()) {
       if (incident.from < sinceAt && incident.to !== null) continue;
-      const node = incident.report();
+      const node = incident.report(isBeside);
       if (node !== null) nodes.push(node);
-      pods.push(...incident.podReports());
+      pods.push(...incident.podReports(isBeside));
     }
-    const isCut = sinceAt < this.#startedAt;
-    return { from: Math.max(sinceAt, this.#startedAt), at, isCut, nodes, pods };
+    const completeFrom = Math.max(this.#times.from, this.#incidents.completeFrom);
+    const from = Math.max(sinceAt, completeFrom);
+    return { from, at, isCut: sinceAt < completeFrom, isKept, gaps: this.#times.gaps(from, at), nodes, pods };
   }
 
   #takeNode({ at, id, body }: Message<"observed.node">): void {
-    const open = this.#open.get(body.node);
-    if (open !== undefined && open.uid !== body.uid) this.#close(body.node, at);
+    this.#failing.set(body.node, isFailing(body));
     const ready = readyConditionOf(body);
-    const isUnknown = ready?.status === "Unknown" && body.shadow?.verdict === undefined;
-    const taint = realTaintOf(body);
-    if (isUnknown) this.#incident(body, at).unknown.shown(ready.transitionAt ?? at, id);
-    if (taint !== null) this.#incident(body, at).noExecute.shown(epochMsOf(taint.timeAdded) ?? at, id);
-    if (!isFailing(body)) this.#close(body.node, at);
+    const unknownAt =
+      ready?.status === "Unknown" && body.shadow?.verdict === undefined ? (ready.transitionAt ?? at) : null;
+    const open = this.#incidents.open(body.node);
+    if (open !== undefined && (open.uid !== body.uid || isLater(unknownAt, open))) this.#close(body.node, at);
+    const { own, others } = noExecuteOf(body);
+    if (unknownAt !== null) this.#shown(this.#incident(body, at), "unknown", { at: unknownAt, id });
+    if (own !== null) this.#shown(this.#incident(body, at), "noExecute", { at: epochMsOf(own.timeAdded) ?? at, id });
+    for (const taint of others) this.#incident(body, at).otherTaints.add(taint);
+    if (isFailing(body)) this.#incident(body, at).isResumed = false;
+    else if (this.#incidents.open(body.node)?.isResumed !== true) this.#close(body.node, at);
+  }
+
+  /** Records a change of a node that the API dates. What is older than the ledger began unrecorded. */
+  #shown(incident: Incident, step: "unknown" | "noExecute", instant: NonNullable<ComparedInstant>): void {
+    if (incident.isRestored || instant.at >= this.#options.startedAt - SAME_MS) incident[step].shown(instant);
+    else incident[step].shownBefore(instant);
   }
 
   #takePods(message: Message<"observed.pods">): void {
     const { node } = message.body;
-    const before = this.#pods.of(node)?.pods ?? [];
     const whole = this.#pods.take(message.body);
-    const incident = this.#open.get(node);
+    const incident = this.#incidents.open(node);
     if (whole === null || incident === undefined) return;
+    const shown = {
+      at: message.at,
+      id: message.id,
+      ...(incident.arePodsOld ? { isLatest: true as const } : {}),
+    };
     const present = new Set(whole.pods.map(({ uid }) => uid));
-    for (const pod of whole.pods) takePod(incident, pod, message);
-    for (const { uid } of before) {
-      if (!present.has(uid)) incident.pods.get(uid)?.deleted.shown(message.at, message.id);
-    }
+    for (const pod of whole.pods) this.#takePod(incident, pod, shown);
+    for (const [uid, known] of incident.pods) if (!present.has(uid)) this.#podShown(known, "deleted", shown);
+    incident.arePodsOld = false;
+  }
+
+  /** Takes a pod as the API shows it, without what only shadow mode shows. */
+  #takePod(incident: Incident, pod: ObservedPod, shown: NonNullable<ComparedInstant>): void {
+    const known = incident.podOf(pod);
+    const isReady = pod.shadow?.unreadyAt !== undefined || pod.ready !== "False";
+    const isRunning = pod.shadow?.deletedAt !== undefined || pod.deletionAt === null;
+    // What the first message shows may be much older than the failure.
+    if (known.wasReady && !isReady) this.#podShown(known, "notReady", shown);
+    if (known.wasRunning && !isRunning) this.#podShown(known, "deleted", shown);
+    known.wasReady ||= isReady;
+    known.wasRunning ||= isRunning;
+  }
+
+  /** One message shows many pods, so each step gets an id of its own. */
+  #podShown(known: PodIncident, step: "notReady" | "deleted", shown: NonNullable<ComparedInstant>): void {
+    const instant = { ...shown, id: `${shown.id}/${known.pod.uid}/${step}` };
+    if (known[step].shown(instant)) this.#options.podShown(known.pod, step, instant);
+  }
+
+  #takeGone({ at, body }: Message<"observed.gone">): void {
+    this.#failing.delete(body.node);
+    this.#close(body.node, at);
   }
 
   #takeDeadline({ id, body }: Message<"judged.pod">): void {
-    const known = this.#open.get(body.node)?.pods.get(body.uid);
+    const known = this.#incidents.open(body.node)?.pods.get(body.uid);
     if (body.deadlineAt !== null && body.eviction !== "none") known?.deleted.planned(body.deadlineAt, id);
   }
 
@@ -90,71 +187,79 @@ export class Comparison {
     const { ask, outcome, change, detail } = body;
     const isWritten = outcome === "ok" && change !== "";
     const target = { node: body.node, uid: body.uid };
-    if (outcome === "refused" && ask === "asked.condition") {
-      const open = this.#open.get(body.node);
-      if (open !== undefined) open.refusal = detail;
-    }
+    const open = this.#incidents.open(body.node);
+    if (outcome === "refused" && ask === "asked.condition" && open !== undefined) open.refusal = detail;
     if (!isWritten && outcome !== "shadowed") return;
-    if (ask === "asked.condition") this.#incident(target, at).unknown.byVigil(at, id, isWritten);
+    if (ask === "asked.condition") this.#takeVerdict({ at, id, body }, isWritten);
     if (ask === "asked.taint" && addsNoExecute(request))
       this.#incident(target, at).noExecute.byVigil(at, id, isWritten);
-    const pod = this.#open.get(body.node)?.pods.get(body.uid);
+    const pod = open?.pods.get(body.uid);
     if (ask === "asked.unready") pod?.notReady.byVigil(at, id, isWritten);
     if (ask === "asked.eviction") pod?.deleted.byVigil(at, id, isWritten);
   }
 
+  /** A verdict on later heartbeats than those of a failure that an earlier ledger recorded is about another failure. */
+  #takeVerdict({ at, id, body }: Pick<Message<"done.write">, "at" | "id" | "body">, isWritten: boolean): void {
+    const renewedAt = body.nodeShadow?.verdict?.leaseRenewedAt ?? null;
+    const open = this.#incidents.open(body.node);
+    if (open?.isResumed === true && renewedAt !== null && renewedAt > (open.renewedAt ?? renewedAt))
+      this.#close(body.node, at);
+    const incident = this.#incident({ node: body.node, uid: body.uid }, at);
+    incident.renewedAt ??= renewedAt;
+    incident.unknown.byVigil(at, id, isWritten);
+  }
+
   /** The failure of a node that lasts, begun now if there is none. */
   #incident({ node, uid }: Pick<ObservedNode, "node" | "uid">, at: number): Incident {
-    const open = this.#open.get(node);
+    const open = this.#incidents.open(node);
     if (open !== undefined) return open;
     const begun = new Incident(node, uid, at);
-    this.#open.set(node, begun);
-    this.#incidents.set(++this.#number, begun);
+    this.#incidents.begin(begun);
     for (const pod of this.#pods.of(node)?.pods ?? []) begun.podOf(pod);
     return begun;
   }
 
+  /** Goes on with a failure that lasted when an earlier ledger stopped. */
+  #resume(stored: Incident): void {
+    const { node } = stored;
+    const live = this.#incidents.open(node);
+    stored.isResumed = true;
+    stored.arePodsOld = true;
+    if (live === undefined || live.from < stored.from) {
+      if (live !== undefined) this.#close(node, stored.from);
+      this.#incidents.reopen(stored);
+      return;
+    }
+    if (live.uid !== stored.uid || isLater(live.unknown.shownAt, stored)) {
+      stored.to = live.from;
+      return;
+    }
+    stored.continueWith(live);
+    stored.isResumed = false;
+    this.#incidents.replace(live, stored);
+  }
+
   #close(node: string, at: number): void {
-    const open = this.#open.get(node);
-    this.#open.delete(node);
     this.#pods.drop(node);
-    if (open === undefined) return;
-    open.to = at;
-    this.#isOver(open);
+    const closed = this.#incidents.close(node, at);
+    if (closed === undefined) return;
+    this.#keepChanges(closed);
+    if (closed.isStored) this.#options.keep(closed.record());
+    this.#options.isOver(closed);
   }
 
-  #drop(incident: Incident): void {
-    if (this.#open.get(incident.node) === incident) this.#open.delete(incident.node);
+  #keepChanges(incident: Incident | undefined): void {
+    if (incident === undefined || !this.#isRestored) return;
+    for (const record of incident.takeChanges()) this.#options.keep(record);
   }
 }
 
-/** Takes a pod as the API shows it, without what only shadow mode shows. */
-function takePod(incident: Incident, pod: ObservedPod, { at, id }: Message<"observed.pods">): void {
-  const known = incident.podOf(pod);
-  const isReady = pod.shadow?.unreadyAt !== undefined || pod.ready !== "False";
-  const isRunning = pod.shadow?.deletedAt !== undefined || pod.deletionAt === null;
-  // What the first message shows may be much older than the failure.
-  if (known.wasReady && !isReady) known.notReady.shown(at, id);
-  if (known.wasRunning && !isRunning) known.deleted.shown(at, id);
-  known.wasReady ||= isReady;
-  known.wasRunning ||= isRunning;
+/** Whether a node became Unknown after it had already been shown as Unknown in this failure. */
+function isLater(unknownAt: number | null, { unknown }: Incident): boolean {
+  return unknownAt !== null && unknown.shownAt !== null && unknownAt > unknown.shownAt + SAME_MS;
 }
 
-/** A NoExecute taint of upstream's keys that the API shows. */
-function realTaintOf({ taints, shadow }: ObservedNode): Taint | null {
-  const unsent = new Set(shadow?.added?.map(taintName));
-  const own = [...taints.filter((taint) => !unsent.has(taintName(taint))), ...(shadow?.removed ?? [])];
-  return own.find(({ key, effect }) => effect === TaintEffect.noExecute && OWN_KEYS.includes(key)) ?? null;
-}
-
-/** Whether a node is Unknown or carries one of these taints, be it only in shadow mode. */
-function isFailing(node: ObservedNode): boolean {
-  const carries = node.taints.some(({ key, effect }) => effect === TaintEffect.noExecute && OWN_KEYS.includes(key));
-  return carries || readyConditionOf(node)?.status === "Unknown" || realTaintOf(node) !== null;
-}
-
-function addsNoExecute(request: AnyMessage | undefined): boolean {
-  const isTaint = (body: AnyMessage["body"]): body is BodyOf<"asked.taint"> => "add" in body;
-  if (request === undefined || !isTaint(request.body)) return false;
-  return request.body.add.some(({ effect }) => effect === TaintEffect.noExecute);
+/** The name of a failure. */
+function failureOf({ node, from }: Pick<NodeRecord, "node" | "from">): string {
+  return `${node} ${from}`;
 }

@@ -1,42 +1,15 @@
 /** One failure of a node as both sides treated it. It holds instants and decides which side a step belongs to. */
-import type { ComparedInstant, ComparedNode, ComparedPod, ComparedStep } from "../../../protocols/ledger-reader.ts";
+import type { ComparisonRecord, NodeRecord, PodRecord } from "../../../protocols/comparison-record.ts";
+import type { ComparedNode, ComparedPod } from "../../../protocols/ledger-reader.ts";
 import type { ObservedPod } from "../../../protocols/objects.ts";
+import { Step } from "./step.ts";
 
-/** A step of both sides, while it is recorded. */
-export class Step {
-  vigil: ComparedInstant = null;
-  others: ComparedInstant = null;
-  /** Whether Vigil's write reached the API, so that what the API shows from now on is Vigil's. */
-  #isWritten = false;
-
-  /** Records what Vigil wrote, or in shadow mode would have written. Only the first time counts. */
-  byVigil(at: number, id: string, isWritten: boolean): void {
-    if (this.vigil === null || this.vigil.isPlanned === true) this.vigil = { at, id };
-    this.#isWritten ||= isWritten;
-  }
-
-  /** Records when Vigil was going to do it, because the others were earlier. */
-  planned(at: number, id: string): void {
-    if (this.vigil === null || this.vigil.isPlanned === true) this.vigil = { at, id, isPlanned: true };
-  }
-
-  /** Records what the API shows, unless Vigil wrote it. */
-  shown(at: number, id: string): void {
-    if (this.others === null && !this.#isWritten) this.others = { at, id };
-  }
-
-  /** The step for a report; `why` explains one side alone. */
-  report(why: (missing: "vigil" | "others") => string): ComparedStep {
-    const { vigil, others } = this;
-    if (vigil !== null && others !== null) return { vigil, others, leadMs: others.at - vigil.at, why: null };
-    if (vigil === null && others === null) return { vigil, others, leadMs: null, why: null };
-    return { vigil, others, leadMs: null, why: why(vigil === null ? "vigil" : "others") };
-  }
-}
+/** A pod's names. */
+export type PodName = Pick<ObservedPod, "namespace" | "name" | "uid">;
 
 /** A pod of a failed node. */
 export interface PodIncident {
-  readonly pod: ObservedPod;
+  readonly pod: PodName;
   readonly notReady: Step;
   readonly deleted: Step;
   /** Whether the API has shown it other than not ready, and not terminating. */
@@ -44,64 +17,138 @@ export interface PodIncident {
   wasRunning: boolean;
 }
 
+/** Why Vigil leaves a step to upstream beside it. */
+const LEFT_TO_UPSTREAM = "beside upstream, Vigil leaves this to it";
+
 /** A node from the first sign of its failure to its recovery. */
 export class Incident {
   readonly node: string;
   readonly uid: string;
+  /** When it began, epoch milliseconds. */
   readonly from: number;
-  to: number | null = null;
-  readonly unknown = new Step();
-  readonly noExecute = new Step();
+  to: number | null;
+  readonly unknown: Step;
+  readonly noExecute: Step;
   readonly pods = new Map<string, PodIncident>();
+  /** NoExecute taints of other keys, as `key:effect`. Both sides evict because of them, and neither sets them. */
+  readonly otherTaints: Set<string>;
   /** Why a live read ruled out Vigil's verdict last; null for never. */
-  refusal: string | null = null;
+  refusal: string | null;
+  /** The renewal on which Vigil's verdict was based, epoch milliseconds; null for unknown. */
+  renewedAt: number | null;
+  /** Whether an earlier ledger recorded it, and its node has not been seen failing since. */
+  isResumed = false;
+  /** Whether its pods have not been observed since an earlier ledger recorded them. */
+  arePodsOld = false;
+  /** Whether an earlier ledger began it. */
+  readonly isRestored: boolean;
+  #isStored: boolean;
 
-  constructor(node: string, uid: string, from: number) {
+  constructor(node: string, uid: string, from: number, stored?: NodeRecord) {
     this.node = node;
     this.uid = uid;
     this.from = from;
+    this.unknown = new Step(stored?.unknown);
+    this.noExecute = new Step(stored?.noExecute);
+    this.otherTaints = new Set(stored?.otherTaints);
+    this.refusal = stored?.refusal ?? null;
+    this.renewedAt = stored?.renewedAt ?? null;
+    this.to = stored?.to ?? null;
+    this.isRestored = stored !== undefined;
+    this.#isStored = this.isRestored;
+  }
+
+  /** Whether there is a record of it. */
+  get isStored(): boolean {
+    return this.#isStored;
   }
 
   /** The record of a pod, begun as the API shows it. */
-  podOf(pod: ObservedPod): PodIncident {
-    const known = this.pods.get(pod.uid);
+  podOf({ namespace, name, uid }: PodName): PodIncident {
+    const known = this.pods.get(uid);
     if (known !== undefined) return known;
+    const pod = { namespace, name, uid };
     const begun = { pod, notReady: new Step(), deleted: new Step(), wasReady: false, wasRunning: false };
-    this.pods.set(pod.uid, begun);
+    this.pods.set(uid, begun);
     return begun;
   }
 
-  /** The node for a report; null when neither side did anything. */
-  report(): ComparedNode | null {
-    if ([this.unknown, this.noExecute].every(({ vigil, others }) => vigil === null && others === null)) return null;
-    const { node, from, to } = this;
+  /** Adds a pod as it was stored. */
+  restorePod({ namespace, name, uid, wasReady, wasRunning, notReady, deleted }: PodRecord): void {
+    const pod = { namespace, name, uid };
+    this.#continuePod({ pod, wasReady, wasRunning, notReady: new Step(notReady), deleted: new Step(deleted) });
+  }
+
+  /** Adds what was recorded of the same failure later. */
+  continueWith(later: Incident): void {
+    this.unknown.continueWith(later.unknown);
+    this.noExecute.continueWith(later.noExecute);
+    this.refusal = later.refusal ?? this.refusal;
+    this.renewedAt ??= later.renewedAt;
+    for (const taint of later.otherTaints) this.otherTaints.add(taint);
+    for (const pod of later.pods.values()) this.#continuePod(pod);
+  }
+
+  /** What has changed since the last call and has to be stored. */
+  takeChanges(): readonly ComparisonRecord[] {
+    const isNodeChanged = takeChanges([this.unknown, this.noExecute]);
+    const pods = [...this.pods.values()].filter(({ notReady, deleted }) => takeChanges([notReady, deleted]));
+    if (!isNodeChanged && (pods.length === 0 || this.#isStored)) return pods.map((pod) => this.#podRecord(pod));
+    this.#isStored = true;
+    return [this.record(), ...pods.map((pod) => this.#podRecord(pod))];
+  }
+
+  /** The node as it is stored. */
+  record(): NodeRecord {
+    const { node, uid, from, to, refusal, renewedAt, otherTaints } = this;
+    const steps = { unknown: this.unknown.record(), noExecute: this.noExecute.record() };
+    return { kind: "node", node, uid, from, to, refusal, renewedAt, otherTaints: [...otherTaints], ...steps };
+  }
+
+  /** The node for a report; null when neither side did anything. `isBeside` when Vigil works beside upstream. */
+  report(isBeside = false): ComparedNode | null {
+    const hasPods = [...this.pods.values()].some((pod) => !isUntouched(pod));
+    if (this.unknown.isEmpty && this.noExecute.isEmpty && !hasPods) return null;
+    const { node, from, to, otherTaints } = this;
+    const noTaint = isBeside
+      ? LEFT_TO_UPSTREAM
+      : "Vigil had not admitted the node for eviction before the others tainted it";
     return {
       node,
       from,
       to,
-      unknown: this.unknown.report((missing) => this.#whyNot(missing, this.#whyNoVerdict())),
-      noExecute: this.noExecute.report((missing) =>
-        this.#whyNot(missing, "Vigil had not admitted the node for eviction before the others tainted it"),
-      ),
+      otherTaints: [...otherTaints],
+      unknown: this.unknown.report((missing) => this.#whyNot(missing, this.unknown, this.#whyNoVerdict())),
+      noExecute: this.noExecute.report((missing) => this.#whyNot(missing, this.noExecute, noTaint)),
     };
   }
 
   /** The pods about which either side did something. */
-  *podReports(): Generator<ComparedPod> {
-    for (const { pod, notReady, deleted } of this.pods.values()) {
-      if ([notReady, deleted].every(({ vigil, others }) => vigil === null && others === null)) continue;
-      const { namespace, name, uid } = pod;
+  *podReports(isBeside = false): Generator<ComparedPod> {
+    const noDeletion = isBeside ? LEFT_TO_UPSTREAM : "no NoExecute taint had a deadline for this pod in Vigil";
+    for (const known of this.pods.values()) {
+      if (isUntouched(known)) continue;
+      const { pod, notReady, deleted } = known;
       yield {
-        namespace,
-        name,
-        uid,
+        ...pod,
         node: this.node,
-        notReady: notReady.report((missing) => this.#whyNot(missing, "Vigil does not mark this pod")),
-        deleted: deleted.report((missing) =>
-          this.#whyNot(missing, "no NoExecute taint had a deadline for this pod in Vigil"),
-        ),
+        notReady: notReady.report((missing) => this.#whyNot(missing, notReady, "Vigil does not mark this pod")),
+        deleted: deleted.report((missing) => this.#whyNot(missing, deleted, noDeletion)),
       };
     }
+  }
+
+  #continuePod({ pod, wasReady, wasRunning, notReady, deleted }: PodIncident): void {
+    const known = this.podOf(pod);
+    known.wasReady ||= wasReady;
+    known.wasRunning ||= wasRunning;
+    known.notReady.continueWith(notReady);
+    known.deleted.continueWith(deleted);
+  }
+
+  #podRecord({ pod, wasReady, wasRunning, notReady, deleted }: PodIncident): PodRecord {
+    const steps = { notReady: notReady.record(), deleted: deleted.record() };
+    return { kind: "pod", node: this.node, from: this.from, ...pod, wasReady, wasRunning, ...steps };
   }
 
   #whyNoVerdict(): string {
@@ -109,8 +156,18 @@ export class Incident {
     return "the API showed Unknown before Vigil's grace period was over";
   }
 
-  #whyNot(missing: "vigil" | "others", noVigil: string): string {
+  #whyNot(missing: "vigil" | "others", step: Step, noVigil: string): string {
     if (missing === "vigil") return noVigil;
+    if (step.isWritten) return "Vigil has written it, so that nothing was left to do";
     return this.to === null ? "the others have not done it yet" : "the node recovered before the others did it";
   }
+}
+
+/** Whether one of the steps has changed since the last call. */
+function takeChanges(steps: readonly Step[]): boolean {
+  return steps.map((step) => step.takeChange()).includes(true);
+}
+
+function isUntouched({ notReady, deleted }: PodIncident): boolean {
+  return notReady.isEmpty && deleted.isEmpty;
 }

@@ -2,6 +2,7 @@
 import type { Profile } from "../../../protocols/profile.ts";
 import type { ClusterState, NodeRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
+import type { PresentFreezes } from "../present-freezes.policy.ts";
 
 /** What an explanation is computed from. */
 export interface ExplainContext {
@@ -21,6 +22,8 @@ export interface ExplainContext {
   readonly blindness: (node: string) => string | null;
   /** Whether a drain would delete no pod of a node (direct mode); false while its pods are not known. */
   readonly isDrainEmpty: (node: string) => boolean;
+  /** What is frozen now. */
+  readonly freezes: PresentFreezes;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
   /** Whether Vigil runs in shadow mode, so that what it is about to do is only what it would do. */

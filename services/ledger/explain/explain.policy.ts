@@ -9,6 +9,7 @@ import { namesZone, zoneTitleOf } from "../../domain/zone-key.ts";
 import type { History } from "../history.ts";
 import { zoneStateText } from "../history-text.policy.ts";
 import type { PodRead } from "../live-pods.ts";
+import { holdsText, zoneHolds } from "../zone-holds.policy.ts";
 import { type ExplainContext, presentNode } from "./explain-context.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { podSentences } from "./pod.policy.ts";
@@ -34,7 +35,8 @@ export function explainNode(name: string, context: ExplainContext): TypedExplana
  * Explains the zone that a person's text names, in the words of its timeline and with its queue; null where no zone, or
  * more than one, is named.
  */
-export function explainZone(name: string, { state, history, now }: ExplainContext): Explanation | null {
+export function explainZone(name: string, context: ExplainContext): TypedExplanation | null {
+  const { state, history, now } = context;
   const named = [...state.zones.values()].filter(({ judged }) => namesZone(name, judged.zone));
   const exact = named.find(({ judged }) => zoneTitleOf(judged.zone) === name || judged.zone === name);
   const zone = exact ?? (named.length === 1 ? named[0] : undefined);
@@ -43,13 +45,18 @@ export function explainZone(name: string, { state, history, now }: ExplainContex
   const title = zoneTitleOf(judged.zone);
   const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history);
   if (!isRecent(zone, now)) {
-    const silent = `was ${judged.state} at ${apiTime(publishedAt)}, and its owner has published nothing since`;
-    return { sentences: [`Zone ${title} ${silent}.`], timeline };
+    const values = { zone: title, state: judged.state, at: apiTime(publishedAt) };
+    return { sentences: [sentence("zoneWas", values)], timeline };
   }
   const first = judged.queue ?? [];
-  const waiting = `${countText(judged.queueLength, "node")} in its eviction queue; next: ${listText(first)}.`;
-  const queue = first.length === 0 ? [] : [waiting];
-  return { sentences: [`Zone ${title} ${zoneStateText(judged)}.`, ...queue], timeline };
+  const waiting = { waiting: countText(judged.queueLength, "node"), first: listText(first) };
+  const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
+  const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
+  const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
+  return {
+    sentences: [sentence("zoneIs", { zone: title, state: zoneStateText(judged) }), ...queue, ...held],
+    timeline,
+  };
 }
 
 /** Explains a pod as it was just read; null where it does not exist and has no history. */

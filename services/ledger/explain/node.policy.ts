@@ -1,8 +1,10 @@
 /** Sentences about a node: its readiness, its taints, its zone, and the outcomes of the last requests for it. */
 import { SilentReason, TaintEffect } from "../../../protocols/names.ts";
+import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { listText, spanText } from "../../domain/format.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
@@ -28,8 +30,28 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
-  const queue = queueSentences(node, judged, context);
-  return [readinessSentence(node, judged, context), ...taints, ...queue, ...requested, ...excluded, ...blind];
+  const queue = [...heldTaintSentences(judged), ...queueSentences(node, judged, context)];
+  const policies = [...conflictSentences(judged), ...freezeSentences(judged, context)];
+  const readiness = readinessSentence(node, judged, context);
+  return [readiness, ...taints, ...policies, ...queue, ...requested, ...excluded, ...blind];
+}
+
+function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {
+  if (conflict.length === 0) return [];
+  return [sentence("nodeConflict", { policies: listText(conflict.map((name) => `${NODE_POLICY_API.kind} ${name}`)) })];
+}
+
+function freezeSentences(judged: JudgedNode, { freezes }: ExplainContext): Sentence[] {
+  const freeze = freezes.ofNode(judged);
+  if (freeze === null) return [];
+  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
+  if (freeze.untilAt === null) return [sentence("nodeFrozen", values)];
+  return [sentence("nodeFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
+}
+
+function heldTaintSentences({ taintHold }: JudgedNode): Sentence[] {
+  if (taintHold === undefined) return [];
+  return [sentence("nodeTaintHeld", { field: taintHold.field, at: apiTime(taintHold.untilAt) })];
 }
 
 function readinessSentence(

@@ -1,8 +1,9 @@
 /** Sentences about a pod: from the pod as it was just read, the record of its uid, and the state of its node. */
+import type { FrozenEviction } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
 import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
-import { listText, spanText } from "../../domain/format.ts";
+import { countdownText, listText, spanText } from "../../domain/format.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
   type Eviction,
@@ -15,6 +16,7 @@ import {
 import type { NodeRecord } from "../cluster-state.ts";
 import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
+import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
 import { type ExplainContext, presentNode } from "./explain-context.ts";
 import { evictingTaint } from "./queue.policy.ts";
 import { requestSentences } from "./request.policy.ts";
@@ -102,12 +104,33 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   if (judged === null && asked === null) return [];
   // A pod that must go at once is due since its judgement; each request for it has a new deadline.
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
-  const due = dueSentence(pod, deadlineAt, context);
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
   if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
   const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node?.observed ?? null);
+  const frozen = frozenEviction(judged, node, context.freezes);
+  if (frozen !== null) {
+    const target = { pod, node: judged?.node ?? asked?.node ?? "" };
+    return [frozenSentence(target, frozen, deadlineAt, context), ...why];
+  }
+  if (isBeforeFreeze(judged)) return [sentence("podFreezeAhead", { pod }), ...why];
+  const due = dueSentence(pod, deadlineAt, context);
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
+}
+
+/** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */
+function frozenSentence(
+  target: { readonly pod: string; readonly node: string },
+  { untilAt, remainingMs }: FrozenEviction,
+  deadlineAt: number | null,
+  { now }: ExplainContext,
+): Sentence {
+  if (remainingMs === null) return sentence("podFrozenStill", target);
+  if (remainingMs === 0) return sentence("podFrozenDue", target);
+  const left = countdownText(remainingMs);
+  const isPlanned = untilAt !== null && deadlineAt !== null && deadlineAt > now;
+  if (!isPlanned) return sentence("podFrozen", { ...target, left });
+  return sentence("podFrozenUntil", { ...target, left, at: apiTime(deadlineAt) });
 }
 
 /** Whether the decisive taint is present; true where none decides and where the node was not observed. */
@@ -142,18 +165,16 @@ function requestReasons(asked: PodRecord["asked"], known: NodeRecord | undefined
 }
 
 function tolerationReasons(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): Sentence[] {
-  const { node, tolerationSeconds } = judged;
+  const { node, tolerationSeconds, toleratedTaint } = judged;
   if (judged.taint === null) return [sentence("podTainted", { node })];
   const taint = taintName(judged.taint);
   const isShadow = isUnsent(judged.taint, observed);
   if (tolerationSeconds === null) return [sentence("podUntolerated", { node, taint }, isShadow)];
   const values = { node, taint, seconds: String(tolerationSeconds) };
   const begunAt = begunBefore(judged, observed);
-  return [
-    begunAt === null
-      ? sentence("podTolerates", values, isShadow)
-      : sentence("podContinues", { ...values, at: apiTime(begunAt) }, isShadow),
-  ];
+  if (begunAt !== null) return [sentence("podContinues", { ...values, at: apiTime(begunAt) }, isShadow)];
+  if (toleratedTaint === undefined) return [sentence("podTolerates", values, isShadow)];
+  return [sentence("podToleratesOpposite", { ...values, opposite: taintName(toleratedTaint) }, isShadow)];
 }
 
 /** Whether only shadow mode shows this taint. */
@@ -203,8 +224,10 @@ function undrainedSentence(
 function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, context: ExplainContext): Sentence {
   const taints = listText(noExecuteTaints(node.taints).map(taintName));
   const eviction = evictionFrom(node, observed, context);
-  const { isShadow } = context;
+  const { isShadow, freezes } = context;
   if (eviction === null) return sentence("podForever", { pod, taints }, node.shadow?.added !== undefined);
+  const isFrozen = freezes.ofNode(presentNode(node.node, context)?.judged) !== null;
+  if (isFrozen) return sentence("podFrozenStill", { pod, node: node.node });
   const taint = taintName(eviction.taint);
   if (!Number.isFinite(eviction.at)) return sentence("podComputedNow", { pod, taint }, isShadow);
   return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) }, isShadow);

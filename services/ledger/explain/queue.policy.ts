@@ -4,10 +4,11 @@ import { TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, rateText, spanText } from "../../domain/format.ts";
+import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
-import type { NodeRecord, ZoneRecord } from "../cluster-state.ts";
+import type { ClusterState, NodeRecord, ZoneRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { hasFailed } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -24,9 +25,12 @@ export function queueSentences(node: NodeRecord, judged: JudgedNode, context: Ex
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
   if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(node.name, judged, context)];
   if (judged.eviction !== "toBeEvicted") return sentences;
+  if (context.freezes.ofNode(judged) !== null) return [...sentences, sentence("queueFrozen", {})];
   if (context.profile.upstream === "beside") return [...sentences, sentence("queueUpstreams", {})];
   const stops = zone === undefined ? null : stopSentence(zone.judged, context.profile);
   if (stops !== null) return [...sentences, stops];
+  const held = heldSentence(node, judged, context);
+  if (held !== null) return [...sentences, held, effectSentence(judged, context)];
   return [...sentences, ...waitSentences(node, zone, context), effectSentence(judged, context)];
 }
 
@@ -49,8 +53,8 @@ export function placeOf(node: string, zone: ZoneRecord | undefined): number | nu
   return index < 0 ? null : index + 1;
 }
 
-/** Whether the state of a zone is recent enough to hold. */
-export function isRecent({ publishedAt }: ZoneRecord, now: number): boolean {
+/** Whether the state of a zone, or of limits, is recent enough to hold. */
+export function isRecent({ publishedAt }: Pick<ZoneRecord, "publishedAt">, now: number): boolean {
   return now - publishedAt < ZONE_STALE_MS;
 }
 
@@ -84,6 +88,31 @@ function stopSentence(
   if (taintsPerSecond > 0) return null;
   const isSmall = state === "PartialDisruption" && size <= largeClusterSizeThreshold;
   return isSmall ? sentence("queueSmallZone", {}) : sentence("queueNever", {});
+}
+
+/** Why the limits of its policy, or of the cluster, hold a waiting node back; null where they do not. */
+function heldSentence(node: NodeRecord, judged: JudgedNode, { state, now }: ExplainContext): Sentence | null {
+  const hold = holdOn(node, judged, state.limits, now);
+  if (hold === null) return null;
+  const policy = hold.policy === WHOLE_CLUSTER ? "the cluster" : `NodePolicy ${hold.policy}`;
+  const values = { field: hold.field, policy, detail: hold.detail };
+  return hold.untilAt === null
+    ? sentence("queueHeld", values)
+    : sentence("queueHeldUntil", { ...values, at: apiTime(hold.untilAt) });
+}
+
+/** The limit that holds a waiting node back, as its owner published it lately; null for none. */
+export function holdOn(
+  { name }: Pick<NodeRecord, "name">,
+  { eviction, policy }: Pick<JudgedNode, "eviction" | "policy">,
+  limits: ClusterState["limits"],
+  now: number,
+): BodyOf<"judged.limits">["holds"][number] | null {
+  if (eviction !== "toBeEvicted") return null;
+  const record = (policy === undefined ? undefined : limits.get(policy)) ?? limits.get(WHOLE_CLUSTER);
+  if (record === undefined || !isRecent(record, now)) return null;
+  const isPermitted = record.judged.permits.some(({ node }) => node === name);
+  return isPermitted ? null : (record.judged.holds[0] ?? null);
 }
 
 function waitSentences(

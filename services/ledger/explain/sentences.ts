@@ -25,6 +25,7 @@ export const NODE_SENTENCES = {
   nodeTainted: "It carries {taints}.",
   nodeTaintRemoved: "It would no longer carry {taints}.",
   nodeExcluded: "A label excludes it from disruption checks, so it does not count towards the state of its zone.",
+  nodeTaintHeld: "{field} of its policy keeps its NoSchedule taint on until {at}.",
   nodeBlind: "Vigil takes no action against it at present: {why}.",
 } as const;
 
@@ -38,6 +39,8 @@ export const QUEUE_SENTENCES = {
     "It waits: evictions are halted while every zone is disrupted, because the nodes are then probably not at fault.",
   queueSmallZone: "It waits: a small zone evicts nothing while it is in PartialDisruption.",
   queueNever: "It waits: the eviction rate of its zone is 0.",
+  queueHeld: "It waits: {field} of {policy} holds it back: {detail}.",
+  queueHeldUntil: "It waits: {field} of {policy} holds it back until {at}: {detail}.",
   queueUnknown: "It waits to be admitted for eviction, at a time that cannot be estimated at present.",
   queueNotShown: "It joins the eviction queue of its zone once the API server shows it as not ready.",
   queueMissing: "It waits to be admitted for eviction, but is not in the queue of its zone at present.",
@@ -51,6 +54,30 @@ export const QUEUE_SENTENCES = {
   drainFrom: "It joins the eviction queue of its zone at {at}, in {span}: its pods are deleted no sooner.",
   drainOverdue: "It was due to join the eviction queue of its zone at {at}, but is not in it yet.",
   drainEmpty: "It does not wait to be drained, because it has no pod that a drain would delete.",
+} as const;
+
+/** Sentences about node policies and freezes. The simulation runs without policies, so it does not check them. */
+export const POLICY_SENTENCES = {
+  nodeConflict: "It is selected by {policies}, so none of them applies; each may still freeze it.",
+  nodeFrozen:
+    "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
+  nodeFrozenUntil:
+    "It has been frozen since {at} by {by}: until {until} it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
+  queueFrozen: "It waits: a frozen node is neither tainted NoExecute nor drained.",
+  podFrozen: "Pod {pod} stays while its node {node} is frozen: {left} remain of its countdown.",
+  podFrozenUntil:
+    "Pod {pod} stays while its node {node} is frozen: {left} remain of its countdown, so it is due to be deleted at {at}.",
+  podFrozenDue: "Pod {pod} stays while its node {node} is frozen: its deletion is due as soon as that ends.",
+  podFrozenStill: "Pod {pod} stays while its node {node} is frozen.",
+  podFreezeAhead: "Pod {pod} has no deadline yet: a planned freeze without an end begins before its countdown ends.",
+} as const;
+
+/** Sentences about a zone itself; `state` is an entry of its timeline. */
+export const ZONE_SENTENCES = {
+  zoneIs: "Zone {zone} {state}.",
+  zoneWas: "Zone {zone} was {state} at {at}, and its owner has published nothing since.",
+  zoneWaiting: "{waiting} in its eviction queue; next: {first}.",
+  zoneHeld: "Held back: {holds}.",
 } as const;
 
 /** Sentences about the last request for a node or a pod, by its outcome. */
@@ -89,10 +116,12 @@ export const POD_SENTENCES = {
   podDueNow: "Pod {pod} is due to be deleted at once.",
   podOverdue: "Pod {pod} was due to be deleted at {at}, {span} ago.",
   podTolerates: "Its node {node} carries {taint}, which it tolerates for {seconds} s.",
+  podToleratesOpposite:
+    "Its node {node} carries {taint} in place of the opposite taint, and what counts is that the pod tolerates {opposite} for {seconds} s.",
   podContinues:
     "Its node {node} carries {taint}, and its countdown of {seconds} s has run since {at}, when the node carried the opposite taint.",
   podUntolerated: "Its node {node} carries {taint}, which it does not tolerate.",
-  podUntoleratedNow: "Its node {node} has carried {taint} for as long as the pod tolerates it.",
+  podUntoleratedNow: "Its node {node} carries {taint}, and the time for which the pod may stay is over.",
   podTainted: "Its node {node} carries a NoExecute taint.",
   podDrained: "Its node {node} is being drained.",
   podUnrequested: "Its deletion has not been requested yet.",
@@ -117,6 +146,8 @@ export const TIMELINE_SENTENCES = {
   taintsAdded: "now carries {taints}",
   taintsRemoved: "no longer carries {taints}",
   madeByAnother: "another controller wrote {change}{span}",
+  podMarkedByAnother: "marked not ready by another client",
+  podDeletedByAnother: "deleted by another client",
   nodeReplaced: "is a new node of the same name",
   bothSeen: "{first} and {second}",
   left: "left the API",
@@ -139,6 +170,8 @@ export const TIMELINE_SENTENCES = {
   podHasTime: "may stay: it tolerates {taint} for {seconds} s",
   podMayStayUntil: "may stay until {until}: it tolerates {taint}",
   podTolerant: "may stay: it tolerates {taint}",
+  podHeld: "stays while its countdown stands still with {left} left ({field})",
+  podHeldDue: "stays although it is due ({field})",
   conditionsAsked: "conditions requested: {conditions}",
   conditionsTakenBack: "request for conditions withdrawn",
   taintsByConditions: "taints requested: {changes} (for its conditions)",
@@ -164,7 +197,7 @@ export const TIMELINE_SENTENCES = {
   withRetry: "{outcome}; will be retried",
 } as const;
 
-/** Every sentence of the present state, by name. */
+/** Every sentence of the present state of a node or a pod, by name. */
 export const SENTENCES = {
   ...NODE_SENTENCES,
   ...QUEUE_SENTENCES,
@@ -172,9 +205,15 @@ export const SENTENCES = {
   ...POD_SENTENCES,
 } as const;
 
-const FORMS = { ...SENTENCES, ...TIMELINE_SENTENCES } as const;
+const FORMS = { ...SENTENCES, ...POLICY_SENTENCES, ...ZONE_SENTENCES, ...TIMELINE_SENTENCES } as const;
 
-/** The name of a sentence of the present state. */
+/** The name of a sentence about policies and freezes. */
+export type PolicySentenceName = keyof typeof POLICY_SENTENCES;
+
+/** The name of a sentence about a zone. */
+export type ZoneSentenceName = keyof typeof ZONE_SENTENCES;
+
+/** The name of a sentence of the present state of a node or a pod. */
 export type SentenceName = keyof typeof SENTENCES;
 
 /** The name of a timeline entry. */
@@ -203,10 +242,12 @@ export const SHADOW_SENTENCES: Readonly<Partial<Record<keyof typeof FORMS, strin
   podDueNow: "Pod {pod} would be due to be deleted at once.",
   podOverdue: "Pod {pod} would have been due to be deleted at {at}, {span} ago.",
   podTolerates: "Its node {node} would carry {taint}, which it tolerates for {seconds} s.",
+  podToleratesOpposite:
+    "Its node {node} would carry {taint} in place of the opposite taint, and what counts is that the pod tolerates {opposite} for {seconds} s.",
   podContinues:
     "Its node {node} would carry {taint}, and its countdown of {seconds} s would have run since {at}, when the node would have carried the opposite taint.",
   podUntolerated: "Its node {node} would carry {taint}, which it does not tolerate.",
-  podUntoleratedNow: "Its node {node} would have carried {taint} for as long as the pod tolerates it.",
+  podUntoleratedNow: "Its node {node} would carry {taint}, and the time for which the pod may stay would be over.",
   podDrained: "Its node {node} would be drained.",
   podForever: "Pod {pod} would stay: it tolerates {taints} forever.",
   podComputed:
@@ -220,7 +261,11 @@ export const SHADOW_SENTENCES: Readonly<Partial<Record<keyof typeof FORMS, strin
 };
 
 /** Fills in a sentence of the present state, as shadow mode says it with `isShadow`. */
-export function sentence<N extends SentenceName>(name: N, values: ValuesOf<N>, isShadow = false): Sentence {
+export function sentence<N extends SentenceName | PolicySentenceName | ZoneSentenceName>(
+  name: N,
+  values: ValuesOf<N>,
+  isShadow = false,
+): Sentence {
   const text = filled(name, values, isShadow);
   return (text.charAt(0).toUpperCase() + text.slice(1)) as Sentence;
 }

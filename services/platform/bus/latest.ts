@@ -6,6 +6,11 @@ import type { Message, MessageType } from "../../../protocols/messages.ts";
 import type { Clock, Latest, Transport } from "../../../protocols/ports.ts";
 import { admit } from "./admission.policy.ts";
 
+/** The bytes without anything behind them: those from a socket are a view of a far larger buffer. */
+function ownBytes(payload: Uint8Array): Uint8Array {
+  return payload.byteLength === payload.buffer.byteLength ? payload : payload.slice();
+}
+
 /** Keeps the last bytes of each subject under a pattern; `take` skips those that are no message of `type`. */
 export function latestOf<T extends MessageType>(
   { transport, clock, cluster }: { readonly transport: Transport; readonly clock: Clock; readonly cluster: string },
@@ -14,8 +19,7 @@ export function latestOf<T extends MessageType>(
 ): Latest<T> {
   const unread = new Map<string, { readonly payload: Uint8Array; readonly receivedMs: number }>();
   const stop = transport.subscribe(pattern, (payload, subject) => {
-    // A copy: bytes from a socket are a view of a far larger buffer.
-    unread.set(subject, { payload: payload.slice(), receivedMs: clock.monotonicMs() });
+    unread.set(subject, { payload: ownBytes(payload), receivedMs: clock.monotonicMs() });
   });
   return {
     stop,

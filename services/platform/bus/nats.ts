@@ -43,18 +43,6 @@ export interface NatsOptions extends NatsCredentialFiles, Pick<Io, "clock" | "lo
   readonly pingIntervalMs?: number;
 }
 
-/** A transport over NATS. */
-export interface NatsTransport extends Transport {
-  /** The underlying connection, for JetStream. */
-  readonly connection: NatsConnection;
-  /** Resolves when the connection has ended for good: with the reason, or without a value after `close`. */
-  readonly closed: Promise<Error | undefined>;
-  /** Resolves when the server has received everything published so far; rejects when the connection is lost. */
-  flush(): Promise<void>;
-  /** Sends what was published, for two seconds at most, then ends the connection. */
-  close(): Promise<void>;
-}
-
 /** Connects to NATS. Rejects with an Error of one line that names the address and the problem. */
 export async function connectNats(options: NatsOptions): Promise<NatsTransport> {
   const settings = settingsOf(options);
@@ -62,7 +50,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsTransport> 
   const warn = limitedWarn(log, clock, WARNING_PAUSE_MS, WARNING_PAUSE_MAX_MS);
   for (;;) {
     try {
-      return new NatsLink(await connect(settings), options);
+      return new NatsTransport(await connect(settings), options);
     } catch (error) {
       const problem = connectProblem(error, settings.servers);
       const isFinal = error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
@@ -112,8 +100,11 @@ interface NatsListener {
   subscription: Subscription | null;
 }
 
-class NatsLink implements NatsTransport {
+/** A transport over NATS. */
+export class NatsTransport implements Transport {
+  /** The underlying connection, for JetStream. */
   readonly connection: NatsConnection;
+  /** Resolves when the connection has ended for good: with the reason, or without a value after `close`. */
   readonly closed: Promise<Error | undefined>;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -163,10 +154,12 @@ class NatsLink implements NatsTransport {
     return () => this.#watchers.delete(changed);
   }
 
+  /** Resolves when the server has received everything published so far; rejects when the connection is lost. */
   flush(): Promise<void> {
     return this.connection.flush();
   }
 
+  /** Sends what was published, for two seconds at most, then ends the connection. */
   async close(): Promise<void> {
     if (this.connected()) {
       const late = new Promise<void>((resolve) => this.#clock.after(DRAIN_TIMEOUT_MS, resolve));

@@ -1,5 +1,6 @@
 /** The configuration of `vigil run`: flags win over the file, and the file over defaults. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { readNatsAddresses, shownNatsAddress } from "../bus/nats.address.ts";
 import { fieldOf, parseConfigFile } from "./file.ts";
 import { type Alias, parseFlags, refuseWords } from "./flags.ts";
@@ -20,6 +21,8 @@ import { ConfigProblem, type Setting, type SettingTable, type SettingValue, writ
 export interface Config {
   readonly process: ProcessSettings;
   readonly profile: Profile;
+  /** The node policies of the --config file. */
+  readonly policies: readonly ConfiguredPolicy[];
 }
 
 /** What a command line of `vigil run` requests. */
@@ -101,9 +104,10 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
   const { given, words, help } = parseFlags(argv, RUN_SETTINGS, RUN_ALIASES);
   refuseWords("run", words);
   const file = given.get("configFile");
-  const filed = typeof file === "string" && !help ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : new Map();
+  const isFiled = typeof file === "string" && !help;
+  const filed = isFiled ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : { values: new Map(), policies: [] };
   const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));
-  const config = configOf(new Map([...filed, ...gates.set, ...given]));
+  const config = { ...configOf(new Map([...filed.values, ...gates.set, ...given])), policies: filed.policies };
   if (!help) checkTogether(config);
   return { config, printConfig: given.get("printConfig") === true, help, remarks: gates.remarks };
 }
@@ -112,12 +116,14 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
  * The configuration as a file for --config, each field under its meaning. Credentials in addresses are hidden, and such
  * a file is refused until they are filled in.
  */
-export function printConfig({ process, profile }: Config): string {
+export function printConfig({ process, profile, policies }: Config): string {
   const shown = { ...process, nats: process.nats.map(shownNatsAddress) };
   const values: Readonly<Record<string, SettingValue>> = { ...shown, ...profile };
-  return Object.entries(FILE_SETTINGS)
-    .map(([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`)
-    .join("");
+  const fields = Object.entries(FILE_SETTINGS).map(
+    ([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`,
+  );
+  const meaning = "# Node policies, each with the spec of a NodePolicy object.";
+  return [...fields, `${meaning}\npolicies: ${JSON.stringify(policies)}\n`].join("");
 }
 
 function textsOf(value: SettingValue | undefined): readonly string[] {
@@ -128,7 +134,7 @@ function tunablesWhere(upstream: boolean): SettingTable {
   return Object.fromEntries(Object.entries(TUNABLES).filter(([, tunable]) => tunable.upstream === upstream));
 }
 
-function configOf(given: ReadonlyMap<string, SettingValue>): Config {
+function configOf(given: ReadonlyMap<string, SettingValue>): Omit<Config, "policies"> {
   const values = given.get("upstream") === "beside" ? new Map([...BESIDE_UPSTREAM, ...given]) : given;
   const pick = <T extends SettingTable>(table: T) =>
     Object.fromEntries(Object.entries(table).map(([name, { standard }]) => [name, values.get(name) ?? standard]));
@@ -138,7 +144,7 @@ function configOf(given: ReadonlyMap<string, SettingValue>): Config {
   };
 }
 
-function checkTogether({ process, profile }: Config): void {
+function checkTogether({ process, profile }: Pick<Config, "process" | "profile">): void {
   const shown = (name: keyof typeof TUNABLES): string =>
     `--${TUNABLES[name].flag}=${writeValue(TUNABLES[name], profile[name])}`;
   for (const [shorter, longer] of ORDERED) {

@@ -1,6 +1,8 @@
 /** Parses a configuration file strictly: an unknown field or a value of the wrong type is an error that names it. */
 import { parseDocument } from "yaml";
-import { nearest } from "./suggest.ts";
+import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
+import { nearest } from "../../domain/suggest.ts";
+import { configuredPolicies } from "./policies.ts";
 import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, type SettingValue } from "./value.ts";
 
 /** The field name of a flag: `node-monitor-grace-period` becomes `nodeMonitorGracePeriod`. */
@@ -8,26 +10,38 @@ export function fieldOf(flag: string): string {
   return flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Values by setting name from YAML or JSON; `file` names the file in problems. Throws a ConfigProblem. */
-export function parseConfigFile(file: string, text: string, table: SettingTable): Map<string, SettingValue> {
+/** What a configuration file holds. */
+export interface ConfigFile {
+  /** Values by setting name. */
+  readonly values: ReadonlyMap<string, SettingValue>;
+  readonly policies: readonly ConfiguredPolicy[];
+}
+
+/** The field of a configuration file that is no flag: node policies. */
+const POLICIES_FIELD = "policies";
+
+/** Parses YAML or JSON; `file` names the file in problems. Throws a ConfigProblem. */
+export function parseConfigFile(file: string, text: string, table: SettingTable): ConfigFile {
   const document = parseDocument(text);
   const fault = document.errors[0];
   if (fault !== undefined)
     throw new ConfigProblem(`${file}: not YAML: ${fault.message.split("\n")[0]?.replace(/:$/, "")}`);
   const content: unknown = document.toJS();
-  if (content === null) return new Map();
+  if (content === null) return { values: new Map(), policies: [] };
   if (typeof content !== "object" || Array.isArray(content)) {
     throw new ConfigProblem(`${file}: must hold fields, such as shadow: true`);
   }
   const byField = new Map(Object.entries(table).map(([name, setting]) => [fieldOf(setting.flag), { name, setting }]));
-  return new Map(
-    Object.entries(content).map(([field, value]) => {
+  const { [POLICIES_FIELD]: policies = [], ...settings } = content as Record<string, unknown>;
+  const values = new Map(
+    Object.entries(settings).map(([field, value]) => {
       const known = byField.get(field);
-      if (known === undefined) throw unknownField(`${file}: ${field}`, field, [...byField.keys()]);
+      if (known === undefined) throw unknownField(`${file}: ${field}`, field, [...byField.keys(), POLICIES_FIELD]);
       const where = `${file}: ${field}: ${JSON.stringify(value)}`;
       return [known.name, readValue(known.setting, textOf(known.setting, value, where), where)];
     }),
   );
+  return { values, policies: configuredPolicies(policies, `${file}: ${POLICIES_FIELD}`) };
 }
 
 function unknownField(where: string, field: string, fields: readonly string[]): ConfigProblem {

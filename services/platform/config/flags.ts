@@ -1,5 +1,5 @@
 /** Parses a command line against a table of settings. */
-import { nearest } from "./suggest.ts";
+import { nearest } from "../../domain/suggest.ts";
 import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, type SettingValue } from "./value.ts";
 
 /** A parsed command line. */

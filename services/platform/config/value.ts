@@ -1,6 +1,6 @@
 /** Parses and prints the value of one setting. */
-import { formatDuration, parseDuration } from "./duration.ts";
-import { nearest } from "./suggest.ts";
+import { formatDuration, parseDuration } from "../../domain/duration.ts";
+import { nearest } from "../../domain/suggest.ts";
 
 /** The unit of a setting, which decides how it is written. */
 export type SettingUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice" | "text" | "list";
@@ -14,7 +14,7 @@ export interface Setting<V extends SettingValue = SettingValue> {
   readonly flag: string;
   readonly standard: V;
   readonly meaning: string;
-  /** Allowed values of a choice, or allowed items of a list. */
+  /** Allowed values of a choice, or allowed items of a list; after one that ends with `=` any text may follow. */
   readonly choices?: readonly string[];
   /** Smallest allowed number; 0 by default. */
   readonly least?: number;
@@ -84,11 +84,16 @@ function inRange(setting: Setting, value: number, where: string): number {
 
 function chosen(setting: Setting, text: string, where: string): string {
   const { choices } = setting;
-  if (choices === undefined || choices.includes(text)) return text;
+  if (choices === undefined || choices.some((choice) => isChosen(choice, text))) return text;
   const meant = nearest(text, choices);
   const hint = meant === null ? "" : `; did you mean ${meant}?`;
   const shown = choices.map((choice) => choice || '""').join(", ");
   throw new ConfigProblem(`${where}: ${JSON.stringify(text)} is none of ${shown}${hint}`);
+}
+
+function isChosen(choice: string, text: string): boolean {
+  if (!choice.endsWith("=")) return choice === text;
+  return text.startsWith(choice) && text.length > choice.length;
 }
 
 function refuse(where: string, fault: string, setting: Setting): never {

@@ -47,25 +47,15 @@ export interface BusFleetOptions extends Pick<Io, "bus" | "clock" | "log" | "met
   readonly listened?: (problem: string | null) => void;
 }
 
-/** A fleet member that can leave. */
-export interface BusFleet extends Fleet {
-  /** Announces that this member leaves. 250 ms later it gives up every shard and calls `left`. */
-  goodbye(left?: () => void): void;
-}
-
 /**
- * Joins the fleet on a bus. The rules:
+ * A member of the fleet on a bus. The rules:
  * - A member that does not receive its own pulses, or that stood still while others run its services, gives up its
  *   shards. It offers nothing until it has received its own pulse and listened, so that it takes no shard still owned.
  * - A member that knows its Kubernetes cluster listens before its first pulse. It does not join when it receives pulses
  *   of another cluster and none of its own; foreign members that come later are ignored.
  * - A member that does not reach the API server leaves the services that need it to members that do (offers.ts).
  */
-export function busFleet(options: BusFleetOptions): BusFleet {
-  return new PulsingFleet(options);
-}
-
-class PulsingFleet implements BusFleet {
+export class BusFleet implements Fleet {
   readonly member: string;
   readonly #options: BusFleetOptions;
   readonly #since: number;
@@ -124,6 +114,7 @@ class PulsingFleet implements BusFleet {
     return () => followers.delete(follower);
   }
 
+  /** Announces that this member leaves. 250 ms later it gives up every shard and calls `left`. */
   goodbye(left: () => void = () => {}): void {
     this.#hasLeft = true;
     this.#pulseTimer.cancel();

@@ -18,6 +18,7 @@ const NEEDS_API: Readonly<Record<ServiceName, boolean>> = {
   "node-writer": true,
   "pod-writer": true,
   ledger: true,
+  policy: true,
 };
 
 /**

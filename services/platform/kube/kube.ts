@@ -1,5 +1,14 @@
 /** The Kubernetes port on any wire: watch readers and one writer. */
-import type { Io, Kube, KubeReviews, Metrics, Watched, WatchSink, Wire } from "../../../protocols/ports.ts";
+import type {
+  Io,
+  Kube,
+  KubeReviews,
+  Metrics,
+  Watched,
+  WatchOptions,
+  WatchSink,
+  Wire,
+} from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { limitedWarn } from "../process/log.limited.ts";
 import { Interner } from "../structures/interner.ts";
@@ -48,7 +57,7 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
     observe: (request) => observe(request, writer.load()),
   });
   return {
-    watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>) {
+    watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options: WatchOptions = {}) {
       return new Reader<Watched[K]>(what, WATCHED[what], sink, {
         wire,
         clock,
@@ -62,6 +71,7 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
             counts.problems.add(1, what, field);
             if (line !== undefined) warn(line, {});
           },
+          ...options,
         },
         count: {
           list: (reason) => counts.lists.add(1, what, reason),

@@ -82,29 +82,59 @@ function countsOf(metric: MetricOptions, register: Registry) {
   };
 }
 
-/** Keeps the child of each combination of label values, because prom-client hashes them on every call. */
+/** The child of the labels up to here, and what follows by the value of the next label. */
+interface Branch<C> {
+  child: C | null;
+  readonly next: Map<string, Branch<C>>;
+}
+
+/**
+ * Keeps the child of each combination of label values, because prom-client hashes them on every call. A tree of values
+ * joins no text, so a lookup uses the hashes that the values have already.
+ */
 class Children<C> {
-  readonly #children = new Map<string, C>();
+  readonly #root: Branch<C> = { child: null, next: new Map() };
   readonly #make: (labels: string[]) => C;
 
   constructor(make: (labels: string[]) => C) {
     this.#make = make;
   }
 
-  all(): Iterable<C> {
-    return this.#children.values();
+  all(): Generator<C> {
+    return childrenOf(this.#root);
   }
 
   of(labels: string[]): C {
-    const key = labels.join("\n");
-    const known = this.#children.get(key);
-    if (known !== undefined) return known;
-    const child = this.#make(labels);
-    this.#children.set(key, child);
-    return child;
+    let branch = this.#root;
+    for (const label of labels) {
+      let next = branch.next.get(label);
+      if (next === undefined) {
+        next = { child: null, next: new Map() };
+        branch.next.set(label, next);
+      }
+      branch = next;
+    }
+    branch.child ??= this.#make(labels);
+    return branch.child;
   }
 
   drop(labels: string[]): void {
-    this.#children.delete(labels.join("\n"));
+    dropFrom(this.#root, labels);
+  }
+}
+
+function* childrenOf<C>({ child, next }: Branch<C>): Generator<C> {
+  if (child !== null) yield child;
+  for (const branch of next.values()) yield* childrenOf(branch);
+}
+
+/** Drops a child and the branches that only led to it. */
+function dropFrom<C>(branch: Branch<C>, [label, ...rest]: string[]): void {
+  if (label === undefined) branch.child = null;
+  else {
+    const next = branch.next.get(label);
+    if (next === undefined) return;
+    dropFrom(next, rest);
+    if (next.child === null && next.next.size === 0) branch.next.delete(label);
   }
 }

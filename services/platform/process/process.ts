@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
+import { openTerminal, type Terminal, type TerminalListener } from "./terminal.ts";
 
 /** The process as the command line uses it. */
 export interface ProcessPort {
@@ -13,6 +14,8 @@ export interface ProcessPort {
   /** Whether standard output is a terminal that can be redrawn. */
   readonly interactive: boolean;
   readonly columns: number;
+  /** Opens the terminal as a screen; null where standard input or output is none. */
+  openTerminal(listener: TerminalListener): Terminal | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Host name and process id: unique in a fleet. */
   readonly name: string;
@@ -55,6 +58,7 @@ export function thisProcess(): ProcessPort {
     warn: (text) => process.stderr.write(text),
     interactive: process.stdout.isTTY === true,
     columns: process.stdout.columns ?? COLUMNS,
+    openTerminal: (listener) => openTerminal(process.stdin, process.stdout, listener),
     environment: process.env,
     name: `${hostname()}-${process.pid}`,
     wallMs: () => Date.now(),

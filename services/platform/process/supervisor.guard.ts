@@ -1,7 +1,18 @@
 /**
  * Guards the ports of one run of a service: catches what its callbacks throw, and lets nothing reach it after its end.
  */
-import type { Bus, Clock, Fleet, Io, Kube, Stop, Watch, Watched, WatchSink } from "../../../protocols/ports.ts";
+import type {
+  Bus,
+  Clock,
+  Fleet,
+  Io,
+  Kube,
+  Stop,
+  Watch,
+  Watched,
+  WatchOptions,
+  WatchSink,
+} from "../../../protocols/ports.ts";
 
 /** One run of a service, from its start until it stops or fails. */
 export class ServiceLife {
@@ -53,13 +64,17 @@ export class ServiceLife {
 
 /** The same ports, guarded for one run of a service. */
 export function guardedIo(io: Io, life: ServiceLife): Io {
-  const { clock, bus, kube, fleet } = io;
+  const { clock, bus, kube, fleet, policies } = io;
   return {
     ...io,
     clock: guardedClock(clock, life),
     bus: guardedBus(bus, life),
     kube: guardedKube(kube, life),
     fleet: guardedFleet(fleet, life),
+    policies: {
+      current: () => policies.current(),
+      follow: (changed) => life.hold(policies.follow(life.guard(changed))),
+    },
   };
 }
 
@@ -87,18 +102,21 @@ function guardedBus(bus: Bus, life: ServiceLife): Bus {
 
 function guardedKube(kube: Kube, life: ServiceLife): Kube {
   return {
-    watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch<Watched[K]> {
-      const watch = kube.watch(what, {
+    watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]> {
+      const guarded: WatchSink<Watched[K]> = {
         changed: life.guard((object) => sink.changed(object)),
         gone: life.guard((key, last) => sink.gone(key, last)),
         state: life.guard((now) => sink.state(now)),
-      });
+        absent: life.guard(() => sink.absent?.()),
+      };
+      const watch = kube.watch(what, guarded, options);
       const stop = life.hold(() => watch.stop());
       return {
         state: () => watch.state(),
         held: (namespace, name) => watch.held(namespace, name),
         confirmedAt: () => watch.confirmedAt(),
         relist: (reason) => watch.relist(reason),
+        refresh: (reason) => watch.refresh(reason),
         stop,
       };
     },

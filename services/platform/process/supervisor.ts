@@ -10,7 +10,7 @@ export const FAILURE_WINDOW_MS = 60_000;
 const RESTART_PAUSE_MS = 100;
 
 /** The services that observe and judge: they stop first. */
-const JUDGES: readonly ServiceName[] = ["zone", "node", "taint-manager", "observer"];
+const JUDGES: readonly ServiceName[] = ["zone", "node", "taint-manager", "observer", "policy"];
 /** The services that carry out and record requests, in the order in which they stop. */
 const DOERS: readonly ServiceName[] = ["node-writer", "pod-writer", "ledger"];
 

@@ -1,14 +1,16 @@
 /** Joins live reads of the same object: one request serves all callers that need it at about the same time. */
 import type { Clock, Kube, ObjectRef, ReadPlace, ReadReply, Urgency } from "../../../protocols/ports.ts";
 
-/** A reply, and when it arrived on the monotonic clock. */
-export interface LiveRead {
-  readonly reply: ReadReply;
+/** What a read found, and when it was answered on the monotonic clock. */
+export interface LiveRead<T> {
+  readonly found: T;
   readonly readAtMs: number;
 }
 
 /** The context and limits of the reads. */
-export interface SingleFlightReadsOptions {
+export interface SingleFlightReadsOptions<T> {
+  /** What callers use of a reply; called once for each reply, however many callers there are. */
+  readonly project: (reply: ReadReply) => T;
   readonly kube: Pick<Kube, "read">;
   readonly clock: Clock;
   /** How long a read that found its object serves later callers. */
@@ -20,38 +22,38 @@ export interface SingleFlightReadsOptions {
   readonly waitersMax: number;
 }
 
-type Waiter = (read: LiveRead) => void;
+type Waiter<T> = (read: LiveRead<T>) => void;
 
 /** The reads of one urgency. */
-interface ReadLane {
+interface ReadLane<T> {
   /** Callers of the reads that are running. */
   waiters: number;
-  readonly waiting: PendingRead[];
+  readonly waiting: PendingRead<T>[];
 }
 
 /** A read that waits or runs, and its callers. */
-interface PendingRead {
+interface PendingRead<T> {
   readonly key: string;
   readonly ref: ObjectRef;
   readonly place: ReadPlace;
-  readonly waiters: Waiter[];
-  readonly lane: ReadLane;
+  readonly waiters: Waiter<T>[];
+  readonly lane: ReadLane<T>;
   isRunning: boolean;
 }
 
 /** Live reads, joined with those of the same object that wait, run or have just ended. */
-export class SingleFlightReads {
-  readonly #options: SingleFlightReadsOptions;
-  readonly #reads = new Map<string, PendingRead>();
-  readonly #kept = new Map<string, LiveRead>();
-  readonly #lanes = new Map<Urgency, ReadLane>();
+export class SingleFlightReads<T> {
+  readonly #options: SingleFlightReadsOptions<T>;
+  readonly #reads = new Map<string, PendingRead<T>>();
+  readonly #kept = new Map<string, LiveRead<T>>();
+  readonly #lanes = new Map<Urgency, ReadLane<T>>();
 
-  constructor(options: SingleFlightReadsOptions) {
+  constructor(options: SingleFlightReadsOptions<T>) {
     this.#options = options;
   }
 
   /** Reads an object live, or from a read within `keptMs`. `done` is called later, never within this call. */
-  read(ref: ObjectRef, done: Waiter, place: ReadPlace): void {
+  read(ref: ObjectRef, done: Waiter<T>, place: ReadPlace): void {
     const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
     const kept = this.#kept.get(key);
     const known = this.#reads.get(key);
@@ -60,20 +62,20 @@ export class SingleFlightReads {
     else this.#enlist({ key, ref, place, waiters: [done], lane: this.#laneOf(place.urgency), isRunning: false });
   }
 
-  #laneOf(urgency: Urgency): ReadLane {
+  #laneOf(urgency: Urgency): ReadLane<T> {
     const lane = this.#lanes.get(urgency) ?? { waiters: 0, waiting: [] };
     this.#lanes.set(urgency, lane);
     return lane;
   }
 
-  #enlist(read: PendingRead): void {
+  #enlist(read: PendingRead<T>): void {
     this.#reads.set(read.key, read);
     read.lane.waiting.push(read);
     this.#advance(read.lane);
   }
 
   /** Starts waiting reads up to the limit, and at least one even if it has more callers. */
-  #advance(lane: ReadLane): void {
+  #advance(lane: ReadLane<T>): void {
     for (let next = lane.waiting[0]; next !== undefined; next = lane.waiting[0]) {
       if (lane.waiters > 0 && lane.waiters + next.waiters.length > this.#options.waitersMax) return;
       lane.waiting.shift();
@@ -81,21 +83,22 @@ export class SingleFlightReads {
     }
   }
 
-  #send(read: PendingRead): void {
-    const { kube, clock } = this.#options;
+  #send(read: PendingRead<T>): void {
+    const { kube, clock, project } = this.#options;
     read.isRunning = true;
     read.lane.waiters += read.waiters.length;
     const take = (reply: ReadReply): void => {
       read.lane.waiters -= read.waiters.length;
-      this.#share(read, { reply, readAtMs: clock.monotonicMs() });
+      const isKept = reply.outcome === "ok";
+      this.#share(read, { found: project(reply), readAtMs: clock.monotonicMs() }, isKept);
       this.#advance(read.lane);
     };
     kube.read(read.ref, take, read.place);
   }
 
-  #share({ key, waiters }: PendingRead, read: LiveRead): void {
+  #share({ key, waiters }: PendingRead<T>, read: LiveRead<T>, isKept: boolean): void {
     this.#reads.delete(key);
-    if (read.reply.outcome === "ok") {
+    if (isKept) {
       this.#kept.set(key, read);
       this.#options.clock.after(this.#options.keptMs, () => this.#kept.delete(key));
     }
@@ -103,7 +106,7 @@ export class SingleFlightReads {
   }
 }
 
-function join(read: PendingRead, waiter: Waiter): void {
+function join<T>(read: PendingRead<T>, waiter: Waiter<T>): void {
   read.waiters.push(waiter);
   if (read.isRunning) read.lane.waiters++;
 }

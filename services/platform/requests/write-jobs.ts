@@ -17,6 +17,8 @@ export interface TryResult {
   readonly resourceVersion: string | null;
   /** The pause that the API server requested when it throttled. */
   readonly retryAfterMs?: number;
+  /** The longest pause before a retry, in milliseconds; absent for the usual one. */
+  readonly retryWithinMs?: number;
   /** Whether only the requester may repeat this attempt. A first conflict is retried all the same. */
   readonly isOnce?: boolean;
   /** How long after the request a failure is retried; without a limit when absent. */
@@ -180,7 +182,7 @@ export class WriteJobs<A> {
     const { outcome, isOnce = false, retriedForMs = Number.POSITIVE_INFINITY } = result;
     if (isOnce && (outcome !== "conflict" || job.history.failures > 0)) return null;
     if (!RETRIED.has(outcome) && (outcome !== "denied" || this.#options.retriesDenied !== true)) return null;
-    const pauseMs = this.#pauseMs(history, result);
+    const pauseMs = Math.min(this.#pauseMs(history, result), result.retryWithinMs ?? Number.POSITIVE_INFINITY);
     const againMs = this.#options.clock.monotonicMs() + pauseMs;
     return againMs - job.requestedMs > retriedForMs ? null : pauseMs;
   }

@@ -1,5 +1,4 @@
 /** Whether one shard's observer is synced, and since when, from its pulses and on the reader's own clock. */
-import { positionOf } from "../../../protocols/frame.ts";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
 import type { WatchState } from "../../../protocols/objects.ts";
@@ -9,8 +8,9 @@ import type { Profile } from "../../../protocols/profile.ts";
 export type PulseMessage = Pick<Message<"observed.pulse">, "id" | "source" | "at" | "cause" | "body">;
 
 /** Identifies one run of the process that published a message: a restart gives another identity. */
-export function publisherOf(message: Pick<PulseMessage, "id" | "source">): string {
-  return `${message.source}:${positionOf(message.id)?.epoch ?? ""}`;
+export function publisherOf({ id }: Pick<PulseMessage, "id">): string {
+  // The id without type, shard and sequence: each reader of 64 shards needs it once a second.
+  return id.slice(0, id.lastIndexOf(":", id.lastIndexOf(":") - 1));
 }
 
 /**
@@ -63,6 +63,8 @@ export class WatchHealth {
   #since: number | null = null;
   /** The start that the publisher first published for its current period. */
   #publishedSince = Number.NEGATIVE_INFINITY;
+  /** The same start on the publisher's wall clock. */
+  #publishedSinceAt = Number.NEGATIVE_INFINITY;
 
   /** `beganMs` is when the reader subscribed, on its monotonic clock. */
   constructor(needs: readonly WatchName[], profile: WatchHealthProfile, beganMs: number) {
@@ -88,27 +90,31 @@ export class WatchHealth {
    * behind it. A new synced period then begins with the first pulse that is not late.
    */
   take(message: PulseMessage, nowMs: number): void {
-    this.#lateMs = this.#latenessOf(message, nowMs);
+    const publisher = publisherOf(message);
+    this.#lateMs = this.#latenessOf(message, publisher, nowMs);
     this.#receivedMs = nowMs;
-    this.#last = { publisher: publisherOf(message), at: message.at };
+    this.#last = { publisher, at: message.at };
     if (this.#lateMs > 0) this.#lateAt = nowMs;
-    else this.#takeSync(message, nowMs);
+    else this.#takeSync(message, publisher, nowMs);
   }
 
   /**
    * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's, so wrong
    * clocks do no harm. The first may have waited since the reader subscribed. Pulses become late after more than
    * watchBlindMs. That ends with a pulse that has caught up, or with two sent as far apart as they arrive: then the
-   * publisher's clock stood still, not ours.
+   * publisher's clock stood still or differs from the last publisher's, and ours did not stand still.
    */
-  #latenessOf(message: PulseMessage, nowMs: number): number {
+  #latenessOf({ at }: PulseMessage, publisher: string, nowMs: number): number {
     const { pulsePeriodMs, watchBlindMs } = this.#profile;
     if (this.#last === null) return nowMs - this.#beganMs > watchBlindMs ? nowMs - this.#beganMs : 0;
     const passedMs = nowMs - this.#receivedMs;
     const isLate = this.#lateMs > 0;
-    const isSame = this.#last.publisher === publisherOf(message);
-    // Another observer's pulse shows only that taking over may have lasted so long.
-    const sentApartMs = isSame ? Math.max(0, message.at - this.#last.at) : isLate ? 0 : watchBlindMs;
+    const isSame = this.#last.publisher === publisher;
+    const sentLaterMs = at - this.#last.at;
+    // Another observer's pulse shows only that taking over may have lasted so long. If it was sent before the last one,
+    // it waited, or its publisher was suspended and does not know that yet.
+    const otherApartMs = isLate ? 0 : watchBlindMs + Math.min(0, sentLaterMs);
+    const sentApartMs = isSame ? Math.max(0, sentLaterMs) : otherApartMs;
     const lateMs = this.#lateMs + passedMs - sentApartMs;
     if (!isLate) return lateMs > watchBlindMs ? lateMs : 0;
     const keepsInterval = passedMs >= pulsePeriodMs / 2 && Math.abs(passedMs - sentApartMs) <= passedMs / 2;
@@ -118,10 +124,9 @@ export class WatchHealth {
   /**
    * Takes the state of the watches. An observer moves the start of its synced period only after more than watchBlindMs
    * unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs continues the
-   * period.
+   * period. A reader whose clock stood still sees only by the observer's clock how long the observer was unsynced.
    */
-  #takeSync(message: PulseMessage, nowMs: number): void {
-    const publisher = publisherOf(message);
+  #takeSync(message: PulseMessage, publisher: string, nowMs: number): void {
     const isSame = publisher === this.#publisher;
     const { watches } = message.body;
     this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;
@@ -130,15 +135,24 @@ export class WatchHealth {
       this.#trustedAt = Math.min(this.#trustedAt, ...lostAts);
       return;
     }
-    const starts = this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs));
-    const publishedSince = Math.max(...starts);
+    let publishedSinceAt = Number.NEGATIVE_INFINITY;
+    let publishedSince = Number.NEGATIVE_INFINITY;
+    for (const name of this.#needs) {
+      const syncedAt = watches[name].since ?? 0;
+      publishedSinceAt = Math.max(publishedSinceAt, syncedAt);
+      publishedSince = Math.max(publishedSince, translated(syncedAt, message.at, nowMs));
+    }
     const unseenFrom = isSame ? this.#publishedSince : this.#trustedAt;
-    const isContinued = this.#since !== null && publishedSince - unseenFrom <= this.#profile.watchBlindMs;
+    const movedMs = Math.max(publishedSince - unseenFrom, isSame ? publishedSinceAt - this.#publishedSinceAt : 0);
+    const isContinued = this.#since !== null && movedMs <= this.#profile.watchBlindMs;
     // A start that moved to an instant already trusted: the publisher's clock stood still. Unless late pulses showed
     // when, that may have lasted until now.
     const hasLostTime = isSame && publishedSince < this.#trustedAt && this.#lateAt < this.#trustedAt;
     if (!isContinued) this.#since = hasLostTime ? nowMs : publishedSince;
-    if (!isSame || !isContinued) this.#publishedSince = publishedSince;
+    if (!isSame || !isContinued) {
+      this.#publishedSince = publishedSince;
+      this.#publishedSinceAt = publishedSinceAt;
+    }
     this.#publisher = publisher;
     this.#trustedAt = nowMs;
   }

@@ -6,12 +6,13 @@ import type { Clock, HttpRequest, Io, Log, Wire } from "../../../protocols/ports
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
 import { ApiFailure, unauthorized } from "./api-status.ts";
+import { Definitions } from "./custom/definitions.ts";
 import { type Serve, wireTo } from "./embedded-wire.ts";
-import { type Fault, Faults, refusalOf } from "./faults.ts";
 import { carryOut, type VerbParts } from "./http/api-verbs.ts";
 import { discover } from "./http/discovery.ts";
 import type { WatchStream } from "./http/watch-stream.ts";
-import { storedAs } from "./resources.ts";
+import { ResourceCatalog } from "./resource-catalog.ts";
+import { type StorageName, storedAs } from "./resources.ts";
 import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
 import { Lists } from "./store/list-pages.ts";
 import { Registry } from "./store/registry.ts";
@@ -39,10 +40,12 @@ type Access = string | null;
 
 /** One embedded API server. */
 export class ApiServer {
+  readonly catalog = new ResourceCatalog();
   readonly store: Store;
   readonly registry: Registry;
-  readonly faults: Faults;
   readonly wire: Wire;
+  /** The open watches. */
+  protected readonly watches: ReadonlySet<WatchStream>;
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #parts: VerbParts;
@@ -54,12 +57,8 @@ export class ApiServer {
     this.registry = new Registry({ store: this.store, clock, random });
     const lists = new Lists(this.store);
     const watches = new Set<WatchStream>();
-    const compact = (): void => {
-      this.store.compact();
-      lists.compact();
-    };
+    this.watches = watches;
     this.wire = wireTo(this.serving(null), clock);
-    this.faults = new Faults(random, { watches: () => watches, compact });
     this.#parts = {
       store: this.store,
       registry: this.registry,
@@ -67,9 +66,12 @@ export class ApiServer {
       clock,
       random,
       watches,
-      isSilent: (storage) => this.faults.isSilent(storage),
+      isSilent: (storage) => this.isSilent(storage),
       bookmarkPeriodMs: bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS,
     };
+    const { store, registry } = this;
+    const cut = (storage: StorageName): void => this.cutWatches({ storage });
+    new Definitions({ store, registry, clock, catalog: this.catalog, cut }).start();
     for (const name of FIRST_NAMESPACES) {
       const namespace: ApiObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
       this.registry.create(storedAs("namespaces"), "", namespace);
@@ -81,40 +83,36 @@ export class ApiServer {
     return (request, receiver) => this.#clock.soon(() => this.#receive(request, access, receiver));
   }
 
-  #receive(request: HttpRequest, access: Access, receiver: Receiver): void {
-    if (this.faults.refusing) {
-      receiver.broken("connect ECONNREFUSED", false);
-      return;
-    }
-    const call = readCall(request);
-    const faults = isCall(call) ? this.faults.meet(call) : [];
-    const { requestMs } = latencyOf(faults);
-    const work = (): void => this.#workThrough(() => this.#carryOut(call, access), faults, receiver);
-    if (requestMs > 0) this.#clock.after(requestMs, work);
-    else work();
+  /** Drops history and unfinished lists: watches that resume from before now, and later pages of a list, get 410. */
+  compact(): void {
+    this.store.compact();
+    this.#parts.lists.compact();
   }
 
-  #workThrough(work: () => Answer, faults: readonly Fault[], receiver: Receiver): void {
-    if (faults.some((fault) => fault.kind === "stall")) return;
-    if (faults.some((fault) => fault.kind === "lostRequest")) {
-      receiver.broken("read ECONNRESET", true);
-      return;
-    }
-    const refusal = faults.find((fault) => fault.kind === "status");
-    const answer = refusal === undefined ? this.#attempt(work) : failureAnswer(refusalOf(refusal));
-    const deliver = (): void => {
-      if (faults.some((fault) => fault.kind === "lostReply")) receiver.broken("read ECONNRESET", true);
-      else receiver.answer(answer);
-    };
-    const { answerMs } = latencyOf(faults);
-    if (answerMs > 0) this.#clock.after(answerMs, deliver);
-    else deliver();
+  /** Ends open watches of one resource or of all: `end` in order, `break` like a cut cable. */
+  cutWatches({ storage, how = "end" }: { storage?: StorageName; how?: "end" | "break" } = {}): void {
+    for (const watch of this.watches) if (storage === undefined || watch.storage === storage) watch.cut(how);
+  }
+
+  /** Answers a request by `work`, which throws nothing; tests inject faults here. */
+  protected serve(_call: Call | OtherCall, work: () => Answer, receiver: Receiver): void {
+    receiver.answer(work());
+  }
+
+  /** Whether new watches of a resource send nothing; tests make them stale. */
+  protected isSilent(_storage: StorageName): boolean {
+    return false;
+  }
+
+  #receive(request: HttpRequest, access: Access, receiver: Receiver): void {
+    const call = readCall(request, this.catalog);
+    this.serve(call, () => this.#attempt(() => this.#carryOut(call, access)), receiver);
   }
 
   #carryOut(call: Call | OtherCall, access: Access): Answer {
     const isOpen = access === null || (!isCall(call) && OPEN_PATHS.includes(call.path));
     if (!isOpen && /^Bearer\s+(\S+)$/i.exec(call.headers.authorization ?? "")?.[1] !== access) throw unauthorized();
-    return isCall(call) ? carryOut(this.#parts, call) : discover(call);
+    return isCall(call) ? carryOut(this.#parts, call) : discover(call, this.catalog.all);
   }
 
   #attempt(work: () => Answer): Answer {
@@ -127,14 +125,4 @@ export class ApiServer {
       return failureAnswer(new ApiFailure({ code: 500, reason: "InternalError", message }));
     }
   }
-}
-
-function latencyOf(faults: readonly Fault[]): { requestMs: number; answerMs: number } {
-  let [requestMs, answerMs] = [0, 0];
-  for (const fault of faults) {
-    if (fault.kind !== "latency") continue;
-    requestMs += fault.requestMs ?? 0;
-    answerMs += fault.answerMs ?? 0;
-  }
-  return { requestMs, answerMs };
 }

@@ -1,6 +1,7 @@
 /** Parses a request into its resource, verb and object. */
 import type { HttpRequest } from "../../../protocols/ports.ts";
-import { type Resource, resourceAt } from "./resources.ts";
+import type { ResourceCatalog } from "./resource-catalog.ts";
+import type { Resource } from "./resources.ts";
 
 /** The verb of a request. */
 export type Verb =
@@ -29,25 +30,27 @@ export interface Call {
   readonly body: string | null;
 }
 
-/** Any other request, such as discovery, or an unknown path. */
+/** Any other request, such as discovery, a review of access, or an unknown path. */
 export interface OtherCall {
+  readonly method: string;
   readonly path: string;
+  readonly body: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const NO_QUERY = new URLSearchParams();
 
-/** Parses a request. */
-export function readCall(request: HttpRequest): Call | OtherCall {
+/** Parses a request for one of the resources that are served now. */
+export function readCall(request: HttpRequest, catalog: ResourceCatalog): Call | OtherCall {
   const mark = request.path.indexOf("?");
   const path = mark < 0 ? request.path : request.path.slice(0, mark);
-  const other = { path, headers: request.headers };
+  const { method, headers, body } = request;
+  const other = { method, path, headers, body };
   const segments = path.split("/").filter((segment) => segment !== "");
-  const place = readPlace(segments.map(decode));
+  const place = readPlace(segments.map(decode), catalog);
   if (place === null) return other;
   const query = mark < 0 ? NO_QUERY : new URLSearchParams(request.path.slice(mark + 1));
-  const asked = { headers: request.headers, body: request.body };
-  return { ...place, verb: verbOf(request.method, place.name, query), query, ...asked };
+  return { ...place, verb: verbOf(method, place.name, query), query, headers, body };
 }
 
 /** Whether a request is for a resource. */
@@ -57,16 +60,16 @@ export function isCall(call: Call | OtherCall): call is Call {
 
 type Place = Pick<Call, "resource" | "namespace" | "name" | "subresource">;
 
-function readPlace(segments: readonly string[]): Place | null {
+function readPlace(segments: readonly string[], catalog: ResourceCatalog): Place | null {
   const isCore = segments[0] === "api";
   if (!isCore && segments[0] !== "apis") return null;
   const apiVersion = isCore ? segments[1] : `${segments[1]}/${segments[2]}`;
   const rest = segments.slice(isCore ? 2 : 3);
   if (apiVersion === undefined || rest.length === 0) return null;
   // `namespaces/x` is the namespace, `namespaces/x/pods` the pods in it; `namespaces/x/status` is a subresource.
-  const inNamespace = rest[0] === "namespaces" && rest.length > 2 && resourceAt(apiVersion, rest[2] ?? "") !== null;
+  const inNamespace = rest[0] === "namespaces" && rest.length > 2 && catalog.at(apiVersion, rest[2] ?? "") !== null;
   const [plural = "", name = "", subresource = "", ...more] = inNamespace ? rest.slice(2) : rest;
-  const resource = resourceAt(apiVersion, plural);
+  const resource = catalog.at(apiVersion, plural);
   if (resource === null || more.length > 0 || (inNamespace && !resource.namespaced)) return null;
   if (name !== "" && resource.namespaced && !inNamespace) return null;
   return { resource, namespace: inNamespace ? (rest[1] ?? "") : "", name, subresource };

@@ -22,6 +22,8 @@ export interface HollowTimes {
 /** What a hollow node needs. */
 export interface HollowNodeOptions extends Pick<Io, "clock" | "kube" | "random" | "log"> {
   readonly times: HollowTimes;
+  /** Whether the node stops when it is deleted at the API. */
+  readonly staysDeleted: boolean;
   /** Schedules a call of `beat` in `delayMs`, in place of an earlier one; null cancels it. */
   readonly wake: (node: HollowNode, delayMs: number | null) => void;
   /** Called each time the node has been registered. */
@@ -130,13 +132,15 @@ export class HollowNode {
     this.#differs = true;
   }
 
-  /** Handles the deletion of the node at the API: a live node registers again (better than R9.4). */
+  /** Handles the deletion of the node at the API: a live node stops, or registers again (better than R9.4). */
   deleted(uid: string | null): void {
     if (uid === null || uid !== this.#uid || this.#removed) return;
     this.#uid = null;
     this.#lease.forget();
     this.#options.wake(this, null);
-    if (!this.#stopped) this.start(() => {});
+    if (this.#stopped) return;
+    if (this.#options.staysDeleted) this.stop();
+    else this.start(() => {});
   }
 
   /** Stops every heartbeat at once. */

@@ -58,7 +58,6 @@ export function hollowStats(spec: HollowNodeSpec): MachineStats {
     addresses: { local: [ip], resolved: [], defaultRoute: ip },
     images: Array.from({ length: spec.images ?? 0 }, (_, index) => imageOf(index)),
     headroom: {},
-    volumesInUse: null,
     resetExtendedResources: false,
   };
 }

@@ -46,9 +46,7 @@ export function hollowStatus(
     health: {
       runtime: isReady ? [] : ["container runtime is down"],
       network: [],
-      storage: [],
       shuttingDown: false,
-      warning: null,
     },
     reported: { unschedulable: node.spec?.unschedulable ?? false, reboot: true },
   });

@@ -12,6 +12,11 @@ export interface HollowOptions extends Pick<Io, "clock" | "kube" | "random" | "l
   readonly nodes: readonly HollowNodeSpec[];
   /** kubelet's defaults if absent: a lease of 40 s renewed every 10 s, a status every 5 min. */
   readonly times?: HollowTimes;
+  /**
+   * Whether a node that is deleted at the API stays deleted until it is ordered to resume. If absent, a live one
+   * registers again.
+   */
+  readonly staysDeleted?: boolean;
 }
 
 /** The progress of hollow nodes. */
@@ -23,37 +28,15 @@ export interface HollowSummary {
   readonly podsCreated: number;
 }
 
-/** Orders to hollow nodes; each returns how many nodes it reached. */
-export interface HollowNodes {
-  /** Stops heartbeats, status and pods. */
-  stop(selector: HollowSelector): number;
-  /** Resumes with a heartbeat at once. */
-  resume(selector: HollowSelector): number;
-  /** Sets a condition: `Ready`, a pressure, or any other type. */
-  set(selector: HollowSelector, type: string, status: ConditionStatus): number;
-  /** Lengthens the pause between heartbeats; 0 ends it. */
-  lag(selector: HollowSelector, lagMs: number): number;
-  /** Stops and resumes alternately, each for `halfPeriodMs`; 0 resumes for good. */
-  flap(selector: HollowSelector, halfPeriodMs: number): number;
-  /** Deletes nodes and their leases. */
-  remove(selector: HollowSelector): number;
-  /** Calls `done` once no removal is in progress. */
-  whenRemoved(done: () => void): void;
-  summary(): HollowSummary;
-  /** Ends all timers and watches; the nodes become silent and stay at the API. */
-  shutdown(): void;
-}
-
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
 /** Nodes that register at the same time. */
 const REGISTERING_MAX = 32;
 
-/** Starts hollow nodes: each registers with its labels and status, then renews its lease. */
-export function startHollowNodes(options: HollowOptions): HollowNodes {
-  return new HollowCluster(options);
-}
-
-class HollowCluster implements HollowNodes {
+/**
+ * Hollow nodes: each registers with its labels and status, then renews its lease. The orders take a selector and return
+ * how many nodes they reached.
+ */
+export class HollowNodes {
   readonly #options: HollowOptions;
   readonly #nodes: Map<string, HollowNode>;
   readonly #pods: HollowPods;
@@ -68,19 +51,20 @@ class HollowCluster implements HollowNodes {
   #ended = false;
 
   constructor(options: HollowOptions) {
-    const { clock, kube, random, log, nodes, times = STANDARD_TIMES } = options;
+    const { clock, kube, random, log, nodes, times = STANDARD_TIMES, staysDeleted = false } = options;
     this.#options = options;
     this.#pods = new HollowPods(kube, log);
     this.#beats = new KeyedDeadlines({ clock, fire: (node) => this.#beat(node) });
     const wake = (node: HollowNode, delayMs: number | null) => this.#wake(node, delayMs);
     const registered = (node: HollowNode) => this.#createPods(node);
-    const shared = { clock, kube, random, log, times, wake, registered };
+    const shared = { clock, kube, random, log, times, staysDeleted, wake, registered };
     this.#nodes = new Map(nodes.map((spec) => [spec.name, new HollowNode(spec, shared)]));
     this.#waiting = [...this.#nodes.values()].values();
     this.#stopWatches = [this.#watchNodes(), this.#watchPods()];
     for (let count = 0; count < REGISTERING_MAX; count++) this.#registerNext();
   }
 
+  /** Stops heartbeats, status and pods. */
   stop(selector: HollowSelector): number {
     return this.#each(selector, (node) => {
       this.#endFlap(node);
@@ -88,6 +72,7 @@ class HollowCluster implements HollowNodes {
     });
   }
 
+  /** Resumes with a heartbeat at once. */
   resume(selector: HollowSelector): number {
     return this.#each(selector, (node) => {
       this.#endFlap(node);
@@ -95,14 +80,17 @@ class HollowCluster implements HollowNodes {
     });
   }
 
+  /** Sets a condition: `Ready`, a pressure, or any other type. */
   set(selector: HollowSelector, type: string, status: ConditionStatus): number {
     return this.#each(selector, (node) => node.order(type, status));
   }
 
+  /** Lengthens the pause between heartbeats; 0 ends it. */
   lag(selector: HollowSelector, lagMs: number): number {
     return this.#each(selector, (node) => node.lag(lagMs));
   }
 
+  /** Stops and resumes alternately, each for `halfPeriodMs`; 0 resumes for good. */
   flap(selector: HollowSelector, halfPeriodMs: number): number {
     return this.#each(selector, (node) => {
       this.#endFlap(node);
@@ -111,6 +99,7 @@ class HollowCluster implements HollowNodes {
     });
   }
 
+  /** Deletes nodes and their leases. */
   remove(selector: HollowSelector): number {
     return this.#each(selector, (node) => {
       this.#endFlap(node);
@@ -123,6 +112,7 @@ class HollowCluster implements HollowNodes {
     });
   }
 
+  /** Calls `done` once no removal is in progress. */
   whenRemoved(done: () => void): void {
     this.#awaiting.push(done);
     this.#notifyRemoved();
@@ -139,6 +129,7 @@ class HollowCluster implements HollowNodes {
     };
   }
 
+  /** Ends all timers and watches; the nodes become silent and stay at the API. */
   shutdown(): void {
     this.#ended = true;
     for (const timer of this.#flapping.values()) timer.cancel();

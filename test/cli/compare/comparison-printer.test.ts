@@ -1,4 +1,4 @@
-/** What `vigil compare` prints: figures, differences, and the page for a change request. */
+/** What `vigil compare` prints: statistics, differences, and the page for a change request. */
 import { expect, test } from "vitest";
 import type { ComparedStep, ComparisonReport } from "../../../protocols/ledger-reader.ts";
 import { comparisonText } from "../../../services/cli/compare/comparison-printer.ts";
@@ -24,6 +24,7 @@ const nodeOf = (node: string, unknown: ComparedStep, noExecute: ComparedStep) =>
   node,
   from: AT,
   to: null,
+  otherTaints: [],
   unknown,
   noExecute,
 });
@@ -31,6 +32,8 @@ const REPORT: ComparisonReport = {
   from: AT,
   at: AT + 3_600_000,
   isCut: true,
+  isKept: false,
+  gaps: [],
   nodes: [nodeOf("a", both(10_000), both(-4_000)), nodeOf("b", both(20_000), NONE), nodeOf("c", alone, NONE)],
   pods: [{ namespace: "shop", name: "cart", uid: "u", node: "a", notReady: both(10_000), deleted: planned }],
 };
@@ -51,8 +54,9 @@ test("a difference names object, side, reason and message; a plan is none", () =
 });
 
 test("the table begins with its time", () => {
-  expect(comparisonText(REPORT, "table").split("\n").slice(0, 8)).toEqual([
-    "From 2026-01-01T00:00:00Z, the start of the ledger, to 2026-01-01T01:00:00Z: 3 node failures. A lead is how much later the others did the same; it is negative where they were earlier.",
+  expect(comparisonText(REPORT, "table").split("\n").slice(0, 9)).toEqual([
+    "From 2026-01-01T00:00:00Z, the start of the record, to 2026-01-01T01:00:00Z: 3 failed or tainted nodes. A lead is how much later the others did the same; it is negative where they were earlier.",
+    "It begins again when Vigil restarts, because JetStream does not keep it.",
     "",
     "STEP              BOTH   VIGIL ONLY   OTHERS ONLY   LEAD P50   LEAD P99",
     "Ready=Unknown     2      1            0             10 s       20 s",

@@ -70,7 +70,7 @@ function expectToHold(preview: Preview, world: EvictionWorld, fromMs: number): v
   }
 }
 
-describe("what a preview says comes true", () => {
+describe("a preview comes true", () => {
   test.each<[string, Partial<FaultFlags>, readonly string[], Partial<Profile>]>([
     ["of one node", { node: ["a-0"], down: true }, ["a-0"], {}],
     ["of two nodes in turn", { node: ["a-0", "a-1"], down: true }, ["a-0", "a-1"], {}],
@@ -113,7 +113,7 @@ describe("what a preview says comes true", () => {
     expectToHold(preview, world, fromMs);
   });
 
-  test("of a node in a cluster where another one is being evicted", () => {
+  test("of a node in a cluster where another is being evicted", () => {
     const world = previewWorld();
     world.silence(["a-1"]);
     world.advance(90 * S);
@@ -149,6 +149,33 @@ test("each pod has its reason", () => {
     short: "does not tolerate node.kubernetes.io/unreachable:NoExecute for more than 30 s",
     "web-a-0": "does not tolerate node.kubernetes.io/unreachable:NoExecute for more than 300 s",
   });
+});
+
+test("each pod of a node tainted by hand has the seconds of its toleration", () => {
+  const { pods } = previewedOn(previewWorld(), { taint: "a-0=maintenance:NoExecute" });
+  expect(Object.fromEntries(pods.map(({ name, why }) => [name, why]))).toEqual({
+    forever: "tolerates maintenance:NoExecute",
+    never: "does not tolerate maintenance:NoExecute",
+    short: "does not tolerate maintenance:NoExecute for more than 30 s",
+    "web-a-0": "does not tolerate maintenance:NoExecute",
+  });
+});
+
+test("a pod whose countdown continues has the taint and the seconds that count", () => {
+  const world = previewWorld();
+  const tolerating = (key: string, tolerationSeconds: number) => ({
+    key: `node.kubernetes.io/${key}`,
+    operator: "Exists",
+    effect: "NoExecute",
+    tolerationSeconds,
+  });
+  world.addTolerantPod("a-0", "patient", [tolerating("not-ready", 900), tolerating("unreachable", 60)]);
+  world.kubelet("a-0").report("Ready", "False");
+  world.advance(30 * S);
+  const { pods } = previewedOn(world, { node: ["a-0"], down: true });
+  const patient = pods.find(({ name }) => name === "patient");
+  expect(patient?.why).toBe("does not tolerate node.kubernetes.io/not-ready:NoExecute for more than 900 s");
+  expect(patient?.deletedAfterMs).toBeGreaterThan(860 * S);
 });
 
 test("a preview writes nothing", () => {

@@ -79,7 +79,7 @@ describe("a node is unanswered", () => {
     ["not before it has posted Ready", nodeWith(null), false],
   ])("%s", (_what, node, isSo) => expect(isUnanswered(node)).toBe(isSo));
 
-  test("until its taint appears, which shows upstream; a node that heals does not", () => {
+  test("until its taint shows upstream, but not if it heals", () => {
     const answered = nodeWith("Unknown", { taints: [taint(UNREACHABLE, "NoSchedule")] });
     expect(signInChange(nodeWith("Unknown"), answered, AT)).toMatchObject({ at: AT });
     expect(signInChange(nodeWith("Unknown"), nodeWith("True"), AT)).toBeNull();
@@ -183,7 +183,7 @@ describe("the grace period", () => {
     expect(period.ms).toBe(10_000);
   });
 
-  test("is not held against intervals that span an outage, or a clock set back", () => {
+  test("ignores intervals across an outage or a clock set back", () => {
     const period = new RenewalPeriod();
     for (let beat = 0; beat < 30; beat++)
       period.takeHeartbeat({ node: "a", kind: "lease", renewedAt: AT + beat * 60_000 });
@@ -249,9 +249,9 @@ function watchWorld(upstream: string, answers: Readonly<Record<string, readonly 
 }
 
 describe("the watch", () => {
-  const living = { [`source%3Dnode-controller`]: [event({ managedFields: managedBy("kube-controller-manager") })] };
+  const living = { "source%3Dnode-controller": [event({ managedFields: managedBy("kube-controller-manager") })] };
 
-  test("warns once where upstream does the same work, and notes it for the probe", async () => {
+  test("warns once where upstream does the same, and tells the probe", async () => {
     const world = watchWorld("replace", living);
     await world.settle(SECOND);
     await world.settle(600 * SECOND);
@@ -263,7 +263,7 @@ describe("the watch", () => {
     ]);
   });
 
-  test("beside upstream reports a node without a taint for a minute, until it has one", async () => {
+  test("beside upstream reports a node untainted for a minute, while so", async () => {
     const world = watchWorld("beside", { ...living, nodes: [] });
     await world.settle(SECOND);
     world.observe(nodeWith("Unknown"));
@@ -277,7 +277,7 @@ describe("the watch", () => {
     expect(world.mismatch()).toBe(0);
   });
 
-  test("samples renewals, and warns of a grace period that is too short for them", async () => {
+  test("samples renewals, and warns of a grace too short for them", async () => {
     const world = watchWorld("replace", living);
     for (let beat = 0; beat < 300; beat++) world.renew("a", AT + beat * 30_000);
     await world.settle(10 * SECOND);
@@ -292,13 +292,13 @@ describe("the watch", () => {
     expect(world.watch.checks()[1]?.note).toBeUndefined();
   });
 
-  test("beside upstream warns at its start without a sign, and names a missing right", async () => {
+  test("beside upstream warns without a sign, and of a missing right", async () => {
     const world = watchWorld("beside");
     await world.settle(SECOND);
     expect(world.said()).toEqual([expect.stringMatching(/^warn: no sign of upstream's controllers yet, and Events/)]);
   });
 
-  test("asks the API at its start and every half hour, and no more once it is stopped", async () => {
+  test("reads the API at its start and every half hour until stopped", async () => {
     const world = watchWorld("replace");
     await world.settle(1799 * SECOND);
     const first = world.asked.length;

@@ -1,6 +1,7 @@
 /** Which side a step belongs to, and why only one side took it. */
 import { describe, expect, test } from "vitest";
-import { Incident, Step } from "../../../services/ledger/compare/incident.ts";
+import { Incident } from "../../../services/ledger/compare/incident.ts";
+import { Step } from "../../../services/ledger/compare/step.ts";
 import { observedPod } from "../../support/observed-objects.ts";
 
 const why = (missing: string) => `missing: ${missing}`;
@@ -12,14 +13,14 @@ describe("a step", () => {
       "of both sides has a lead",
       (step) => {
         step.byVigil(1_000, "v", false);
-        step.shown(5_000, "o");
+        step.shown({ at: 5_000, id: "o" });
       },
       { vigil: { at: 1_000, id: "v" }, others: { at: 5_000, id: "o" }, leadMs: 4_000, why: null },
     ],
     [
       "that the others took first has a negative lead",
       (step) => {
-        step.shown(1_000, "o");
+        step.shown({ at: 1_000, id: "o" });
         step.byVigil(3_000, "v", false);
       },
       { vigil: { at: 3_000, id: "v" }, others: { at: 1_000, id: "o" }, leadMs: -2_000, why: null },
@@ -28,7 +29,7 @@ describe("a step", () => {
       "that Vigil wrote is shown by the API as Vigil's",
       (step) => {
         step.byVigil(1_000, "v", true);
-        step.shown(1_010, "o");
+        step.shown({ at: 1_010, id: "o" });
       },
       { vigil: { at: 1_000, id: "v" }, others: null, leadMs: null, why: "missing: others" },
     ],
@@ -37,8 +38,8 @@ describe("a step", () => {
       (step) => {
         step.byVigil(1_000, "v", false);
         step.byVigil(2_000, "later", false);
-        step.shown(5_000, "o");
-        step.shown(6_000, "later");
+        step.shown({ at: 5_000, id: "o" });
+        step.shown({ at: 6_000, id: "later" });
       },
       { vigil: { at: 1_000, id: "v" }, others: { at: 5_000, id: "o" }, leadMs: 4_000, why: null },
     ],
@@ -47,7 +48,7 @@ describe("a step", () => {
       (step) => {
         step.planned(8_000, "p");
         step.planned(9_000, "p2");
-        step.shown(5_000, "o");
+        step.shown({ at: 5_000, id: "o" });
       },
       { vigil: { at: 9_000, id: "p2", isPlanned: true }, others: { at: 5_000, id: "o" }, leadMs: -4_000, why: null },
     ],
@@ -61,7 +62,7 @@ describe("a step", () => {
     ],
     [
       "of the others alone",
-      (step) => step.shown(5_000, "o"),
+      (step) => step.shown({ at: 5_000, id: "o" }),
       { vigil: null, others: { at: 5_000, id: "o" }, leadMs: null, why: "missing: vigil" },
     ],
   ])("%s", (_name, act, report) => {
@@ -90,14 +91,14 @@ describe("an incident", () => {
     ],
     [
       "the others saw first",
-      ({ unknown }) => unknown.shown(1, "o"),
+      ({ unknown }) => unknown.shown({ at: 1, id: "o" }),
       "the API showed Unknown before Vigil's grace period was over",
     ],
     [
       "a live read refuted",
       (incident) => {
         incident.refusal = "the lease was renewed after the verdict";
-        incident.unknown.shown(1, "o");
+        incident.unknown.shown({ at: 1, id: "o" });
       },
       "a live read ruled it out: the lease was renewed after the verdict",
     ],

@@ -7,7 +7,7 @@ import { SHARD_COUNT, subjectOf } from "../../../protocols/subjects.ts";
 import { encode } from "../../../protocols/wire.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
-import { busFleet } from "../../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../../services/platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../../services/platform/fleet/foreign-members.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
@@ -51,7 +51,7 @@ function fleetWithAttacker({ fleetMembersMax = STANDARD_PROFILE.fleetMembersMax 
     const isForeign = (source: string) => foreignMembers.sent(source);
     const busOf = (service: string) =>
       typedBus({ ...common, transport, service, isForeign, mailboxMessagesMax: 100_000 });
-    const fleet = busFleet({ ...common, bus: busOf("fleet"), services: ["node"], foreignMembers });
+    const fleet = new BusFleet({ ...common, bus: busOf("fleet"), services: ["node"], foreignMembers });
     const shards = () => ALL_SHARDS.filter((shard) => fleet.owns("node", shard));
     return { member, fleet, log, metrics, busOf, shards, since: clock.wallMs() };
   };

@@ -5,7 +5,7 @@ import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
-import { busFleet } from "../../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../../services/platform/fleet/fleet.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { recordingLog } from "../../support/recording-log.ts";
@@ -21,7 +21,7 @@ function afterStandstill({ ms, otherRuns }: { readonly ms: number; readonly othe
   const join = (member: string, service: ServiceName, clock: Clock) => {
     const around = { clock, member, log: recordingLog(), metrics: createMetrics() };
     const bus = typedBus({ ...around, transport, cluster: "c", service: "fleet", mailboxMessagesMax: 1000 });
-    const fleet = busFleet({ ...around, bus, services: [service], profile: STANDARD_PROFILE });
+    const fleet = new BusFleet({ ...around, bus, services: [service], profile: STANDARD_PROFILE });
     const [shards, lost] = [new Set<number>(), new Set<number>()];
     fleet.follow(service, {
       gained: (shard) => shards.add(shard),

@@ -6,7 +6,7 @@ import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
-import { aloneFleet, type BusFleet, busFleet } from "../../../services/platform/fleet/fleet.ts";
+import { aloneFleet, BusFleet } from "../../../services/platform/fleet/fleet.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { type CuttableTransport, cuttableTransport } from "../../support/cuttable-transport.ts";
@@ -40,7 +40,7 @@ function world() {
     const metrics = createMetrics();
     const identity = { cluster: "c", service: "fleet", member };
     const bus = typedBus({ transport: link, clock, ...identity, log, metrics, mailboxMessagesMax: 1000 });
-    const fleet = busFleet({ bus, clock, member, services, profile: STANDARD_PROFILE, log, metrics });
+    const fleet = new BusFleet({ bus, clock, member, services, profile: STANDARD_PROFILE, log, metrics });
     const shards = new Set<number>();
     const changes: string[] = [];
     const note = (change: "gained" | "lost") => (shard: number) => {

@@ -5,7 +5,7 @@ import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
-import { busFleet } from "../../../services/platform/fleet/fleet.ts";
+import { BusFleet } from "../../../services/platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../../services/platform/fleet/foreign-members.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
@@ -41,7 +41,7 @@ function world() {
     const listened = (problem: string | null) => {
       if (problem !== null) refusals.push(problem);
     };
-    const fleet = busFleet({ ...common, bus: busOf("fleet"), services, foreignMembers, listened });
+    const fleet = new BusFleet({ ...common, bus: busOf("fleet"), services, foreignMembers, listened });
     const owned = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
     const errors = () => log.lines.filter(({ level }) => level === "error").map(({ message }) => message);
     return { fleet, link, metrics, busOf, refusals, errors, owned, count: () => owned().filter(Boolean).length };

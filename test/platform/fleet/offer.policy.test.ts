@@ -34,7 +34,7 @@ function lasting(offer: Offer, context: OfferContext, fromMs: number, untilMs: n
 const withdrawnAt = (ms: number) => offerAfter(offerAfter(OFFERED, CUT_OFF, ms - SETTLE_MS), CUT_OFF, ms);
 
 test("services that observe or write need the API server", () => {
-  expect(servicesOfApi(SERVICE_NAMES)).toEqual(["observer", "node-writer", "pod-writer", "ledger"]);
+  expect(servicesOfApi(SERVICE_NAMES)).toEqual(["observer", "node-writer", "pod-writer", "ledger", "policy"]);
 });
 
 describe("a cut-off member", () => {
@@ -62,7 +62,7 @@ describe("a cut-off member", () => {
 describe("after a withdrawal, a member", () => {
   const withdrawn = withdrawnAt(100_000);
 
-  test("offers the service once it is able, after half a minute", () => {
+  test("offers it once it is able, after half a minute", () => {
     expect(offerAfter(withdrawn, WELL, 100_000 + MOVE_PAUSE_MS - 1).isOffered).toBe(false);
     expect(offerAfter(withdrawn, WELL, 100_000 + MOVE_PAUSE_MS).isOffered).toBe(true);
   });

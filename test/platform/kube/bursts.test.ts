@@ -116,8 +116,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("an answer that is gathered", () => {
-  test("stays in the kernel during a pause, but for one part, then comes in order", async () => {
+describe("a gathered answer", () => {
+  test("stays in the kernel for a pause but for one part, in order", async () => {
     const agent = new Agent({ ...RESTING_SOCKET, ca });
     const held = Promise.withResolvers<ServerResponse>();
     answer = held.resolve;
@@ -176,7 +176,7 @@ describe("an answer that is gathered", () => {
     abort();
   });
 
-  test("ends one pause late, and its connection serves the next request", async () => {
+  test("ends a pause late, and its connection serves the next request", async () => {
     const { response, received } = await restingWatch();
     response.end("b");
     await new Promise(setImmediate);

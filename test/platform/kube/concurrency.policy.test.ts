@@ -61,7 +61,7 @@ describe("the limit", () => {
     expect(limitAt(60)).toBeLessThan(64);
   });
 
-  test("shrinks while requests only queue at the server, but not below its start", () => {
+  test("shrinks while requests queue at the server, to its start", () => {
     const grown = learned(
       concurrencyAtStart(LIMIT_MAX),
       times(1000, () => took(2, 100)),
@@ -80,7 +80,7 @@ describe("the limit", () => {
     expect(learned({ ...halved, limit: 8 }, long).limit).toBe(8);
   });
 
-  test("ignores one slow answer among quick ones; a very slow one costs half a request", () => {
+  test("ignores one slow answer; a very slow one costs half a request", () => {
     const aimMs = 2 * 2 + 10;
     const quick = learned(
       concurrencyAtStart(LIMIT_MAX),

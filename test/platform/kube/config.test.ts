@@ -58,14 +58,14 @@ describe("a user of a kubeconfig", () => {
     expect(seen).toEqual(["Bearer of-plugin"]);
   });
 
-  test("with a relative exec plugin finds it beside the kubeconfig, as kubectl does", async () => {
+  test("with a relative exec plugin finds it by its kubeconfig", async () => {
     mkdirSync(join(folder, "bin"));
     writeFileSync(join(folder, "bin", "plugin"), `#!/bin/sh\necho '{"status":{"token":"of-plugin"}}'`, { mode: 0o755 });
     await ask({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: "./bin/plugin" } });
     expect(seen).toEqual(["Bearer of-plugin"]);
   });
 
-  test("with a token, a password or an impersonated user sends them", async () => {
+  test("with a token, password or impersonated user sends them", async () => {
     await ask({ token: "t" });
     await ask({ username: "me", password: "secret" });
     await ask({ token: "t", as: "other" });
@@ -97,7 +97,7 @@ describe("a user of a kubeconfig", () => {
     ]);
   });
 
-  test("with an OIDC provider sends its id token while that is valid", async () => {
+  test("with an OIDC provider sends its id token while valid", async () => {
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const idToken = `${part({ alg: "none" })}.${part({ exp: 4_102_444_800 })}.signature`;
     const config = { "client-id": "vigil", "idp-issuer-url": "https://issuer.invalid", "id-token": idToken };
@@ -158,7 +158,7 @@ describe("a proxy", () => {
 });
 
 describe("which kubeconfig", () => {
-  test("is the flag's, else all in KUBECONFIG, else the one in the home directory", async () => {
+  test("is the flag's, else all in KUBECONFIG, else the home's", async () => {
     const other = kubeconfig({ user: { token: "other" }, context: "other" }, "second");
     const first = kubeconfig({ user: { token: "first" } }, "first");
     const environment = { KUBECONFIG: [first, join(folder, "missing"), other].join(delimiter), HOME: folder };
@@ -174,7 +174,7 @@ describe("which kubeconfig", () => {
   });
 });
 
-describe("a kubeconfig whose current context changes at run time", () => {
+describe("a new current context", () => {
   const twoContexts = (current: string): string => {
     const file = join(folder, "config");
     const part = (name: string, content: object) => ({ name, ...content });
@@ -191,7 +191,7 @@ describe("a kubeconfig whose current context changes at run time", () => {
     return file;
   };
 
-  test("never sends the token of the other cluster to this one", async () => {
+  test("never sends its token to the first cluster", async () => {
     const { wire } = await loadKubeConfig({ kubeconfig: twoContexts("one"), allowTokenOverHttp: true });
     twoContexts("two");
     const later = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 120_000);
@@ -202,7 +202,7 @@ describe("a kubeconfig whose current context changes at run time", () => {
   });
 });
 
-describe("a kubeconfig that cannot be used is refused with one line", () => {
+describe("a bad kubeconfig is refused", () => {
   const problemOf = async (options: Parameters<typeof loadKubeConfig>[0], environment = {}): Promise<string> => {
     const problem: unknown = await loadKubeConfig(options, environment).catch((error: unknown) => error);
     expect(problem).toBeInstanceOf(KubeConfigProblem);
@@ -216,7 +216,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     return file;
   };
 
-  test("that names the file and the fault", async () => {
+  test("with the file and the fault", async () => {
     expect(await problemOf({ kubeconfig: join(folder, "none") })).toBe(
       "kubeconfig /none: ENOENT: no such file or directory",
     );
@@ -230,7 +230,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that names the context and the existing ones", async () => {
+  test("with the context and the existing ones", async () => {
     expect(await problemOf({ kubeconfig: kubeconfig({}), context: "x" })).toBe(
       'kubeconfig /config: there is no context "x", only c',
     );
@@ -250,7 +250,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that names the variable of an unusable proxy, without its password", async () => {
+  test("with a bad proxy's variable, without its password", async () => {
     const config = kubeconfig({ cluster: { server: "https://k8s.invalid:6443" } });
     expect(await problemOf({ kubeconfig: config }, { https_proxy: "socks5://u:p@x:1080" })).toBe(
       'kubeconfig /config, context c: HTTPS_PROXY "socks5://***@x:1080" is not an http or https URL: ' +
@@ -258,7 +258,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that names the server, the certificate or the plugin", async () => {
+  test("with the server, certificate or plugin", async () => {
     expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { server: "10.0.0.1:6443" } }) })).toBe(
       'kubeconfig /config: context "c": server "10.0.0.1:6443" is not an http or https URL',
     );
@@ -274,7 +274,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that names the places of a kubeconfig when there is none", async () => {
+  test("with the places of one if there is none", async () => {
     expect(await problemOf({}, { HOME: folder })).toBe(
       "no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster",
     );

@@ -49,7 +49,7 @@ describe("a token file", () => {
     );
   });
 
-  test("that becomes unreadable leaves its last token in use until a refusal", async () => {
+  test("that gets unreadable leaves its last token in use until a refusal", async () => {
     const file = join(folder, "token");
     const authorize = authorizeAs({ tokenFile: file });
     writeFileSync(file, "one");
@@ -85,7 +85,7 @@ describe("a certificate", () => {
 });
 
 describe("a certificate authority", () => {
-  test("in the kubeconfig takes precedence over its file, also without a user", async () => {
+  test("in the kubeconfig precedes its file, also without a user", async () => {
     const file = join(folder, "ca");
     writeFileSync(file, "of-file");
     const cluster = { "certificate-authority": file };

@@ -97,8 +97,8 @@ describe("similar Events", () => {
   });
 });
 
-describe("too many Events of one source about one object", () => {
-  test("are dropped after a burst of 25, and one more is allowed each 300 s", () => {
+describe("too many Events about an object", () => {
+  test("are dropped after 25, save one each 300 s", () => {
     const correlator = new EventCorrelator();
     const at = (ms: number) => correlator.correlate(occurrence(), START + ms) !== null;
     expect(times(SPAM_BURST + 3, () => at(0)).filter(Boolean)).toHaveLength(SPAM_BURST);
@@ -107,7 +107,7 @@ describe("too many Events of one source about one object", () => {
     expect(at(SPAM_REFILL_MS)).toBe(false);
   });
 
-  test("do not affect other objects and other sources", () => {
+  test("affect no other object and no other source", () => {
     const correlator = new EventCorrelator();
     times(SPAM_BURST + 1, () => correlator.correlate(occurrence(), START));
     expect(correlator.correlate(occurrence({ component: "node-controller" }), START)).not.toBeNull();
@@ -115,7 +115,7 @@ describe("too many Events of one source about one object", () => {
     expect(correlator.correlate(occurrence({ involvedObject: other }), START)).not.toBeNull();
   });
 
-  test("a wall clock that steps back costs no token", () => {
+  test("lose no token to a clock that steps back", () => {
     const correlator = new EventCorrelator();
     times(SPAM_BURST - 1, () => correlator.correlate(occurrence(), START));
     expect(correlator.correlate(occurrence(), START - 3_600_000)).not.toBeNull();

@@ -51,18 +51,18 @@ describe("an answer", () => {
       response.write("first");
       response.on("close", () => closed.resolve());
     });
-    const told: string[] = [];
+    const received: string[] = [];
     const exchange = wire.send(get("/"), {
-      response: (status) => told.push(String(status)),
-      data: (chunk) => told.push(Buffer.from(chunk).toString()),
-      end: () => told.push("end"),
-      failed: () => told.push("failed"),
+      response: (status) => received.push(String(status)),
+      data: (chunk) => received.push(Buffer.from(chunk).toString()),
+      end: () => received.push("end"),
+      failed: () => received.push("failed"),
     });
-    expect(told).toEqual([]);
-    await until("the first part has come", () => told.length === 2);
+    expect(received).toEqual([]);
+    await until("the first part has come", () => received.length === 2);
     exchange.abort();
     await closed.promise;
-    expect(told).toEqual(["200", "first"]);
+    expect(received).toEqual(["200", "first"]);
   });
 
   test("that breaks off is a failure of a sent request", async () => {
@@ -100,7 +100,7 @@ describe("a request that fails", () => {
     expect(await exchanged(wire, post("/"))).toMatchObject({ kind: "failed", sent: true });
   });
 
-  test("on a connection closed while idle is repeated as a read, reported as a write", async () => {
+  test("on a closed idle connection is sent again only if a read", async () => {
     // Answers the first request of each connection, and closes it at the second.
     const closing = createServer((socket) => {
       let requests = 0;
@@ -124,7 +124,7 @@ describe("credentials", () => {
     response.writeHead(headers.authorization === "Bearer fresh" ? 200 : 401).end("answer");
   };
 
-  test("are renewed once after a 401, and the request is sent again with them", async () => {
+  test("are renewed once after a 401, and the request is sent again", async () => {
     const asked: boolean[] = [];
     await serve(guarded, (renew) => {
       asked.push(renew);
@@ -134,7 +134,7 @@ describe("credentials", () => {
     expect(asked).toEqual([false, true]);
   });
 
-  test("that are refused again, or do not change, leave the 401 as the answer", async () => {
+  test("refused again, or unchanged, leave the 401 as the answer", async () => {
     let count = 0;
     await serve(guarded, () => Promise.resolve(bearer(`wrong-${count++}`)));
     expect(await exchanged(wire, get("/"))).toMatchObject({ status: 401, text: "answer" });

@@ -56,7 +56,7 @@ describe("a write", () => {
     expect(writeReplyOf(given, ref).outcome).toBe(outcome);
   });
 
-  test("by an inapplicable JSON patch is a conflict, one with an invalid result denied", () => {
+  test("by a JSON patch conflicts if inapplicable, is denied if invalid", () => {
     const invalid = failure(422, "Invalid", "why", { causes: [{ field: "spec.taints" }] });
     expect(writeReplyOf(failure(422, "Invalid"), ref, true).outcome).toBe("conflict");
     expect(writeReplyOf(invalid, ref, true).outcome).toBe("denied");

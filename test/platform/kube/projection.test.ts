@@ -28,7 +28,7 @@ const podOn = (fields: { spec?: object; status?: object; metadata?: object } = {
 });
 
 describe("a node", () => {
-  test("keeps identity, known labels, taints unchanged and conditions with instants", () => {
+  test("keeps identity, known labels, taints, and conditions with instants", () => {
     const raw = {
       metadata: {
         ...metadata,

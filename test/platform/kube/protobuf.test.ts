@@ -78,7 +78,7 @@ function projectionOf(project: typeof projectNode | typeof projectPod | typeof p
   return { projection, problems };
 }
 
-describe("what is kept of an object", () => {
+describe("a kept object", () => {
   test.each([
     ["node", node, "Node", NODE, projectNode],
     ["pod", pod, "Pod", POD, projectPod],

@@ -68,7 +68,7 @@ test("a process whose requests are answered sends no probe", () => {
 });
 
 describe.each(API_CUTS)("cut off (%s)", (cut) => {
-  test("an idle process is unable after 10 to 13 s, and able 5 s after the repair", () => {
+  test("an idle process is unable in 10 to 13 s, able 5 s after repair", () => {
     const process = processOn();
     const { world, path } = process;
     world.advance(5_500);

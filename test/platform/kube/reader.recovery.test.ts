@@ -25,7 +25,7 @@ describe("after a break", () => {
     expect(stage.seen.story).toEqual(["synced", "lost", "changed a", "synced"]);
   });
 
-  test("synced time starts again after a loss longer than watch-blind (10 s)", () => {
+  test("synced time starts again if longer than watch-blind (10 s)", () => {
     const watch = stage.synced();
     stage.clock.advance(30_000);
     watch.fail();
@@ -91,7 +91,7 @@ describe("what was missed", () => {
     expect(stage.wire.next().query.get("watch")).toBeNull();
   });
 
-  test("is listed when the caller suspects the watch, lost since its last event", () => {
+  test("is listed when the caller suspects the watch", () => {
     const watch = stage.synced(node("a", "1"));
     stage.clock.advance(20_000);
     stage.seen.watch.relist("a live read was newer");
@@ -104,7 +104,7 @@ describe("what was missed", () => {
     expect(stage.wire.waiting).toBe(1);
   });
 
-  test("waits as long as a 429 asks, also for a suspect watch (k/k#138701)", () => {
+  test("waits as long as a 429 asks, also if suspect (k/k#138701)", () => {
     const watch = stage.synced(node("a", "1"));
     stage.clock.advance(6000);
     watch.line({ type: "ERROR", object: EXPIRED });
@@ -130,7 +130,7 @@ describe("what was missed", () => {
     expect(text).not.toContain("worker-7");
   });
 
-  test("and was replaced under its name is published as gone before its successor", () => {
+  test("and was replaced is published as gone before its successor", () => {
     const watch = stage.synced(node("a", "1", "uid-old"));
     stage.clock.advance(6000);
     watch.line({ type: "ERROR", object: EXPIRED });

@@ -35,7 +35,7 @@ describe("the first list", () => {
     expect(Number(timeoutSeconds)).toBe(599);
   });
 
-  test("of pods has no selector; only their watch leaves out those on no node", () => {
+  test("of pods has no selector; their watch omits those on no node", () => {
     seePods(stage.kube);
     stage.wire.next();
     const pods = stage.wire.next();
@@ -105,7 +105,7 @@ describe("a watch", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
   });
 
-  test("that a server always closes at once is reopened a few times a minute only", () => {
+  test("always closed at once is reopened a few times a minute only", () => {
     stage.synced().end();
     for (let elapsed = 0; elapsed < 60_000; elapsed += 10) {
       stage.clock.advance(10);
@@ -167,7 +167,7 @@ describe("a watch", () => {
   });
 });
 
-describe("an object that cannot be read", () => {
+describe("an unreadable object", () => {
   test("is dropped and counted, and the next one is published", async () => {
     const watch = stage.synced();
     watch.line({ type: "ADDED", object: { metadata: { name: "nameless" } } });

@@ -33,7 +33,7 @@ function setUp(aheadMs: number, latencyMs = 10) {
   return { machine, server, clock, ask, log, errorMs: () => clock.wallMs() - serverMs() };
 }
 
-describe("the wall clock of a process", () => {
+describe("the wall clock", () => {
   test("is the machine's before any answer, and after one without a Date", () => {
     const { server, ask, errorMs } = setUp(300 * S);
     expect(errorMs()).toBe(300 * S);
@@ -44,7 +44,7 @@ describe("the wall clock of a process", () => {
     expect(errorMs()).toBe(300 * S);
   });
 
-  test("stays the machine's while it agrees with the server's, without a log line", () => {
+  test("stays the machine's while it agrees with the server's", () => {
     const { machine, ask, errorMs, log } = setUp(0);
     for (let run = 0; run < 20; run++) {
       ask();
@@ -54,7 +54,7 @@ describe("the wall clock of a process", () => {
     expect(log.lines).toEqual([]);
   });
 
-  test.each([300 * S, -300 * S])("is the server's after one answer when the machine's is off by %i ms", (aheadMs) => {
+  test.each([300 * S, -300 * S])("is the server's after one answer if off by %i ms", (aheadMs) => {
     const { ask, errorMs, log } = setUp(aheadMs);
     ask();
     expect(Math.abs(errorMs())).toBeLessThanOrEqual(S + 10);
@@ -73,7 +73,7 @@ describe("the wall clock of a process", () => {
     expect(Math.abs(errorMs())).toBeLessThan(100);
   });
 
-  test("follows the server's when that is set, and the machine's once it is right again", () => {
+  test("follows the server's if set, and the machine's once right", () => {
     const { machine, server, ask, errorMs, log } = setUp(0);
     ask();
     server.aheadMs = 60 * S;

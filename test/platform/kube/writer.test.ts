@@ -38,6 +38,76 @@ function patch(ref: ObjectRef, urgency: Urgency = Urgency.status, body: unknown 
 
 beforeEach(() => start());
 
+const EVICTION_V1 = { resources: [{ name: "pods" }, { name: "pods/eviction", group: "policy", version: "v1" }] };
+const BUDGET_REFUSAL = {
+  kind: "Status",
+  reason: "TooManyRequests",
+  message: "Cannot evict pod as it would violate the pod's disruption budget.",
+  details: { causes: [{ reason: "DisruptionBudget", message: "The disruption budget web needs 2 healthy pods" }] },
+};
+
+describe("an eviction", () => {
+  const evict = (name: string): void =>
+    kube.write({ ref: pod(name), urgency: Urgency.eviction, verb: "evict", uid: "u", resourceVersion: "7" }, (reply) =>
+      replies.push(reply),
+    );
+
+  test.each(["v1", "v1beta1"])("is sent as policy/%s where the server has that version, found once", (version) => {
+    evict("a");
+    evict("b");
+    const discovery = wire.next();
+    expect(discovery).toMatchObject({ method: "GET", path: "/api/v1" });
+    expect(wire.waiting).toBe(0);
+    discovery.answer(200, { resources: [{ name: "pods/eviction", group: "policy", version }] });
+    const sent = [wire.next(), wire.next()].map(({ method, path, request }) => {
+      return { method, path, body: JSON.parse(request.body ?? "null") };
+    });
+    expect(sent[0]).toEqual({
+      method: "POST",
+      path: "/api/v1/namespaces/ns/pods/a/eviction",
+      body: {
+        apiVersion: `policy/${version}`,
+        kind: "Eviction",
+        metadata: { namespace: "ns", name: "a" },
+        deleteOptions: { preconditions: { uid: "u", resourceVersion: "7" } },
+      },
+    });
+    expect(sent[1]?.path).toBe("/api/v1/namespaces/ns/pods/b/eviction");
+    evict("c");
+    expect(wire.next().path).toBe("/api/v1/namespaces/ns/pods/c/eviction");
+  });
+
+  test("fails while the server hides its version, and asks again", () => {
+    evict("a");
+    wire.next().answer(500, {});
+    expect(replies).toMatchObject([{ outcome: "failed", detail: expect.stringContaining("Eviction API") }]);
+    evict("a");
+    wire.next().answer(200, EVICTION_V1);
+    wire.next().answer(201, { kind: "Status", status: "Success" });
+    expect(replies[1]).toMatchObject({ outcome: "ok" });
+  });
+
+  test("refused by a disruption budget names it, and is no load", () => {
+    const limitOf = (answer: readonly [number, unknown]): number => {
+      start({ writesInFlightMax: 8 });
+      evict("a");
+      wire.next().answer(200, EVICTION_V1);
+      wire.next().answer(...answer);
+      for (let index = 0; index < 20; index++) patch(pod(`p-${index}`));
+      return wire.waiting;
+    };
+    const unrefused = limitOf([201, { kind: "Status", status: "Success" }]);
+    expect(limitOf([429, BUDGET_REFUSAL])).toBe(unrefused);
+    expect(replies[0]).toMatchObject({
+      outcome: "throttled",
+      detail: "The disruption budget web needs 2 healthy pods",
+      disruptionBudget: "The disruption budget web needs 2 healthy pods",
+    });
+    expect(limitOf([429, { kind: "Status", reason: "TooManyRequests" }])).toBeLessThan(unrefused);
+    expect(replies[0]).not.toHaveProperty("disruptionBudget");
+  });
+});
+
 describe("a write on the wire", () => {
   const sent = (request: WriteRequest) => {
     kube.write(request, () => {});
@@ -74,7 +144,7 @@ describe("a write on the wire", () => {
     });
   });
 
-  test("that deletes has the given preconditions and grace period, and no others", () => {
+  test("to delete has the given preconditions and grace, no others", () => {
     const deletion = { ref: pod("a"), urgency, verb: "delete" } as const;
     expect(sent({ ...deletion, uid: "u", resourceVersion: "7", gracePeriodSeconds: 0 })).toMatchObject({
       method: "DELETE",
@@ -91,7 +161,7 @@ describe("a write on the wire", () => {
 });
 
 describe("of one object", () => {
-  test("only one write is in flight; the others follow by urgency, then by age", () => {
+  test("only one write is in flight; others follow by urgency, then age", () => {
     patch(node("a"), Urgency.taint, { n: 1 });
     patch(node("a"), Urgency.taint, { n: 2 });
     patch(node("a"), Urgency.healing, { n: 3 });
@@ -143,7 +213,7 @@ describe("under load", () => {
     expect(order).toEqual(["first", "n-0", "read", "n-1", "n-2", "n-3", "n-4", `n-${Urgency.event}`]);
   });
 
-  test("Events go one at a time beside other requests, and in parallel without", () => {
+  test("Events go one at a time beside other requests, else in parallel", () => {
     const event: ObjectRef = { kind: "Event", namespace: "default", name: "" };
     patch(node("a"));
     for (let n = 0; n < 3; n++) kube.write({ ref: event, urgency: Urgency.event, verb: "create", body: {} }, () => {});
@@ -156,7 +226,7 @@ describe("under load", () => {
     expect(methods()).toEqual(["PATCH", "POST", "POST", "POST"]);
   });
 
-  test("of one urgency a write goes first, then reads by their steps before a write", () => {
+  test("of one urgency writes go first, then reads by steps to a write", () => {
     start({ writesInFlightMax: 1 });
     patch(node("first"), Urgency.event);
     kube.read(node("far"), () => {}, { urgency: Urgency.taint, stepsBefore: 2 });
@@ -172,7 +242,7 @@ describe("under load", () => {
     expect(order).toEqual(["first", "more-urgent", "write", "near", "far"]);
   });
 
-  test("the limit is 16 at first, and grows up to its maximum while answers are quick", () => {
+  test("the limit is 16, and grows to its maximum while answers are quick", () => {
     start({ writesInFlightMax: 20 });
     for (let n = 0; n < 100; n++) patch(node(`n-${n}`));
     expect(wire.waiting).toBe(16);
@@ -203,7 +273,7 @@ describe("under load", () => {
   });
 });
 
-describe("a reply that does not come", () => {
+describe("a missing reply", () => {
   test("is unknown after 15 s for a write, failed after 10 s for a read", () => {
     const reads: unknown[] = [];
     patch(node("a"));
@@ -216,7 +286,7 @@ describe("a reply that does not come", () => {
     expect(wire.requests.every(({ aborted }) => aborted)).toBe(true);
   });
 
-  test("is unknown when the request may have arrived, failed when it cannot", () => {
+  test("is unknown if the request may have arrived, else failed", () => {
     patch(node("a"));
     patch(node("b"));
     wire.next().fail({ message: "read ECONNRESET", sent: true });

@@ -1,10 +1,13 @@
 /** The supervisor restarts a service that throws, and ends the process when it keeps throwing. */
+
 import { beforeEach, describe, expect, test } from "vitest";
+import { NO_POLICIES } from "../../../protocols/policy-set.ts";
 import type { Io, Kube, Service, ServiceName, ShardFollower, WatchSink } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../../services/platform/fleet/fleet.ts";
+import { fixedPolicies } from "../../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { FAILURE_WINDOW_MS, FAILURES_MAX, supervise } from "../../../services/platform/process/supervisor.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
@@ -26,6 +29,7 @@ function heldKube() {
         held: () => null,
         confirmedAt: () => null,
         relist() {},
+        refresh() {},
         stop: () => watching--,
       };
     },
@@ -52,7 +56,8 @@ function createWorld() {
   const bus = (service: string) =>
     typedBus({ transport, clock, cluster: "c", service, member: "m", log, metrics, mailboxMessagesMax: 100 });
   const ioOf = (name: ServiceName): Io => {
-    return { clock, bus: bus(name), kube, random: seededRandom(1), log, metrics, profile: STANDARD_PROFILE, fleet };
+    const ports = { clock, bus: bus(name), kube, random: seededRandom(1), log, metrics, fleet };
+    return { ...ports, profile: STANDARD_PROFILE, policies: fixedPolicies(NO_POLICIES) };
   };
   const run = (services: Partial<Record<ServiceName, Service>>) =>
     supervise({

@@ -19,21 +19,27 @@ function readsWith(waitersMax: number) {
     const replies = { ok: { outcome: "ok", object: { metadata: { name } } }, gone: { outcome: "gone", detail: "" } };
     requests.push({ name, answer: (outcome) => done(replies[outcome] as ReadReply) });
   };
-  const shared = new SingleFlightReads({ kube: { read: receive }, clock, keptMs: KEPT_MS, waitersMax });
+  let projections = 0;
+  const project = ({ outcome }: ReadReply): string => {
+    projections++;
+    return outcome;
+  };
+  const shared = new SingleFlightReads({ project, kube: { read: receive }, clock, keptMs: KEPT_MS, waitersMax });
   const results: string[] = [];
   const read = (name: string, place = PLACE): void =>
-    shared.read(node(name), ({ reply, readAtMs }) => results.push(`${name} ${reply.outcome} at ${readAtMs}`), place);
+    shared.read(node(name), ({ found, readAtMs }) => results.push(`${name} ${found} at ${readAtMs}`), place);
   const names = () => requests.map(({ name }) => name);
-  return { clock, requests, names, results, read };
+  return { clock, requests, names, results, read, projections: () => projections };
 }
 
-test("one read serves all callers of the same object", () => {
-  const { requests, results, read } = readsWith(1);
+test("one read serves all callers of the same object and is projected once", () => {
+  const { requests, results, read, projections } = readsWith(1);
   read("a");
   read("a");
   requests[0]?.answer("gone");
   expect(requests).toHaveLength(1);
   expect(results).toEqual(["a gone at 0", "a gone at 0"]);
+  expect(projections()).toBe(1);
 });
 
 test("a read that found its object also serves callers soon after", () => {

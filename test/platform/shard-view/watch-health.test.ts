@@ -17,7 +17,7 @@ interface Pulse {
   readonly unsynced?: WatchName;
   /** A watch lost for a moment, which keeps the start of its synced period. */
   readonly lost?: WatchName;
-  /** How far the observer's clocks are behind, because they stood still. */
+  /** How far the observer's clocks are behind, because they stood still; below 0 when the reader's did. */
   readonly lostMs?: number;
 }
 
@@ -138,6 +138,14 @@ describe("a synced period begins", () => {
     expect(health.since).toBe(expected);
   });
 
+  test("again when reader and observer stood still", () => {
+    const health = reader();
+    deliver(health, 1_000);
+    // The reader's clock stood still for 40 s: its observer has been synced for 0.1 s.
+    deliver(health, 2_000, { since: 41_900, lostMs: -40_000 });
+    expect(health.since).toBe(1_900);
+  });
+
   test("again when the observer that took over is blind later", () => {
     const health = reader();
     deliver(health, 60_000, { since: 2_000 });
@@ -219,6 +227,27 @@ describe("late pulses", () => {
     deliver(health, 126_000, { lateMs: 0, publisher: "observer@b" });
     expect(health.blindness(126_000)).toBeNull();
     expect(health.since).toBe(125_000);
+  });
+
+  test("include those that another observer sent before it was suspended", () => {
+    const health = reader();
+    deliver(health, 60_000);
+    deliver(health, 120_000, { unsynced: "leases" });
+    deliver(health, 120_000, { lostMs: 90_000, since: 30_000, publisher: "observer@b" });
+    expect(health.blindness(120_000)).toBe("the observer's pulses come late");
+    deliver(health, 121_000, { lostMs: 90_000, since: 30_000, publisher: "observer@b" });
+    expect(health.blindness(121_000)).toBeNull();
+    expect(health.since).toBe(120_000);
+  });
+
+  test.each([
+    [20_000, null],
+    [20_001, "the observer's pulses come late"],
+  ])("of another observer are those sent %d ms before the last", (lateMs, expected) => {
+    const health = reader();
+    deliver(health, 60_000);
+    deliver(health, 60_000, { lateMs, publisher: "observer@b" });
+    expect(health.blindness(60_000)).toBe(expected);
   });
 
   test("do not include those of an observer whose wall clock is set back", () => {

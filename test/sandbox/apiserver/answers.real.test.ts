@@ -68,7 +68,10 @@ function normal(value: unknown, { inOwnWords = false } = {}): unknown {
     if (["managedFields", "selfLink"].includes(field)) return undefined;
     return inOwnWords && ["message", "causes"].includes(field) ? undefined : inner;
   };
-  const text = INCIDENTALS.reduce((told, [pattern, word]) => told.replace(pattern, word), JSON.stringify(value, kept));
+  const text = INCIDENTALS.reduce(
+    (replaced, [pattern, word]) => replaced.replace(pattern, word),
+    JSON.stringify(value, kept),
+  );
   return JSON.parse(text);
 }
 

@@ -1,8 +1,9 @@
 /** An embedded API on virtual time and a plain client for it, for the tests of this folder. */
 import type { HttpRequest, KubeObject, Wire } from "../../../protocols/ports.ts";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
-import { ApiServer, type ApiServerOptions } from "../../../services/sandbox/apiserver/apiserver.ts";
+import type { ApiServerOptions } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
+import { FaultyApiServer } from "../../support/faulty-apiserver.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
 
 /** The start of the virtual wall clocks. */
@@ -64,10 +65,10 @@ const TYPES = {
 /** An embedded API with its clock. */
 export class Embedded {
   readonly clock = new VirtualClock({ wallMs: START_MS });
-  readonly api: ApiServer;
+  readonly api: FaultyApiServer;
 
   constructor(options: Partial<ApiServerOptions> = {}) {
-    this.api = new ApiServer({ clock: this.clock, random: seededRandom(1), ...options });
+    this.api = new FaultyApiServer({ clock: this.clock, random: seededRandom(1), ...options });
   }
 
   /** Sends a request and leaves it under way. */

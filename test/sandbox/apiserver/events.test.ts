@@ -47,7 +47,7 @@ describe("an Event is refused", () => {
     });
   });
 
-  test("but an old one about a node is valid in default, and a new one in kube-system", () => {
+  test("unless old and in default, or new and in kube-system", () => {
     const embedded = new Embedded();
     expect(embedded.ask("POST", CORE, { metadata: { name: "e" }, ...old }).status).toBe(201);
     const event = { metadata: { name: "e" }, ...fresh, involvedObject: { kind: "Node", name: "n" } };

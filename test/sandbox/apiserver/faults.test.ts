@@ -1,6 +1,6 @@
 /** Every fault of the embedded API, as a client meets it. */
 import { describe, expect, test } from "vitest";
-import type { Fault } from "../../../services/sandbox/apiserver/faults.ts";
+import type { Fault } from "../../support/faulty-apiserver.ts";
 import { Embedded, node, PODS, pod } from "./embedded.ts";
 
 const NODES = "/api/v1/nodes";
@@ -69,7 +69,7 @@ test("latency delays the request, or its answer after the work is done", () => {
 });
 
 describe("a connection that breaks", () => {
-  test("before the response leaves the write done, unknown to the client", () => {
+  test("before the reply leaves the write done but unknown", () => {
     const embedded = new Embedded();
     embedded.api.faults.add({ fault: { kind: "lostReply" }, times: 1 });
     const create = embedded.begin("POST", NODES, node("a"));
@@ -78,7 +78,7 @@ describe("a connection that breaks", () => {
     expect(embedded.ask("GET", `${NODES}/a`).status).toBe(200);
   });
 
-  test("before the work leaves nothing done, unknown to the client", () => {
+  test("before the work leaves nothing done but unknown", () => {
     const embedded = new Embedded();
     embedded.api.faults.add({ fault: { kind: "lostRequest" }, times: 1 });
     const create = embedded.begin("POST", NODES, node("a"));
@@ -119,7 +119,7 @@ describe("watches", () => {
     expect([pods.ended, pods.broken?.sent]).toEqual([false, true]);
   });
 
-  test("go stale: old and new ones stay open and never send what happens meanwhile", () => {
+  test("go stale: they stay open and never send what happens meanwhile", () => {
     const embedded = new Embedded();
     const before = embedded.watch(`${NODES}?watch=1`);
     const pods = embedded.watch("/api/v1/pods?watch=1");

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
-import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { type HttpFront, type ListenOptions, listen } from "../../../services/sandbox/apiserver/http/http-front.ts";
 import { objectInProtobuf } from "../../../services/sandbox/apiserver/http/protobuf-body.ts";
+import { FaultyApiServer } from "../../support/faulty-apiserver.ts";
 import { freePort } from "../../support/nats-server.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
 import { until } from "../../support/until.ts";
@@ -19,15 +19,15 @@ describe("discovery", () => {
     const versions = groups.flatMap((group) => group.versions.map(({ groupVersion }) => `/apis/${groupVersion}`));
     const lists = ["/api/v1", ...versions].map((path) => embedded.ask("GET", path).object);
     const names = lists.flatMap(({ resources }) => (resources as { name: string }[]).map(({ name }) => name));
-    const [core, groupNames] = [names.slice(0, -3), names.slice(-3)];
-    expect(core.filter((name) => name.startsWith("pods"))).toEqual([
+    expect(names.filter((name) => name.startsWith("pods"))).toEqual([
       "pods",
       "pods/binding",
       "pods/eviction",
       "pods/status",
     ]);
-    expect(core).toEqual(expect.arrayContaining(["nodes", "nodes/status", "namespaces", "events", "serviceaccounts"]));
-    expect(groupNames).toEqual(["daemonsets", "daemonsets/status", "leases"]);
+    const core = ["nodes", "nodes/status", "namespaces", "events", "serviceaccounts", "services", "configmaps"];
+    const grouped = ["daemonsets", "deployments/status", "replicasets", "leases", "poddisruptionbudgets"];
+    expect(names).toEqual(expect.arrayContaining([...core, ...grouped, "customresourcedefinitions"]));
     expect(embedded.ask("GET", "/apis/apps").object).toMatchObject({ kind: "APIGroup", name: "apps" });
     expect(embedded.ask("GET", "/version").object).toMatchObject({ major: "1" });
   });
@@ -55,8 +55,11 @@ describe("discovery", () => {
   test.each(["/healthz", "/livez", "/readyz"])("%s is ok", (path) => expect(embedded.ask("GET", path).text).toBe("ok"));
 });
 
-async function fronted(options: Partial<ListenOptions>, use: (front: HttpFront, api: ApiServer) => Promise<void>) {
-  const api = new ApiServer({ clock: realClock(), random: seededRandom(1) });
+async function fronted(
+  options: Partial<ListenOptions>,
+  use: (front: HttpFront, api: FaultyApiServer) => Promise<void>,
+) {
+  const api = new FaultyApiServer({ clock: realClock(), random: seededRandom(1) });
   const front = await listen(api, { port: 0, ...options });
   try {
     await use(front, api);

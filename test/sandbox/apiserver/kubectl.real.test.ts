@@ -30,7 +30,7 @@ const INCIDENTALS: readonly (readonly [RegExp, string])[] = [
 
 function normal({ code, stdout, stderr }: KubectlResult): string {
   const text = `${stdout}${stderr}-> ${code}`;
-  return INCIDENTALS.reduce((told, [pattern, word]) => told.replace(pattern, word), text);
+  return INCIDENTALS.reduce((replaced, [pattern, word]) => replaced.replace(pattern, word), text);
 }
 
 /** What `get nodes -w` prints while a node comes, is cordoned and goes. */
@@ -85,4 +85,68 @@ function comparison(): void {
   });
 }
 
+const DEFINITION = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "limits.story.test" },
+  spec: {
+    group: "story.test",
+    scope: "Cluster",
+    names: { plural: "limits", kind: "Limit", shortNames: ["lim"] },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        additionalPrinterColumns: [{ name: "Nodes", type: "integer", jsonPath: ".spec.nodes" }],
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: { nodes: { type: "integer", maximum: 10, description: "How many nodes." } },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+function customResources(): void {
+  test("applies a definition and its objects, explains them, and names a mistake", async () => {
+    const api = new ApiServer({ clock: realClock(), random: systemRandom });
+    const front = await listen(api, { port: 0 });
+    const config = writeKubeconfig(join(folder, "custom"), { server: front.url, token: "" });
+    const file = (name: string, object: unknown): string => {
+      writeFileSync(join(folder, name), JSON.stringify(object));
+      return join(folder, name);
+    };
+    const limit = (spec: unknown): unknown => ({
+      apiVersion: "story.test/v1",
+      kind: "Limit",
+      metadata: { name: "gpu" },
+      spec,
+    });
+    const run = async (...args: string[]): Promise<string> => {
+      const { stdout, stderr } = await kubectl(config, args);
+      return stdout + stderr;
+    };
+    const apply = (name: string, object: unknown): Promise<string> => run("apply", "-f", file(name, object));
+    expect(await apply("crd.json", DEFINITION)).toContain("limits.story.test created");
+    expect(await apply("limit.json", limit({ nodes: 3 }))).toBe("limit.story.test/gpu created\n");
+    expect(await apply("limit.json", limit({ nodes: 4 }))).toBe("limit.story.test/gpu configured\n");
+    expect(await run("get", "limits")).toBe("NAME   NODES\ngpu    4\n");
+    expect(await run("explain", "limit.spec.nodes")).toContain("How many nodes.");
+    const tooMany = "spec.nodes in body should be less than or equal to 10";
+    expect(await apply("many.json", limit({ nodes: 11 }))).toContain(tooMany);
+    expect(await apply("odd.json", limit({ nods: 1 }))).toContain('unknown field "spec.nods"');
+    expect(await run("delete", "crd", "limits.story.test")).toContain('"limits.story.test" deleted');
+    await front.close();
+  });
+}
+
 describeWithKube("kubectl", comparison, ["kubectl"]);
+describeWithKube("kubectl with custom resources", customResources, ["kubectl"]);

@@ -62,7 +62,7 @@ describe("selectors", () => {
     expect(namesIn(embedded.ask("GET", `${NODES}?fieldSelector=metadata.name%3Dnone`))).toEqual([]);
   });
 
-  test("find the pods of a node in every namespace, with and without more terms", () => {
+  test("find a node's pods in every namespace, with or without more terms", () => {
     const embedded = new Embedded();
     embedded.ask("POST", PODS, pod("p", "n"));
     embedded.ask("POST", PODS, pod("q", "n"));

@@ -12,10 +12,10 @@ const condition = (type: string, status = "True"): JsonObject => ({ type, status
 const withConditions = (...conditions: JsonObject[]): JsonObject => ({ status: { conditions } });
 const patched = (conditions: JsonObject[], more: JsonObject = {}): JsonObject => ({ status: { ...more, conditions } });
 
-describe("conditions merge by their type", () => {
+describe("merged conditions", () => {
   const ready = withConditions(condition("MemoryPressure", "False"), { ...condition("Ready"), message: "fine" });
 
-  test("a named one changes in its place and keeps what the patch does not name", () => {
+  test("change in place and keep what the patch does not name", () => {
     expect(strategicMerge(ready, patched([condition("Ready", "Unknown")]), NODE)).toEqual(
       withConditions(condition("MemoryPressure", "False"), { ...condition("Ready", "Unknown"), message: "fine" }),
     );
@@ -36,7 +36,7 @@ describe("conditions merge by their type", () => {
     expect(merged).toEqual(withConditions(condition("X")));
   });
 
-  test("$setElementOrder orders the named ones and keeps the server's own in place", () => {
+  test("are ordered by $setElementOrder, the server's own in place", () => {
     const three = withConditions(condition("A"), condition("Own"), condition("B"));
     const order = { "$setElementOrder/conditions": [{ type: "B" }, { type: "A" }] };
     expect(typesIn(strategicMerge(three, patched([condition("A", "False")], order), NODE))).toEqual(["Own", "B", "A"]);
@@ -57,18 +57,18 @@ describe("conditions merge by their type", () => {
     expect(() => strategicMerge(ready, patched([{ type: "A", $patch: directive }]), NODE)).toThrow(words);
   });
 
-  test("an item without its key is refused where it must be found in a list", () => {
+  test("without a key are refused where an item must be found", () => {
     expect(() => strategicMerge(ready, patched([{ status: "True" }]), NODE)).toThrow("merge key: type");
   });
 
-  test("an absent list takes the items as they are, without directives", () => {
+  test("fill an absent list as they are, without directives", () => {
     const list = [condition("A"), condition("A", "False"), { type: "B", $patch: "delete" }];
     expect(strategicMerge({}, patched(list), NODE)).toEqual(withConditions(condition("A"), condition("A", "False")));
   });
 });
 
 describe("lists without a key", () => {
-  test("taints are replaced as a whole (R4.13), and null removes them", () => {
+  test("taints are replaced whole (R4.13), and null removes them", () => {
     const tainted = { spec: { taints: [{ key: "a", effect: "NoSchedule" }], unschedulable: true } };
     const other = { spec: { taints: [{ key: "b", effect: "NoExecute" }] } };
     expect(strategicMerge(tainted, other, NODE)).toEqual({ spec: { ...tainted.spec, ...other.spec } });

@@ -100,7 +100,7 @@ describe("an update", () => {
     expect(embedded.ask("PUT", `${NODES}/n`, node("n")).status).toBe(404);
   });
 
-  test("writes status and the rest through their own paths, metadata through both", () => {
+  test("writes status and spec by their own paths, metadata by both", () => {
     const embedded = new Embedded();
     embedded.ask("POST", NODES, node("a"));
     const both = { metadata: { labels: { x: "1" } }, spec: { unschedulable: true }, status: { phase: "Running" } };
@@ -209,7 +209,7 @@ describe("a delete", () => {
     expect(embedded.ask("GET", `${NODES}/a`).status).toBe(404);
   });
 
-  test("of a namespace leaves it terminating without new content; some are refused", () => {
+  test("of a namespace leaves it terminating, unless refused", () => {
     const embedded = new Embedded();
     embedded.ask("POST", "/api/v1/namespaces", { metadata: { name: "x" } });
     expect(embedded.ask("DELETE", "/api/v1/namespaces/x").object).toMatchObject({ status: { phase: "Terminating" } });

@@ -84,7 +84,7 @@ describe("a collection", () => {
     expect(pods.size).toBe(1);
   });
 
-  test("calls listeners for every change with the state before, until they stop", () => {
+  test("calls listeners with each change and the state before", () => {
     const store = new Store({ changesMax: 10 });
     const seen: string[] = [];
     const stop = store.collection("nodes").listen(({ type, now, before }) => {

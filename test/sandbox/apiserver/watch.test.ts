@@ -4,7 +4,7 @@ import { Embedded, LEASES, lease, node, type Pending, PODS, pod } from "./embedd
 
 const NODES = "/api/v1/nodes";
 
-function told(watch: Pending): string[] {
+function received(watch: Pending): string[] {
   return watch.events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 }
 
@@ -15,7 +15,7 @@ describe("a watch begins", () => {
     embedded.ask("POST", NODES, node("a"));
     const watch = embedded.watch(`${NODES}?watch=1${version}`);
     embedded.ask("POST", NODES, node("c"));
-    expect(told(watch)).toEqual(["ADDED a", "ADDED b", "ADDED c"]);
+    expect(received(watch)).toEqual(["ADDED a", "ADDED b", "ADDED c"]);
   });
 
   test("after the resourceVersion it names, with every change since", () => {
@@ -24,7 +24,7 @@ describe("a watch begins", () => {
     embedded.ask("PATCH", `${NODES}/a`, { metadata: { labels: { x: "1" } } }, "merge");
     embedded.ask("DELETE", `${NODES}/a`);
     const watch = embedded.watch(`${NODES}?watch=1&resourceVersion=${object.metadata.resourceVersion}`);
-    expect(told(watch)).toEqual(["MODIFIED a", "DELETED a"]);
+    expect(received(watch)).toEqual(["MODIFIED a", "DELETED a"]);
   });
 
   test("in the future, and is silent until then", () => {
@@ -32,10 +32,10 @@ describe("a watch begins", () => {
     const watch = embedded.watch(`${NODES}?watch=1&resourceVersion=${embedded.api.store.revision + 1}`);
     embedded.ask("POST", NODES, node("a"));
     embedded.ask("POST", NODES, node("b"));
-    expect(told(watch)).toEqual(["ADDED b"]);
+    expect(received(watch)).toEqual(["ADDED b"]);
   });
 
-  test("with an ERROR event of code 410 when its resourceVersion is forgotten, and ends", () => {
+  test("with ERROR 410 for a forgotten resourceVersion, and ends", () => {
     const embedded = new Embedded({ changesMax: 2 });
     const { object } = embedded.ask("POST", NODES, node("a"));
     for (const name of ["b", "c", "d"]) embedded.ask("POST", NODES, node(name));
@@ -57,17 +57,17 @@ test("a deleted object is sent in its last state, with its deletion's version", 
 });
 
 describe("a watch with a selector", () => {
-  test("adds a pod when it is bound, and deletes it when it has succeeded", () => {
+  test("adds a pod once bound, and deletes it once succeeded", () => {
     const embedded = new Embedded();
     const selector = encodeURIComponent("spec.nodeName!=,status.phase!=Succeeded");
     const watch = embedded.watch(`/api/v1/pods?watch=1&fieldSelector=${selector}`);
     embedded.ask("POST", PODS, pod("p"));
-    expect(told(watch)).toEqual([]);
+    expect(received(watch)).toEqual([]);
     embedded.ask("POST", `${PODS}/p/binding`, { metadata: { name: "p" }, target: { kind: "Node", name: "n" } });
     embedded.ask("PATCH", `${PODS}/p`, { metadata: { labels: { a: "b" } } }, "merge");
     embedded.ask("PATCH", `${PODS}/p/status`, { status: { phase: "Succeeded" } }, "merge");
     embedded.ask("PATCH", `${PODS}/p`, { metadata: { labels: { a: "c" } } }, "merge");
-    expect(told(watch)).toEqual(["ADDED p", "MODIFIED p", "DELETED p"]);
+    expect(received(watch)).toEqual(["ADDED p", "MODIFIED p", "DELETED p"]);
   });
 
   test("by labels or by namespace sends only its own", () => {
@@ -77,8 +77,8 @@ describe("a watch with a selector", () => {
     embedded.ask("POST", NODES, node("in", { zone: "a" }));
     embedded.ask("POST", NODES, node("out", { zone: "b" }));
     embedded.ask("POST", PODS, pod("p"));
-    expect(told(labelled)).toEqual(["ADDED in"]);
-    expect(told(elsewhere)).toEqual([]);
+    expect(received(labelled)).toEqual(["ADDED in"]);
+    expect(received(elsewhere)).toEqual([]);
   });
 });
 
@@ -129,7 +129,7 @@ describe("a watch ends", () => {
 });
 
 describe("bookmarks", () => {
-  test("come each period and shortly before the end, with the newest resourceVersion", () => {
+  test("come each period and before the end, with the newest version", () => {
     const embedded = new Embedded({ bookmarkPeriodMs: 10_000 });
     const watch = embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true&timeoutSeconds=15`);
     embedded.ask("POST", PODS, pod("p"));

@@ -1,7 +1,7 @@
 /** Orders to hollow nodes as lines. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type HollowAnswer, type HollowOrder, obey } from "../../../services/sandbox/hollow/control.ts";
-import { type HollowNodes, startHollowNodes } from "../../../services/sandbox/hollow/hollow.service.ts";
+import { HollowNodes } from "../../../services/sandbox/hollow/hollow.service.ts";
 import { VirtualApi } from "../../agent/virtual-api.ts";
 
 let api: VirtualApi;
@@ -11,7 +11,7 @@ beforeEach(() => {
   api = new VirtualApi();
   const { clock, kube, random, log } = api;
   const nodes = [0, 1, 2, 3].map((index) => ({ name: `n-${index}`, zone: `z-${index % 2}` }));
-  hollow = startHollowNodes({ clock, kube, random, log, nodes });
+  hollow = new HollowNodes({ clock, kube, random, log, nodes });
   clock.advance(1000);
 });
 

@@ -10,7 +10,7 @@ beforeEach(() => {
   api = new HollowWorld();
 });
 
-describe("an order to hollow nodes", () => {
+describe("an order", () => {
   it.each([
     [{}, 10],
     [{ names: ["n-1", "n-2", "nobody"] }, 2],
@@ -26,7 +26,7 @@ describe("an order to hollow nodes", () => {
     expect(hollow.summary().stopped).toBe(count);
   });
 
-  it("to stop silences a node at once, to resume brings a heartbeat at once", () => {
+  it("to stop silences a node, to resume brings a heartbeat at once", () => {
     hollow = api.start(2);
     hollow.stop({ names: ["n-0"] });
     api.clock.advance(60 * SECOND);
@@ -37,7 +37,7 @@ describe("an order to hollow nodes", () => {
     expect(api.silenceMs("n-0")).toBe(0);
   });
 
-  it("to resume mends within one heartbeat what a controller forced meanwhile", () => {
+  it("to resume repairs forced conditions within one heartbeat", () => {
     hollow = api.start(1);
     hollow.stop({});
     const forced = ["Ready", "MemoryPressure"].map((type) => ({
@@ -70,7 +70,7 @@ describe("an order to hollow nodes", () => {
     expect(api.condition(type, "n-0")?.status).toBe(status === "True" ? "False" : "True");
   });
 
-  it("to lag lengthens the pause between heartbeats until it is taken back", () => {
+  it("to lag lengthens pauses between heartbeats until taken back", () => {
     hollow = api.start(1);
     hollow.lag({}, 45 * SECOND);
     api.clock.advance(60 * SECOND);
@@ -139,10 +139,10 @@ describe("an order to hollow nodes", () => {
   });
 });
 
-describe("a hollow node with a condition set by others", () => {
+describe("a condition set by others", () => {
   const foreign = (status: string, reason: string) => [{ type: "KernelDeadlock", status, reason, message: reason }];
 
-  it("leaves all of it to them, when it was there before and when it changes", () => {
+  it("stays theirs, set before the node or changed later", () => {
     api.send("POST", "/api/v1/nodes", {
       metadata: { name: "n-0" },
       status: { conditions: foreign("False", "NoDeadlock") },
@@ -157,8 +157,8 @@ describe("a hollow node with a condition set by others", () => {
   });
 });
 
-describe("hollow nodes with orders before they are registered", () => {
-  it("stay away while stopped, let others register, and get their pods on resume", () => {
+describe("orders to unregistered nodes", () => {
+  it("keep stopped ones away until they resume", () => {
     const back = api.server.faults.refuse();
     hollow = api.start(200, { pods: 1 });
     hollow.stop({ zone: "z-0" });

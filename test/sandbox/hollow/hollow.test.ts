@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 describe("hollow nodes", () => {
-  it("are registered whole: zone, capacity, every condition, lease with owner", () => {
+  it("register with zone, capacity, all conditions and an owned lease", () => {
     hollow = api.start(1);
     expect(api.node("n-0")).toMatchObject({
       metadata: { labels: { "topology.kubernetes.io/zone": "z-0", "kubernetes.io/hostname": "n-0" } },
@@ -59,6 +59,12 @@ describe("hollow nodes", () => {
     expect(api.node("n-0")?.status?.capacity).toMatchObject({ cpu: "8" });
   });
 
+  it("run the version that the API server says it is", () => {
+    hollow = api.start(1);
+    const { gitVersion } = api.get("/version") as { gitVersion?: string };
+    expect(api.node("n-0")?.status?.nodeInfo?.kubeletVersion).toBe(gitVersion);
+  });
+
   it("register when the API comes up later", () => {
     const back = api.server.faults.refuse();
     hollow = api.start(3);
@@ -69,7 +75,7 @@ describe("hollow nodes", () => {
   });
 });
 
-describe("a hollow node deleted underneath", () => {
+describe("a deleted hollow node", () => {
   it("registers again while it lives (better than R9.4)", () => {
     hollow = api.start(1);
     const before = api.node("n-0")?.metadata.uid;
@@ -80,7 +86,17 @@ describe("a hollow node deleted underneath", () => {
     expect(api.lease("n-0")?.metadata.ownerReferences).toMatchObject([{ uid: api.node("n-0")?.metadata.uid }]);
   });
 
-  it("stays away while it is stopped, and registers when it resumes", () => {
+  it("can stay deleted until it is ordered to resume", () => {
+    hollow = api.start(1, {}, { staysDeleted: true });
+    api.send("DELETE", "/api/v1/nodes/n-0");
+    api.clock.advance(60 * SECOND);
+    expect(api.node("n-0")).toBeUndefined();
+    hollow.resume({});
+    api.clock.advance(SECOND);
+    expect(api.condition("Ready", "n-0")?.status).toBe("True");
+  });
+
+  it("stays away while stopped, and registers when it resumes", () => {
     hollow = api.start(1);
     hollow.stop({});
     api.send("DELETE", "/api/v1/nodes/n-0");
@@ -100,14 +116,14 @@ describe("pods of hollow nodes", () => {
   const ready = (name: string) =>
     api.get(`${PODS}/${name}`)?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
 
-  it("are created and run, with their container ready, as kubectl counts it", () => {
+  it("are created and run, ready as kubectl counts it", () => {
     hollow = api.start(3, { pods: 2 });
     expect(hollow.summary()).toMatchObject({ pods: 6, podsCreated: 6 });
     expect([pod("n-2-pod-1")?.status?.phase, ready("n-2-pod-1")]).toEqual(["Running", "True"]);
     expect(pod("n-2-pod-1")?.status?.containerStatuses).toMatchObject([{ ready: true }]);
   });
 
-  it("that are being deleted go at once, but from a stopped node only on resume", () => {
+  it("being deleted go at once, from a stopped node on resume", () => {
     hollow = api.start(2, { pods: 1 });
     hollow.stop({ names: ["n-1"] });
     for (const name of ["n-0-pod-0", "n-1-pod-0"]) api.send("DELETE", `${PODS}/${name}`);
@@ -131,7 +147,7 @@ describe("pods of hollow nodes", () => {
     expect(pod("n-0-pod-0")).toBeUndefined();
   });
 
-  it("that a controller marked are ready again once their node reports Ready", () => {
+  it("that were marked are ready again once their node is Ready", () => {
     hollow = api.start(1, { pods: 1 });
     hollow.set({}, "Ready", "False");
     const conditions = [{ type: "Ready", status: "False" }];
@@ -145,7 +161,7 @@ describe("pods of hollow nodes", () => {
 });
 
 describe("a shutdown of hollow nodes", () => {
-  it("leaves no timer and no request behind, and the nodes at the API", () => {
+  it("leaves no timer, no request, and the nodes", () => {
     hollow = api.start(5, { pods: 1 });
     hollow.flap({ names: ["n-0"] }, 5 * SECOND);
     hollow.shutdown();

@@ -67,10 +67,10 @@ export const API_PATH_FAULTS = {
 
 /** A server whose cache is stale from now on. It adds its version to a list that is requested from the cache. */
 function replicaOf({ world, count }: Reach): StaleReplica {
-  const { store } = world.api;
+  const { store, catalog } = world.api;
   const { revision } = store;
   return (request) => {
-    const call = readCall(request);
+    const call = readCall(request, catalog);
     if (!isCall(call) || call.verb !== "list" || call.query.get("resourceVersion") !== "0") return null;
     // The state at a compacted version cannot be shown.
     if (store.collection(call.resource.storage).history.after(revision) === null) return null;

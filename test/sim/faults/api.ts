@@ -1,5 +1,5 @@
 /** Faults of the API server as every process meets them: refusals, timeouts, broken and stale watches. */
-import type { Fault } from "../../../services/sandbox/apiserver/faults.ts";
+import type { Fault } from "../../support/faulty-apiserver.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler, withWire } from "../meddler.ts";
 

@@ -4,11 +4,12 @@
  */
 import { frameId, positionOf, type StreamPosition } from "../../../protocols/frame.ts";
 import type { Message } from "../../../protocols/messages.ts";
-import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../../protocols/ports.ts";
+import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { patternOf } from "../../../protocols/subjects.ts";
 import { decode, encode, MalformedMessage, subjectFor } from "../../../protocols/wire.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler, type Reach } from "../meddler.ts";
+import { SIMULATED_SERVICES } from "../simulated-services.ts";
 
 /** The name of simulated clusters. */
 const CLUSTER = "sim";
@@ -86,7 +87,7 @@ function invent(reach: Reach, random: Random): Stop {
     sequence += 1;
     reach.count("members invented");
     for (const member of names) {
-      const body = { member, services: [...SERVICE_NAMES], since: epoch, leaving: false };
+      const body = { member, services: [...SIMULATED_SERVICES], since: epoch, leaving: false };
       const source = `fleet@${member}`;
       const id = frameId(source, epoch, "pulse.member", 0, sequence);
       const frame = { type: "pulse.member", id, source, at: clock.wallMs(), cause: null } as const;

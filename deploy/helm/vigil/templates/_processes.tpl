@@ -35,7 +35,7 @@ reader:
 writer:
   replicas: {{ .Values.fleet.writers }}
   arguments:
-    - --services={{ if ne $mode "taint-eviction-only" }}node-writer,{{ end }}pod-writer,ledger
+    - --services={{ if ne $mode "taint-eviction-only" }}node-writer,{{ end }}pod-writer,ledger,policy
     - --nats={{ $url }}
     - --nats-nkey=/etc/vigil/nats/writer.nk
     - --nats-history-nkey=/etc/vigil/nats/history.nk
@@ -53,7 +53,7 @@ writer:
     - --node-monitor-grace-period=25s
     {{- end }}
     {{- else if eq $mode "taint-eviction-only" }}
-    - --services=observer,taint-manager,pod-writer,ledger
+    - --services=observer,taint-manager,pod-writer,ledger,policy
     {{- else }} []
     {{- end }}
   servesConsole: true
@@ -68,6 +68,22 @@ writer:
 - { apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get] }
 {{- end -}}
 
+{{/* When nodes were and are frozen, and, where Vigil taints, the memory of limits. */}}
+{{- define "vigil.freezeRule" -}}
+{{- $verbs := list "list" "watch" -}}
+{{- if ne .Values.mode "beside" }}{{ $verbs = prepend $verbs "get" }}{{ end -}}
+{{- if not (has .Values.mode (list "shadow" "beside")) }}{{ $verbs = append $verbs "patch" }}{{ end -}}
+- { apiGroups: [""], resources: [configmaps], resourceNames: [vigil-freeze], verbs: {{ toJson $verbs }} }
+{{- end -}}
+
+{{/* Node policies, and, where anything may be written, what Vigil says about each. */}}
+{{- define "vigil.policyRules" -}}
+- { apiGroups: [vigil.io], resources: [nodepolicies], verbs: [list, watch] }
+{{- if ne .Values.mode "shadow" }}
+- { apiGroups: [vigil.io], resources: [nodepolicies/status], verbs: [patch] }
+{{- end }}
+{{- end -}}
+
 {{/* The live reads before a write, the writes, and Events. */}}
 {{- define "vigil.writerRules" -}}
 {{- if eq .Values.mode "shadow" -}}
@@ -75,14 +91,18 @@ writer:
 {{- else if eq .Values.mode "taint-eviction-only" -}}
 - { apiGroups: [""], resources: [nodes], verbs: [get] }
 - { apiGroups: [""], resources: [pods], verbs: [get, delete] }
+- { apiGroups: [""], resources: [pods/eviction], verbs: [create] }
 - { apiGroups: [""], resources: [pods/status], verbs: [patch] }
 - { apiGroups: [""], resources: [events], verbs: [create, patch] }
 {{- else -}}
 - { apiGroups: [""], resources: [nodes], verbs: [get, patch] }
 - { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
 - { apiGroups: [""], resources: [pods], verbs: [get, delete] }
+- { apiGroups: [""], resources: [pods/eviction], verbs: [create] }
 - { apiGroups: [""], resources: [events], verbs: [create, patch] }
 {{- end }}
+{{ include "vigil.freezeRule" . }}
+{{ include "vigil.policyRules" . }}
 {{ include "vigil.clusterRule" . }}
 {{- end -}}
 
@@ -98,13 +118,17 @@ writer:
 {{- else if eq .Values.mode "taint-eviction-only" -}}
 - { apiGroups: [""], resources: [nodes], verbs: [get, list, watch] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete] }
+- { apiGroups: [""], resources: [pods/eviction], verbs: [create] }
 - { apiGroups: [""], resources: [pods/status], verbs: [patch] }
 - { apiGroups: [""], resources: [events], verbs: [create, patch, list] }
 {{- else -}}
 - { apiGroups: [""], resources: [nodes], verbs: [get, list, watch, patch] }
 - { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete] }
+- { apiGroups: [""], resources: [pods/eviction], verbs: [create] }
 - { apiGroups: [""], resources: [events], verbs: [create, patch, list] }
 {{- end }}
+{{ include "vigil.freezeRule" . }}
+{{ include "vigil.policyRules" . }}
 {{ include "vigil.clusterRule" . }}
 {{- end -}}

@@ -50,11 +50,13 @@ const TOLERATION: Shape = {
   5: integer("tolerationSeconds"),
 };
 
+const POD_METADATA: Shape = { ...METADATA, 7: integer("generation") };
+
 const POD_CONDITION: Shape = { 1: text("type"), 2: text("status"), 4: time("lastTransitionTime") };
 
 /** A Pod, without its annotations and labels. */
 export const POD: Shape = {
-  1: one("metadata", METADATA),
+  1: one("metadata", POD_METADATA),
   2: one("spec", { 10: text("nodeName"), 22: many("tolerations", TOLERATION) }),
   3: one("status", { 1: text("phase"), 2: many("conditions", POD_CONDITION), 7: time("startTime") }),
 };

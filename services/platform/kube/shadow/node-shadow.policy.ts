@@ -16,7 +16,7 @@ import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
 import { taintName } from "../../../domain/toleration.ts";
 import { listOf, recordOf } from "../../structures/json.ts";
-import { recordedTaints } from "../watch/node-annotations.ts";
+import { nodeRecords } from "../watch/node-annotations.ts";
 
 /** An unsent write that the API shows after all: another controller made it, so much later than Vigil would have. */
 export interface MadeByAnother {
@@ -101,7 +101,7 @@ export function shadowedNode(real: ObservedNode, shadow: NodeShadowChange, revis
     labels: { ...real.labels, ...entriesWhere(labels, (label) => OBSERVED_LABELS.includes(label)) },
     taints,
     conditions: shadowedConditions(real.conditions, verdict),
-    ...recordedTaints(
+    ...nodeRecords(
       entriesWhere(annotations, (_annotation, text) => text !== null),
       taints,
       () => {},
@@ -191,7 +191,7 @@ function objectCondition(
 
 /** A node without the records of taints whose annotation an unsent write changes. */
 function withoutRecords(
-  { taintsSeenAt, taintsSeenStale, taintSwap, ...node }: ObservedNode,
+  { taintsSeenAt, taintsSeenStale, taintSwap, readyTransitionsAt, ...node }: ObservedNode,
   annotations: Readonly<Record<string, string | null>>,
 ): ObservedNode {
   const seen =
@@ -199,10 +199,13 @@ function withoutRecords(
       ? {}
       : { taintsSeenAt, ...(taintsSeenStale === undefined ? {} : { taintsSeenStale }) };
   const swap = taintSwap === undefined || Object.hasOwn(annotations, Annotation.taintSwap) ? {} : { taintSwap };
-  return { ...node, ...seen, ...swap };
+  const isUnsent = Object.hasOwn(annotations, Annotation.readyTransitions);
+  const transitions = readyTransitionsAt === undefined || isUnsent ? {} : { readyTransitionsAt };
+  return { ...node, ...seen, ...swap, ...transitions };
 }
 
 function isRecorded(real: ObservedNode, annotation: string): boolean {
+  if (annotation === Annotation.readyTransitions) return real.readyTransitionsAt !== undefined;
   return (annotation === Annotation.taintSwap ? real.taintSwap : real.taintsSeenAt) !== undefined;
 }
 

@@ -18,6 +18,7 @@ import type {
   Stop,
   Watch,
   Watched,
+  WatchOptions,
   WatchSink,
   WriteReply,
   WriteRequest,
@@ -71,7 +72,7 @@ const projection = { interner: new Interner(), problem: () => {} };
 /** A port that writes nothing and shows nothing but the API: for readers that compare the two. */
 export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube {
   return {
-    watch: (what, sink) => kube.watch(what, sink),
+    watch: (what, sink, options) => kube.watch(what, sink, options),
     read: (ref, done, place) => kube.read(ref, done, place),
     write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
   };
@@ -103,13 +104,15 @@ export class ShadowKube implements Kube {
     for (const stop of this.#stops) stop();
   }
 
-  watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch<Watched[K]> {
+  watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]> {
     const sinks: { [R in keyof Watched]: () => WatchSink<Watched[R]> } = {
       nodes: () => this.#nodeSink(sink as WatchSink<ObservedNode>),
       leases: () => this.#leaseSink(sink as WatchSink<Watched["leases"]>),
       pods: () => this.#podSink(sink as WatchSink<BoundPod>),
+      policies: () => sink as WatchSink<Watched["policies"]>,
+      freezes: () => sink as WatchSink<Watched["freezes"]>,
     };
-    const watch = this.#io.kube.watch(what, sinks[what]());
+    const watch = this.#io.kube.watch(what, sinks[what](), options);
     const open = { watch, sink };
     Object.assign(this.#watches, { [what]: open });
     const stop = (): void => {
@@ -121,6 +124,7 @@ export class ShadowKube implements Kube {
       held: (namespace, name) => watch.held(namespace, name),
       confirmedAt: () => watch.confirmedAt(),
       relist: (reason) => watch.relist(reason),
+      refresh: (reason) => watch.refresh(reason),
       stop,
     };
   }

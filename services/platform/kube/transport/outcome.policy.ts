@@ -16,7 +16,7 @@ export interface Refusal {
 }
 
 type Whole = Extract<Answer, { kind: "answer" }>;
-type Throttled = { outcome: "throttled"; detail: string; retryAfterMs: number };
+type Throttled = Extract<ReadReply, { outcome: "throttled" }>;
 
 /** Wait after a 429 or 503 without Retry-After; client-go waits a second too. */
 const RETRY_AFTER_DEFAULT_MS = 1000;
@@ -63,6 +63,9 @@ export function writeReplyOf(answer: Answer, ref: ObjectRef, isJsonPatch = false
   const refusal = refusalOf(answer);
   const detail = refusal.message;
   const throttled = throttledBy(refusal);
+  const disruptionBudget = disruptionBudgetOf(answer);
+  if (throttled !== null && disruptionBudget !== null)
+    return { ...throttled, detail: disruptionBudget, disruptionBudget };
   if (throttled !== null) return throttled;
   if (WEBHOOK_DENIAL.test(detail)) return { outcome: "denied", detail };
   // An invalid object names its fields; an inapplicable patch names none.
@@ -93,6 +96,23 @@ function throttledBy(refusal: Refusal): Throttled | null {
     detail: refusal.message,
     retryAfterMs: refusal.retryAfterMs ?? RETRY_AFTER_DEFAULT_MS,
   };
+}
+
+/** Why an API server names a disruption budget as the cause of a refusal (policyv1.DisruptionBudgetCause). */
+const BUDGET_CAUSE = "DisruptionBudget";
+
+/** What the server says about the disruption budget that refuses an eviction; null when none does. */
+function disruptionBudgetOf({ status, text }: Whole): string | null {
+  if (status !== 429) return null;
+  const causes = listOf(recordOf(recordOf(parsed(text)).details).causes).map(recordOf);
+  const cause = causes.find(({ reason }) => reason === BUDGET_CAUSE);
+  return cause === undefined ? null : (textOf(cause.message) ?? "a disruption budget");
+}
+
+/** Whether the server was overloaded. A disruption budget refuses with a 429 too, however idle the server is. */
+export function isOverload(answer: Answer): boolean {
+  if (answer.kind === "lost") return answer.timedOut;
+  return answer.status === 429 && disruptionBudgetOf(answer) === null;
 }
 
 function writtenObject(answer: Whole, ref: ObjectRef): WriteReply {

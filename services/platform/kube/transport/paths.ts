@@ -1,4 +1,5 @@
 /** The API paths of kinds and objects. */
+import { NODE_POLICY_API } from "../../../../protocols/node-policy.ts";
 import type { ObjectRef, ReviewKind } from "../../../../protocols/ports.ts";
 
 interface Place {
@@ -16,6 +17,12 @@ const PLACES: Readonly<Record<ObjectRef["kind"], Place>> = {
   Event: { root: CORE, plural: "events", namespaced: true },
   DaemonSet: { root: "/apis/apps/v1", plural: "daemonsets", namespaced: true },
   Namespace: { root: CORE, plural: "namespaces", namespaced: false },
+  ConfigMap: { root: CORE, plural: "configmaps", namespaced: true },
+  NodePolicy: {
+    root: `/apis/${NODE_POLICY_API.group}/${NODE_POLICY_API.version}`,
+    plural: NODE_POLICY_API.plural,
+    namespaced: false,
+  },
 };
 
 const REVIEW_PATHS: Readonly<Record<ReviewKind, string>> = {
@@ -34,6 +41,11 @@ export function collectionPath(kind: ObjectRef["kind"], namespace: string): stri
   return namespaced && namespace !== ""
     ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
     : `${root}/${plural}`;
+}
+
+/** Where the API server says which resources of a kind's group and version it serves. */
+export function discoveryPath(kind: ObjectRef["kind"]): string {
+  return PLACES[kind].root;
 }
 
 /** The path of one object. */

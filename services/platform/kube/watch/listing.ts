@@ -19,9 +19,10 @@ export type ListEnd =
 /** What to list. */
 export interface ListOptions {
   readonly path: string;
+  readonly selectors: Readonly<Record<string, string>>;
   /** The requested encoding, and the fields to decode from a protobuf item. */
   readonly form: StreamForm;
-  readonly shape: Shape;
+  readonly shape: Shape | null;
   /** Whether any state of the server's cache is fresh enough; otherwise the newest is requested. */
   readonly fromCache: boolean;
   /** Items per page; null for one page. */
@@ -85,8 +86,8 @@ interface ListBody {
   metadata(): JsonRecord;
 }
 
-function listBody(form: StreamForm, shape: Shape, sink: ListSink): ListBody {
-  if (form === "protobuf") return new ProtobufList(shape, (raw) => sink.item(raw));
+function listBody(form: StreamForm, shape: Shape | null, sink: ListSink): ListBody {
+  if (form === "protobuf" && shape !== null) return new ProtobufList(shape, (raw) => sink.item(raw));
   const scanner = new ListScanner((json) => sink.item(parsed(json)));
   return {
     push: (chunk) => scanner.push(chunk),
@@ -94,8 +95,8 @@ function listBody(form: StreamForm, shape: Shape, sink: ListSink): ListBody {
   };
 }
 
-function pathOf({ path, limit, fromCache }: ListOptions, continueToken: string | null): string {
-  const query = new URLSearchParams();
+function pathOf({ path, selectors, limit, fromCache }: ListOptions, continueToken: string | null): string {
+  const query = new URLSearchParams(selectors);
   if (limit !== null) query.set("limit", String(limit));
   if (continueToken !== null) query.set("continue", continueToken);
   else if (fromCache) query.set("resourceVersion", "0");

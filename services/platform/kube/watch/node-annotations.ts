@@ -5,6 +5,7 @@
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
+import { readReadyTransitions } from "../../../domain/ready-transitions.ts";
 import { readTaintSwap } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
 import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
@@ -15,13 +16,17 @@ const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
 /** Reports a field that was ignored. */
 type Problem = (field: string) => void;
 
-/** What a node's annotations record about its taints. */
-export function recordedTaints(
+/** What a node's annotations record about its taints, and when it became ready and not ready. */
+export function nodeRecords(
   annotations: JsonRecord,
   taints: readonly Taint[],
   problem: Problem,
-): Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale" | "taintSwap"> {
-  return { ...taintsSeen(annotations, taints, problem), ...taintSwap(annotations, problem) };
+): Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale" | "taintSwap" | "readyTransitionsAt"> {
+  return {
+    ...taintsSeen(annotations, taints, problem),
+    ...taintSwap(annotations, problem),
+    ...readyTransitions(annotations, problem),
+  };
 }
 
 /**
@@ -62,4 +67,13 @@ function taintSwap(annotations: JsonRecord, problem: Problem): Pick<ObservedNode
   const recorded = text.length > ANNOTATION_CHARACTERS_MAX ? null : readTaintSwap(text);
   if (recorded === null) problem(`metadata.annotations.${Annotation.taintSwap}`);
   return recorded === null ? {} : { taintSwap: recorded };
+}
+
+/** The transitions that a policy with `flapping` counts. An unreadable record counts as none. */
+function readyTransitions(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "readyTransitionsAt"> {
+  const text = textOf(annotations[Annotation.readyTransitions]);
+  if (text === null) return {};
+  const recorded = text.length > ANNOTATION_CHARACTERS_MAX ? null : readReadyTransitions(text);
+  if (recorded === null) problem(`metadata.annotations.${Annotation.readyTransitions}`);
+  return { readyTransitionsAt: recorded ?? [] };
 }

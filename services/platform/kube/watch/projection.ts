@@ -9,12 +9,13 @@ import type {
   Taint,
   Toleration,
 } from "../../../../protocols/objects.ts";
-import type { BoundPod, ObservedLease } from "../../../../protocols/ports.ts";
+import type { BoundPod, FreezeResource, ObservedLease, PolicyResource } from "../../../../protocols/ports.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
+import { labelsChecksum } from "../../../domain/node-policy.ts";
 import { reducedTolerations } from "../../../domain/toleration.reduced.ts";
 import type { Interner } from "../../structures/interner.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
-import { recordedTaints } from "./node-annotations.ts";
+import { nodeRecords } from "./node-annotations.ts";
 
 /** What a projection needs besides the object. */
 export interface ProjectionIo {
@@ -24,6 +25,8 @@ export interface ProjectionIo {
    * should inspect the object.
    */
   readonly problem: (field: string, line?: string) => void;
+  /** The label keys of nodes to keep besides OBSERVED_LABELS; absent for none. */
+  readonly labelKeys?: () => readonly string[];
 }
 
 /** The condition types Vigil acts on; a node has at most one of each. */
@@ -48,16 +51,18 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   const identity = identityOf(metadata, io);
   if (identity === null) return null;
   const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
+  const labelKeys = io.labelKeys?.() ?? [];
   return {
     node: identity.name,
     uid: identity.uid,
     resourceVersion: identity.resourceVersion,
     createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
-    labels: observedLabels(recordOf(metadata.labels)),
+    labels: observedLabels(recordOf(metadata.labels), labelKeys, io.interner),
+    ...(labelKeys.length === 0 ? {} : { policyLabels: labelsChecksum(labelKeys) }),
     unschedulable: spec.unschedulable === true,
     taints,
     conditions: projectConditions(status.conditions, metadata, io),
-    ...recordedTaints(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
+    ...nodeRecords(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
   };
 }
 
@@ -77,6 +82,7 @@ export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
   const identity = identityOf(metadata, io);
   if (identity === null) return null;
   const createdAt = instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO;
+  const { generation } = metadata;
   const conditions = listOf(status.conditions).map(recordOf);
   const pod: ObservedPod = {
     namespace: io.interner.text(textOf(metadata.namespace) ?? ""),
@@ -89,8 +95,37 @@ export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
     createdAt,
     boundAt: boundAt(conditions, status, io) ?? createdAt,
     deletionAt: deletionAt(metadata, io),
+    // In protobuf a generation that there is not is 0.
+    ...(isCount(generation) && generation > 0 ? { generation } : {}),
   };
   return { node: io.interner.text(node), resourceVersion: identity.resourceVersion, pod };
+}
+
+/** A NodePolicy; null when it has no name, uid or resourceVersion. What its spec means is checked elsewhere. */
+export function projectPolicy(raw: unknown, io: ProjectionIo): PolicyResource | null {
+  const { metadata, spec, status } = recordOf(raw);
+  const identity = identityOf(recordOf(metadata), io);
+  if (identity === null) return null;
+  const { generation, managedFields } = recordOf(metadata);
+  const changedAt = specChangedAt(managedFields);
+  return { ...identity, generation: typeof generation === "number" ? generation : 0, changedAt, spec, status };
+}
+
+/** When some field of the spec was last changed, as the API server recorded it for server-side apply. */
+function specChangedAt(managedFields: unknown): number | null {
+  const entries = listOf(managedFields).map(recordOf);
+  const ofSpec = entries.filter(({ fieldsV1 }) => Object.hasOwn(recordOf(fieldsV1), "f:spec"));
+  const instants = ofSpec.flatMap(({ time }) => epochMsOf(textOf(time)) ?? []);
+  return instants.length === 0 ? null : Math.max(...instants);
+}
+
+/** A ConfigMap with freezes. */
+export function projectFreezes(raw: unknown, io: ProjectionIo): FreezeResource | null {
+  const { metadata, data } = recordOf(raw);
+  const identity = identityOf(recordOf(metadata), io);
+  if (identity === null) return null;
+  const { pauseRequests, frozen } = recordOf(data);
+  return { ...identity, pauseRequests: textOf(pauseRequests), frozen: textOf(frozen) };
 }
 
 function partsOf(raw: unknown): { metadata: JsonRecord; spec: JsonRecord; status: JsonRecord } {
@@ -109,6 +144,10 @@ function identityOf(
   if (uid === null) return dropped("metadata.uid", io);
   if (resourceVersion === null) return dropped("metadata.resourceVersion", io);
   return { name, uid, resourceVersion };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function identityText(value: unknown): string | null {
@@ -138,11 +177,15 @@ function projected<T>(value: unknown, project: (item: JsonRecord) => T | null): 
   return kept;
 }
 
-function observedLabels(labels: JsonRecord): Record<string, string> {
+function observedLabels(labels: JsonRecord, labelKeys: readonly string[], interner: Interner): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const label of OBSERVED_LABELS) {
     const value = labels[label];
     if (typeof value === "string" && value.length <= LABEL_CHARACTERS_MAX) kept[label] = value;
+  }
+  for (const label of labelKeys) {
+    const value = Object.hasOwn(labels, label) ? labels[label] : undefined;
+    if (typeof value === "string" && value.length <= LABEL_CHARACTERS_MAX) kept[label] = interner.text(value);
   }
   return kept;
 }

@@ -7,6 +7,7 @@ import type { Io, Stop, Watch, WatchSink, Wire } from "../../../../protocols/por
 import { retryPauseMs } from "../../structures/retry-schedule.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
+import { isServed } from "./discovery.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
 import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
@@ -15,9 +16,10 @@ import { WatchStore } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 
 /**
- * Why a list began: the first one, a retry, an expired resourceVersion, or a caller that suspects a gap in the watch.
+ * Why a list began: the first one, a retry, an expired resourceVersion, a caller that suspects a gap in the watch, or
+ * one that needs other fields of the objects.
  */
-export type ListReason = "start" | "retry" | "expired" | "suspect";
+export type ListReason = "start" | "retry" | "expired" | "suspect" | "refresh";
 
 /** The ports and settings of a reader. */
 export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
@@ -47,6 +49,8 @@ const WATCH_SECONDS_MIN = 300;
 const STEADY_MS = 5_000;
 /** After a break, missed events arrive right behind the response; the watch is synced again after this. */
 const SETTLE_MS = 500;
+/** How often an API server that does not serve a resource is asked again, in milliseconds. */
+const ABSENT_RECHECK_MS = 30_000;
 /** Longer pauses would by themselves exceed watchBlindMs. */
 const BACKOFF = { baseMs: 200, maxMs: 5_000 };
 /** Refusals after which the same watch can be resumed. After any other, what was missed must be listed. */
@@ -68,8 +72,8 @@ export class Reader<T> implements Watch<T> {
   #openedAtMs: number | null = null;
   #failures = 0;
   #pageItems: number | null = PAGE_ITEMS;
-  /** JSON for good, once a protobuf list could not be decoded. */
-  #listForm: StreamForm = "protobuf";
+  /** JSON for good where the server offers nothing else, or once a protobuf list could not be decoded. */
+  #listForm: StreamForm;
   /** Whether a list is in flight or follows the present pause. A relist request then has nothing to do. */
   #listing = false;
   #trouble = "";
@@ -83,6 +87,7 @@ export class Reader<T> implements Watch<T> {
     this.#resource = resource;
     this.#io = io;
     this.#store = new WatchStore(resource, sink, io.projection, io.log);
+    this.#listForm = resource.shape === null ? "json" : "protobuf";
     this.#stopFollowing = io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {});
     this.#list("start");
   }
@@ -107,6 +112,14 @@ export class Reader<T> implements Watch<T> {
     this.#list("suspect");
   }
 
+  refresh(reason: string): void {
+    this.#io.log.info(`the ${this.#name} are listed again: ${reason}`);
+    const wasSynced = this.#sync.synced;
+    this.#sync = syncLost(this.#sync, this.#nowMs());
+    if (wasSynced) this.#store.publishState(this.state());
+    this.#list("refresh");
+  }
+
   stop(): void {
     this.#stopFollowing();
     this.#store.close();
@@ -119,13 +132,45 @@ export class Reader<T> implements Watch<T> {
     this.#settling();
     this.#openedAtMs = null;
     this.#listing = true;
+    const { discovery } = this.#resource;
+    if (discovery === null) this.#startList(reason);
+    else this.#discover(discovery, reason);
+  }
+
+  /**
+   * Lists a resource only if the API server serves it. A list alone cannot tell: without the right to list it, a
+   * resource that does not exist is forbidden like any other.
+   */
+  #discover(discovery: NonNullable<WatchedResource<T>["discovery"]>, reason: ListReason): void {
+    let isOpen = true;
+    this.#cease = () => {
+      isOpen = false;
+    };
+    isServed(this.#io, discovery, (answer) => {
+      if (!isOpen) return;
+      if (answer.kind === "served") this.#startList(reason);
+      else if (answer.kind === "absent") this.#absent();
+      else this.#pause(answer.end, () => this.#list("retry"));
+    });
+  }
+
+  #absent(): void {
+    this.#resourceVersion = null;
+    this.#failures = 0;
+    this.#sync = syncLost(this.#sync, this.#nowMs());
+    this.#store.publishAbsent();
+    const timer = this.#io.clock.after(ABSENT_RECHECK_MS, () => this.#list("retry"));
+    this.#cease = () => timer.cancel();
+  }
+
+  #startList(reason: ListReason): void {
     this.#io.count.list(reason);
     this.#store.listBegins();
-    const { path, shape } = this.#resource;
+    const { path, shape, listSelectors: selectors } = this.#resource;
     // The first list may come from a cache. A later one must not be older than what was already published, so it
     // requests the newest.
     const fromCache = this.#resourceVersion === null;
-    const options = { path, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
+    const options = { path, selectors, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
     const listing = startListing(this.#io, options, {
       item: (raw) => this.#store.listItem(raw),
       closed: (end) => this.#listClosed(end),

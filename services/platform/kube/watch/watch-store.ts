@@ -93,6 +93,13 @@ export class WatchStore<T> {
     this.#publish(() => this.#sink.state(state));
   }
 
+  /** Publishes that the API server does not serve the resource: every known object is gone. */
+  publishAbsent(): void {
+    this.listBegins();
+    this.listEnds();
+    this.#publish(() => this.#sink.absent?.());
+  }
+
   /** Publishes nothing from now on. */
   close(): void {
     this.#open = false;

@@ -1,12 +1,20 @@
 /** The resources that can be watched: their paths, projections and identities. */
-import { LEASE_NAMESPACE } from "../../../../protocols/names.ts";
+import { FREEZE_CONFIG_MAP, LEASE_NAMESPACE } from "../../../../protocols/names.ts";
+import { NODE_POLICY_API } from "../../../../protocols/node-policy.ts";
 import type { ObservedNode } from "../../../../protocols/objects.ts";
-import type { BoundPod, ObservedLease, Watched } from "../../../../protocols/ports.ts";
+import type { BoundPod, FreezeResource, ObservedLease, PolicyResource, Watched } from "../../../../protocols/ports.ts";
 import type { Shape } from "../protobuf/protobuf.ts";
 import { LEASE, NODE, POD } from "../protobuf/protobuf-shapes.ts";
-import { collectionPath } from "../transport/paths.ts";
+import { collectionPath, discoveryPath } from "../transport/paths.ts";
 import { type Scanned, scanLease } from "./lease-scan.ts";
-import { type ProjectionIo, projectLease, projectNode, projectPod } from "./projection.ts";
+import {
+  type ProjectionIo,
+  projectFreezes,
+  projectLease,
+  projectNode,
+  projectPod,
+  projectPolicy,
+} from "./projection.ts";
 
 /** One resource as a reader uses it. */
 export interface WatchedResource<T> {
@@ -16,8 +24,12 @@ export interface WatchedResource<T> {
    * as to send them all.
    */
   readonly selectors: Readonly<Record<string, string>>;
-  /** The fields to decode from an item of a protobuf list. */
-  readonly shape: Shape;
+  /** Selectors sent with every list: a right to one named object allows only a list that selects that name. */
+  readonly listSelectors: Readonly<Record<string, string>>;
+  /** The fields to decode from an item of a protobuf list; null where the API server offers JSON alone. */
+  readonly shape: Shape | null;
+  /** Where the API server says whether it serves the resource; null for one that every server has. */
+  readonly discovery: { readonly path: string; readonly plural: string } | null;
   readonly project: (raw: unknown, io: ProjectionIo) => T | null;
   readonly namespace: (object: T) => string;
   readonly name: (object: T) => string;
@@ -38,12 +50,16 @@ export interface WatchedResource<T> {
  */
 const LEASES_GATHER_MS = 20;
 
+const ONE_CONFIG_MAP = { fieldSelector: `metadata.name=${FREEZE_CONFIG_MAP.name}` } as const;
+
 /** Every resource that can be watched. */
 export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K]> } = {
   nodes: {
     path: collectionPath("Node", ""),
     selectors: {},
+    listSelectors: {},
     shape: NODE,
+    discovery: null,
     project: projectNode,
     namespace: () => "",
     name: (node: ObservedNode) => node.node,
@@ -54,7 +70,9 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
   leases: {
     path: collectionPath("Lease", LEASE_NAMESPACE),
     selectors: {},
+    listSelectors: {},
     shape: LEASE,
+    discovery: null,
     project: projectLease,
     namespace: () => "",
     name: (lease: ObservedLease) => lease.node,
@@ -66,11 +84,39 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     path: collectionPath("Pod", ""),
     // Unbound pods concern no service.
     selectors: { fieldSelector: "spec.nodeName!=" },
+    listSelectors: {},
     shape: POD,
+    discovery: null,
     project: projectPod,
     namespace: ({ pod }: BoundPod) => pod.namespace,
     name: ({ pod }: BoundPod) => pod.name,
     uid: ({ pod }: BoundPod) => pod.uid,
+    gatherMs: 0,
+    scan: null,
+  },
+  policies: {
+    path: collectionPath("NodePolicy", ""),
+    selectors: {},
+    listSelectors: {},
+    shape: null,
+    discovery: { path: discoveryPath("NodePolicy"), plural: NODE_POLICY_API.plural },
+    project: projectPolicy,
+    namespace: () => "",
+    name: (policy: PolicyResource) => policy.name,
+    uid: (policy: PolicyResource) => policy.uid,
+    gatherMs: 0,
+    scan: null,
+  },
+  freezes: {
+    path: collectionPath("ConfigMap", FREEZE_CONFIG_MAP.namespace),
+    selectors: ONE_CONFIG_MAP,
+    listSelectors: ONE_CONFIG_MAP,
+    shape: null,
+    discovery: { path: discoveryPath("ConfigMap"), plural: "configmaps" },
+    project: projectFreezes,
+    namespace: () => "",
+    name: (freezes: FreezeResource) => freezes.name,
+    uid: (freezes: FreezeResource) => freezes.uid,
     gatherMs: 0,
     scan: null,
   },

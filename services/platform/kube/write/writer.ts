@@ -18,10 +18,19 @@ import { Urgency } from "../../../../protocols/ports.ts";
 import { oneTokenAfterMs, type TokenBucket, tokensIn } from "../../structures/token-bucket.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "../transport/concurrency.policy.ts";
-import { readReplyOf, reviewReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";
-import { collectionPath, objectPath, reviewPath } from "../transport/paths.ts";
+import { isOverload, readReplyOf, reviewReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";
+import { objectPath, reviewPath } from "../transport/paths.ts";
 import { Queue, type QueuedRequest } from "../transport/queue.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
+import {
+  EVICTION_DISCOVERY_PATH,
+  type EvictionRequest,
+  evictionRequest,
+  evictionVersionOf,
+  httpRequest,
+  httpRequestOf,
+  JSON_TYPE,
+} from "./http-request.ts";
 import { ElapsedTime, type Instants, isTooOld, RecentLatencies } from "./read-age.policy.ts";
 
 /** What a writer needs. */
@@ -61,7 +70,7 @@ const READ_TIMEOUT_MS = 10_000;
 const REVIEW_TIMEOUT_MS = 10_000;
 /** Reviews run one after the other, so that users of the console take one place at most. */
 const REVIEW_LANE = "reviews";
-/** Ranks of one urgency: its writes, the reads one step before them, and those two steps before. */
+/** Ranks of one urgency: its last writes, the requests one step before them, and those two steps before. */
 const RANKS = 3;
 const TOO_LATE: Answer = {
   kind: "lost",
@@ -76,12 +85,6 @@ const CUT_OFF: Answer = {
   sent: false,
   timedOut: false,
 };
-const JSON_TYPE = "application/json";
-const PATCH_TYPE = {
-  strategic: "application/strategic-merge-patch+json",
-  merge: "application/merge-patch+json",
-  json: "application/json-patch+json",
-} as const;
 
 /** How a request is sent. */
 interface Sending {
@@ -89,6 +92,8 @@ interface Sending {
   /** When the oldest live read behind the request was answered; absent if it rests on none. */
   readonly readAtMs?: number | undefined;
   readonly sent?: (() => void) | undefined;
+  /** Whether its latency says nothing about the server's load. */
+  readonly isUnmeasured?: boolean;
 }
 
 /** Writes and live reads. */
@@ -100,6 +105,10 @@ export class Writer {
   #concurrency: Concurrency;
   #bucket: TokenBucket;
   #refillPending = false;
+  /** The apiVersion of evictions; null until it is known. */
+  #evictionVersion: string | null = null;
+  /** Evictions that wait for it. */
+  readonly #undiscovered: (() => void)[] = [];
 
   constructor(io: WriterIo) {
     this.#io = io;
@@ -130,13 +139,42 @@ export class Writer {
 
   /** Sends one write. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
-    const { ref, verb, urgency, readAtMs } = request;
+    if (request.verb !== "evict") this.#send(request, httpRequestOf(request), done);
+    else this.#evict(request, done);
+  }
+
+  /** Sends an eviction in the version that the server has, which is discovered once. */
+  #evict(request: EvictionRequest, done: (reply: WriteReply) => void): void {
+    const send = (): void => {
+      if (this.#evictionVersion === null) {
+        done({ outcome: "failed", detail: "the API server did not say which version of the Eviction API it has" });
+        return;
+      }
+      this.#send(request, evictionRequest(request, this.#evictionVersion), done);
+    };
+    if (this.#evictionVersion !== null) send();
+    else if (this.#undiscovered.push(send) === 1) this.#discoverEviction(request.urgency);
+  }
+
+  #discoverEviction(urgency: Urgency): void {
+    const request = { method: "GET", path: EVICTION_DISCOVERY_PATH, headers: { accept: JSON_TYPE }, body: null };
+    const place = { lane: null, urgency: rankOf(urgency, 1) };
+    this.#enqueue(place, request, { timeoutMs: this.#within(READ_TIMEOUT_MS) }, (answer) => {
+      this.#evictionVersion = evictionVersionOf(answer);
+      for (const send of this.#undiscovered.splice(0)) send();
+    });
+  }
+
+  #send(request: WriteRequest, http: HttpRequest, done: (reply: WriteReply) => void): void {
+    const { ref, verb, urgency, stepsBefore = 0, readAtMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
-    const sending = { timeoutMs: this.#within(WRITE_TIMEOUT_MS), readAtMs };
+    // A server retries a conflicting eviction by itself for seconds.
+    const isUnmeasured = verb === "evict";
+    const sending = { timeoutMs: this.#within(WRITE_TIMEOUT_MS), readAtMs, isUnmeasured };
     const isBackground = urgency === Urgency.event;
-    const place = { lane, urgency: rankOf(urgency, 0), isBackground };
-    this.#enqueue(place, httpRequestOf(request), sending, (answer, latencyMs) => {
-      if (!isBackground) this.#remember(`${verb} ${ref.kind}`, answer, latencyMs);
+    const place = { lane, urgency: rankOf(urgency, stepsBefore), isBackground };
+    this.#enqueue(place, http, sending, (answer, latencyMs) => {
+      if (!isBackground && !isUnmeasured) this.#remember(`${verb} ${ref.kind}`, answer, latencyMs);
       const reply = writeReplyOf(answer, ref, request.verb === "patch" && request.patch === "json");
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -162,7 +200,7 @@ export class Writer {
   #enqueue(
     place: Omit<QueuedRequest, "run">,
     request: HttpRequest,
-    { timeoutMs, readAtMs, sent }: Sending,
+    { timeoutMs, readAtMs, sent, isUnmeasured = false }: Sending,
     answered: (answer: Answer, latencyMs: number) => void,
   ): void {
     const run = (ended: () => void): void => {
@@ -177,7 +215,7 @@ export class Writer {
       }
       call(this.#io, request, timeoutMs, (answer) => {
         this.#elapsed.note(this.#instants(), this.#io.graceMs);
-        this.#learn(request.method, startedAtMs, answer);
+        if (!isUnmeasured || isOverload(answer)) this.#learn(request.method, startedAtMs, answer);
         // Before `ended`: a request that this answer leads to competes for the freed place.
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
         ended();
@@ -218,7 +256,7 @@ export class Writer {
   }
 
   #learn(method: string, startedAtMs: number, answer: Answer): void {
-    const overloaded = answer.kind === "lost" ? answer.timedOut : answer.status === 429;
+    const overloaded = isOverload(answer);
     // A broken connection says nothing about load.
     if (answer.kind === "lost" && !overloaded) return;
     const endedAtMs = this.#io.clock.monotonicMs();
@@ -252,31 +290,4 @@ export class Writer {
 
 function rankOf(urgency: Urgency, stepsBefore: number): number {
   return urgency * RANKS + stepsBefore;
-}
-
-function httpRequestOf(request: WriteRequest): HttpRequest {
-  const { ref, subresource } = request;
-  const path = subresource === undefined ? objectPath(ref) : `${objectPath(ref)}/${subresource}`;
-  switch (request.verb) {
-    case "create":
-      return httpRequest("POST", collectionPath(ref.kind, ref.namespace), JSON_TYPE, request.body);
-    case "update":
-      return httpRequest("PUT", path, JSON_TYPE, request.body);
-    case "patch":
-      return httpRequest("PATCH", path, PATCH_TYPE[request.patch], request.body);
-    case "delete":
-      return httpRequest("DELETE", path, JSON_TYPE, deleteOptions(request));
-  }
-}
-
-function httpRequest(method: string, path: string, type: string, body: unknown): HttpRequest {
-  return { method, path, headers: { accept: JSON_TYPE, "content-type": type }, body: JSON.stringify(body) };
-}
-
-/** `JSON.stringify` leaves undefined fields out. */
-function deleteOptions(request: Extract<WriteRequest, { verb: "delete" }>): Readonly<Record<string, unknown>> {
-  const { uid, resourceVersion, gracePeriodSeconds } = request;
-  const isAny = uid === undefined && resourceVersion === undefined;
-  const preconditions = isAny ? undefined : { uid, resourceVersion };
-  return { kind: "DeleteOptions", apiVersion: "v1", preconditions, gracePeriodSeconds };
 }

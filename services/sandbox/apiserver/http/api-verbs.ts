@@ -1,23 +1,25 @@
 /** Executes a parsed request: reads or writes what its verb says, and renders the result. */
 import type { Io } from "../../../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "../answer.ts";
-import type { ApiObject } from "../api-objects.ts";
-import { methodNotAllowed, noSuchPath } from "../api-status.ts";
+import { type ApiObject, childObject, textOf } from "../api-objects.ts";
+import { methodNotAllowed, noSuchPath, unsupportedMediaType } from "../api-status.ts";
 import { isApply, patchIn } from "../patch/patches.ts";
 import type { StorageName } from "../resources.ts";
 import type { Call } from "../routes.ts";
+import { bindPod } from "../store/binding.ts";
 import type { DeleteOptions } from "../store/deletion.ts";
+import { evictPod } from "../store/eviction.ts";
 import { integerIn, type Lists, versionIn } from "../store/list-pages.ts";
 import { checkAbsent } from "../store/refusals.ts";
 import type { Deletion, Place, Registry } from "../store/registry.ts";
 import { type Selection, selectionOf } from "../store/selection.ts";
 import type { Store } from "../store/store.ts";
 import type { Stored } from "../store/stored.ts";
-import { STRATEGIES } from "../store/strategy.ts";
+import { strategyOf } from "../store/strategy.ts";
 import { rendererFor } from "../views/negotiation.ts";
 import type { Renderer } from "../views/render.ts";
-import { deleteOptionsIn, objectIn } from "./bodies.ts";
-import { bindPod, evictPod } from "./pod-subresources.ts";
+import { contentTypeOf, deleteOptionsIn, evictionOptionsIn, objectBody, objectIn } from "./bodies.ts";
+import { isScalable, replicasIn, scaleOf } from "./scale.ts";
 import { type WatchOptions, WatchStream } from "./watch-stream.ts";
 
 /** The parts of the server that the verbs use. */
@@ -35,6 +37,9 @@ export interface VerbParts extends Pick<Io, "clock" | "random"> {
 
 /** The real server's --min-request-timeout: a watch without a timeout ends after one to two times this. */
 const WATCH_TIMEOUT_MS = 1_800_000;
+
+/** The media type of the patch that `kubectl scale` sends. */
+const MERGE_TYPE = "application/merge-patch+json";
 
 /** Executes a call. Throws an ApiFailure. */
 export function carryOut(parts: VerbParts, call: Call): Answer {
@@ -59,6 +64,7 @@ class Verbs {
 
   answer(): Answer {
     const { subresource, resource, verb } = this.#call;
+    if (subresource === "scale" && isScalable(resource)) return this.#scale();
     if (subresource !== "" && subresource !== "status") return this.#postToPod();
     if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
     if (subresource === "status" && verb === "delete") throw methodNotAllowed();
@@ -107,7 +113,7 @@ class Verbs {
     const object = objectIn(this.#call);
     if (!this.#exists()) {
       checkAbsent(this.#place, object.metadata);
-      if (STRATEGIES[this.#call.resource.storage].createsOnUpdate) return this.#createNamed(object);
+      if (strategyOf(this.#call.resource).createsOnUpdate) return this.#createNamed(object);
     }
     return this.#shown(this.#registry.replace(this.#place, this.#part(), object), 200);
   }
@@ -138,7 +144,7 @@ class Verbs {
   #delete(): Answer {
     const { resource } = this.#call;
     const { stored, gone } = this.#deleteAt(this.#place, deleteOptionsIn(this.#call));
-    if (!gone || STRATEGIES[resource.storage].returnsDeleted) return this.#shown(stored, 200);
+    if (!gone || strategyOf(resource).returnsDeleted) return this.#shown(stored, 200);
     const group = resource.group === "" ? {} : { group: resource.group };
     const details = { name: stored.name, ...group, kind: resource.plural, uid: stored.uid };
     return objectAnswer(200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
@@ -160,12 +166,32 @@ class Verbs {
     return jsonAnswer(200, this.#renderer.list(page));
   }
 
+  /** The number of replicas alone, for `kubectl scale`. */
+  #scale(): Answer {
+    const { verb, body, headers } = this.#call;
+    if (verb === "get") return objectAnswer(200, scaleOf(this.#registry.find(this.#place).object()));
+    const isPatch = verb === "patch" && contentTypeOf(headers) === MERGE_TYPE;
+    if (verb !== "update" && !isPatch) throw verb === "patch" ? unsupportedMediaType([MERGE_TYPE]) : methodNotAllowed();
+    const replicas = replicasIn(objectBody(body, "Scale"));
+    const change = (before: ApiObject): ApiObject => ({
+      ...before,
+      spec: { ...childObject(before, "spec"), replicas },
+    });
+    return objectAnswer(200, scaleOf(this.#registry.update(this.#place, "main", change).object()));
+  }
+
   #postToPod(): Answer {
     const { resource, subresource, verb, body } = this.#call;
     if (resource.storage !== "pods" || !["binding", "eviction"].includes(subresource)) throw noSuchPath();
     if (verb !== "create") throw methodNotAllowed();
-    if (subresource === "binding") bindPod(this.#registry, this.#place, body, this.#parts.clock.wallMs());
-    else evictPod(this.#registry, this.#place, body);
+    const wallMs = this.#parts.clock.wallMs();
+    if (subresource === "binding") {
+      const target = textOf(childObject(objectBody(body, "Binding"), "target"), "name");
+      bindPod(this.#registry, this.#place, target, wallMs);
+    } else {
+      const { store } = this.#parts;
+      evictPod({ store, registry: this.#registry, wallMs }, this.#place, evictionOptionsIn(body, this.#place.name));
+    }
     return objectAnswer(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
   }
 

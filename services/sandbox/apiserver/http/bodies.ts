@@ -2,11 +2,12 @@
 
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../api-objects.ts";
 import { badRequest, unsupportedMediaType } from "../api-status.ts";
+import { fillDefaults, pruned, type StructuralSchema } from "../custom/structural-schema.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 import type { Call } from "../routes.ts";
 import type { DeleteOptions } from "../store/deletion.ts";
 import { canonical, UnreadableField } from "../views/canonical.ts";
-import { SHAPES } from "../views/object-shapes.ts";
+import { shapeOf } from "../views/object-shapes.ts";
 
 /** The JSON value in a body; `complain` words the 400. */
 export function jsonIn(body: string | null, complain: (problem: string) => string): Json {
@@ -61,11 +62,27 @@ export function storedForm(call: Call, shown: JsonObject): ApiObject {
   if (typeof (metadata.name ?? "") !== "string") throw new UnreadableField("name: expected text");
   const named = { ...shown, metadata: { ...metadata, name: textOf(metadata, "name") } };
   // A patch cannot change the kind; its own value is ignored.
-  const typed = { ...withoutNulls(named), kind: resource.kind, apiVersion: apiVersionOf(resource) } as ApiObject;
+  const own = { kind: resource.kind, apiVersion: apiVersionOf(resource) };
+  const typed = { ...(resource.custom === null ? withoutNulls(named) : named), ...own } as ApiObject;
   checkPlace(call, typed);
   // A cluster-scoped object is in no namespace, whatever it contains.
   if (!resource.namespaced) delete typed.metadata.namespace;
-  return canonical(typed, SHAPES[resource.storage]) as ApiObject;
+  if (resource.custom !== null) structure(call, typed, resource.custom.schema);
+  return canonical(typed, shapeOf(resource)) as ApiObject;
+}
+
+/**
+ * Gives a custom resource the structure of its schema: drops unknown fields and sets defaults; changes its argument. A
+ * client may ask for an error instead of dropped fields.
+ */
+function structure({ query }: Call, object: ApiObject, schema: StructuralSchema): void {
+  withoutNulls(object.metadata);
+  const unknown = pruned(object, schema);
+  if (unknown.length > 0 && query.get("fieldValidation") === "Strict") {
+    const words = unknown.map((field) => `unknown field ${JSON.stringify(field)}`);
+    throw new UnreadableField(`strict decoding error: ${words.join(", ")}`);
+  }
+  fillDefaults(object, schema);
 }
 
 /** Null means absent in the API and is not stored. */
@@ -84,15 +101,20 @@ function unusable(kind: string, resource: Resource): string {
   return `${kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`;
 }
 
-/** The object, if it is of the resource's kind or names none. Throws a 400. */
+/** The object, if it is of the resource's kind or, for a built-in kind, names none. Throws a 400. */
 function ofKind(resource: Resource, object: JsonObject): JsonObject {
+  const isCustom = resource.custom !== null;
+  if (isCustom && object.kind === undefined) {
+    throw badRequest(`${unusable(resource.kind, resource)}: Object 'Kind' is missing in '${JSON.stringify(object)}'`);
+  }
   const { kind = resource.kind, apiVersion = apiVersionOf(resource) } = object;
-  if (kind !== resource.kind) {
+  const isOtherVersion = apiVersion !== apiVersionOf(resource);
+  if (kind !== resource.kind && !(isCustom && isOtherVersion)) {
     throw badRequest(
       `${unusable(String(kind as string), resource)}: converting (${String(kind as string)}) to (${resource.kind})`,
     );
   }
-  if (apiVersion !== apiVersionOf(resource)) {
+  if (isOtherVersion) {
     const given = `the API version in the data (${String(apiVersion as string)})`;
     throw badRequest(`${given} does not match the expected API version (${apiVersionOf(resource)})`);
   }
@@ -123,8 +145,17 @@ export function deleteOptionsIn(call: Call): DeleteOptions {
   return deleteOptionsOf({ ...(asked !== null && { gracePeriodSeconds: Number(asked) }), ...options });
 }
 
+/** The options of the delete in an eviction. Throws a 400 for an eviction of another pod. */
+export function evictionOptionsIn(body: string | null, name: string): DeleteOptions {
+  const eviction = objectBody(body, "Eviction");
+  if (textOf(childObject(eviction, "metadata"), "name") !== name) {
+    throw badRequest("name in URL does not match name in Eviction object");
+  }
+  return deleteOptionsOf(childObject(eviction, "deleteOptions"));
+}
+
 /** The options of a delete, from the object that contains them. */
-export function deleteOptionsOf(options: JsonObject): DeleteOptions {
+function deleteOptionsOf(options: JsonObject): DeleteOptions {
   const { uid, resourceVersion } = childObject(options, "preconditions");
   const { gracePeriodSeconds, dryRun } = options;
   return {

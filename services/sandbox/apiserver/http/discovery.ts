@@ -2,18 +2,20 @@
 import { type Answer, objectAnswer } from "../answer.ts";
 import type { JsonObject } from "../api-objects.ts";
 import { noSuchPath } from "../api-status.ts";
-import { apiVersionOf, RESOURCES, type Resource } from "../resources.ts";
+import { apiVersionOf, type Resource } from "../resources.ts";
 import type { OtherCall } from "../routes.ts";
+import { objectBody } from "./bodies.ts";
 import { openApi } from "./openapi.ts";
+import { isScalable } from "./scale.ts";
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const STATUS_VERBS = ["get", "patch", "update"];
 
-/** The served version; the minor number is that of the clients tested against this server. */
+/** The served version: the one whose rules Vigil follows, and no older than what hollow nodes report. */
 const VERSION = {
   major: "1",
-  minor: "32",
-  gitVersion: "v1.32.0+vigil",
+  minor: "36",
+  gitVersion: "v1.36.0-vigil",
   gitCommit: "",
   gitTreeState: "clean",
   buildDate: "1970-01-01T00:00:00Z",
@@ -24,50 +26,72 @@ const VERSION = {
 
 const PROBES = ["/healthz", "/livez", "/readyz"];
 
+const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+/** The review of what the client may do, for `kubectl auth can-i`: everything, because all clients are alike here. */
+function reviewedAccess(body: string | null): JsonObject {
+  const status = { allowed: true, reason: "the embedded API admits every request" };
+  return { ...objectBody(body, "SelfSubjectAccessReview"), status };
+}
+
 /** Responds to a request that is for no resource. */
-export function discover({ path, headers }: OtherCall): Answer {
+export function discover({ method, path, headers, body }: OtherCall, resources: readonly Resource[]): Answer {
   const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   if (PROBES.includes(trimmed))
     return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: "ok" };
-  const document = DOCUMENTS.get(trimmed);
+  if (trimmed === ACCESS_REVIEWS && method === "POST") return objectAnswer(201, reviewedAccess(body));
+  const documents = documentsOf(resources);
+  const document = documents.get(trimmed);
   if (document !== undefined) return objectAnswer(200, document);
-  const schemas = openApi(trimmed, headers.accept ?? "");
+  const schemas = openApi(trimmed, headers.accept ?? "", resources);
   if (schemas !== null) return schemas;
-  if (isUnderVersion(trimmed)) throw noSuchPath();
+  if (isUnderVersion(trimmed, resources)) throw noSuchPath();
   return trimmed.startsWith("/api")
     ? { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" }
-    : objectAnswer(404, { paths: [...DOCUMENTS.keys(), ...PROBES].sort() });
+    : objectAnswer(404, { paths: [...documents.keys(), ...PROBES].sort() });
 }
 
 /** Whether the path is below a served version and so names an unknown resource. */
-function isUnderVersion(path: string): boolean {
-  return RESOURCES.some((resource) => {
+function isUnderVersion(path: string, resources: readonly Resource[]): boolean {
+  return resources.some((resource) => {
     const version = apiVersionOf(resource);
     return path.startsWith(version === "v1" ? "/api/v1/" : `/apis/${version}/`);
   });
 }
 
-const GROUPS = [...new Set(RESOURCES.map(({ group }) => group))].filter((group) => group !== "");
-const DOCUMENTS: ReadonlyMap<string, JsonObject> = new Map([
-  ["/api", { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] } as JsonObject],
-  ["/apis", { kind: "APIGroupList", apiVersion: "v1", groups: GROUPS.map(groupOf) }],
-  ["/version", VERSION],
-  ...GROUPS.map((group) => [`/apis/${group}`, { kind: "APIGroup", apiVersion: "v1", ...groupOf(group) }] as const),
-  ...[...new Set(RESOURCES.map(apiVersionOf))].map(
-    (version) => [version === "v1" ? "/api/v1" : `/apis/${version}`, resourcesOf(version)] as const,
-  ),
-]);
+type Documents = ReadonlyMap<string, JsonObject>;
 
-function groupOf(group: string): JsonObject {
-  const versions = RESOURCES.filter((resource) => resource.group === group).map((resource) => ({
-    groupVersion: apiVersionOf(resource),
-    version: resource.version,
-  }));
-  return { name: group, versions, preferredVersion: versions[0] ?? null };
+const known = new WeakMap<readonly Resource[], Documents>();
+
+/** The documents of discovery by path, built once for a list of resources. */
+function documentsOf(resources: readonly Resource[]): Documents {
+  const documents = known.get(resources) ?? newDocuments(resources);
+  known.set(resources, documents);
+  return documents;
 }
 
-function resourcesOf(apiVersion: string): JsonObject {
-  const resources = RESOURCES.filter((resource) => apiVersionOf(resource) === apiVersion).flatMap(entriesOf);
+function newDocuments(resources: readonly Resource[]): Documents {
+  const names = new Set(resources.map(({ group }) => group).filter((group) => group !== ""));
+  const groups = [...names].map((name) => groupOf(name, resources));
+  return new Map([
+    ["/api", { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] } as JsonObject],
+    ["/apis", { kind: "APIGroupList", apiVersion: "v1", groups }],
+    ["/version", VERSION],
+    ...groups.map((group) => [`/apis/${group.name}`, { kind: "APIGroup", apiVersion: "v1", ...group }] as const),
+    ...[...new Set(resources.map(apiVersionOf))].map(
+      (version) => [version === "v1" ? "/api/v1" : `/apis/${version}`, listOf(version, resources)] as const,
+    ),
+  ]);
+}
+
+function groupOf(name: string, resources: readonly Resource[]): JsonObject & { name: string } {
+  const own = resources.filter(({ group }) => group === name).map(({ version }) => version);
+  const versions = [...new Set(own)].map((version) => ({ groupVersion: `${name}/${version}`, version }));
+  return { name, versions, preferredVersion: versions[0] ?? null };
+}
+
+function listOf(apiVersion: string, served: readonly Resource[]): JsonObject {
+  const resources = served.filter((resource) => apiVersionOf(resource) === apiVersion).flatMap(entriesOf);
   const own = apiVersion === "v1" ? {} : { apiVersion: "v1" };
   return { kind: "APIResourceList", ...own, groupVersion: apiVersion, resources };
 }
@@ -81,7 +105,15 @@ function entriesOf(resource: Resource): JsonObject[] {
   const entry = { name: plural, singularName: singular, namespaced, kind, verbs, ...names, ...kinds };
   const sub = { singularName: "", namespaced };
   const status = hasStatus ? [{ ...sub, name: `${plural}/status`, kind, verbs: STATUS_VERBS }] : [];
-  if (storage !== "pods") return [entry, ...status];
+  const scale = {
+    ...sub,
+    name: `${plural}/scale`,
+    group: "autoscaling",
+    version: "v1",
+    kind: "Scale",
+    verbs: STATUS_VERBS,
+  };
+  if (storage !== "pods") return [entry, ...(isScalable(resource) ? [scale] : []), ...status];
   const create = { ...sub, verbs: ["create"] };
   return [
     entry,

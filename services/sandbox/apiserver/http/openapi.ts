@@ -4,17 +4,19 @@
  */
 import { type Answer, objectAnswer } from "../answer.ts";
 import type { JsonObject } from "../api-objects.ts";
-import { apiVersionOf, RESOURCES, type Resource } from "../resources.ts";
+import { apiVersionOf, type Resource } from "../resources.ts";
 
 const ROOT = "/openapi/v3";
 const INFO = { title: "Vigil's embedded Kubernetes API", version: "unversioned" };
 
 /** The response for a path of OpenAPI; null for any other path. */
-export function openApi(path: string, accept: string): Answer | null {
+export function openApi(path: string, accept: string, resources: readonly Resource[]): Answer | null {
   if (path === "/openapi/v2") return emptyVersion2(accept);
-  if (path === ROOT) return objectAnswer(200, index());
-  const version = VERSIONS.find((apiVersion) => path === `${ROOT}${prefixOf(apiVersion)}`);
-  return version === undefined ? null : objectAnswer(200, documentOf(version));
+  const versions = [...new Set(resources.map(apiVersionOf))];
+  if (path === ROOT) return objectAnswer(200, index(versions));
+  const version = versions.find((apiVersion) => path === `${ROOT}${prefixOf(apiVersion)}`);
+  if (version === undefined) return null;
+  return objectAnswer(200, documentOf(resources.filter((resource) => apiVersionOf(resource) === version)));
 }
 
 const VERSION_2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
@@ -27,29 +29,45 @@ function emptyVersion2(accept: string): Answer {
   return { status: 200, headers: { "content-type": "application/octet-stream" }, body };
 }
 
-const VERSIONS = [...new Set(RESOURCES.map(apiVersionOf))];
-
 function prefixOf(apiVersion: string): string {
   return apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
 }
 
-function index(): JsonObject {
-  const paths = VERSIONS.map((version) => {
+function index(versions: readonly string[]): JsonObject {
+  const paths = versions.map((version) => {
     const prefix = prefixOf(version);
     return [prefix.slice(1), { serverRelativeURL: ROOT + prefix }] as const;
   });
   return { paths: Object.fromEntries(paths) };
 }
 
-function documentOf(apiVersion: string): JsonObject {
-  const resources = RESOURCES.filter((resource) => apiVersionOf(resource) === apiVersion);
+function documentOf(resources: readonly Resource[]): JsonObject {
   return {
     openapi: "3.0.0",
     info: INFO,
     paths: Object.fromEntries(resources.map((resource) => [pathOf(resource), { patch: patchOf(resource) }])),
-    components: {},
+    components: { schemas: Object.fromEntries(resources.flatMap(schemasOf)) },
   };
 }
+
+/** The schema of a custom resource, for `kubectl explain`. */
+function schemasOf({ group, version, kind, custom }: Resource): [string, JsonObject][] {
+  if (custom === null) return [];
+  const { properties = {} } = custom.schema;
+  const schema = {
+    ...custom.schema,
+    properties: { ...OBJECT_FIELDS, ...properties },
+    "x-kubernetes-group-version-kind": [{ group, version, kind }],
+  };
+  return [[`${group.split(".").reverse().join(".")}.${version}.${kind}`, schema as JsonObject]];
+}
+
+/** The fields of every object, which the schema of a definition need not name. */
+const OBJECT_FIELDS = {
+  apiVersion: { type: "string", description: "The version of this schema." },
+  kind: { type: "string", description: "The kind of the object." },
+  metadata: { type: "object", description: "The name, labels and annotations of the object." },
+};
 
 function pathOf(resource: Resource): string {
   const scope = resource.namespaced ? "/namespaces/{namespace}" : "";

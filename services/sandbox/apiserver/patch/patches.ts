@@ -3,27 +3,31 @@
 import { type ApiObject, isObject, type Json, type JsonObject } from "../api-objects.ts";
 import { ApiFailure, badRequest, unsupportedMediaType } from "../api-status.ts";
 import { contentTypeOf, jsonIn, storedForm } from "../http/bodies.ts";
+import type { Resource } from "../resources.ts";
 import type { Call } from "../routes.ts";
 import { UnreadableField } from "../views/canonical.ts";
 import { InapplicablePatch, jsonMerge, jsonPatch } from "./json-patch.ts";
-import { mergeRulesOf } from "./schema.ts";
+import { mergeRulesIn, mergeRulesOf } from "./schema.ts";
 import { strategicMerge, UnusablePatch } from "./strategic.ts";
 
 /** A change of an object; may be applied once. */
 export type Patch = (before: ApiObject) => ApiObject;
 
 /** A patch algorithm. */
-type Apply = (object: JsonObject, patch: Json, kind: string) => JsonObject;
+type Apply = (object: JsonObject, patch: Json, resource: Resource) => JsonObject;
 
 const APPLY_TYPE = "application/apply-patch+yaml";
+/** Custom resources have no such patch, because a schema names no keys for it. */
+const STRATEGIC_TYPE = "application/strategic-merge-patch+json";
 
-const strategic: Apply = (object, patch, kind) => strategicMerge(object, objectOnly(patch), mergeRulesOf(kind));
+const strategic: Apply = (object, patch, { kind, custom }) =>
+  strategicMerge(object, objectOnly(patch), custom === null ? mergeRulesOf(kind) : mergeRulesIn(custom.schema));
 
 /** The patch algorithms by content type. */
 const WAYS: Readonly<Record<string, Apply>> = {
   "application/json-patch+json": (object, patch) => jsonPatch(object, operationsOnly(patch)),
   "application/merge-patch+json": (object, patch) => jsonMerge(object, objectOnly(patch)),
-  "application/strategic-merge-patch+json": strategic,
+  [STRATEGIC_TYPE]: strategic,
   // Field ownership is not tracked, so an apply never removes what an earlier one set.
   [APPLY_TYPE]: strategic,
 };
@@ -35,10 +39,15 @@ export function isApply(call: Call): boolean {
 
 /** The patch in a request's body. Throws a 400 or a 415. */
 export function patchIn(call: Call): Patch {
-  const apply = WAYS[contentTypeOf(call.headers)];
-  if (apply === undefined) throw unsupportedMediaType(Object.keys(WAYS).filter((type) => type !== APPLY_TYPE));
+  const type = contentTypeOf(call.headers);
+  const isCustom = call.resource.custom !== null;
+  const apply = isCustom && type === STRATEGIC_TYPE ? undefined : WAYS[type];
+  if (apply === undefined) {
+    const hidden = isCustom ? [STRATEGIC_TYPE] : [APPLY_TYPE];
+    throw unsupportedMediaType(Object.keys(WAYS).filter((way) => !hidden.includes(way)));
+  }
   const patch = jsonIn(call.body, (problem) => problem);
-  return (before) => attempt(() => storedForm(call, apply(before, patch, call.resource.kind)));
+  return (before) => attempt(() => storedForm(call, apply(before, patch, call.resource)));
 }
 
 function objectOnly(patch: Json): JsonObject {

@@ -1,4 +1,5 @@
-/** The strategic merge rules of the built-in kinds, as far as they differ from plain merging. */
+/** The strategic merge rules of each kind, as far as they differ from plain merging. */
+import type { StructuralSchema } from "../custom/structural-schema.ts";
 
 /** How one field merges. Without a rule, objects merge field by field and lists are replaced. */
 export interface MergeRule {
@@ -37,6 +38,7 @@ const podSpec: MergeRules = {
 };
 
 const conditions: MergeRule = { mergeKey: "type" };
+const conditionsAlone: MergeRule = { fields: { conditions } };
 
 const nodeRules: MergeRules = {
   metadata,
@@ -51,25 +53,52 @@ const podRules: MergeRules = {
   status: { fields: { conditions, podIPs: { mergeKey: "ip" } } },
 };
 
-const daemonSetRules: MergeRules = {
+/** A kind with a template of pods. */
+const templateRules: MergeRules = {
   metadata,
   spec: { fields: { template: { fields: { metadata, spec: { fields: podSpec } } } } },
-  status: { fields: { conditions } },
+  status: conditionsAlone,
 };
 
-const namespaceRules: MergeRules = { metadata, status: { fields: { conditions } } };
+const serviceRules: MergeRules = {
+  metadata,
+  spec: { fields: { ports: { mergeKey: "port" } } },
+  status: conditionsAlone,
+};
+
+const namespaceRules: MergeRules = { metadata, status: conditionsAlone };
 
 const serviceAccountRules: MergeRules = { metadata, secrets: { mergeKey: "name" } };
 
 const byKind: Readonly<Record<string, MergeRules>> = {
   Node: nodeRules,
   Pod: podRules,
-  DaemonSet: daemonSetRules,
+  DaemonSet: templateRules,
+  Deployment: templateRules,
+  ReplicaSet: templateRules,
+  Service: serviceRules,
+  PodDisruptionBudget: { metadata, status: conditionsAlone },
   Namespace: namespaceRules,
   ServiceAccount: serviceAccountRules,
 };
 
-/** The rules of a kind; by default those of metadata alone. */
+/** The rules of a built-in kind; by default those of metadata alone. */
 export function mergeRulesOf(kind: string): MergeRules {
   return byKind[kind] ?? { metadata };
+}
+
+/** The rules by which a custom resource is applied: lists whose schema names keys, or a set, merge. */
+export function mergeRulesIn(schema: StructuralSchema): MergeRules {
+  return { ...fieldRulesIn(schema), metadata };
+}
+
+function fieldRulesIn({ properties = {} }: StructuralSchema): MergeRules {
+  return Object.fromEntries(Object.entries(properties).map(([field, inner]) => [field, ruleIn(inner)]));
+}
+
+function ruleIn(schema: StructuralSchema): MergeRule {
+  const keys = schema["x-kubernetes-list-map-keys"];
+  const mergeKey = Array.isArray(keys) && typeof keys[0] === "string" ? { mergeKey: keys[0] } : {};
+  const set = schema["x-kubernetes-list-type"] === "set" ? ({ set: true } as const) : {};
+  return { ...mergeKey, ...set, fields: fieldRulesIn(schema.items ?? schema) };
 }

@@ -1,8 +1,8 @@
 /** What a delete does to an object: nothing, a mark, or removal. Pure, except that it marks its argument. */
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
-import { type ApiObject, childObject, isObject } from "../api-objects.ts";
-import type { StorageName } from "../resources.ts";
-import { STRATEGIES } from "./strategy.ts";
+import { type ApiObject, isObject } from "../api-objects.ts";
+import type { Resource } from "../resources.ts";
+import { strategyOf } from "./strategy.ts";
 
 /** The options of a delete; null where absent. Without a garbage collector, propagation has no effect. */
 export interface DeleteOptions {
@@ -17,13 +17,14 @@ export type Marking = "marked" | "unchanged" | "unmarked";
 
 /** Marks an object for deletion where its kind, finalizers or grace period require that; changes `object`. */
 export function markForDeletion(
-  storage: StorageName,
+  resource: Resource,
   object: ApiObject,
   { gracePeriodSeconds: asked }: Pick<DeleteOptions, "gracePeriodSeconds">,
   wallMs: number,
 ): Marking {
   const meta = object.metadata;
-  const grace = STRATEGIES[storage].graceSeconds(object, asked);
+  const strategy = strategyOf(resource);
+  const grace = strategy.graceSeconds(object, asked);
   if (meta.deletionTimestamp !== undefined) {
     const present = meta.deletionGracePeriodSeconds ?? 0;
     // A running grace period may be shortened, never lengthened.
@@ -33,12 +34,12 @@ export function markForDeletion(
     meta.deletionGracePeriodSeconds = asked;
     return "marked";
   }
+  strategy.prepareDelete(object);
   if (grace === null && !hasFinalizers(object)) return "unmarked";
   meta.deletionTimestamp = apiTime(wallMs + (grace ?? 0) * 1000);
   if (meta.generation !== undefined) meta.generation += 1;
   // A namespace waits for its content to be deleted, however long that takes.
-  if (storage === "namespaces") object.status = { ...childObject(object, "status"), phase: "Terminating" };
-  else meta.deletionGracePeriodSeconds = grace ?? 0;
+  if (resource.storage !== "namespaces") meta.deletionGracePeriodSeconds = grace ?? 0;
   return "marked";
 }
 

@@ -42,7 +42,7 @@ export function identify(object: ApiObject, namespace: string, now: { wallMs: nu
 /** Copies what an update cannot change from `before`; changes its first argument. */
 export function keepIdentity(object: ApiObject, before: ApiObject): void {
   const meta: ObjectMeta = object.metadata;
-  for (const field of KEPT) {
+  for (const field of [...KEPT, "namespace"] as const) {
     const value = before.metadata[field];
     if (value === undefined) delete meta[field];
     else (meta as Record<string, unknown>)[field] = value;

@@ -8,7 +8,7 @@ import { problemsOf } from "../validation/validation.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import type { Place } from "./registry.ts";
 import type { Stored } from "./stored.ts";
-import { STRATEGIES } from "./strategy.ts";
+import { strategyOf } from "./strategy.ts";
 
 /** The verb of an update. PUT and PATCH differ in how they refuse another uid. */
 export type UpdateVerb = "update" | "patch";
@@ -25,7 +25,7 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
   // A patch with another uid is refused as a change of an immutable field.
   const fixed = wrong("metadata.uid", uid, "field is immutable");
   if (otherUid) throw invalid(resource, name, [fixed, fixed]);
-  if (resourceVersion === "" && !STRATEGIES[resource.storage].updatesUnconditionally) {
+  if (resourceVersion === "" && !strategyOf(resource).updatesUnconditionally) {
     const message = "Invalid value: 0x0: must be specified for an update";
     const problem = { type: "FieldValueInvalid", field: "metadata.resourceVersion", message } as const;
     throw invalid({ ...resource, kind: resource.plural }, name, [problem]);
@@ -58,7 +58,7 @@ export function checkDeletion({ resource, name }: Place, { metadata }: ApiObject
 
 /** Refuses an invalid object, or an invalid change from `before`. */
 export function checkValid(resource: Resource, object: ApiObject, before: ApiObject | null): void {
-  const problems = problemsOf(resource.storage, object, before);
+  const problems = problemsOf(resource, object, before);
   if (problems.length > 0) throw invalid(resource, object.metadata.name, problems);
 }
 

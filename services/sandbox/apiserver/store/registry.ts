@@ -2,7 +2,7 @@
 import type { Clock, Random } from "../../../../protocols/ports.ts";
 import { type ApiObject, isObject, sameJson, textOf } from "../api-objects.ts";
 import { ApiFailure, alreadyExists, forbidden, notFound } from "../api-status.ts";
-import { apiVersionOf, type Resource, storedAs } from "../resources.ts";
+import { type Resource, storedApiVersionOf, storedAs } from "../resources.ts";
 import { canonical } from "../views/canonical.ts";
 import { METADATA } from "../views/object-shapes.ts";
 import { type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
@@ -10,7 +10,7 @@ import { identify, keepIdentity } from "./object-identity.ts";
 import { checkDeletion, checkName, checkPreconditions, checkValid, checkVersion, type UpdateVerb } from "./refusals.ts";
 import type { Store } from "./store.ts";
 import { Stored } from "./stored.ts";
-import { type Part, STRATEGIES } from "./strategy.ts";
+import { type Part, strategyOf } from "./strategy.ts";
 
 /** Where an object lives. */
 export interface Place {
@@ -65,7 +65,7 @@ export class Registry {
 
   /** Creates an object; the registry keeps `object`. */
   create(resource: Resource, namespace: string, object: ApiObject): Stored {
-    const strategy = STRATEGIES[resource.storage];
+    const strategy = strategyOf(resource);
     if (object.metadata.resourceVersion) {
       throw new ApiFailure({
         code: 500,
@@ -75,8 +75,9 @@ export class Registry {
     }
     identify(object, namespace, { wallMs: this.#clock.wallMs(), random: this.#random });
     this.#checkNamespace(resource, namespace, object.metadata.name);
+    strategy.setDefaults(object);
     strategy.prepareCreate(object);
-    if (strategy.countsGenerations) object.metadata.generation = 1;
+    if (strategy.desired !== null) object.metadata.generation = 1;
     checkValid(resource, object, null);
     const present = this.#store.collection(resource.storage).get(namespace, object.metadata.name);
     if (present !== undefined) throw alreadyExists(resource, object.metadata.name, present.terminating);
@@ -94,15 +95,18 @@ export class Registry {
    */
   replace(place: Place, part: Part, object: ApiObject, verb: UpdateVerb = "update"): Stored {
     const { resource } = place;
-    const strategy = STRATEGIES[resource.storage];
+    const strategy = strategyOf(resource);
     const stored = this.find(place);
     const before = stored.object();
     checkVersion(place, stored, object.metadata, verb);
     checkName(place, object);
+    object.apiVersion = before.apiVersion;
     checkDeletion(place, object, before);
     keepIdentity(object, before);
     strategy.prepareUpdate(object, before, part);
-    if (strategy.countsGenerations && part === "main" && !sameJson(object.spec, before.spec)) {
+    if (part === "main") strategy.setDefaults(object);
+    const { desired } = strategy;
+    if (desired !== null && part === "main" && !sameJson(desired(object), desired(before))) {
       object.metadata.generation = (before.metadata.generation ?? 0) + 1;
     }
     object.metadata.resourceVersion = String(stored.revision);
@@ -124,7 +128,7 @@ export class Registry {
       throw forbidden(resource, name, "this namespace may not be deleted");
     }
     const object = stored.object();
-    const marking = markForDeletion(resource.storage, object, options, this.#clock.wallMs());
+    const marking = markForDeletion(resource, object, options, this.#clock.wallMs());
     if (marking === "unchanged") return { stored, gone: false };
     const marked = marking === "marked" ? this.#commit(resource, object) : stored;
     if (marking === "marked" && !mayGo(object)) return { stored: marked, gone: false };
@@ -159,7 +163,11 @@ export class Registry {
 function storedOf(resource: Resource, object: ApiObject, revision: number): Stored {
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
   metadata.resourceVersion = String(revision);
-  const head = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata: canonical(metadata, METADATA) };
+  const head = {
+    kind: resource.kind,
+    apiVersion: storedApiVersionOf(resource),
+    metadata: canonical(metadata, METADATA),
+  };
   const isPod = resource.storage === "pods";
   return new Stored({
     namespace: metadata.namespace ?? "",

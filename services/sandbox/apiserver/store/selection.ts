@@ -1,8 +1,8 @@
 /** The objects that a list or a watch selects. Only objects whose selected fields are in the JSON are parsed. */
 
-import type { ApiObject } from "../api-objects.ts";
 import type { Resource } from "../resources.ts";
 import { checkFields, fieldsOf } from "./fields.ts";
+import { labelsOf } from "./label-selector.ts";
 import {
   demanded,
   fieldSelector,
@@ -11,7 +11,6 @@ import {
   type Selector,
   satisfies,
   selects,
-  type Values,
 } from "./selectors.ts";
 import type { Collection } from "./store.ts";
 import type { Stored } from "./stored.ts";
@@ -72,10 +71,6 @@ export function isSelected(selection: Selection, stored: Stored): boolean {
   if (labels.length === 0 && fields.length === 0) return true;
   const object = stored.object();
   return selects(labels, labelsOf(object)) && selects(fields, fieldsOf(selection.resource.storage, object));
-}
-
-function labelsOf(object: ApiObject): Values {
-  return (object.metadata.labels ?? {}) as Values;
 }
 
 /** All selected objects in order, found by the narrowest index. */

@@ -91,6 +91,16 @@ export class Collection {
   }
 }
 
+/** Calls `run` once, for the next change of any of the collections. */
+export function onNextChange(collections: readonly Collection[], run: () => void): void {
+  const stops = collections.map((collection) =>
+    collection.listen(() => {
+      for (const stop of stops) stop();
+      run();
+    }),
+  );
+}
+
 /** Namespaces sort as path segments: `/` comes before every letter but after `-` and `.`. */
 function byPathSegment(left: string, right: string): number {
   if (left === right) return 0;

@@ -1,7 +1,16 @@
 /** The behaviour of each kind on create, update and delete: what the server sets, keeps and defaults. */
 
-import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
-import type { StorageName } from "../resources.ts";
+import {
+  type ApiObject,
+  childList,
+  childObject,
+  isObject,
+  type Json,
+  type JsonObject,
+  sameJson,
+  textOf,
+} from "../api-objects.ts";
+import type { BuiltInStorage, Resource } from "../resources.ts";
 import { defaultTolerations, notReadyTaint } from "./admission.ts";
 import { fillPodSpec, qosClass } from "./pod-defaults.ts";
 
@@ -16,12 +25,16 @@ export interface Strategy {
   readonly updatesUnconditionally: boolean;
   /** Whether a DELETE responds with the deleted object instead of a Status. */
   readonly returnsDeleted: boolean;
-  /** Whether metadata.generation counts the changes of the spec. */
-  readonly countsGenerations: boolean;
+  /** The part of an object whose changes metadata.generation counts; null when the kind has no generation. */
+  readonly desired: ((object: ApiObject) => Json) | null;
+  /** Sets the defaults of a new or replaced object; changes its argument. */
+  setDefaults(object: ApiObject): void;
   /** Prepares a new object; changes its argument. */
   prepareCreate(object: ApiObject): void;
   /** Restores from `before` what this part may not write; changes `object`. */
   prepareUpdate(object: ApiObject, before: ApiObject, part: Part): void;
+  /** Marks an object that is being deleted, besides its timestamp; changes its argument. */
+  prepareDelete(object: ApiObject): void;
   /** Grace period of a deletion in seconds; null when this kind is deleted at once. */
   graceSeconds(object: ApiObject, asked: number | null): number | null;
 }
@@ -30,9 +43,11 @@ const plain: Strategy = {
   createsOnUpdate: false,
   updatesUnconditionally: true,
   returnsDeleted: false,
-  countsGenerations: false,
+  desired: null,
+  setDefaults: () => undefined,
   prepareCreate: () => undefined,
   prepareUpdate: () => undefined,
+  prepareDelete: () => undefined,
   graceSeconds: () => null,
 };
 
@@ -49,6 +64,10 @@ function keepOtherPart(object: ApiObject, before: ApiObject, part: Part): void {
 }
 
 const withStatus: Strategy = { ...plain, prepareUpdate: keepOtherPart };
+
+function specOf(object: ApiObject): Json {
+  return object.spec ?? null;
+}
 
 /** The object in a field of `parent`, created if missing. */
 function ownChild(parent: JsonObject, field: string): JsonObject {
@@ -68,37 +87,30 @@ function nodeDefaults(object: ApiObject): void {
 
 const node: Strategy = {
   ...withStatus,
+  setDefaults: nodeDefaults,
   prepareCreate(object) {
-    nodeDefaults(object);
     const spec = ownChild(object, "spec");
     spec.taints = notReadyTaint(childList(spec, "taints"));
-  },
-  prepareUpdate(object, before, part) {
-    keepOtherPart(object, before, part);
-    nodeDefaults(object);
   },
 };
 
 const pod: Strategy = {
   ...withStatus,
   returnsDeleted: true,
-  prepareCreate(object) {
+  setDefaults(object) {
     const spec = ownChild(object, "spec");
     fillPodSpec(spec);
     spec.enableServiceLinks ??= true;
     spec.preemptionPolicy ??= "PreemptLowerPriority";
     spec.priority ??= 0;
     spec.tolerations = defaultTolerations(childList(spec, "tolerations"));
-    object.status = { phase: "Pending", qosClass: qosClass(spec) };
+  },
+  prepareCreate(object) {
+    object.status = { phase: "Pending", qosClass: qosClass(ownChild(object, "spec")) };
   },
   prepareUpdate(object, before, part) {
     keepOtherPart(object, before, part);
-    if (part === "binding") return;
-    if (part === "main") {
-      const spec = ownChild(object, "spec");
-      spec.tolerations = defaultTolerations(childList(spec, "tolerations"));
-      return;
-    }
+    if (part !== "status") return;
     const status = ownChild(object, "status");
     if (textOf(status, "podIP") !== "") status.podIPs ??= [{ ip: textOf(status, "podIP") }];
     const owners = before.metadata.ownerReferences;
@@ -126,12 +138,14 @@ function setTemplateGeneration(object: ApiObject, generation: number): void {
 
 const daemonSet: Strategy = {
   ...withStatus,
-  countsGenerations: true,
-  prepareCreate(object) {
+  desired: specOf,
+  setDefaults(object) {
     const spec = ownChild(object, "spec");
     spec.updateStrategy ??= { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1 } };
     spec.revisionHistoryLimit ??= 10;
     fillPodSpec(ownChild(ownChild(spec, "template"), "spec"));
+  },
+  prepareCreate(object) {
     object.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
     setTemplateGeneration(object, 1);
   },
@@ -149,16 +163,142 @@ const namespace: Strategy = {
     object.spec = { finalizers: ["kubernetes"] };
     object.status = { phase: "Active" };
   },
+  prepareDelete(object) {
+    object.status = { ...childObject(object, "status"), phase: "Terminating" };
+  },
 };
 
 const lease: Strategy = { ...plain, createsOnUpdate: true, updatesUnconditionally: false };
 
-/** The strategy of each collection. */
-export const STRATEGIES: Readonly<Record<StorageName, Strategy>> = {
+const replicaSet: Strategy = {
+  ...withStatus,
+  desired: specOf,
+  setDefaults(object) {
+    const spec = ownChild(object, "spec");
+    spec.replicas ??= 1;
+    fillPodSpec(ownChild(ownChild(spec, "template"), "spec"));
+  },
+  prepareCreate(object) {
+    object.status = { replicas: 0 };
+  },
+};
+
+const deployment: Strategy = {
+  ...replicaSet,
+  setDefaults(object) {
+    replicaSet.setDefaults(object);
+    const spec = ownChild(object, "spec");
+    spec.strategy ??= { type: "RollingUpdate" };
+    const { strategy } = spec;
+    if (isObject(strategy) && strategy.type === "RollingUpdate") {
+      strategy.rollingUpdate = { maxUnavailable: "25%", maxSurge: "25%", ...childObject(strategy, "rollingUpdate") };
+    }
+    spec.revisionHistoryLimit ??= 10;
+    spec.progressDeadlineSeconds ??= 600;
+  },
+  prepareCreate(object) {
+    object.status = {};
+  },
+};
+
+const disruptionBudget: Strategy = {
+  ...withStatus,
+  desired: specOf,
+  prepareCreate(object) {
+    object.status = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
+  },
+};
+
+const service: Strategy = {
+  ...withStatus,
+  setDefaults(object) {
+    const spec = ownChild(object, "spec");
+    spec.type ??= "ClusterIP";
+    spec.sessionAffinity ??= "None";
+    for (const port of childList(spec, "ports")) {
+      port.protocol ??= "TCP";
+      port.targetPort ??= port.port ?? 0;
+    }
+    if (spec.type !== "ExternalName") spec.clusterIP ??= addressOf(object.metadata.uid ?? "");
+  },
+  prepareCreate(object) {
+    object.status = { loadBalancer: {} };
+  },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    const address = childObject(before, "spec").clusterIP;
+    if (part === "main" && address !== undefined) ownChild(object, "spec").clusterIP ??= address;
+  },
+};
+
+/** The address of a service in 10.96.0.0/12, from its uid; nothing listens there. */
+function addressOf(uid: string): string {
+  const [second = 0, third = 0, fourth = 0] = [0, 2, 4].map((at) => Number.parseInt(uid.slice(at, at + 2), 16));
+  return `10.${96 + (second & 15)}.${third}.${fourth}`;
+}
+
+/** The finalizer of a definition, which keeps it until its objects are gone. */
+export const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
+
+const definition: Strategy = {
+  ...withStatus,
+  desired: specOf,
+  setDefaults: definitionDefaults,
+  prepareCreate(object) {
+    const stored = childList(childObject(object, "spec"), "versions").filter(({ storage }) => storage === true);
+    const storedVersions = stored.map((version) => textOf(version, "name"));
+    object.status = { conditions: [], acceptedNames: { kind: "", plural: "" }, storedVersions };
+  },
+  prepareDelete({ metadata }) {
+    const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
+    metadata.finalizers = [...finalizers.filter((one) => one !== CLEANUP_FINALIZER), CLEANUP_FINALIZER];
+  },
+};
+
+function definitionDefaults(object: ApiObject): void {
+  const spec = ownChild(object, "spec");
+  spec.conversion ??= { strategy: "None" };
+  const names = ownChild(spec, "names");
+  const kind = textOf(names, "kind");
+  names.singular ??= kind.toLowerCase();
+  names.listKind ??= `${kind}List`;
+}
+
+/** The strategies of custom resources, with and without a status. */
+const custom: Strategy = {
+  ...plain,
+  updatesUnconditionally: false,
+  desired: ({ metadata: _metadata, apiVersion: _apiVersion, ...rest }) => rest,
+};
+const customWithStatus: Strategy = {
+  ...custom,
+  desired: ({ metadata: _metadata, apiVersion: _apiVersion, status: _status, ...rest }) => rest,
+  prepareCreate(object) {
+    delete object.status;
+  },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    if (part === "status") object.metadata = structuredClone(before.metadata);
+  },
+};
+
+/** The strategy of a resource. */
+export function strategyOf({ storage, custom: version, hasStatus }: Resource): Strategy {
+  if (version !== null) return hasStatus ? customWithStatus : custom;
+  return STRATEGIES[storage as BuiltInStorage];
+}
+
+const STRATEGIES: Readonly<Record<BuiltInStorage, Strategy>> = {
+  configmaps: plain,
+  customresourcedefinitions: definition,
   nodes: node,
   pods: pod,
   leases: lease,
   daemonsets: daemonSet,
+  deployments: deployment,
+  poddisruptionbudgets: disruptionBudget,
+  replicasets: replicaSet,
+  services: service,
   namespaces: namespace,
   events: { ...plain, createsOnUpdate: true },
   serviceaccounts: { ...plain, returnsDeleted: true },

@@ -69,3 +69,15 @@ export function labelValueProblems(value: string): string[] {
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
   return [...tooLong(value, DNS_LABEL_LENGTH_MAX), ...(LABEL_VALUE.test(value) ? [] : [words])];
 }
+
+const CONFIG_MAP_KEY = /^[-._a-zA-Z0-9]+$/;
+
+/** The problems of a key of a ConfigMap, which may become the name of a file. */
+export function configMapKeyProblems(key: string): string[] {
+  const words =
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  " +
+    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+  const dots = key === "." || key.startsWith("..") ? [`must not be '.' or begin with '..'`] : [];
+  const long = key.length > DNS_SUBDOMAIN_LENGTH_MAX ? tooLong(key, DNS_SUBDOMAIN_LENGTH_MAX) : [];
+  return [...long, ...(CONFIG_MAP_KEY.test(key) ? dots : [words])];
+}

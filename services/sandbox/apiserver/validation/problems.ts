@@ -25,7 +25,7 @@ export function wrong(field: string, value: unknown, why: string): FieldProblem 
 }
 
 /** A field with an unsupported value. */
-export function unsupported(field: string, value: string, supported: readonly string[]): FieldProblem {
+export function unsupported(field: string, value: unknown, supported: readonly unknown[]): FieldProblem {
   const list = supported.map((one) => JSON.stringify(one)).join(", ");
   return {
     type: "FieldValueNotSupported",
@@ -34,7 +34,7 @@ export function unsupported(field: string, value: string, supported: readonly st
   };
 }
 
-/** A field with a forbidden change. */
-export function forbiddenChange(field: string, why: string): FieldProblem {
+/** A field with a forbidden value or change. */
+export function forbiddenValue(field: string, why: string): FieldProblem {
   return { type: "FieldValueForbidden", field, message: `Forbidden: ${why}` };
 }

@@ -1,12 +1,30 @@
 /** Validation of objects, as causes of a 422 with the real server's messages. */
 
-import { type ApiObject, childList, childObject, isObject, type JsonObject, textAt, textOf } from "../api-objects.ts";
-import type { StorageName } from "../resources.ts";
+import {
+  type ApiObject,
+  childList,
+  childObject,
+  isObject,
+  type Json,
+  type JsonObject,
+  sameJson,
+  textAt,
+  textOf,
+} from "../api-objects.ts";
+import type { Resource, StorageName } from "../resources.ts";
+import { definitionProblems } from "./definition-problems.ts";
 import { metadataProblems } from "./object-metadata.ts";
-import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
+import {
+  configMapKeyProblems,
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from "./object-names.ts";
 import { podChangeProblems } from "./pod-changes.ts";
 import { TAINT_EFFECTS, tolerationProblems } from "./pod-tolerations.ts";
-import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
+import { type FieldProblem, forbiddenValue, required, unsupported, wrong } from "./problems.ts";
+import { schemaProblems } from "./schema-problems.ts";
 
 function nodeProblems(object: ApiObject): FieldProblem[] {
   const taints = childList(childObject(object, "spec"), "taints");
@@ -62,7 +80,8 @@ function containerProblems(container: JsonObject, at: string, earlier: readonly 
   ];
 }
 
-function daemonSetProblems(object: ApiObject): FieldProblem[] {
+/** The problems of a kind with a template of pods. */
+function templateProblems(object: ApiObject): FieldProblem[] {
   const spec = childObject(object, "spec");
   const template = childObject(spec, "template");
   const { matchLabels } = childObject(spec, "selector");
@@ -71,7 +90,39 @@ function daemonSetProblems(object: ApiObject): FieldProblem[] {
   const fits = wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
   const why = "`selector` does not match template `labels`";
   const strays = fits ? [] : [wrong("spec.template.metadata.labels", labels, why)];
-  return [...strays, ...podSpecProblems(childObject(template, "spec"), "spec.template.spec")];
+  const negative = typeof spec.replicas === "number" && spec.replicas < 0;
+  return [
+    ...(negative ? [wrong("spec.replicas", spec.replicas, "must be greater than or equal to 0")] : []),
+    ...strays,
+    ...podSpecProblems(childObject(template, "spec"), "spec.template.spec"),
+  ];
+}
+
+function disruptionBudgetProblems(object: ApiObject): FieldProblem[] {
+  const { minAvailable, maxUnavailable } = childObject(object, "spec");
+  const why = "minAvailable and maxUnavailable cannot be both set";
+  const both = minAvailable !== undefined && maxUnavailable !== undefined;
+  return [
+    ...(both ? [wrong("spec", childObject(object, "spec"), why)] : []),
+    ...amountProblems(minAvailable, "spec.minAvailable"),
+    ...amountProblems(maxUnavailable, "spec.maxUnavailable"),
+  ];
+}
+
+/** The problems of an amount, which is a number or a percentage. */
+function amountProblems(amount: Json | undefined, at: string): FieldProblem[] {
+  if (amount === undefined) return [];
+  if (typeof amount === "number") {
+    return amount < 0 ? [wrong(at, amount, "must be greater than or equal to 0")] : [];
+  }
+  const why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%')";
+  return typeof amount === "string" && /^\d+%$/.test(amount) ? [] : [wrong(at, amount, why)];
+}
+
+function serviceProblems(object: ApiObject): FieldProblem[] {
+  const spec = childObject(object, "spec");
+  const needsPorts = textOf(spec, "type") !== "ExternalName" && textOf(spec, "clusterIP") !== "None";
+  return needsPorts && childList(spec, "ports").length === 0 ? [required("spec.ports")] : [];
 }
 
 function leaseProblems(object: ApiObject): FieldProblem[] {
@@ -95,19 +146,50 @@ function eventProblems({ eventTime = null, ...event }: ApiObject): FieldProblem[
   return [wrong("involvedObject.namespace", namespace, "does not match event.namespace")];
 }
 
+/** Keys are names of files; all values together have at most 1 MiB. */
+function configMapProblems({ data, binaryData }: ApiObject): FieldProblem[] {
+  const entries = [data, binaryData].flatMap((map) => (isObject(map) ? Object.entries(map) : []));
+  const bytes = entries.reduce((sum, [, value]) => sum + Buffer.byteLength(String(value as string)), 0);
+  const message = `Too long: must have at most ${CONFIG_MAP_BYTES_MAX} bytes`;
+  return [
+    ...entries.flatMap(([key]) => configMapKeyProblems(key).map((why) => wrong(`data[${key}]`, key, why))),
+    ...(bytes > CONFIG_MAP_BYTES_MAX ? [{ type: "FieldValueTooLong", field: "", message } as const] : []),
+  ];
+}
+
+function configMapChangeProblems(object: ApiObject, before: ApiObject): FieldProblem[] {
+  if (before.immutable !== true) return [];
+  const why = "field is immutable when `immutable` is set";
+  return ["immutable", "data", "binaryData"]
+    .filter((field) => !sameJson(object[field], before[field]))
+    .map((field) => forbiddenValue(field, why));
+}
+
+const CONFIG_MAP_BYTES_MAX = 1_048_576;
+
 const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => FieldProblem[]>>> = {
   nodes: nodeProblems,
   pods: (object) => podSpecProblems(childObject(object, "spec"), "spec"),
-  daemonsets: daemonSetProblems,
+  configmaps: configMapProblems,
+  customresourcedefinitions: definitionProblems,
+  daemonsets: templateProblems,
+  deployments: templateProblems,
+  poddisruptionbudgets: disruptionBudgetProblems,
+  replicasets: templateProblems,
+  services: serviceProblems,
   leases: leaseProblems,
   events: eventProblems,
 };
 
+const CHANGE_OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject, before: ApiObject) => FieldProblem[]>>> =
+  { configmaps: configMapChangeProblems, pods: podChangeProblems };
+
 /** The problems of an object, and of its change from `before` if there is one. */
-export function problemsOf(storage: StorageName, object: ApiObject, before: ApiObject | null): FieldProblem[] {
+export function problemsOf({ storage, custom }: Resource, object: ApiObject, before: ApiObject | null): FieldProblem[] {
   return [
     ...metadataProblems(storage, object),
-    ...(before === null || storage !== "pods" ? [] : podChangeProblems(object, before)),
+    ...(before === null ? [] : (CHANGE_OF_KIND[storage]?.(object, before) ?? [])),
+    ...(custom === null ? [] : schemaProblems(object, custom.schema)),
     ...(OF_KIND[storage]?.(object) ?? []),
   ];
 }

@@ -1,43 +1,12 @@
 /** The columns of kubectl's tables by kind, and the cells of one object. */
 
-import {
-  type ApiObject,
-  childList,
-  childObject,
-  isObject,
-  type Json,
-  type JsonObject,
-  textAt,
-  textOf,
-} from "../api-objects.ts";
-import type { StorageName } from "../resources.ts";
+import { type ApiObject, childList, childObject, isObject, type Json, textAt, textOf } from "../api-objects.ts";
+import type { BuiltInStorage, Resource } from "../resources.ts";
 import { ageOf } from "./age.ts";
+import { age, type Columns, column, count, NONE, UNKNOWN, wide } from "./column.ts";
 import { podCells } from "./pod-columns.ts";
-
-/** One column; `-o wide` alone shows priority 1. */
-export interface Column {
-  readonly name: string;
-  readonly type: "string" | "integer";
-  readonly priority: 0 | 1;
-}
-
-/** The columns of a kind and the cells of an object. */
-export interface Columns {
-  readonly columns: readonly Column[];
-  cells(object: ApiObject, wallMs: number): Json[];
-}
-
-const column = (name: string): Column => ({ name, type: "string", priority: 0 });
-const wide = (name: string): Column => ({ name, type: "string", priority: 1 });
-const count = (name: string): Column => ({ name, type: "integer", priority: 0 });
-
-/** The text of an empty cell. */
-const NONE = "<none>";
-const UNKNOWN = "<unknown>";
-
-function age(object: ApiObject, wallMs: number): string {
-  return ageOf(object.metadata.creationTimestamp, wallMs);
-}
+import { printerColumns } from "./printer-columns.ts";
+import { daemonSets, deployments, disruptionBudgets, replicaSets, services } from "./workload-columns.ts";
 
 const nodes: Columns = {
   columns: [
@@ -144,34 +113,8 @@ function eventSource(event: ApiObject): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-const daemonSets: Columns = {
-  columns: [
-    column("Name"),
-    ...["Desired", "Current", "Ready", "Up-to-date", "Available"].map(count),
-    ...["Node Selector", "Age"].map(column),
-    ...["Containers", "Images", "Selector"].map(wide),
-  ],
-  cells: (set, wallMs) => {
-    const spec = childObject(set, "spec");
-    const podSpec = childObject(childObject(spec, "template"), "spec");
-    const containers = childList(podSpec, "containers");
-    const status = childObject(set, "status");
-    const counts = ["desired", "current"].map((which) => `${which}NumberScheduled`);
-    return [
-      set.metadata.name,
-      ...[...counts, "numberReady", "updatedNumberScheduled", "numberAvailable"].map((field) => status[field] ?? 0),
-      pairs(childObject(podSpec, "nodeSelector")),
-      age(set, wallMs),
-      containers.map((container) => textOf(container, "name")).join(","),
-      containers.map((container) => textOf(container, "image")).join(","),
-      pairs(childObject(childObject(spec, "selector"), "matchLabels")),
-    ];
-  },
-};
-
-function pairs(labels: JsonObject): string {
-  const found = Object.keys(labels).map((label) => `${label}=${textOf(labels, label)}`);
-  return found.length === 0 ? NONE : found.sort().join(",");
+function sizeOf(entries: Json | undefined): number {
+  return isObject(entries) ? Object.keys(entries).length : 0;
 }
 
 const named = (names: readonly string[], cell: (object: ApiObject) => Json): Columns => ({
@@ -179,13 +122,27 @@ const named = (names: readonly string[], cell: (object: ApiObject) => Json): Col
   cells: (object, wallMs) => [object.metadata.name, cell(object), age(object, wallMs)],
 });
 
-/** The columns of each collection. */
-export const COLUMNS: Readonly<Record<StorageName, Columns>> = {
+/** The columns of each built-in collection. */
+export const COLUMNS: Readonly<Record<BuiltInStorage, Columns>> = {
+  configmaps: named(["Name", "Data", "Age"], (map) => sizeOf(map.data) + sizeOf(map.binaryData)),
+  customresourcedefinitions: {
+    columns: ["Name", "Created At"].map(column),
+    cells: ({ metadata }) => [metadata.name, metadata.creationTimestamp ?? UNKNOWN],
+  },
   nodes,
   pods,
   events,
   daemonsets: daemonSets,
+  deployments,
+  poddisruptionbudgets: disruptionBudgets,
+  replicasets: replicaSets,
+  services,
   leases: named(["Name", "Holder", "Age"], (lease) => textAt(lease, "spec.holderIdentity")),
   namespaces: named(["Name", "Status", "Age"], (namespace) => textAt(namespace, "status.phase")),
   serviceaccounts: named(["Name", "Secrets", "Age"], (account) => childList(account, "secrets").length),
 };
+
+/** The columns of a resource. */
+export function columnsOf({ storage, custom }: Resource): Columns {
+  return custom === null ? COLUMNS[storage as BuiltInStorage] : printerColumns(custom.columns);
+}

@@ -1,9 +1,10 @@
 /** Objects as rows of a Table, the form that kubectl requests for printing. */
 
 import type { ApiObject, Json, JsonObject } from "../api-objects.ts";
-import type { Resource } from "../resources.ts";
+import { apiVersionOf, type Resource } from "../resources.ts";
 import type { Stored } from "../store/stored.ts";
-import { COLUMNS, type Column } from "./columns.ts";
+import type { Column } from "./column.ts";
+import { columnsOf } from "./columns.ts";
 import { listMeta, type Renderer } from "./render.ts";
 
 /** How much of its object each row carries. */
@@ -22,12 +23,14 @@ const ROWS_PER_PIECE = 256;
 
 /** Renders objects as a Table. A watch names the columns once; a list and a single object always. */
 export function tableRenderer(resource: Resource, options: TableOptions): Renderer {
-  const kind = COLUMNS[resource.storage];
+  const kind = columnsOf(resource);
   const { apiVersion, rowObject, wallMs } = options;
   const definitions = kind.columns.map(definitionOf);
+  // A custom resource may be read in another version than it is stored in.
+  const shown = (object: ApiObject): ApiObject => ({ ...object, apiVersion: apiVersionOf(resource) });
   let named = false;
   const row = (stored: Stored): string => {
-    const object = stored.object();
+    const object = shown(stored.object());
     return JSON.stringify({ cells: kind.cells(object, wallMs()), object: carried(object, rowObject, apiVersion) });
   };
   const head = (metadata: JsonObject, shown: Json): string =>
@@ -53,8 +56,8 @@ export function tableRenderer(resource: Resource, options: TableOptions): Render
   };
 }
 
-function definitionOf({ name, type, priority }: Column): JsonObject {
-  return { name, type, format: name === "Name" ? "name" : "", description: "", priority };
+function definitionOf({ name, type, priority, format, description = "" }: Column): JsonObject {
+  return { name, type, format: format ?? (name === "Name" ? "name" : ""), description, priority };
 }
 
 function carried(object: ApiObject, rowObject: RowObject, apiVersion: string): Json {

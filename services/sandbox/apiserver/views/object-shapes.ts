@@ -1,6 +1,6 @@
 /** The shapes in which the real server writes objects of each kind. Data for canonical.ts. */
 
-import type { StorageName } from "../resources.ts";
+import type { BuiltInStorage, Resource } from "../resources.ts";
 import type { Shape } from "./canonical.ts";
 
 /** Field names, several to a line. */
@@ -152,6 +152,12 @@ const lease: Shape = {
   },
 };
 
+const template: Shape = {
+  order: ["metadata", "spec"],
+  always: { metadata: {}, spec: {} },
+  fields: { metadata: { ...METADATA, always: { creationTimestamp: null } }, spec: podSpec },
+};
+
 const daemonSet: Shape = {
   ...MAIN,
   always: { spec: {}, status: {} },
@@ -159,19 +165,38 @@ const daemonSet: Shape = {
     metadata: METADATA,
     spec: {
       order: ["selector", "template", "updateStrategy", "revisionHistoryLimit"],
-      fields: {
-        template: {
-          order: ["metadata", "spec"],
-          always: { metadata: {}, spec: {} },
-          fields: { metadata: { ...METADATA, always: { creationTimestamp: null } }, spec: podSpec },
-        },
-      },
+      fields: { template },
     },
     status: {
       always: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
       omitEmpty: ["observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"],
     },
   },
+};
+
+/** A Deployment or a ReplicaSet. */
+const workload: Shape = {
+  ...MAIN,
+  always: { spec: {}, status: {} },
+  fields: {
+    metadata: METADATA,
+    spec: { order: ["replicas", "selector", "template"], types: { replicas: "int32" }, fields: { template } },
+  },
+};
+
+const disruptionBudget: Shape = {
+  ...MAIN,
+  always: { spec: {}, status: {} },
+  fields: {
+    metadata: METADATA,
+    spec: { closed: true, order: ["minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"] },
+  },
+};
+
+const service: Shape = {
+  ...MAIN,
+  always: { spec: {}, status: {} },
+  fields: { metadata: METADATA, spec: { order: ["ports", "selector", "clusterIP", "type"], types: { ports: "list" } } },
 };
 
 const event: Shape = {
@@ -197,14 +222,32 @@ const event: Shape = {
 
 const namespace: Shape = { ...MAIN, always: { spec: {}, status: {} }, fields: { metadata: METADATA } };
 
+const configMap: Shape = {
+  closed: true,
+  order: ["kind", "apiVersion", "metadata", "immutable", "data", "binaryData"],
+  omitEmpty: ["data", "binaryData"],
+  types: { immutable: "boolean", data: "texts", binaryData: "texts" },
+  fields: { metadata: METADATA },
+};
+
 const others: Shape = { order: ["kind", "apiVersion", "metadata"], fields: { metadata: METADATA } };
 
-/** The shape of each collection's objects in the version they are stored in. */
-export const SHAPES: Readonly<Record<StorageName, Shape>> = {
+/** The shape of a resource's objects in the version they are stored in. */
+export function shapeOf({ storage, custom }: Resource): Shape {
+  return custom === null ? SHAPES[storage as BuiltInStorage] : others;
+}
+
+const SHAPES: Readonly<Record<BuiltInStorage, Shape>> = {
+  configmaps: configMap,
+  customresourcedefinitions: { ...MAIN, fields: { metadata: METADATA } },
   nodes: node,
   pods: pod,
   leases: lease,
   daemonsets: daemonSet,
+  deployments: workload,
+  poddisruptionbudgets: disruptionBudget,
+  replicasets: workload,
+  services: service,
   namespaces: namespace,
   events: event,
   serviceaccounts: others,

@@ -1,7 +1,7 @@
 /** How objects are written to clients: as stored, or as rows of a table. */
 
 import type { JsonObject } from "../api-objects.ts";
-import { apiVersionOf, type Resource } from "../resources.ts";
+import { apiVersionOf, type Resource, storedApiVersionOf } from "../resources.ts";
 import type { Page } from "../store/list-pages.ts";
 import type { Change, ChangeType, Stored } from "../store/stored.ts";
 
@@ -29,9 +29,13 @@ export function listMeta(page: Page): JsonObject {
 export function objectRenderer(resource: Resource): Renderer {
   const { kind } = resource;
   const apiVersion = apiVersionOf(resource);
-  const headLength = `{"kind":"${kind}","apiVersion":"${apiVersion}",`.length;
+  const storedApiVersion = storedApiVersionOf(resource);
+  const isAsStored = apiVersion === storedApiVersion;
+  const headLength = `{"kind":"${kind}","apiVersion":"${storedApiVersion}",`.length;
+  const head = `{"kind":"${kind}","apiVersion":"${apiVersion}",`;
+  const one = ({ json }: Stored): string => (isAsStored ? json : head + json.slice(headLength));
   return {
-    one: (stored) => stored.json,
+    one,
     *list(page) {
       yield `{"kind":"${kind}List","apiVersion":"${apiVersion}","metadata":${JSON.stringify(listMeta(page))},"items":[`;
       for (let from = 0; from < page.items.length; from += ITEMS_PER_PIECE) {
@@ -40,7 +44,8 @@ export function objectRenderer(resource: Resource): Renderer {
       }
       yield "]}\n";
     },
-    line: (type, change) => change.line(type),
+    line: (type, change) =>
+      isAsStored ? change.line(type) : Buffer.from(`{"type":"${type}","object":${one(change.now)}}\n`),
     bookmark(revision) {
       const object = { kind, apiVersion, metadata: { resourceVersion: String(revision), creationTimestamp: null } };
       return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);

@@ -111,7 +111,7 @@ describe("one more write", () => {
 describe("a node with unsent writes", () => {
   const real = node("True", { resourceVersion: "7", taints: [taint("foreign"), taint("old")] });
 
-  test("has their conditions and taints, and a version of its own", () => {
+  test("has their conditions, their taints and a version", () => {
     const shown = shadowedNode(real, { verdict, added: [OURS], removed: [taint("old")] }, 2);
     expect(shown.resourceVersion).toBe("7.shadow2");
     expect(shown.taints).toEqual([taint("foreign"), OURS]);
@@ -125,7 +125,7 @@ describe("a node with unsent writes", () => {
     expect(shadowedNode(node(null), { verdict }, 1).conditions).toEqual(verdict.conditions);
   });
 
-  test("keeps the record of a taint's start unless an unsent write changes it", () => {
+  test("keeps a taint's recorded start unless one changes it", () => {
     const seen = node("True", { taints: [OURS], taintsSeenAt: { "unreachable:NoExecute": AT } });
     const text = JSON.stringify({ "unreachable:NoExecute": "2026-01-01T00:00:09Z" });
     const recorded = (value: string | null) =>

@@ -1,7 +1,7 @@
 /** Shows that durations are read and written as Go's flags write them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatDuration, parseDuration } from "../../services/platform/config/duration.ts";
+import { formatDuration, parseDuration } from "../../services/domain/duration.ts";
 
 describe("parseDuration", () => {
   test.each([
@@ -42,7 +42,7 @@ describe("formatDuration", () => {
     [-5000, "-5s"],
   ])("writes %d ms as %s", (durationMs, expected) => expect(formatDuration(durationMs)).toBe(expected));
 
-  test("writes any whole milliseconds within eleven days so that they are read back", () => {
+  test("writes whole milliseconds up to 11 days as they are read", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e9, max: 1e9 }), (ms) => parseDuration(formatDuration(ms)) === (ms || 0)),
     );

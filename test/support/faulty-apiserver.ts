@@ -1,11 +1,13 @@
 /**
- * Faults that tests inject into the embedded API: slow, refused, lost and stalled responses, broken and stale watches.
- * They change no object.
+ * An embedded API with faults: slow, refused, lost and stalled responses, broken and stale watches. They change no
+ * object.
  */
-import type { Random, Stop } from "../../../protocols/ports.ts";
-import { ApiFailure, STALE_VERSION, tooManyRequests } from "./api-status.ts";
-import type { StorageName } from "./resources.ts";
-import type { Call } from "./routes.ts";
+import type { Clock, Random, Stop } from "../../protocols/ports.ts";
+import { type Answer, failureAnswer, type Receiver } from "../../services/sandbox/apiserver/answer.ts";
+import { ApiFailure, STALE_VERSION, tooManyRequests } from "../../services/sandbox/apiserver/api-status.ts";
+import { ApiServer, type ApiServerOptions } from "../../services/sandbox/apiserver/apiserver.ts";
+import type { StorageName } from "../../services/sandbox/apiserver/resources.ts";
+import { type Call, isCall, type OtherCall } from "../../services/sandbox/apiserver/routes.ts";
 
 /** A fault of one request. */
 export type Fault =
@@ -34,19 +36,9 @@ export interface FaultPlan {
   readonly probability?: number;
 }
 
-/** An open watch as faults use it. */
-export interface FaultyWatch {
-  readonly storage: StorageName;
-  /** Ends it: `end` in order, as a server that shuts down; `break` like a cut cable. */
-  cut(how: "end" | "break"): void;
-  silence(silent: boolean): void;
-}
-
-/** The parts of the server that faults act on. */
-export interface FaultReach {
-  watches(): Iterable<FaultyWatch>;
-  /** Drops history and unfinished lists. */
-  compact(): void;
+/** The server as faults act on it. */
+interface FaultReach extends Pick<ApiServer, "compact" | "cutWatches"> {
+  watches(): Iterable<{ readonly storage: StorageName; silence(silent: boolean): void }>;
 }
 
 interface RunningPlan extends FaultPlan {
@@ -54,7 +46,7 @@ interface RunningPlan extends FaultPlan {
 }
 
 /** The active faults. */
-export class Faults {
+class Faults {
   readonly #plans = new Set<RunningPlan>();
   readonly #silenced = new Set<StorageName>();
   readonly #random: Random;
@@ -88,10 +80,8 @@ export class Faults {
   }
 
   /** Ends open watches of one resource, or of all. */
-  cutWatches({ storage, how = "end" }: { storage?: StorageName; how?: "end" | "break" } = {}): void {
-    for (const watch of this.#reach.watches()) {
-      if (storage === undefined || watch.storage === storage) watch.cut(how);
-    }
+  cutWatches(which: { storage?: StorageName; how?: "end" | "break" } = {}): void {
+    this.#reach.cutWatches(which);
   }
 
   /**
@@ -141,6 +131,66 @@ export class Faults {
   }
 }
 
+/** An embedded API server whose faults tests choose. */
+export class FaultyApiServer extends ApiServer {
+  readonly faults: Faults;
+  readonly #clock: Clock;
+
+  constructor(options: ApiServerOptions) {
+    super(options);
+    this.#clock = options.clock;
+    this.faults = new Faults(options.random, {
+      watches: () => this.watches,
+      compact: () => this.compact(),
+      cutWatches: (which) => this.cutWatches(which),
+    });
+  }
+
+  protected override isSilent(storage: StorageName): boolean {
+    return this.faults.isSilent(storage);
+  }
+
+  protected override serve(call: Call | OtherCall, work: () => Answer, receiver: Receiver): void {
+    if (this.faults.refusing) {
+      receiver.broken("connect ECONNREFUSED", false);
+      return;
+    }
+    const faults = isCall(call) ? this.faults.meet(call) : [];
+    const { requestMs } = latencyOf(faults);
+    const run = (): void => this.#workThrough(work, faults, receiver);
+    if (requestMs > 0) this.#clock.after(requestMs, run);
+    else run();
+  }
+
+  #workThrough(work: () => Answer, faults: readonly Fault[], receiver: Receiver): void {
+    const meets = (kind: Fault["kind"]): boolean => faults.some((fault) => fault.kind === kind);
+    if (meets("stall")) return;
+    if (meets("lostRequest")) {
+      receiver.broken("read ECONNRESET", true);
+      return;
+    }
+    const refusal = faults.find((fault) => fault.kind === "status");
+    const answer = refusal === undefined ? work() : failureAnswer(refusalOf(refusal));
+    const deliver = (): void => {
+      if (meets("lostReply")) receiver.broken("read ECONNRESET", true);
+      else receiver.answer(answer);
+    };
+    const { answerMs } = latencyOf(faults);
+    if (answerMs > 0) this.#clock.after(answerMs, deliver);
+    else deliver();
+  }
+}
+
+function latencyOf(faults: readonly Fault[]): { requestMs: number; answerMs: number } {
+  let [requestMs, answerMs] = [0, 0];
+  for (const fault of faults) {
+    if (fault.kind !== "latency") continue;
+    requestMs += fault.requestMs ?? 0;
+    answerMs += fault.answerMs ?? 0;
+  }
+  return { requestMs, answerMs };
+}
+
 const REASONS: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   400: ["BadRequest", "the request is not understood"],
   403: ["Forbidden", "the request is forbidden"],
@@ -152,7 +202,7 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
 };
 
 /** The response of a `status` fault, as the real server words it. */
-export function refusalOf(fault: Extract<Fault, { kind: "status" }>): ApiFailure {
+function refusalOf(fault: Extract<Fault, { kind: "status" }>): ApiFailure {
   const { code, retryAfterSeconds = 0 } = fault;
   if (code === 429) {
     return tooManyRequests(fault.message ?? "Too many requests, please try again later.", retryAfterSeconds);

@@ -1,7 +1,7 @@
 /** Shows that a misspelt word gets the intended one as a suggestion, and an unrelated one none. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { editsBetween, nearest } from "../../services/platform/config/suggest.ts";
+import { editsBetween, nearest } from "../../services/domain/suggest.ts";
 
 const VERBS = ["run", "playground", "apiserver", "hollow", "agent", "machine", "get", "explain", "version"];
 

@@ -1,0 +1,231 @@
+/**
+ * The fields of a NodePolicy as users write them: the same in the custom resource, under `policies:` of --config and in
+ * `judged.policy`. Each field has one clear message for a wrong value. services/domain/node-policy.parse.ts turns the
+ * fields into a NodePolicy with whole units (policy-set.ts).
+ */
+import { z } from "zod";
+
+/** API group, version and kind of the custom resource. */
+export const NODE_POLICY_API = { group: "vigil.io", version: "v1alpha1", kind: "NodePolicy", plural: "nodepolicies" };
+
+/** A duration as Kubernetes writes it: `90s`, `1m30s`, `500ms`, `2h`. */
+const DURATION_PATTERN = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$";
+/** A number of nodes, or a share of the selected ones. */
+const NODE_COUNT_PATTERN = "^((100|[0-9]{1,2})%|[0-9]{1,9})$";
+/** A label key: an optional DNS subdomain and a slash, then a name of up to 63 characters. */
+const LABEL_KEY_PATTERN = "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+/** A label value: empty, or up to 63 characters. */
+const LABEL_VALUE_PATTERN = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
+
+const TEXT_MAX = 1024;
+const ENTRIES_MAX = 64;
+/** No policy needs more nodes or evictions than this; the CRD has the same limit. */
+const COUNT_MAX = 1_000_000_000;
+
+/** The message of a wrong value: the value and the fix. The path before it names the field. */
+const wrong = (fix: string) => ({
+  error: (issue: { readonly input?: unknown }) =>
+    issue.input === undefined ? `missing; write ${fix}` : `${shown(issue.input)}: write ${fix}`,
+});
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= 80 ? text : `${text.slice(0, 77)}…`;
+}
+
+const text = (fix: string) => z.string(wrong(fix)).min(1, wrong(fix)).max(TEXT_MAX, wrong(fix));
+const matching = (pattern: string, fix: string) =>
+  z.string(wrong(fix)).max(TEXT_MAX, wrong(fix)).regex(new RegExp(pattern), wrong(fix));
+const list = <S extends z.ZodType>(entry: S, fix: string) =>
+  z.array(entry, wrong(fix)).max(ENTRIES_MAX, `at most ${ENTRIES_MAX} entries`);
+const record = <S extends z.ZodRawShape>(shape: S, fix: string) => z.strictObject(shape, wrong(fix));
+const choice = <const V extends readonly [string, ...string[]]>(values: V) =>
+  z.enum(values, wrong(values.join(" or ")));
+
+const duration = matching(DURATION_PATTERN, "a duration such as 90s or 1m30s");
+const positive = duration.refine((value) => /[1-9]/.test(value), wrong("a duration longer than 0, such as 90s"));
+const rate = z
+  .number(wrong("a number such as 0.1"))
+  .min(0, wrong("0 or more"))
+  .max(COUNT_MAX, wrong("a smaller number"));
+const fraction = z.number(wrong("a number between 0 and 1")).min(0, wrong("0 or more")).max(1, wrong("1 or less"));
+const countOf = (least: number, fix: string) =>
+  z.int(wrong(fix)).min(least, wrong(fix)).max(COUNT_MAX, wrong("a smaller number"));
+const NODE_COUNT_FIX = "a number of nodes or a percentage, such as 2 or 20%";
+const nodeCount = z.union(
+  [countOf(0, NODE_COUNT_FIX), matching(NODE_COUNT_PATTERN, NODE_COUNT_FIX)],
+  wrong(NODE_COUNT_FIX),
+);
+const labelKey = matching(LABEL_KEY_PATTERN, "a label key such as example.com/pool");
+const labelValue = matching(LABEL_VALUE_PATTERN, "a label value such as gpu");
+const instant = matching(
+  "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$",
+  "an instant such as 2026-01-31T12:00:00Z",
+);
+const condition = {
+  type: text("a condition type such as KernelDeadlock"),
+  status: choice(["True", "False", "Unknown"]),
+};
+
+const expression = record(
+  {
+    key: labelKey,
+    operator: choice(["In", "NotIn", "Exists", "DoesNotExist"]),
+    values: list(labelValue, "a list of label values").optional(),
+  },
+  "{key: pool, operator: In, values: [gpu]}",
+).refine(
+  ({ operator, values = [] }) => operator.endsWith("In") === values.length > 0,
+  "In and NotIn need values; Exists and DoesNotExist have none",
+);
+
+const selector = record(
+  {
+    matchLabels: z.record(labelKey, labelValue, wrong("labels such as {pool: gpu}")).optional(),
+    matchExpressions: list(expression, "a list of {key, operator, values}").optional(),
+  },
+  "a label selector such as {matchLabels: {pool: gpu}}",
+).refine(
+  ({ matchLabels = {}, matchExpressions = [] }) =>
+    Object.keys(matchLabels).length + matchExpressions.length <= ENTRIES_MAX,
+  `at most ${ENTRIES_MAX} labels and expressions`,
+);
+
+/** Somebody who freezes nodes. */
+export const pauseRequestSchema = record(
+  {
+    name: text("who pauses it, such as oncall"),
+    reason: text("why, such as network maintenance").optional(),
+    since: instant.optional(),
+    until: instant.optional(),
+  },
+  "{name: oncall, reason: network maintenance}",
+);
+
+const circuitBreaker = record(
+  {
+    percentage: countOf(1, "a percentage from 1 to 100, without %").max(100, wrong("100 or less")).optional(),
+    maxNodes: countOf(1, "a number of nodes, such as 5").optional(),
+    duration: positive,
+    resetAfter: positive.optional(),
+  },
+  "{percentage: 10, maxNodes: 5, duration: 10m, resetAfter: 30m}",
+).refine(
+  ({ percentage, maxNodes }) => percentage !== undefined || maxNodes !== undefined,
+  "write percentage, maxNodes or both: how many newly condemned nodes trip it",
+);
+
+const budget = record(
+  {
+    nodes: nodeCount,
+    schedule: text('a cron schedule such as "0 9 * * 1-5"').optional(),
+    timeZone: text("a time zone such as Europe/Berlin").optional(),
+    duration: positive.optional(),
+  },
+  '{nodes: 10%}, or {nodes: 0, schedule: "0 9 * * 1-5", duration: 8h}',
+)
+  .refine(
+    ({ schedule, duration: length }) => (schedule === undefined) === (length === undefined),
+    "schedule and duration belong together: when the budget begins to hold, and for how long",
+  )
+  .refine(
+    ({ schedule, timeZone }) => timeZone === undefined || schedule !== undefined,
+    "timeZone belongs to a schedule",
+  );
+
+const taint = record(
+  {
+    key: labelKey,
+    value: labelValue.optional(),
+    effect: choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+  },
+  "{key: vigil.io/kernel-deadlock, effect: NoSchedule}",
+);
+
+const template = record(
+  {
+    apiVersion: text("the template's apiVersion"),
+    kind: text("the template's kind"),
+    namespace: text("the template's namespace").optional(),
+    name: text("the template's name"),
+  },
+  "{apiVersion: …, kind: SelfNodeRemediationTemplate, namespace: …, name: …}",
+);
+
+/** The schema of each field of the spec. */
+export const NODE_POLICY_FIELDS = {
+  selector,
+  mode: choice(["Enforce", "Shadow", "Freeze"]).optional(),
+  pauseRequests: list(pauseRequestSchema, "a list of {name, reason}").optional(),
+  nodeMonitorGracePeriod: positive.optional(),
+  nodeStartupGracePeriod: positive.optional(),
+  nodeEvictionRate: rate.optional(),
+  secondaryNodeEvictionRate: rate.optional(),
+  fullDisruptionEvictionRate: rate.optional(),
+  unhealthyZoneThreshold: fraction.optional(),
+  maxUnhealthy: nodeCount.optional(),
+  circuitBreaker: circuitBreaker.optional(),
+  stormCooldownDuration: duration.optional(),
+  healthyDelay: duration.optional(),
+  flapping: record(
+    { transitions: countOf(2, "2 to 64").max(64, wrong("2 to 64")), window: positive, holdDown: positive },
+    "{transitions: 4, window: 30m, holdDown: 1h}",
+  ).optional(),
+  unhealthyConditions: list(
+    record({ ...condition, duration, taint }, "{type, status, duration, taint}"),
+    "a list of {type, status, duration, taint}",
+  ).optional(),
+  evictions: record(
+    {
+      method: choice(["Delete", "Evict", "EvictThenDelete"]).optional(),
+      deleteAfter: duration.optional(),
+      maxPerMinute: countOf(0, "a number of pods, such as 60").optional(),
+      maxPerNamespacePerMinute: countOf(0, "a number of pods, such as 30").optional(),
+    },
+    "{method: EvictThenDelete, deleteAfter: 10m, maxPerMinute: 60}",
+  )
+    .refine(
+      ({ method, deleteAfter }) => (method === "EvictThenDelete") === (deleteAfter !== undefined),
+      "deleteAfter belongs to method EvictThenDelete",
+    )
+    .optional(),
+  budgets: list(budget, "a list of {nodes, schedule, duration}").optional(),
+  maintenance: record(
+    { hold: list(text("a condition type such as DrainInProgress"), "a list of condition types"), atMost: positive },
+    "{hold: [MaintenanceInProgress], atMost: 4h}",
+  ).optional(),
+  remediations: list(
+    record({ timeout: positive, template }, "{timeout, template}"),
+    "a list of {timeout, template}",
+  ).optional(),
+  outOfService: record(
+    {
+      after: duration,
+      proof: list(choice(["RemediationSucceeded", "Manual"]), "[RemediationSucceeded, Manual]"),
+      removeWhenReady: z.boolean(wrong("true or false")).optional(),
+    },
+    "{after: 3m, proof: [RemediationSucceeded, Manual]}",
+  ).optional(),
+} as const;
+
+/** The spec of a NodePolicy as written. */
+export const nodePolicySpecSchema = z.object(NODE_POLICY_FIELDS);
+/** The spec of a NodePolicy as written. */
+export type NodePolicySpec = z.infer<typeof nodePolicySpecSchema>;
+/** A request to freeze nodes as written. */
+export type PauseRequestSpec = z.infer<typeof pauseRequestSchema>;
+/** The name of a field of the spec. */
+export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
+
+/**
+ * Fields that no service honours yet. One that a policy sets counts as unset, and a condition of the policy says so. A
+ * change that implements a field takes it off this list.
+ */
+export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([
+  "unhealthyConditions",
+  "evictions.maxPerMinute",
+  "evictions.maxPerNamespacePerMinute",
+  "maintenance",
+  "remediations",
+  "outOfService",
+]);

@@ -1,0 +1,107 @@
+/**
+ * The node policies in force, as the services of a process see them: parsed, in whole units, and complete. An unset
+ * field is null and means upstream's behaviour.
+ */
+
+/** How a node is chosen by one label. An operator without values has an empty list. */
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  readonly values: readonly string[];
+}
+
+/** A number of nodes, or a share of the nodes that the policy selects. */
+export type NodeCount = { readonly nodes: number } | { readonly percentage: number };
+
+/** Somebody who has frozen a policy. Instants are epoch milliseconds; null where they are not given. */
+export interface PauseRequest {
+  readonly name: string;
+  readonly reason: string | null;
+  readonly sinceAt: number | null;
+  readonly untilAt: number | null;
+}
+
+/** Who has frozen nodes, and when they were and are frozen. */
+export interface Freezes {
+  readonly pauseRequests: readonly PauseRequest[];
+  /** Past and present, and what is planned; in order and apart. Epoch milliseconds of the API's clock. */
+  readonly frozen: readonly FrozenInterval[];
+}
+
+/** Time in which nodes are frozen: from an instant up to, but not including, another; null for an end not yet known. */
+export interface FrozenInterval {
+  readonly fromAt: number;
+  readonly toAt: number | null;
+}
+
+/** When new condemnations trip the breaker: either limit, within the duration. */
+export interface CircuitBreaker {
+  readonly percentage: number | null;
+  readonly nodesMax: number | null;
+  readonly durationMs: number;
+  /** When a tripped breaker closes by itself; null for never. */
+  readonly resetAfterMs: number | null;
+}
+
+/** How many nodes may be disrupted at once, always or while a schedule holds. */
+export interface Budget {
+  readonly nodes: NodeCount;
+  /** Null for a budget that always holds. */
+  readonly window: { readonly schedule: string; readonly timeZone: string | null; readonly durationMs: number } | null;
+}
+
+/** How pods are evicted. */
+export interface EvictionSettings {
+  readonly method: "Delete" | "Evict" | "EvictThenDelete";
+  readonly deleteAfterMs: number | null;
+  readonly perMinuteMax: number | null;
+  readonly perNamespacePerMinuteMax: number | null;
+}
+
+/** One policy. Fields that no service honours yet are not here. */
+export interface NodePolicy extends Freezes {
+  readonly name: string;
+  /** All of them must hold; without any, every node is selected. */
+  readonly selector: readonly LabelRequirement[];
+  readonly mode: "Enforce" | "Shadow" | "Freeze";
+  readonly nodeMonitorGraceMs: number | null;
+  readonly nodeStartupGraceMs: number | null;
+  readonly nodeEvictionsPerSecond: number | null;
+  readonly secondaryNodeEvictionsPerSecond: number | null;
+  readonly fullDisruptionEvictionsPerSecond: number | null;
+  readonly unhealthyZoneThreshold: number | null;
+  readonly maxUnhealthy: NodeCount | null;
+  readonly circuitBreaker: CircuitBreaker | null;
+  readonly stormCooldownMs: number | null;
+  readonly healthyDelayMs: number | null;
+  readonly flapping: { readonly transitions: number; readonly windowMs: number; readonly holdDownMs: number } | null;
+  readonly evictions: EvictionSettings | null;
+  readonly budgets: readonly Budget[];
+}
+
+/** All policies at one instant. */
+export interface PolicySet {
+  readonly policies: readonly NodePolicy[];
+  /** A checksum of the label keys that the selectors need and the observer otherwise drops; 0 when there are none. */
+  readonly labelsChecksum: number;
+  /** Those keys, sorted. */
+  readonly labelKeys: readonly string[];
+  /** The freezes of all nodes, whatever their policies. */
+  readonly everywhere: Freezes;
+}
+
+/**
+ * Which policy a node has. `unknown`: the policies, or the node's labels that they select by, have not arrived; nothing
+ * harmful may be requested. `conflict`: several policies select the node, so none of them applies.
+ */
+export type PolicyOfNode =
+  | { readonly kind: "none" }
+  | { readonly kind: "policy"; readonly policy: NodePolicy }
+  | { readonly kind: "conflict"; readonly names: readonly string[] }
+  | { readonly kind: "unknown" };
+
+/** Nothing frozen. */
+export const NO_FREEZES: Freezes = { pauseRequests: [], frozen: [] };
+
+/** The set without any policy. */
+export const NO_POLICIES: PolicySet = { policies: [], labelsChecksum: 0, labelKeys: [], everywhere: NO_FREEZES };

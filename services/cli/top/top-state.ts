@@ -1,0 +1,109 @@
+/** What `vigil top` shows and how keys change it. Pure: answers of the console and keys are arguments. */
+import type { NodeReport, Overview, PendingEviction } from "../../../protocols/ledger-reader.ts";
+
+/** One answer of the console. */
+export interface TopAnswer {
+  readonly overview: Overview;
+  /** Whose console answers. */
+  readonly about: { readonly cluster: string; readonly version: string; readonly shadow: boolean };
+  /** The nodes that are not ready, the worst first. */
+  readonly nodes: readonly NodeReport[];
+  /** The pods to be evicted, soonest first. */
+  readonly pods: readonly PendingEviction[];
+  /** Messages that this process handles; null while that is not known. */
+  readonly messagesPerSecond: number | null;
+}
+
+/** The lists that can be shown. */
+export const TOP_VIEWS = ["nodes", "pods"] as const;
+
+/** What the screen shows. */
+export interface TopState {
+  readonly answer: TopAnswer | null;
+  /** Why there is no fresh answer, in one line; null while there is. */
+  readonly problem: string | null;
+  readonly view: (typeof TOP_VIEWS)[number];
+  /** The index of the selected row among those that match the filter. */
+  readonly selected: number;
+  /** Only rows whose name contains this. */
+  readonly filter: string;
+  /** Whether keys extend the filter. */
+  readonly isTyping: boolean;
+  /** An explanation in place of the list; its lines are there once the console has answered. */
+  readonly explained: { readonly path: string; readonly lines: readonly string[] | null; readonly top: number } | null;
+}
+
+/** The state before the first answer. */
+export const FIRST_STATE: TopState = {
+  answer: null,
+  problem: null,
+  view: "nodes",
+  selected: 0,
+  filter: "",
+  isTyping: false,
+  explained: null,
+};
+
+/** The state after a key; null to end. */
+export function afterKey(state: TopState, key: string): TopState | null {
+  if (key === "interrupt") return null;
+  if (state.isTyping) return afterTyping(state, key);
+  if (state.explained !== null) return afterReading(state, state.explained, key);
+  switch (key) {
+    case "q":
+      return null;
+    case "up":
+    case "k":
+      return { ...state, selected: Math.max(0, state.selected - 1) };
+    case "down":
+    case "j":
+      return { ...state, selected: Math.max(0, Math.min(rowsOf(state).length - 1, state.selected + 1)) };
+    case "tab":
+      return { ...state, view: state.view === "nodes" ? "pods" : "nodes", selected: 0 };
+    case "/":
+      return { ...state, isTyping: true };
+    case "escape":
+      return { ...state, filter: "", selected: 0 };
+    case "enter":
+      return { ...state, explained: subjectOf(state) };
+    default:
+      return state;
+  }
+}
+
+function afterTyping(state: TopState, key: string): TopState {
+  if (key === "enter") return { ...state, isTyping: false };
+  if (key === "escape") return { ...state, isTyping: false, filter: "", selected: 0 };
+  if (key === "backspace") return { ...state, filter: state.filter.slice(0, -1), selected: 0 };
+  return key.length === 1 ? { ...state, filter: state.filter + key, selected: 0 } : state;
+}
+
+function afterReading(state: TopState, explained: NonNullable<TopState["explained"]>, key: string): TopState | null {
+  const last = Math.max(0, (explained.lines?.length ?? 0) - 1);
+  if (key === "q") return null;
+  if (key === "escape" || key === "backspace") return { ...state, explained: null };
+  if (key === "up" || key === "k")
+    return { ...state, explained: { ...explained, top: Math.max(0, explained.top - 1) } };
+  if (key === "down" || key === "j")
+    return { ...state, explained: { ...explained, top: Math.min(last, explained.top + 1) } };
+  return state;
+}
+
+/** The rows of the shown list that match the filter. */
+export function rowsOf({ answer, view, filter }: TopState): readonly (NodeReport | PendingEviction)[] {
+  if (answer === null) return [];
+  const rows = view === "nodes" ? answer.nodes : answer.pods;
+  return filter === "" ? rows : rows.filter((row) => nameOf(row).includes(filter));
+}
+
+function nameOf(row: NodeReport | PendingEviction): string {
+  return "namespace" in row ? `${row.namespace}/${row.name}` : row.name;
+}
+
+/** The explanation of the selected row; null without one. */
+function subjectOf(state: TopState): TopState["explained"] {
+  const row = rowsOf(state)[state.selected];
+  if (row === undefined) return null;
+  const parts = "namespace" in row ? ["pod", row.namespace, row.name] : ["node", row.name];
+  return { path: `/api/explain/${parts.map(encodeURIComponent).join("/")}`, lines: null, top: 0 };
+}

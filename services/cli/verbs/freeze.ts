@@ -1,0 +1,124 @@
+/** `vigil freeze` and `vigil thaw`: nobody is tainted NoExecute or evicted, and every countdown keeps what is left of it. */
+import type { Kube } from "../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { apiMicroTime } from "../../domain/api-time.ts";
+import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
+import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
+import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import { createKube } from "../../platform/kube/kube.ts";
+import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
+import { realClock } from "../../platform/process/clock.real.ts";
+import { createLog } from "../../platform/process/log.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { changeRequests } from "../freeze/frozen-object.ts";
+import { thawed, withRequest } from "../freeze/pause-requests.policy.ts";
+import { openCluster } from "../run/open-cluster.ts";
+import { defineVerb, ExitCode, type Host, type Verb } from "../verb.ts";
+
+const SCOPE = {
+  policy: textSetting("policy", "gpu", "The NodePolicy whose nodes are meant."),
+  all: switchSetting("all", false, "All nodes, whatever their policies."),
+  ...KUBE_SETTINGS,
+  ...LOG_SETTINGS,
+} as const;
+
+const SETTINGS = {
+  ...SCOPE,
+  forMs: durationSetting("for", 0, "When the freeze ends by itself, from now on; 0: when it is thawed."),
+  reason: textSetting("reason", "switch maintenance", "Why, for everybody who looks."),
+  by: textSetting("by", "oncall", "Who freezes.", "vigil freeze"),
+} as const;
+
+type ScopeValues = Readonly<ValuesOf<typeof SCOPE>>;
+
+/** The verb that freezes nodes. */
+export const freezeVerb: Verb = defineVerb({
+  name: "freeze",
+  summary: "evict nobody and taint nothing NoExecute, until thawed; healing goes on",
+  settings: SETTINGS,
+  examples: [
+    { command: "vigil freeze --all --reason='network outage'", does: "every node, at once: for an emergency" },
+    { command: "vigil freeze --policy=gpu --for=2h", does: "the nodes of one policy, for two hours" },
+  ],
+  run: async (values, _words, host) => {
+    const policy = scopeOf("freeze", values);
+    return withKube(values, host, async (kube, nowAt) => {
+      const at = nowAt();
+      const request = {
+        name: values.by,
+        ...(values.reason === "" ? {} : { reason: values.reason }),
+        since: apiMicroTime(at),
+        ...(values.forMs === 0 ? {} : { until: apiMicroTime(at + values.forMs) }),
+      };
+      const where = await changeRequests(kube, policy, (requests, isShared) =>
+        withRequest(requests, isShared && policy !== null ? { ...request, policy } : request, at),
+      );
+      host.print(
+        `frozen: ${scopeText(policy)}${request.until === undefined ? "" : ` until ${request.until}`} (${where})\n`,
+      );
+    });
+  },
+});
+
+/** The verb that ends freezes. */
+export const thawVerb: Verb = defineVerb({
+  name: "thaw",
+  summary: "end freezes; every countdown goes on with what was left of it",
+  settings: SCOPE,
+  examples: [
+    { command: "vigil thaw --policy=gpu", does: "the freezes of one policy" },
+    { command: "vigil thaw --all", does: "the freezes of all nodes; those of single policies stay" },
+  ],
+  run: async (values, _words, host) => {
+    const policy = scopeOf("thaw", values);
+    return withKube(values, host, async (kube, nowAt) => {
+      let ended = 0;
+      const where = await changeRequests(kube, policy, (requests, isShared) => {
+        const after = thawed(requests, isShared ? (policy ?? undefined) : undefined, nowAt());
+        ended = after.ended;
+        return ended === 0 ? null : after.requests;
+      });
+      host.print(
+        ended === 0 ? `nothing freezes ${scopeText(policy)} (${where})\n` : `thawed: ${scopeText(policy)} (${where})\n`,
+      );
+    });
+  },
+});
+
+function scopeOf(verb: string, { policy, all }: ScopeValues): string | null {
+  if (all === (policy !== "")) throw new ConfigProblem(`${verb}: name --policy=NAME or --all, and not both`);
+  return all ? null : policy;
+}
+
+function scopeText(policy: string | null): string {
+  return policy === null ? "all nodes" : `the nodes of policy ${policy}`;
+}
+
+/** Runs with the API server's clock, because the instants of a freeze are compared with its timestamps. */
+async function withKube(
+  values: ScopeValues,
+  host: Host,
+  act: (kube: Kube, nowAt: () => number) => Promise<void>,
+): Promise<number> {
+  const own = realClock();
+  const log = createLog({ level: values.logLevel, format: values.logFormat });
+  const clock = new ServerClock(own, log);
+  const cluster = await openCluster(values, { clock, serverClock: clock, log, host });
+  if (cluster === null) return ExitCode.failed;
+  const wire = clock.over(cluster.wire);
+  const kube = createKube({
+    wire,
+    clock,
+    random: systemRandom,
+    log,
+    metrics: createMetrics(),
+    profile: STANDARD_PROFILE,
+  });
+  try {
+    await act(kube, () => clock.wallMs());
+    return ExitCode.ok;
+  } finally {
+    cluster.wire.close();
+  }
+}

@@ -1,0 +1,40 @@
+/** Builds what the dashboard shows: elements with text that is never markup, spans of time, and links to explanations. */
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with a class and children. */
+export function element(name, className, ...children) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+/** A span of time for people. */
+export function span(ms) {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 120 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A time of day here; the whole instant, with its time zone, in a tooltip. */
+export function timeOf(at) {
+  const date = new Date(at);
+  const time = element("time", "quiet", date.toLocaleTimeString());
+  time.dateTime = date.toISOString();
+  time.title = date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
+  return time;
+}
+
+/** A zone key for people. */
+export function zoneTitle(key) {
+  return key.split(":\u0000:").filter(Boolean).join("/") || "(no zone)";
+}
+
+/** A link to the explanation of a node, a zone or a pod, which has an address of its own. */
+export function explained(kind, text, ...path) {
+  const link = element("a", "", text);
+  link.href = `#/${[kind, ...path].map(encodeURIComponent).join("/")}`;
+  return link;
+}

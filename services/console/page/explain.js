@@ -1,0 +1,56 @@
+/** Explains the object that the address names, such as #/node/worker-7, and the one that is typed. */
+import { byId, element, explained, timeOf, zoneTitle } from "/elements.js";
+
+const KINDS = { node: 1, zone: 1, pod: 2 };
+
+/** One line of a history. */
+export function decisionRow({ at, object, text, times }) {
+  const kind = object.kind.toLowerCase();
+  const title = kind === "zone" ? zoneTitle(object.name) : object.name;
+  const path = kind === "pod" ? [object.namespace, object.name] : [title];
+  return element(
+    "li",
+    "",
+    timeOf(at),
+    ` ${kind} `,
+    explained(kind, path.join("/"), ...path),
+    ` ${text}`,
+    ...(times > 1 ? [element("span", "quiet", ` (${times} times)`)] : []),
+  );
+}
+
+async function explanationOf(kind, path) {
+  const response = await fetch(`/api/explain/${[kind, ...path].map(encodeURIComponent).join("/")}`);
+  const answer = await response.json();
+  if (!response.ok) return [element("p", "care", answer.error)];
+  const sentences = answer.sentences.map((sentence) => element("p", "", sentence));
+  return [...sentences, element("ol", "rows", ...answer.timeline.map(decisionRow))];
+}
+
+async function showAddressed() {
+  const [kind, ...path] = location.hash.slice(2).split("/").map(decodeURIComponent);
+  if (!location.hash.startsWith("#/") || KINDS[kind] !== path.length) return;
+  byId("subject").value = kind === "zone" ? `zone ${path[0]}` : path.join("/");
+  const parts = await explanationOf(kind, path).catch(() => [
+    element("p", "harm", "no answer from the console: check that its process still runs"),
+  ]);
+  byId("explanation").replaceChildren(...parts);
+  byId("explain-title").scrollIntoView({ block: "start" });
+}
+
+/** Follows the address from now on. */
+export function followAddress() {
+  byId("explain").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const subject = byId("subject").value.trim();
+    const [, zone] = /^zone (.+)$/.exec(subject) ?? [];
+    const path = zone ? [zone] : subject.split("/");
+    const kind = zone ? "zone" : path.length > 1 ? "pod" : "node";
+    const address = `#/${[kind, ...path].map(encodeURIComponent).join("/")}`;
+    // The same subject again is asked for again.
+    if (location.hash === address) void showAddressed();
+    else location.hash = address;
+  });
+  addEventListener("hashchange", () => void showAddressed());
+  void showAddressed();
+}

@@ -1,0 +1,61 @@
+/**
+ * A cron schedule of five fields in a time zone, as a CronJob has it: `0 9 * * 1-5` in `Europe/Berlin`. It reads no
+ * clock. When the clocks go forward over a run, it comes at the end of the gap; when they go back, it comes once.
+ */
+import { Cron } from "croner";
+import { apiTime } from "./api-time.ts";
+
+/** Where the search for a run begins that shows that a schedule runs at all. */
+const SEARCHED_FROM = "2024-01-01T00:00:00Z";
+
+/** A schedule that is right and runs at some time. */
+export class CronSchedule {
+  readonly #cron: Cron;
+
+  /** `timeZone` is an IANA name; null means UTC. Throws a RangeError for what `scheduleProblem` reports. */
+  constructor(schedule: string, timeZone: string | null) {
+    const problem = scheduleProblem(schedule, timeZone);
+    if (problem !== null) throw new RangeError(`${problem.field} ${problem.message}`);
+    this.#cron = parsed(schedule, timeZone);
+  }
+
+  /** The first run after an instant, in epoch milliseconds; null when there is none in the years that are searched. */
+  nextAfter(wallMs: number): number | null {
+    // Runs are on whole seconds, so the fraction that is cut off changes nothing.
+    return this.#cron.nextRun(apiTime(wallMs))?.getTime() ?? null;
+  }
+}
+
+/** What is wrong with a schedule: which of the two values, and a line that shows it and the fix. */
+export interface ScheduleProblem {
+  readonly field: "schedule" | "timeZone";
+  readonly message: string;
+}
+
+/** What is wrong with a schedule; null for nothing. */
+export function scheduleProblem(schedule: string, timeZone: string | null): ScheduleProblem | null {
+  const shown = JSON.stringify(schedule);
+  if (!isTimeZone(timeZone)) {
+    return { field: "timeZone", message: `${JSON.stringify(timeZone)}: write a time zone such as Europe/Berlin` };
+  }
+  // Croner replaces `?` by the present time, so the schedule would depend on when it is read.
+  if (schedule.includes("?")) return { field: "schedule", message: `${shown}: write * instead of ?` };
+  try {
+    const first = parsed(schedule, timeZone).nextRun(SEARCHED_FROM);
+    return first === null ? { field: "schedule", message: `${shown}: never runs, no such day exists` } : null;
+  } catch {
+    return { field: "schedule", message: `${shown}: write five fields, such as "0 9 * * 1-5"` };
+  }
+}
+
+function isTimeZone(timeZone: string | null): boolean {
+  try {
+    return parsed("0 0 1 1 *", timeZone).nextRun(SEARCHED_FROM) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function parsed(schedule: string, timeZone: string | null): Cron {
+  return new Cron(schedule, { timezone: timeZone ?? "UTC", mode: "5-part", paused: true });
+}

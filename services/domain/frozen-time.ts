@@ -1,0 +1,79 @@
+/**
+ * Frozen time: while nodes are frozen, countdowns stand still and nobody is evicted. A freeze adds its length to each
+ * countdown that it meets, so the remaining time is the same afterwards. Freezes may overlap and touch; time counts
+ * once. Instants are milliseconds on any clock of the caller. It reads no clock.
+ */
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+
+/** Intervals in order, without overlaps and gaps of nothing between them; empty ones are dropped. */
+export function mergedIntervals(intervals: readonly FrozenInterval[]): FrozenInterval[] {
+  const merged: FrozenInterval[] = [];
+  const sorted = intervals
+    .filter((interval) => endOf(interval) > interval.fromAt)
+    .toSorted((left, right) => left.fromAt - right.fromAt);
+  for (const interval of sorted) {
+    const last = merged.at(-1);
+    if (last === undefined || endOf(last) < interval.fromAt) merged.push(interval);
+    else if (endOf(interval) > endOf(last)) merged[merged.length - 1] = { fromAt: last.fromAt, toAt: interval.toAt };
+  }
+  return merged;
+}
+
+/** The interval that an instant lies in; null when it is not frozen. The intervals are merged. */
+export function frozenAt(intervals: readonly FrozenInterval[], at: number): FrozenInterval | null {
+  return intervals.find((interval) => interval.fromAt <= at && at < endOf(interval)) ?? null;
+}
+
+/**
+ * When a countdown ends that starts at `startAt`, lasts `durationMs` and stands still while frozen: infinity when it
+ * reaches a freeze without an end. A countdown of nothing ends when it starts, or with the freeze that it starts in.
+ * The intervals are merged.
+ */
+export function countdownEndAt(startAt: number, durationMs: number, intervals: readonly FrozenInterval[]): number {
+  let endAt = startAt + durationMs;
+  for (const interval of intervals) {
+    // A countdown that ends as a freeze begins is over, unless it had not run at all.
+    if (interval.fromAt > endAt || (interval.fromAt === endAt && endAt > startAt)) break;
+    endAt += Math.max(0, endOf(interval) - Math.max(interval.fromAt, startAt));
+  }
+  return endAt;
+}
+
+/** How much of a countdown is left at an instant, in milliseconds; 0 once it is over. The intervals are merged. */
+export function remainingMs(
+  startAt: number,
+  durationMs: number,
+  intervals: readonly FrozenInterval[],
+  nowAt: number,
+): number {
+  const frozenMs = intervals.reduce((sum, interval) => sum + overlapMs(interval, startAt, nowAt), 0);
+  return Math.min(durationMs, Math.max(0, durationMs - (nowAt - startAt - frozenMs)));
+}
+
+/** Intervals as one list of at most `most`: the two with the shortest time between them become one, again and again. */
+export function boundedIntervals(intervals: readonly FrozenInterval[], most: number): FrozenInterval[] {
+  const bounded = mergedIntervals(intervals);
+  while (bounded.length > most) {
+    let closest = 1;
+    for (let index = 2; index < bounded.length; index++) {
+      if (gapBefore(bounded, index) < gapBefore(bounded, closest)) closest = index;
+    }
+    const [left, right] = [bounded[closest - 1], bounded[closest]];
+    if (left === undefined || right === undefined) break;
+    bounded.splice(closest - 1, 2, { fromAt: left.fromAt, toAt: right.toAt });
+  }
+  return bounded;
+}
+
+function gapBefore(intervals: readonly FrozenInterval[], index: number): number {
+  const [left, right] = [intervals[index - 1], intervals[index]];
+  return left === undefined || right === undefined ? Number.POSITIVE_INFINITY : right.fromAt - endOf(left);
+}
+
+function overlapMs(interval: FrozenInterval, fromAt: number, toAt: number): number {
+  return Math.max(0, Math.min(endOf(interval), toAt) - Math.max(interval.fromAt, fromAt));
+}
+
+function endOf({ toAt }: FrozenInterval): number {
+  return toAt ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,214 @@
+/**
+ * Parses the spec of a NodePolicy, field by field. A wrong field is reported with its name, its value and the fix, and
+ * counts as unset; the other fields hold. So a typing error in one limit does not lift the others.
+ */
+import {
+  NODE_POLICY_FIELDS,
+  type NodePolicyField,
+  type NodePolicySpec,
+  type PauseRequestSpec,
+  UNSUPPORTED_FIELDS,
+} from "../../protocols/node-policy.ts";
+import type {
+  Budget,
+  CircuitBreaker,
+  FrozenInterval,
+  LabelRequirement,
+  NodeCount,
+  NodePolicy,
+  PauseRequest,
+} from "../../protocols/policy-set.ts";
+import { epochMsOf } from "./api-time.ts";
+import { scheduleProblem } from "./cron-schedule.ts";
+import { parseDuration } from "./duration.ts";
+import { nearest } from "./suggest.ts";
+
+/** Why a field is not honoured: it is wrong, or nothing honours it yet. */
+export interface PolicyProblem {
+  readonly kind: "invalid" | "unsupported";
+  /** One line that names the field, the value and the fix. */
+  readonly message: string;
+}
+
+/** What can be used of a spec. */
+export interface ParsedSpec {
+  /** The fields that are right and honoured; null when the selector is missing or wrong, so that it selects no node. */
+  readonly spec: NodePolicySpec | null;
+  readonly problems: readonly PolicyProblem[];
+}
+
+/** A policy of --config: its spec is checked when the process starts. */
+export interface ConfiguredPolicy {
+  readonly name: string;
+  readonly spec: NodePolicySpec;
+}
+
+/** Checks a spec of unknown origin. `unsupported` is for tests: the fields that nothing honours yet. */
+export function checkSpec(raw: unknown, unsupported: ReadonlySet<string> = UNSUPPORTED_FIELDS): ParsedSpec {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
+    return { spec: null, problems: [invalid(`spec: ${shown(raw)}: write fields such as selector: {…}`)] };
+  }
+  const problems: PolicyProblem[] = [];
+  const kept: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(raw)) {
+    if (!isField(field)) problems.push(invalid(unknownField("spec", field, Object.keys(NODE_POLICY_FIELDS))));
+    else if (unsupported.has(field)) problems.push(unsupportedField(field));
+    else if (takes(field, value, problems)) kept[field] = supportedPart(field, value, { unsupported, problems });
+  }
+  if (!Object.hasOwn(raw, "selector")) takes("selector", undefined, problems);
+  const spec = Object.hasOwn(kept, "selector") ? (kept as NodePolicySpec) : null;
+  return { spec, problems };
+}
+
+/** A checked spec in whole units. */
+export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonly FrozenInterval[] = []): NodePolicy {
+  return {
+    name,
+    selector: requirementsOf(spec.selector),
+    mode: spec.mode ?? "Enforce",
+    pauseRequests: (spec.pauseRequests ?? []).map(pauseRequestOf),
+    frozen,
+    nodeMonitorGraceMs: durationOf(spec.nodeMonitorGracePeriod),
+    nodeStartupGraceMs: durationOf(spec.nodeStartupGracePeriod),
+    nodeEvictionsPerSecond: spec.nodeEvictionRate ?? null,
+    secondaryNodeEvictionsPerSecond: spec.secondaryNodeEvictionRate ?? null,
+    fullDisruptionEvictionsPerSecond: spec.fullDisruptionEvictionRate ?? null,
+    unhealthyZoneThreshold: spec.unhealthyZoneThreshold ?? null,
+    maxUnhealthy: spec.maxUnhealthy === undefined ? null : nodeCountOf(spec.maxUnhealthy),
+    circuitBreaker: circuitBreakerOf(spec.circuitBreaker),
+    stormCooldownMs: durationOf(spec.stormCooldownDuration),
+    healthyDelayMs: durationOf(spec.healthyDelay),
+    flapping: flappingOf(spec.flapping),
+    evictions: evictionsOf(spec.evictions),
+    budgets: (spec.budgets ?? []).map(budgetOf),
+  };
+}
+
+/** A request to freeze nodes. */
+export function pauseRequestOf({ name, reason, since, until }: PauseRequestSpec): PauseRequest {
+  return { name, reason: reason ?? null, sinceAt: instantOf(since), untilAt: instantOf(until) };
+}
+
+function requirementsOf({ matchLabels = {}, matchExpressions = [] }: NodePolicySpec["selector"]): LabelRequirement[] {
+  const equal = Object.entries(matchLabels).map(([key, value]) => {
+    return { key, operator: "In" as const, values: [value] };
+  });
+  return [...equal, ...matchExpressions.map(({ key, operator, values }) => ({ key, operator, values: values ?? [] }))];
+}
+
+/** A count as written, such as 2, "2" or "20%". */
+function nodeCountOf(written: number | string): NodeCount {
+  if (typeof written === "number") return { nodes: written };
+  return written.endsWith("%") ? { percentage: Number(written.slice(0, -1)) } : { nodes: Number(written) };
+}
+
+function circuitBreakerOf(written: NodePolicySpec["circuitBreaker"]): CircuitBreaker | null {
+  if (written === undefined) return null;
+  return {
+    percentage: written.percentage ?? null,
+    nodesMax: written.maxNodes ?? null,
+    durationMs: durationOf(written.duration) ?? 0,
+    resetAfterMs: durationOf(written.resetAfter),
+  };
+}
+
+function flappingOf(written: NodePolicySpec["flapping"]): NodePolicy["flapping"] {
+  if (written === undefined) return null;
+  const { transitions, window, holdDown } = written;
+  return { transitions, windowMs: durationOf(window) ?? 0, holdDownMs: durationOf(holdDown) ?? 0 };
+}
+
+function evictionsOf(written: NodePolicySpec["evictions"]): NodePolicy["evictions"] {
+  if (written === undefined) return null;
+  return {
+    method: written.method ?? "Delete",
+    deleteAfterMs: durationOf(written.deleteAfter),
+    perMinuteMax: written.maxPerMinute ?? null,
+    perNamespacePerMinuteMax: written.maxPerNamespacePerMinute ?? null,
+  };
+}
+
+function budgetOf({ nodes, schedule, timeZone, duration }: NonNullable<NodePolicySpec["budgets"]>[number]): Budget {
+  if (schedule === undefined) return { nodes: nodeCountOf(nodes), window: null };
+  const window = { schedule, timeZone: timeZone ?? null, durationMs: durationOf(duration) ?? 0 };
+  return { nodes: nodeCountOf(nodes), window };
+}
+
+function durationOf(written: string | undefined): number | null {
+  return written === undefined ? null : parseDuration(written);
+}
+
+function instantOf(written: string | undefined): number | null {
+  return epochMsOf(written);
+}
+
+/** Whether a value fits its field; if not, adds one problem. */
+function takes(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): boolean {
+  const issue = NODE_POLICY_FIELDS[field].safeParse(value).error?.issues[0];
+  const schedule = issue === undefined && field === "budgets" ? scheduleOf(value as Budgets) : null;
+  if (schedule !== null) problems.push(schedule);
+  if (issue === undefined) return schedule === null;
+  const where = pathText(["spec", field, ...issue.path]);
+  if (issue.code === "unrecognized_keys") problems.push(invalid(`${where}.${issue.keys[0]}: no such field`));
+  else problems.push(invalid(`${where}: ${issue.message}`));
+  return false;
+}
+
+/** A right value without the parts that nothing honours yet, each of which adds one problem. */
+function supportedPart(
+  field: NodePolicyField,
+  value: unknown,
+  { unsupported, problems }: { readonly unsupported: ReadonlySet<string>; readonly problems: PolicyProblem[] },
+): unknown {
+  if (field === "mode" && value === "Shadow") {
+    problems.push({ kind: "unsupported", message: "spec.mode: Shadow is not supported yet; it counts as Freeze" });
+  }
+  if (field !== "evictions") return value;
+  const parts = Object.entries(value as NonNullable<NodePolicySpec["evictions"]>);
+  const isSupported = ([part]: readonly [string, unknown]): boolean => !unsupported.has(`${field}.${part}`);
+  for (const [part] of parts.filter((entry) => !isSupported(entry)))
+    problems.push(unsupportedField(`${field}.${part}`));
+  return Object.fromEntries(parts.filter(isSupported));
+}
+
+type Budgets = NonNullable<NodePolicySpec["budgets"]>;
+
+/** What is wrong with the first budget whose schedule cannot be read or never runs; null for nothing. */
+function scheduleOf(budgets: Budgets): PolicyProblem | null {
+  for (const [index, { schedule, timeZone }] of budgets.entries()) {
+    if (schedule === undefined) continue;
+    const problem = scheduleProblem(schedule, timeZone ?? null);
+    if (problem !== null) return invalid(`${pathText(["spec", "budgets", index, problem.field])}: ${problem.message}`);
+  }
+  return null;
+}
+
+/** A path as people write it: `spec.budgets[0].nodes`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("")
+    .slice(1);
+}
+
+function unknownField(where: string, field: string, fields: readonly string[]): string {
+  const meant = nearest(field, fields);
+  return `${where}.${field}: no such field${meant === null ? "" : `; did you mean ${meant}?`}`;
+}
+
+function unsupportedField(field: string): PolicyProblem {
+  const message = `spec.${field}: not supported yet; it has no effect, remove it`;
+  return { kind: "unsupported", message };
+}
+
+function invalid(message: string): PolicyProblem {
+  return { kind: "invalid", message };
+}
+
+function isField(field: string): field is NodePolicyField {
+  return Object.hasOwn(NODE_POLICY_FIELDS, field);
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

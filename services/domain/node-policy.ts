@@ -1,0 +1,65 @@
+/** Which policy a node has, by its labels. */
+import { OBSERVED_LABELS } from "../../protocols/names.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import {
+  type Freezes,
+  type LabelRequirement,
+  NO_FREEZES,
+  type NodePolicy,
+  type PolicyOfNode,
+  type PolicySet,
+} from "../../protocols/policy-set.ts";
+import { fnv1a } from "../../protocols/subjects.ts";
+
+/** Most label keys that the selectors of all policies may use together: what a node's message has room for. */
+export const SELECTOR_KEYS_MAX = 64;
+
+const NONE: PolicyOfNode = { kind: "none" };
+const UNKNOWN: PolicyOfNode = { kind: "unknown" };
+
+/** A set of policies, and the freezes of all nodes. */
+export function policySet(policies: readonly NodePolicy[], everywhere: Freezes = NO_FREEZES): PolicySet {
+  const labelKeys = selectorKeys(policies);
+  return { policies, labelKeys, labelsChecksum: labelsChecksum(labelKeys), everywhere };
+}
+
+/** The label keys that selectors use and the observer does not keep for other reasons, sorted. */
+export function selectorKeys(policies: readonly Pick<NodePolicy, "selector">[]): readonly string[] {
+  const keys = policies.flatMap(({ selector }) => selector.map(({ key }) => key));
+  return [...new Set(keys)].filter((key) => !OBSERVED_LABELS.includes(key)).sort();
+}
+
+/** A checksum of label keys; 0 for none. */
+export function labelsChecksum(keys: readonly string[]): number {
+  return keys.length === 0 ? 0 : fnv1a(keys.join("\n"));
+}
+
+/** The policy of a node. `set` is null while the policies are not completely known. */
+export function policyOf(node: Pick<ObservedNode, "labels" | "policyLabels">, set: PolicySet | null): PolicyOfNode {
+  if (set === null) return UNKNOWN;
+  if (set.policies.length === 0) return NONE;
+  if ((node.policyLabels ?? 0) !== set.labelsChecksum) return UNKNOWN;
+  const [policy, ...others] = set.policies.filter(({ selector }) => selects(selector, node.labels));
+  if (policy === undefined) return NONE;
+  if (others.length === 0) return { kind: "policy", policy };
+  return { kind: "conflict", names: [policy, ...others].map(({ name }) => name) };
+}
+
+/** Whether labels meet every requirement of a selector, as Kubernetes matches them. */
+export function selects(selector: readonly LabelRequirement[], labels: Readonly<Record<string, string>>): boolean {
+  return selector.every((requirement) => meets(requirement, labels));
+}
+
+function meets({ key, operator, values }: LabelRequirement, labels: Readonly<Record<string, string>>): boolean {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+  }
+}

@@ -1,0 +1,76 @@
+/** The node policies in force as people see them: how many nodes each has, what its limits do, and who freezes it. */
+import type { BreakerReport, PolicyReport } from "../../protocols/ledger-reader.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
+import { freezeReport } from "../domain/freeze-report.ts";
+import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import type { ClusterState, LimitsRecord, NodeRecord } from "./cluster-state.ts";
+import { isRecent } from "./explain/queue.policy.ts";
+
+/** The nodes of a policy. */
+type PolicyNodes = Pick<PolicyReport, "nodes" | "unhealthy" | "conflicts">;
+
+const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflicts: 0 };
+
+/**
+ * Every policy by name. Before them, under the name of the whole cluster, are all nodes: only while something holds for
+ * all of them, a freeze or the cluster's own breaker. Null while the policies are not known.
+ */
+export function policyReports(set: PolicySet | null, state: ClusterState, now: number): PolicyReport[] | null {
+  if (set === null) return null;
+  const { policies, everywhere } = set;
+  const counts = countsOf(state.nodes.values());
+  const countOf = (name: string): PolicyNodes => counts.get(name) ?? NO_NODES;
+  const reports = policies.map((policy): PolicyReport => {
+    const { name, mode, circuitBreaker } = policy;
+    const limits = limitsReport(state.limits.get(name), circuitBreaker !== null, now);
+    return { name, mode, ...countOf(name), ...limits, freeze: freezeReport([policy], everywhere, now) };
+  });
+  reports.sort((left, right) => (left.name < right.name ? -1 : 1));
+  const freeze = freezeReport([], everywhere, now);
+  const cluster = state.limits.get(WHOLE_CLUSTER);
+  if (freeze === null && cluster === undefined) return reports;
+  const limits = limitsReport(cluster, cluster !== undefined, now);
+  return [{ name: WHOLE_CLUSTER, mode: null, ...countOf(WHOLE_CLUSTER), ...limits, freeze }, ...reports];
+}
+
+/** The judged nodes of each policy, and all of them under the name of the whole cluster. */
+function countsOf(nodes: Iterable<NodeRecord>): ReadonlyMap<string, PolicyNodes> {
+  const counts = new Map<string, PolicyNodes>();
+  const add = (name: string, more: Partial<PolicyNodes>): void => {
+    const { nodes: known, unhealthy, conflicts } = counts.get(name) ?? NO_NODES;
+    counts.set(name, {
+      nodes: known + (more.nodes ?? 0),
+      unhealthy: unhealthy + (more.unhealthy ?? 0),
+      conflicts: conflicts + (more.conflicts ?? 0),
+    });
+  };
+  for (const { observed, judged } of nodes) {
+    if (observed === null || judged === null) continue;
+    const unhealthy = readyConditionOf(observed)?.status === "True" ? 0 : 1;
+    add(WHOLE_CLUSTER, { nodes: 1, unhealthy });
+    if (judged.policy !== undefined) add(judged.policy, { nodes: 1, unhealthy });
+    for (const name of judged.conflict ?? []) add(name, { conflicts: 1 });
+  }
+  return counts;
+}
+
+/** What the limits of a policy do, as their owner published it lately. */
+function limitsReport(
+  record: LimitsRecord | undefined,
+  hasBreaker: boolean,
+  now: number,
+): Pick<PolicyReport, "breaker" | "budget" | "holds"> {
+  if (record === undefined || !isRecent(record, now)) {
+    return { breaker: hasBreaker ? { state: "unknown", resetAt: null } : null, budget: null, holds: [] };
+  }
+  const { budget, condemned, permits, holds, memory } = record.judged;
+  const state = memory.trippedAt === null ? "closed" : "open";
+  const breaker: BreakerReport = { state, resetAt: memory.resetAt };
+  const left = budget === undefined ? 0 : Math.max(0, budget - condemned - permits.length);
+  return {
+    breaker: hasBreaker ? breaker : null,
+    budget: budget === undefined ? null : { nodes: budget, left },
+    holds,
+  };
+}

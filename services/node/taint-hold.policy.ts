@@ -1,0 +1,111 @@
+/**
+ * Why a node that is Ready again keeps its NoSchedule taint for a while: its policy wants it Ready for `healthyDelay`,
+ * or it was `flapping`. Nothing else waits for that: its NoExecute taint goes, and its pods stay, at once.
+ */
+import { Annotation, TaintEffect } from "../../protocols/names.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { NodePolicy } from "../../protocols/policy-set.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { readyTransitionsText, TRANSITIONS_MAX } from "../domain/ready-transitions.ts";
+import { READINESS_KEYS } from "./taint.policy.ts";
+
+/** The settings that keep a taint on. */
+export type TaintHoldSettings = Pick<NodePolicy, "healthyDelayMs" | "flapping">;
+
+/** A NoSchedule taint that is kept on: by which field, or as the policies are not known; until then, monotonic. */
+export interface TaintHold {
+  readonly field: "healthyDelay" | "flapping" | "policies";
+  readonly untilMs: number;
+}
+
+/** What is known of a node's readiness. */
+export interface ReadyHistory {
+  /** When the Ready condition last changed, on the monotonic clock. */
+  readonly sinceMs: number;
+  /** When it changed to or from True, in epoch milliseconds, in order. */
+  readonly transitionsAt: readonly number[];
+}
+
+/** How long after a start the policies are awaited before a taint goes that one might keep on, in milliseconds. */
+const UNKNOWN_MS = 30_000;
+/** Instants in the annotation are whole seconds. */
+const STEP_MS = 1000;
+
+/** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */
+export function taintHoldOf(
+  node: Pick<ObservedNode, "conditions">,
+  { healthyDelayMs, flapping }: TaintHoldSettings,
+  { sinceMs, transitionsAt }: ReadyHistory,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+): TaintHold | null {
+  if (readyConditionOf(node)?.status !== "True") return null;
+  const heldAt = flapping === null ? null : heldDownAt(transitionsAt, flapping);
+  const holds: TaintHold[] = [];
+  if (healthyDelayMs !== null) holds.push({ field: "healthyDelay", untilMs: sinceMs + healthyDelayMs });
+  if (heldAt !== null) holds.push({ field: "flapping", untilMs: nowMs + (heldAt - wallMs) });
+  const [longest] = holds.sort((left, right) => right.untilMs - left.untilMs);
+  return longest === undefined || longest.untilMs <= nowMs ? null : longest;
+}
+
+/** What keeps the taint on while the policy of a Ready node is not known: for some time after the start, everything. */
+export function unknownHold(
+  node: Pick<ObservedNode, "conditions">,
+  { beganMs, nowMs }: { readonly beganMs: number; readonly nowMs: number },
+): TaintHold | null {
+  const untilMs = beganMs + UNKNOWN_MS;
+  return nowMs < untilMs && readyConditionOf(node)?.status === "True" ? { field: "policies", untilMs } : null;
+}
+
+/** Whether a node carries a taint that a hold keeps on. */
+export function isHoldEffective({ taints }: Pick<ObservedNode, "taints">): boolean {
+  return taints.some(({ key, effect }) => effect === TaintEffect.noSchedule && READINESS_KEYS.includes(key));
+}
+
+/** Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. */
+export function heldDownAt(
+  transitionsAt: readonly number[],
+  { transitions, windowMs, holdDownMs }: NonNullable<TaintHoldSettings["flapping"]>,
+): number | null {
+  for (let last = transitionsAt.length - 1; last >= transitions - 1; last--) {
+    const lastAt = transitionsAt[last] ?? 0;
+    const firstAt = transitionsAt[last - transitions + 1] ?? 0;
+    if (lastAt - firstAt < windowMs) return lastAt + holdDownMs;
+  }
+  return null;
+}
+
+/** The transitions with one more, seen at `wallMs`, or with those of the node's annotation; the latest ones. */
+export function withTransitions(known: readonly number[], more: readonly number[]): readonly number[] {
+  if (more.length === 0) return known;
+  const rounded = more.map((at) => Math.floor(at / STEP_MS) * STEP_MS);
+  if (rounded.every((at) => known.includes(at))) return known;
+  return [...new Set([...known, ...rounded])].sort((left, right) => left - right).slice(-TRANSITIONS_MAX);
+}
+
+/** Whether a node's Ready condition changed to or from True. A node without the condition has made no transition. */
+export function isTransition(
+  before: Pick<ObservedNode, "conditions">,
+  after: Pick<ObservedNode, "conditions">,
+): boolean {
+  const [from, to] = [before, after].map((node) => readyConditionOf(node)?.status);
+  return from !== undefined && to !== undefined && (from === "True") !== (to === "True");
+}
+
+/**
+ * The change of the annotation that keeps the transitions; null for none. Only what is new is written, and old instants
+ * go with it. Without the setting the annotation goes.
+ */
+export function transitionsChangeOf(
+  { readyTransitionsAt }: Pick<ObservedNode, "readyTransitionsAt">,
+  flapping: TaintHoldSettings["flapping"],
+  transitionsAt: readonly number[],
+  wallMs: number,
+): Readonly<Record<string, string | null>> | null {
+  if (flapping === null) return readyTransitionsAt === undefined ? null : { [Annotation.readyTransitions]: null };
+  const oldestAt = wallMs - flapping.windowMs - flapping.holdDownMs;
+  const wanted = transitionsAt.filter((at) => at > oldestAt);
+  const recorded = readyTransitionsAt ?? [];
+  if (wanted.length === 0) return readyTransitionsAt === undefined ? null : { [Annotation.readyTransitions]: null };
+  if (wanted.every((at) => recorded.includes(at))) return null;
+  return { [Annotation.readyTransitions]: readyTransitionsText(wanted) };
+}

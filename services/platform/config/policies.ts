@@ -1,0 +1,34 @@
+/** Parses the node policies of a configuration file: a list of `{name, spec}`, each spec as in a NodePolicy object. */
+import { type ConfiguredPolicy, checkSpec } from "../../domain/node-policy.parse.ts";
+import { ConfigProblem } from "./value.ts";
+
+/** A DNS subdomain, as the name of an object of the API, of at most POLICY_NAME_MAX characters. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
+const EXAMPLE = "{name: gpu, spec: {selector: {matchLabels: {pool: gpu}}}}";
+
+/** Checks the policies; `where` names the field in problems. Throws a ConfigProblem on the first problem. */
+export function configuredPolicies(list: unknown, where: string): readonly ConfiguredPolicy[] {
+  if (!Array.isArray(list)) throw new ConfigProblem(`${where}: not a list; write entries such as ${EXAMPLE}`);
+  const policies = list.map((entry, index) => configuredPolicy(entry, `${where}[${index}]`));
+  const names = policies.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new ConfigProblem(`${where}: ${twice}: the name stands twice; give each policy its own`);
+  return policies;
+}
+
+function configuredPolicy(entry: unknown, where: string): ConfiguredPolicy {
+  const isRecord = typeof entry === "object" && entry !== null && !Array.isArray(entry);
+  const { name, spec: raw, ...others } = (isRecord ? entry : {}) as Record<string, unknown>;
+  const [other] = Object.keys(others);
+  if (!isRecord || other !== undefined) {
+    throw new ConfigProblem(`${where}${other === undefined ? "" : `.${other}: no such field`}: write ${EXAMPLE}`);
+  }
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new ConfigProblem(`${where}.name: ${JSON.stringify(name)}: write a name such as gpu`);
+  }
+  const { spec, problems } = checkSpec(raw);
+  const [problem] = problems;
+  if (spec === null || problem !== undefined) throw new ConfigProblem(`${where} (${name}): ${problem?.message}`);
+  return { name, spec };
+}

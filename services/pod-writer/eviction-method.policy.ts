@@ -1,0 +1,90 @@
+/**
+ * Decides how a pod is evicted: deleted, as upstream does, or through the Eviction API, which refuses while a
+ * disruption budget needs the pod. It sends nothing.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import type { EvictionSettings, FrozenInterval } from "../../protocols/policy-set.ts";
+import type { WriteReply } from "../../protocols/ports.ts";
+import { countdownEndAt } from "../domain/frozen-time.ts";
+import { taintStartAt } from "../domain/taint-swap.ts";
+import { evictionOf, type TolerationRules } from "../domain/toleration.ts";
+
+/** The settings of a node without a policy, or whose policy says nothing about evictions. */
+export const UPSTREAM_EVICTIONS: EvictionSettings = {
+  method: "Delete",
+  deleteAfterMs: null,
+  perMinuteMax: null,
+  perNamespacePerMinuteMax: null,
+};
+
+/** When an eviction was due, and what has counted since: instants of the API's clock, in epoch milliseconds. */
+export interface EvictionInstants {
+  readonly deadlineAt: number;
+  readonly nowAt: number;
+  /** When the node was and is frozen. */
+  readonly frozen: readonly FrozenInterval[];
+}
+
+/**
+ * When a pod is deleted although its eviction is refused, in epoch milliseconds; null for never. Frozen time does not
+ * count.
+ */
+export function deleteAt(
+  { method, deleteAfterMs }: EvictionSettings,
+  { deadlineAt, frozen }: Omit<EvictionInstants, "nowAt">,
+): number | null {
+  return method === "EvictThenDelete" && deleteAfterMs !== null
+    ? countdownEndAt(deadlineAt, deleteAfterMs, frozen)
+    : null;
+}
+
+/**
+ * Since when a pod is due. Each request for a pod that tolerates nothing of its taint names its own instant, so such a
+ * pod is due since the taint began, or since it was bound; where the API does not show that, since its first refusal.
+ */
+export function dueSince(
+  ask: Pick<BodyOf<"asked.eviction">, "deadlineAt">,
+  node: ObservedNode,
+  { tolerations, boundAt }: Pick<ObservedPod, "tolerations" | "boundAt">,
+  {
+    taint,
+    refusedAt,
+    comparisonOperators,
+  }: {
+    readonly taint: Taint | null;
+    readonly refusedAt: number;
+  } & Pick<TolerationRules, "comparisonOperators">,
+): number {
+  if (taint === null) return ask.deadlineAt;
+  const startAt = taintStartAt(taint, node) ?? refusedAt;
+  const due = evictionOf([{ taint, since: startAt }], tolerations, boundAt, { comparisonOperators });
+  return due?.at === Number.NEGATIVE_INFINITY ? Math.min(ask.deadlineAt, Math.max(startAt, boundAt)) : ask.deadlineAt;
+}
+
+/** What follows the reply to an eviction. */
+export type AfterEviction =
+  | { readonly kind: "report" }
+  /** The eviction is attempted again, within some time so that the deletion is not late; null for the usual pause. */
+  | { readonly kind: "retry"; readonly withinMs: number | null }
+  | { readonly kind: "delete" };
+
+/** Replies that settle an eviction, or say nothing about whether it is allowed. */
+const SETTLING: readonly WriteReply["outcome"][] = ["ok", "gone", "conflict", "unknown", "shadowed"];
+
+/**
+ * What follows the reply to an eviction. A refusal is retried until the pod may be deleted. A server that is merely
+ * busy has refused nothing, and a lost reply may have been an eviction.
+ */
+export function afterEviction(
+  settings: EvictionSettings,
+  reply: WriteReply,
+  instants: EvictionInstants,
+): AfterEviction {
+  const isLate = reply.outcome !== "ok" && reply.outcome !== "throttled" && reply.isLate === true;
+  if (SETTLING.includes(reply.outcome) || isLate) return { kind: "report" };
+  const isBusy = reply.outcome === "throttled" && reply.disruptionBudget === undefined;
+  const at = deleteAt(settings, instants);
+  if (at === null || isBusy) return { kind: "retry", withinMs: null };
+  return instants.nowAt >= at ? { kind: "delete" } : { kind: "retry", withinMs: at - instants.nowAt };
+}

@@ -1,0 +1,62 @@
+/**
+ * The pods of nodes that are not ready or carry a NoExecute taint, as last observed. A write that names the observed
+ * version of its pod needs no live read of it: if the pod has changed since, the API server answers with a conflict. A
+ * missing or outdated entry costs one read.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { BoundPod, Bus, Stop } from "../../protocols/ports.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { needsPods } from "../domain/node-conditions.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
+
+/** Nodes beyond this are forgotten, the one observed least recently first. */
+const NODES_MAX = 20_000;
+
+/** The pods of one node in one version, by chunk. */
+interface NodePods {
+  readonly version: string;
+  readonly chunks: Map<number, BodyOf<"observed.pods">["pods"]>;
+}
+
+/** Which pod a request is about. */
+type PodTarget = Pick<BodyOf<"asked.eviction">, "node" | "uid">;
+
+/** Observed pods by node. */
+export class ObservedPods {
+  readonly #nodes = new BoundedMap<string, NodePods>(NODES_MAX);
+
+  /** Follows one shard. */
+  follow(bus: Pick<Bus, "subscribe">, shard: number): Stop[] {
+    return [
+      bus.subscribe("observed.pods", shard, ({ body }) => this.#take(body)),
+      bus.subscribe("observed.node", shard, ({ body }) => this.#takeNode(body)),
+      bus.subscribe("observed.gone", shard, ({ body }) => this.#nodes.delete(body.node)),
+    ];
+  }
+
+  /** Forgets a shard that is no longer followed. */
+  drop(shard: number): void {
+    for (const node of this.#nodes.keys()) if (shardOf(node) === shard) this.#nodes.delete(node);
+  }
+
+  /** The pod with this uid in its observed version; null if it is unknown. */
+  find({ node, uid }: PodTarget): BoundPod | null {
+    for (const pods of this.#nodes.get(node)?.chunks.values() ?? []) {
+      const pod = pods.find((each) => each.uid === uid);
+      if (pod?.resourceVersion !== undefined) return { node, resourceVersion: pod.resourceVersion, pod };
+    }
+    return null;
+  }
+
+  #take({ node, version, chunk, pods }: BodyOf<"observed.pods">): void {
+    const known = this.#nodes.get(node);
+    const held = known?.version === version ? known : { version, chunks: new Map() };
+    held.chunks.set(chunk, pods);
+    this.#nodes.set(node, held);
+  }
+
+  #takeNode(node: ObservedNode): void {
+    if (!needsPods(node)) this.#nodes.delete(node.node);
+  }
+}

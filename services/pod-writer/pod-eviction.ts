@@ -1,0 +1,172 @@
+/**
+ * Attempts the eviction of one pod: decides on its live node, then evicts it by the method of the node's policy. Where
+ * that is to delete it, as upstream does, marks the pod with the reason, decides again on the marked pod, and deletes
+ * exactly that version.
+ */
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import type { EvictionSettings } from "../../protocols/policy-set.ts";
+import { Urgency } from "../../protocols/ports.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { nodeFreezeOf } from "../domain/freeze.ts";
+import { policyOf } from "../domain/node-policy.ts";
+import type { TryResult } from "../platform/requests/write-jobs.ts";
+import { unwritten, written } from "../platform/requests/write-result.ts";
+import { afterEviction, dueSince, UPSTREAM_EVICTIONS } from "./eviction-method.policy.ts";
+import { type LiveNodeRead, livePod, readBoth, readNode } from "./pod-reads.ts";
+import { type PodWriteAttempt, type PodWriterContext, refOf } from "./pod-request.ts";
+import { patchStatus, writtenOr } from "./pod-status.ts";
+import {
+  decideEviction,
+  deletePreconditions,
+  disruptionTargetPatch,
+  type KnownPod,
+  mayDeleteUnmarked,
+  nodeLostPatch,
+  type PodWriteDecision,
+} from "./pod-writer.policy.ts";
+
+/** An attempt of `asked.eviction`. */
+export type EvictionAttempt = PodWriteAttempt & { readonly ask: { readonly type: "asked.eviction" } };
+
+/** A pod to evict, with the reads and the taint that decided. */
+interface PodEviction {
+  readonly known: KnownPod;
+  readonly node: LiveNodeRead;
+  /** When the oldest read was answered, on the monotonic clock. */
+  readonly readAtMs: number;
+  /** Null in direct mode. */
+  readonly taint: Taint | null;
+}
+
+/**
+ * The first attempt does not read the pod if it was observed: its mark names the observed version, so it fails if the
+ * pod has changed, and its reply is a live read. Later attempts read the pod: it may be marked already. So does the
+ * first if the observed version need not go, because that may be out of date.
+ */
+export function attemptEviction(context: PodWriterContext, attempt: EvictionAttempt): void {
+  const { failures, lates } = attempt.history;
+  const observed = failures + lates === 0 ? context.pods.find(attempt.ask.body) : null;
+  if (observed === null) evictAsRead(context, attempt);
+  else {
+    readNode(context, attempt, (node) => {
+      const known = { ...observed, object: null };
+      const decision = decisionOn(context, attempt, node.node, known);
+      // A server holds an eviction of an outdated version for seconds before it answers with a conflict.
+      const isRead = decision.kind === "moot" || settingsOf(context, node).method !== "Delete";
+      if (isRead) evictAsRead(context, attempt);
+      else evict(context, attempt, { known, node, readAtMs: node.readAtMs, taint: decision.taint });
+    });
+  }
+}
+
+function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void {
+  readBoth(context, attempt, ({ live, readAtMs }, node) => {
+    const decision = decisionOn(context, attempt, node.node, live);
+    if (decision.kind === "moot") attempt.report(unwritten(decision.outcome, decision.detail));
+    else if (live !== null) {
+      const oldest = Math.min(readAtMs, node.readAtMs);
+      evict(context, attempt, { known: live, node, readAtMs: oldest, taint: decision.taint });
+    }
+  });
+}
+
+function decisionOn(
+  { io, latestMs }: PodWriterContext,
+  { ask }: EvictionAttempt,
+  node: ObservedNode,
+  known: KnownPod | null,
+): PodWriteDecision {
+  const comparisonOperators = io.profile.tolerationComparisonOperators;
+  const instants = { wallMs: io.clock.wallMs(), latestMs: latestMs(), behindMs: ask.behindMs };
+  const freeze = nodeFreezeOf(node, io.policies.current(), instants.wallMs);
+  return decideEviction(ask.body, node, known, { comparisonOperators, ...instants, ...freeze });
+}
+
+function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionSettings {
+  const resolved = policyOf(node, io.policies.current());
+  return (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
+}
+
+function instantsOf({ io }: PodWriterContext, { ask, history }: EvictionAttempt, { known, node, taint }: PodEviction) {
+  const comparisonOperators = io.profile.tolerationComparisonOperators;
+  const nowAt = io.clock.wallMs();
+  const { frozen } = nodeFreezeOf(node.node, io.policies.current(), nowAt);
+  const nowMs = io.clock.monotonicMs();
+  const refusedAt = nowAt - (nowMs - (history.failingSinceMs ?? nowMs));
+  const deadlineAt = dueSince(ask.body, node.node, known.pod, { taint, refusedAt, comparisonOperators });
+  return { deadlineAt, nowAt, frozen };
+}
+
+/** Evicts a pod by the method of its node's policy. */
+function evict(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction): void {
+  const { ask, history, report } = attempt;
+  const { known, node, readAtMs, taint } = eviction;
+  const { kube, clock } = context.io;
+  const why = taint === null ? `${ask.body.node} is lost` : `${taint.key}:${taint.effect}`;
+  const settings = settingsOf(context, node);
+  if (settings.method === "Delete") {
+    markAndDelete(context, attempt, eviction, `deleted: ${why}`);
+    return;
+  }
+  const where = { ref: refOf(ask), urgency: Urgency.eviction, readAtMs };
+  kube.write({ ...where, verb: "evict", ...deletePreconditions(known, history) }, (reply) => {
+    const after = afterEviction(settings, reply, instantsOf(context, attempt, eviction));
+    const change = after.kind === "report" ? `evicted: ${why}` : "";
+    const result = writtenOr(reply, change, { deletedAt: clock.wallMs() });
+    if (after.kind === "report") report(result);
+    else if (after.kind === "delete") {
+      const refusal = reply.outcome === "ok" ? "" : reply.detail;
+      markAndDelete(context, attempt, eviction, `deleted: ${why}, because its eviction is refused: ${refusal}`);
+    } else report({ ...result, ...(after.withinMs === null ? {} : { retryWithinMs: after.withinMs }) });
+  });
+}
+
+/**
+ * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the newest version of the
+ * pod: the decision is repeated for this version, and this version is deleted.
+ */
+function markAndDelete(
+  context: PodWriterContext,
+  attempt: EvictionAttempt,
+  eviction: PodEviction,
+  change: string,
+): void {
+  const { io } = context;
+  const { ask, history, report } = attempt;
+  const { known, node, readAtMs, taint } = eviction;
+  const body = taint === null ? nodeLostPatch(known) : disruptionTargetPatch(known, taint, apiTime(io.clock.wallMs()));
+  if (body === null) {
+    remove(context, attempt, eviction, change);
+    return;
+  }
+  patchStatus(io.kube, ask, { body, readAtMs, stepsBefore: 1 }, (reply) => {
+    if (reply.outcome === "ok") {
+      const marked = livePod(reply.object);
+      const decision = decisionOn(context, attempt, node.node, marked);
+      if (decision.kind === "moot") report(unwritten(decision.outcome, decision.detail));
+      else if (marked !== null) remove(context, attempt, { known: marked, readAtMs: node.readAtMs }, change);
+    } else if (reply.outcome === "shadowed") remove(context, attempt, eviction, change);
+    else if (mayDeleteUnmarked(reply.outcome, taint === null, history, io.clock.monotonicMs())) {
+      remove(context, attempt, eviction, `${change}, unmarked (${reply.detail})`);
+    } else report(unmarked(written(reply, change)));
+  });
+}
+
+/** The deletion was not sent, so it failed, even if the reply to the mark was lost. */
+function unmarked(result: TryResult): TryResult {
+  if (result.outcome !== "unknown") return result;
+  return { ...result, outcome: "failed", detail: `the reply to marking the pod was lost: ${result.detail}` };
+}
+
+/** Deletes exactly this pod, with its own grace period (R8.30). */
+function remove(
+  { io: { kube, clock } }: PodWriterContext,
+  { ask, history, report }: EvictionAttempt,
+  { known, readAtMs }: Pick<PodEviction, "known" | "readAtMs">,
+  change: string,
+): void {
+  const where = { ref: refOf(ask), urgency: Urgency.eviction, readAtMs };
+  kube.write({ ...where, verb: "delete", ...deletePreconditions(known, history) }, (reply) =>
+    report(writtenOr(reply, change, { deletedAt: clock.wallMs() })),
+  );
+}

@@ -1,0 +1,119 @@
+/** The live reads behind a write to a pod: its node always, the pod itself where no observed version will do. */
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { KubeObject, Policies, ReadReply } from "../../protocols/ports.ts";
+import { type ProjectionIo, projectNode, projectPod } from "../platform/kube/watch/projection.ts";
+import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
+import type { TryResult } from "../platform/requests/write-jobs.ts";
+import { unread, unwritten } from "../platform/requests/write-result.ts";
+import { Interner } from "../platform/structures/interner.ts";
+import { type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
+import type { LivePod } from "./pod-writer.policy.ts";
+
+/** How long a read of a node serves further pods, in milliseconds. */
+export const NODE_READ_KEPT_MS = 500;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Projects a node's read once for all its pods, with the labels that policies select by. */
+export function nodeReader(policies: Pick<Policies, "current">): (reply: ReadReply) => NodeRead {
+  const labelKeys = (): readonly string[] => policies.current()?.labelKeys ?? [];
+  return (reply) => nodeReadOf(reply, { ...projection, labelKeys });
+}
+
+/** What a live read of a node found: its state, or how an attempt ends without it. */
+export type NodeRead =
+  | { readonly kind: "read"; readonly node: ObservedNode }
+  | { readonly kind: "unread"; readonly result: TryResult };
+
+/** A node as read live, and when that was answered on the monotonic clock. */
+export interface LiveNodeRead {
+  readonly node: ObservedNode;
+  readonly readAtMs: number;
+}
+
+/** A pod as read live; null if it is bound to no node. */
+export interface LivePodRead {
+  readonly live: LivePod | null;
+  readonly readAtMs: number;
+}
+
+function nodeReadOf(reply: ReadReply, io: ProjectionIo): NodeRead {
+  if (reply.outcome === "gone") {
+    return { kind: "unread", result: unwritten("refused", "its node is gone; the pod garbage collector deletes it") };
+  }
+  if (reply.outcome !== "ok") return { kind: "unread", result: unread("node", reply) };
+  const node = projectNode(reply.object, io);
+  if (node !== null) return { kind: "read", node };
+  return { kind: "unread", result: unwritten("failed", "the node as read is not a valid Node") };
+}
+
+/** Reads the node of a request and proceeds with it, or reports why not. */
+export function readNode(
+  context: PodWriterContext,
+  attempt: PodWriteAttempt,
+  proceed: (read: LiveNodeRead) => void,
+): void {
+  takeNode(context, attempt, (read) => withNode(read, attempt, proceed));
+}
+
+/**
+ * Reads the pod and its node in parallel and proceeds with both. The node's read begins when the pod's is sent, so that
+ * neither is old when the other arrives, however many pods are queued.
+ */
+export function readBoth(
+  context: PodWriterContext,
+  attempt: PodWriteAttempt,
+  proceed: (pod: LivePodRead, node: LiveNodeRead) => void,
+): void {
+  const { kube, clock } = context.io;
+  const { ask, report } = attempt;
+  let pod: LivePodRead | null = null;
+  let nodeRead: LiveRead<NodeRead> | null = null;
+  let isNodeRequested = false;
+  const join = (): void => {
+    const known = pod;
+    if (known !== null && nodeRead !== null) withNode(nodeRead, attempt, (node) => proceed(known, node));
+  };
+  const requestNode = (): void => {
+    if (isNodeRequested) return;
+    isNodeRequested = true;
+    takeNode(context, attempt, (taken) => {
+      nodeRead = taken;
+      join();
+    });
+  };
+  const take = (reply: ReadReply): void => {
+    if (reply.outcome === "ok") {
+      pod = { live: livePod(reply.object), readAtMs: clock.monotonicMs() };
+      requestNode();
+      join();
+    } else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
+    else report(unread("pod", reply));
+  };
+  kube.read(refOf(ask), take, { urgency: urgencyOf(ask), stepsBefore: 2, sent: requestNode });
+}
+
+/** A pod as the API sent it; null if it is bound to no node. */
+export function livePod(object: KubeObject): LivePod | null {
+  const bound = projectPod(object, projection);
+  return bound === null ? null : { ...bound, object };
+}
+
+function takeNode(
+  { nodes }: PodWriterContext,
+  { ask }: PodWriteAttempt,
+  take: (read: LiveRead<NodeRead>) => void,
+): void {
+  const ref = { kind: "Node", namespace: "", name: ask.body.node } as const;
+  // An eviction sends two requests after this read.
+  nodes.read(ref, take, { urgency: urgencyOf(ask), stepsBefore: ask.type === "asked.eviction" ? 2 : 1 });
+}
+
+function withNode(
+  { found, readAtMs }: LiveRead<NodeRead>,
+  { report }: PodWriteAttempt,
+  proceed: (read: LiveNodeRead) => void,
+): void {
+  if (found.kind === "read") proceed({ node: found.node, readAtMs });
+  else report(found.result);
+}

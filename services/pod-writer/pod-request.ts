@@ -1,0 +1,57 @@
+/** A request about a pod as the pod-writer received it, one attempt to carry it out, and what all attempts share. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { type Io, type ObjectRef, Urgency } from "../../protocols/ports.ts";
+import type { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
+import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
+import type { ObservedPods } from "./observed-pods.ts";
+import type { NodeRead } from "./pod-reads.ts";
+
+/** The messages that request a write to a pod. */
+export type PodRequestType = "asked.eviction" | "asked.unready";
+
+/** A request about a pod as received. */
+export type PodRequest = {
+  [T in PodRequestType]: {
+    readonly type: T;
+    readonly id: string;
+    readonly body: BodyOf<T>;
+    /** How far our wall clock was behind the requester's, in milliseconds. */
+    readonly behindMs: number;
+  };
+}[PodRequestType];
+
+/** What the attempts of one writer share. */
+export interface PodWriterContext {
+  readonly io: Io;
+  /** Requests for the pods of one node come together, so one live read of the node serves them all. */
+  readonly nodes: SingleFlightReads<NodeRead>;
+  readonly pods: Pick<ObservedPods, "find">;
+  /** The latest possible present instant, epoch milliseconds. */
+  readonly latestMs: () => number;
+}
+
+/** One attempt of a request. */
+export interface PodWriteAttempt {
+  readonly ask: PodRequest;
+  readonly history: TryHistory;
+  readonly report: (result: TryResult) => void;
+}
+
+/** Whether a request repeats an earlier one of its type: requesters retry while many requests wait. */
+export function isRepeated(ask: PodRequest, earlier: PodRequest): boolean {
+  return ask.body.uid === earlier.body.uid && versionSeen(ask) === versionSeen(earlier);
+}
+
+function versionSeen(ask: PodRequest): string | undefined {
+  return ask.type === "asked.unready" ? ask.body.resourceVersion : undefined;
+}
+
+/** How urgent the requests to the API are that carry it out. */
+export function urgencyOf({ type }: PodRequest): Urgency {
+  return type === "asked.unready" ? Urgency.readiness : Urgency.eviction;
+}
+
+/** The pod that it is about. */
+export function refOf({ body: { namespace, name } }: PodRequest): ObjectRef {
+  return { kind: "Pod", namespace, name };
+}

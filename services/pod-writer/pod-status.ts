@@ -1,0 +1,34 @@
+/** Writes to a pod's status, and the results of writes to pods. */
+import type { PodShadow } from "../../protocols/objects.ts";
+import type { Kube, WriteReply } from "../../protocols/ports.ts";
+import type { PatchOperation } from "../platform/requests/guarded-patch.ts";
+import type { TryResult } from "../platform/requests/write-jobs.ts";
+import { written } from "../platform/requests/write-result.ts";
+import { type PodRequest, refOf, urgencyOf } from "./pod-request.ts";
+import type { StatusPatch } from "./pod-writer.policy.ts";
+
+/** A patch of a pod's status; `readAtMs` is when the older of its reads was answered. */
+export interface StatusWrite {
+  readonly patch?: "strategic" | "json";
+  readonly body: StatusPatch | readonly PatchOperation[];
+  readonly readAtMs: number;
+  /** Set if a deletion follows. */
+  readonly stepsBefore?: 1;
+}
+
+/** Patches the status of the pod of a request. */
+export function patchStatus(
+  kube: Pick<Kube, "write">,
+  ask: PodRequest,
+  { patch = "strategic", body, ...place }: StatusWrite,
+  done: (reply: WriteReply) => void,
+): void {
+  const where = { ref: refOf(ask), urgency: urgencyOf(ask), subresource: "status", ...place } as const;
+  kube.write({ ...where, verb: "patch", patch, body }, done);
+}
+
+/** The result of a write; a shadowed one carries what it would have changed. */
+export function writtenOr(reply: WriteReply, change: string, podShadow: PodShadow): TryResult {
+  const result = written(reply, change);
+  return reply.outcome === "shadowed" ? { ...result, podShadow } : result;
+}

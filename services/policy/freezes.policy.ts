@@ -1,0 +1,162 @@
+/**
+ * Remembers when nodes were frozen, because countdowns need it for as long as a taint is older than a freeze. The
+ * memory is the ConfigMap kube-system/vigil-freeze: under `frozen` the intervals of each policy and of all nodes,
+ * written by the policy service; under `pauseRequests` who freezes all nodes, or a policy of --config, written by
+ * `vigil freeze`.
+ */
+import { FROZEN_INTERVALS_MAX, PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
+import { type PauseRequestSpec, pauseRequestSchema } from "../../protocols/node-policy.ts";
+import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
+import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
+import { boundedIntervals, mergedIntervals } from "../domain/frozen-time.ts";
+import { listOf, parsed, recordOf, textOf } from "../platform/structures/json.ts";
+
+/** The scope of freezes of all nodes; every other scope is the name of a policy. */
+export const EVERYWHERE = "";
+
+/** What freezes the nodes of one scope now. */
+export interface FreezeSource {
+  /** Whether the mode of the policy freezes its nodes. */
+  readonly byMode: boolean;
+  readonly pauseRequests: readonly PauseRequest[];
+  /** When the source was last changed at the API, in epoch milliseconds; null where that is not known. */
+  readonly changedAt: number | null;
+}
+
+/** The frozen intervals of each scope. */
+export type FreezeMemory = ReadonlyMap<string, readonly FrozenInterval[]>;
+
+/** What freezes the nodes of each scope. */
+export type FreezeSources = ReadonlyMap<string, FreezeSource>;
+
+/**
+ * The memory at an instant, from the one before, what froze nodes until then as far as this process saw it, and what
+ * freezes them now. Scopes without a source are forgotten.
+ */
+export function freezeMemory(
+  before: FreezeMemory,
+  { sourcesBefore = new Map(), sources }: { readonly sourcesBefore?: FreezeSources; readonly sources: FreezeSources },
+  nowAt: number,
+): FreezeMemory {
+  const scopes = [...sources].map(([scope, source]): [string, readonly FrozenInterval[]] => {
+    const sourceBefore = sourcesBefore.get(scope) ?? null;
+    return [scope, remembered(before.get(scope) ?? [], { sourceBefore, source }, nowAt)];
+  });
+  return new Map(scopes.filter(([, intervals]) => intervals.length > 0));
+}
+
+/**
+ * What is past stays. What was to go on is what freezes the nodes now: a request that names its beginning and its end
+ * is taken at its word, whatever was known of it before. Any other change happened when its source was changed.
+ */
+function remembered(
+  before: readonly FrozenInterval[],
+  { sourceBefore, source }: { readonly sourceBefore: FreezeSource | null; readonly source: FreezeSource },
+  nowAt: number,
+): readonly FrozenInterval[] {
+  const past = before.filter(({ toAt }) => toAt !== null && toAt <= nowAt);
+  const running = before.find(({ toAt }) => toAt === null || toAt > nowAt) ?? null;
+  const changeAt = Math.max(Math.min(source.changedAt ?? nowAt, nowAt), past.at(-1)?.toAt ?? Number.NEGATIVE_INFINITY);
+  const startAt = running !== null && running.fromAt <= nowAt ? running.fromAt : Math.min(changeAt, nowAt);
+  const named = source.pauseRequests.filter(({ sinceAt }) => sinceAt !== null);
+  const requested = named.map(({ sinceAt, untilAt }) => ({ fromAt: sinceAt ?? nowAt, toAt: untilAt }));
+  const unnamed = source.pauseRequests
+    .filter(({ sinceAt, untilAt }) => sinceAt === null && (untilAt === null || untilAt > nowAt))
+    .map(({ untilAt }) => ({ fromAt: startAt, toAt: untilAt }));
+  const byMode = source.byMode ? [{ fromAt: startAt, toAt: null }] : [];
+  const present = [...requested, ...unnamed, ...byMode];
+  const isContinued = running === null || present.some(({ fromAt }) => fromAt === running.fromAt);
+  const ended = isContinued ? [] : [{ fromAt: running.fromAt, toAt: Math.max(changeAt, running.fromAt) }];
+  const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt });
+  return boundedIntervals(mergedIntervals([...past, ...present, ...ended, ...withdrawn]), FROZEN_INTERVALS_MAX);
+}
+
+/**
+ * The time until now of what is no longer there. The memory has one interval for all that freezes nodes at once, so
+ * another request that began it may have ended earlier than what was withdrawn.
+ */
+function withdrawnIntervals(
+  before: FreezeSource,
+  now: FreezeSource,
+  { startAt, changeAt }: { readonly startAt: number; readonly changeAt: number },
+): readonly FrozenInterval[] {
+  const isThere = ({ name, sinceAt }: PauseRequest): boolean =>
+    now.pauseRequests.some((request) => request.name === name && request.sinceAt === sinceAt);
+  const requests = before.pauseRequests.filter((request) => !isThere(request));
+  const byMode = before.byMode && !now.byMode ? [{ sinceAt: null, untilAt: null }] : [];
+  return [...requests, ...byMode].map(({ sinceAt, untilAt }) => ({
+    fromAt: sinceAt ?? startAt,
+    toAt: Math.min(untilAt ?? changeAt, changeAt),
+  }));
+}
+
+/** What either of two memories holds: two processes may remember for a moment, and longer is never earlier. */
+export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMemory {
+  const scopes = new Set([...left.keys(), ...right.keys()]);
+  const both = (scope: string) => [...(left.get(scope) ?? []), ...(right.get(scope) ?? [])];
+  return new Map([...scopes].map((scope) => [scope, boundedIntervals(both(scope), FROZEN_INTERVALS_MAX)]));
+}
+
+/** The text under `frozen`. */
+export function memoryText(memory: FreezeMemory): string {
+  const scopes = [...memory].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return JSON.stringify(
+    Object.fromEntries(
+      scopes.map(([scope, intervals]) => [
+        scope,
+        intervals.map(({ fromAt, toAt }) => ({
+          from: apiMicroTime(fromAt),
+          to: toAt === null ? null : apiMicroTime(toAt),
+        })),
+      ]),
+    ),
+  );
+}
+
+/** Reads that text; what is malformed is left out. */
+export function readMemory(text: string | null): FreezeMemory {
+  const scopes = Object.entries(recordOf(parsed(text ?? "")));
+  return new Map(
+    scopes.map(([scope, written]) => [
+      scope,
+      boundedIntervals(listOf(written).flatMap(intervalsIn), FROZEN_INTERVALS_MAX),
+    ]),
+  );
+}
+
+function intervalsIn(written: unknown): FrozenInterval[] {
+  const { from, to } = recordOf(written);
+  const fromAt = epochMsOf(textOf(from));
+  const toAt = epochMsOf(textOf(to));
+  return fromAt === null || (to !== null && toAt === null) ? [] : [{ fromAt, toAt }];
+}
+
+/** A request under `pauseRequests`: for the nodes of a policy, or for all. */
+export interface RecordedPauseRequest {
+  readonly scope: string;
+  readonly request: PauseRequestSpec;
+}
+
+/** What can be used of the text under `pauseRequests`, and one line for each entry that cannot. */
+export function readPauseRequests(text: string | null): {
+  readonly requests: readonly RecordedPauseRequest[];
+  readonly problems: readonly string[];
+} {
+  if (text === null || text.trim() === "") return { requests: [], problems: [] };
+  const written = parsed(text);
+  if (!Array.isArray(written)) return { requests: [], problems: ["data.pauseRequests: is no JSON list"] };
+  const requests: RecordedPauseRequest[] = [];
+  const problems: string[] = [];
+  for (const [index, entry] of written.slice(0, PAUSE_REQUESTS_MAX).entries()) {
+    const { policy, ...rest } = recordOf(entry);
+    const request = pauseRequestSchema.safeParse(rest);
+    const scope = policy === undefined ? EVERYWHERE : textOf(policy);
+    if (request.success && scope !== null) requests.push({ scope, request: request.data });
+    else
+      problems.push(
+        `data.pauseRequests[${index}]: write {"name": "oncall", "reason": "…", "since": "…", "until": "…"}`,
+      );
+  }
+  if (written.length > PAUSE_REQUESTS_MAX) problems.push(`data.pauseRequests: at most ${PAUSE_REQUESTS_MAX} entries`);
+  return { requests, problems };
+}

@@ -1,0 +1,177 @@
+/**
+ * Keeps the memory of freezes: follows the ConfigMap kube-system/vigil-freeze, works out with freezes.policy.ts what
+ * is and was frozen, and writes it there. A freeze holds before it is written; the memory only has to outlive this
+ * process.
+ */
+import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import {
+  type FreezeResource,
+  type Io,
+  type Timer,
+  Urgency,
+  type Watch,
+  type WriteReply,
+} from "../../protocols/ports.ts";
+import { freezesByMode } from "../domain/freeze.ts";
+import { pauseRequestOf } from "../domain/node-policy.parse.ts";
+import {
+  bothMemories,
+  EVERYWHERE,
+  type FreezeMemory,
+  type FreezeSource,
+  type FreezeSources,
+  freezeMemory,
+  memoryText,
+  type RecordedPauseRequest,
+  readMemory,
+  readPauseRequests,
+} from "./freezes.policy.ts";
+
+/** A policy in force, as far as it may freeze nodes. */
+export interface FreezingPolicy {
+  readonly name: string;
+  readonly spec: NodePolicySpec;
+  /** When its spec was last changed; null where that is not known. */
+  readonly changedAt: number | null;
+}
+
+/** How long a failed write of the memory waits for the next, in milliseconds. */
+const RETRY_MS = 2_000;
+/** The watch shows a text soon after it was written. */
+const OWN_TEXTS_MAX = 8;
+
+/** The freezes of one active policy service. */
+export class Freezes {
+  readonly #io: Pick<Io, "kube" | "clock" | "log" | "profile">;
+  readonly #watch: Watch<FreezeResource>;
+  #resource: FreezeResource | null = null;
+  #requests: readonly RecordedPauseRequest[] = [];
+  #problems = "";
+  #memory: FreezeMemory = new Map();
+  #policies: readonly FreezingPolicy[] = [];
+  #sourcesBefore: FreezeSources = new Map();
+  #isKnown = false;
+  /** Whether a write is under way or waits for its retry. */
+  #isWriting = false;
+  #retry: Timer | null = null;
+  /** The memory that was written last, until the watch shows it. */
+  #written: string | null = null;
+  /** The last texts that this process wrote: another one is what another process remembers. */
+  readonly #own: string[] = [];
+
+  /** `changed` is called when the ConfigMap is known for the first time, and whenever it changes. */
+  constructor(io: Pick<Io, "kube" | "clock" | "log" | "profile">, changed: () => void) {
+    this.#io = io;
+    this.#watch = io.kube.watch("freezes", {
+      changed: (resource) => {
+        this.#take(resource);
+        if (this.#isKnown) changed();
+      },
+      gone: () => {
+        this.#take(null);
+        if (this.#isKnown) changed();
+      },
+      state: ({ synced }) => {
+        if (synced) this.#known(changed);
+      },
+      absent: () => this.#known(changed),
+    });
+  }
+
+  /** Whether the ConfigMap was read, or found missing. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  stop(): void {
+    this.#watch.stop();
+    this.#retry?.cancel();
+  }
+
+  /** Takes the policies in force, and brings the memory up to date. */
+  update(policies: readonly FreezingPolicy[]): void {
+    if (!this.#isKnown) return;
+    this.#policies = policies;
+    const sources = this.#sources();
+    this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, this.#io.clock.wallMs());
+    this.#sourcesBefore = sources;
+    this.#write();
+  }
+
+  /** When the nodes of a policy, or all nodes, were and are frozen. */
+  frozen(scope: string): readonly FrozenInterval[] {
+    return this.#memory.get(scope) ?? [];
+  }
+
+  /** The requests of the ConfigMap for the nodes of a policy, or for all. */
+  requests(scope: string): RecordedPauseRequest["request"][] {
+    return this.#requests.filter((each) => each.scope === scope).map(({ request }) => request);
+  }
+
+  #known(changed: () => void): void {
+    if (this.#isKnown) return;
+    this.#isKnown = true;
+    changed();
+  }
+
+  #take(resource: FreezeResource | null): void {
+    const { requests, problems } = readPauseRequests(resource?.pauseRequests ?? null);
+    this.#requests = requests;
+    if (problems.join() !== this.#problems) {
+      for (const problem of problems) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);
+    }
+    this.#problems = problems.join();
+    const text = resource?.frozen ?? null;
+    if (text !== null && !this.#own.includes(text)) this.#memory = bothMemories(this.#memory, readMemory(text));
+    this.#resource = resource;
+    if (resource?.frozen === this.#written) this.#written = null;
+  }
+
+  #sources(): FreezeSources {
+    const ofConfigMap = (scope: string) => this.requests(scope).map(pauseRequestOf);
+    const everywhere = { byMode: false, pauseRequests: ofConfigMap(EVERYWHERE), changedAt: null };
+    const ofPolicies = this.#policies.map(({ name, spec, changedAt }): [string, FreezeSource] => {
+      const own = (spec.pauseRequests ?? []).map(pauseRequestOf);
+      const byMode = spec.mode !== undefined && freezesByMode({ mode: spec.mode });
+      return [name, { byMode, pauseRequests: [...own, ...ofConfigMap(name)], changedAt }];
+    });
+    return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);
+  }
+
+  #write(): void {
+    // Beside upstream Vigil evicts nobody, so no countdown needs the memory.
+    if (this.#io.profile.upstream === "beside") return;
+    const text = memoryText(this.#memory);
+    const stored = this.#written ?? this.#resource?.frozen ?? null;
+    if (this.#isWriting || stored === text || (this.#memory.size === 0 && stored === null)) return;
+    this.#isWriting = true;
+    this.#written = text;
+    this.#own.push(text);
+    if (this.#own.length > OWN_TEXTS_MAX) this.#own.shift();
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const target = { ref: FREEZE_CONFIG_MAP, urgency: Urgency.status } as const;
+    const done = (reply: WriteReply): void => this.#settle(reply);
+    if (this.#resource === null) {
+      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data: { frozen: text } };
+      this.#io.kube.write({ ...target, verb: "create", body }, done);
+    } else {
+      const { resourceVersion } = this.#resource;
+      const body = { metadata: { resourceVersion }, data: { frozen: text } };
+      this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body }, done);
+    }
+  }
+
+  #settle(reply: WriteReply): void {
+    const isDone = reply.outcome === "ok" || reply.outcome === "shadowed";
+    if (!isDone) {
+      this.#written = null;
+      this.#io.log.debug("the memory of freezes was not written", { outcome: reply.outcome, detail: reply.detail });
+    }
+    this.#retry = this.#io.clock.after(isDone ? 0 : RETRY_MS, () => {
+      this.#isWriting = false;
+      this.#write();
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Remembers what the limits of policies need over a restart of everything, and the API server does not show: open
+ * breakers, storms, and condemned nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
+ * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the next owner.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
+import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import { limitMemoryText, readLimitMemories } from "./limit-memory.policy.ts";
+
+/** How long changes are collected before they are written, and a failed request waits for the next, in milliseconds. */
+const WRITE_MS = 1000;
+/** How long a denied write waits for the next, in milliseconds: somebody has to grant the right first. */
+const DENIED_MS = 60_000;
+
+/** The memory of the limits while this process is the active one of the policy service. */
+export class LimitMemoryStore {
+  readonly #io: Pick<Io, "bus" | "kube" | "clock" | "log">;
+  readonly #memories = new Map<string, BodyOf<"judged.memory">["memory"]>();
+  readonly #stop: Stop;
+  #stored: string | null = null;
+  /** Whether the ConfigMap exists; null while it has not been read. */
+  #exists: boolean | null = null;
+  #timer: Timer | null = null;
+  #isRead = false;
+  #isStopped = false;
+
+  constructor(io: Pick<Io, "bus" | "kube" | "clock" | "log">) {
+    this.#io = io;
+    this.#stop = io.bus.subscribe("judged.limits", 0, ({ body }) => {
+      this.#memories.set(body.policy, body.memory);
+      if (this.#exists !== null) this.#later(() => this.#write());
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#stop();
+  }
+
+  /** Publishes the memory of each policy with limits; null for one without. First the ConfigMap is read. */
+  publish(policies: readonly string[]): void {
+    for (const policy of this.#memories.keys()) if (!policies.includes(policy)) this.#memories.delete(policy);
+    if (policies.length > 0 && !this.#isRead) this.#read();
+    if (this.#exists === null) return;
+    for (const policy of policies) {
+      this.#io.bus.publish("judged.memory", { policy, memory: this.#memories.get(policy) ?? null }, null);
+    }
+  }
+
+  #read(): void {
+    this.#isRead = true;
+    this.#io.kube.read(FREEZE_CONFIG_MAP, (reply) => {
+      if (!this.#isStopped) this.#take(reply);
+    });
+  }
+
+  #take(reply: ReadReply): void {
+    if (reply.outcome === "failed" || reply.outcome === "throttled") {
+      this.#later(() => this.#read());
+      return;
+    }
+    if (reply.outcome === "denied") {
+      this.#io.log.warn("the memory of limits cannot be read: a restart closes open breakers", {
+        detail: reply.detail,
+      });
+    }
+    this.#exists = reply.outcome === "ok";
+    if (reply.outcome !== "ok") return;
+    const { memories, text, problem } = readLimitMemories(reply.object);
+    if (problem !== null) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);
+    this.#stored = text;
+    // What the owner has published meanwhile is newer.
+    for (const [policy, memory] of memories) if (!this.#memories.has(policy)) this.#memories.set(policy, memory);
+  }
+
+  #later(run: () => void, delayMs = WRITE_MS): void {
+    this.#timer ??= this.#io.clock.after(delayMs, () => {
+      this.#timer = null;
+      run();
+    });
+  }
+
+  #write(): void {
+    const text = limitMemoryText(this.#memories);
+    if (text === this.#stored) return;
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const data = { limits: text };
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
+    const done = (reply: WriteReply): void => {
+      if (!this.#isStopped) this.#settle(reply, text);
+    };
+    const target = { ref: FREEZE_CONFIG_MAP, urgency: Urgency.status } as const;
+    if (this.#exists === true) this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body: { data } }, done);
+    else this.#io.kube.write({ ...target, verb: "create", body }, done);
+  }
+
+  #settle({ outcome }: WriteReply, text: string): void {
+    if (outcome === "exists") this.#exists = true;
+    if (outcome === "gone") this.#exists = false;
+    if (outcome === "ok") this.#exists = true;
+    if (outcome === "ok" || outcome === "shadowed") this.#stored = text;
+    else this.#later(() => this.#write(), outcome === "denied" ? DENIED_MS : WRITE_MS);
+  }
+}

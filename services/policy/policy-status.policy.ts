@@ -1,0 +1,84 @@
+/** Decides the status of a NodePolicy object: its conditions and the numbers of its nodes. */
+import type { PolicyResource } from "../../protocols/ports.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { listOf, recordOf, textOf } from "../platform/structures/json.ts";
+import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
+
+/** The nodes of one policy. */
+export interface PolicyNodes {
+  /** How many have this policy, and how many of them are not ready. */
+  readonly nodes: number;
+  readonly unhealthy: number;
+  /** A node that this policy and others select, with the names of those; null for none. */
+  readonly conflict: { readonly count: number; readonly node: string; readonly others: readonly string[] } | null;
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Longest message of a condition, in characters. */
+const MESSAGE_MAX = 2048;
+
+/** The status that the object should have; null when it has it already. */
+export function statusChange(
+  { generation, status }: Pick<PolicyResource, "generation" | "status">,
+  policy: ResolvedPolicy,
+  found: PolicyNodes,
+  nowAt: number,
+): Readonly<Record<string, unknown>> | null {
+  const before = recordOf(status);
+  const known = listOf(before.conditions).map(recordOf);
+  const conditions = conditionsOf(policy, found).map((condition) => {
+    const same = known.find(({ type, status: was }) => type === condition.type && was === condition.status);
+    const lastTransitionTime = textOf(same?.lastTransitionTime) ?? apiTime(nowAt);
+    return { ...condition, observedGeneration: generation, lastTransitionTime };
+  });
+  const { nodes, unhealthy } = found;
+  const after = { observedGeneration: generation, nodes, unhealthy, conditions };
+  const isSame =
+    before.observedGeneration === generation &&
+    before.nodes === nodes &&
+    before.unhealthy === unhealthy &&
+    sameConditions(known, conditions);
+  return isSame ? null : after;
+}
+
+function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict }: PolicyNodes): Condition[] {
+  const isInvalid = problems.some(({ kind }) => kind === "invalid");
+  const message = problems
+    .map((problem) => problem.message)
+    .join("; ")
+    .slice(0, MESSAGE_MAX);
+  const accepted = { type: "FieldsAccepted", status: "True", reason: "Accepted", message: "every field is honoured" };
+  const refused = { type: "FieldsAccepted", status: "False", reason: isInvalid ? "Invalid" : "Unsupported", message };
+  const ready = { type: "Ready", status: "True", reason: "InForce", message: "the policy is in force" };
+  const unready = { type: "Ready", status: "False", reason: "Refused", message: "the policy applies to no node" };
+  return [
+    spec === null ? unready : ready,
+    problems.length === 0 ? accepted : refused,
+    conflictCondition(conflict),
+  ] as Condition[];
+}
+
+function conflictCondition(conflict: PolicyNodes["conflict"]): Condition {
+  const type = "SelectorConflict";
+  if (conflict === null) {
+    return { type, status: "False", reason: "NoConflict", message: "no other policy selects the same nodes" };
+  }
+  const { count, node, others } = conflict;
+  const more = count === 1 ? "" : ` and ${count - 1} more`;
+  const message = `node ${node}${more}: also selected by ${others.join(", ")}; neither applies there`;
+  return { type, status: "True", reason: "Overlap", message: message.slice(0, MESSAGE_MAX) };
+}
+
+function sameConditions(known: readonly Readonly<Record<string, unknown>>[], wanted: readonly object[]): boolean {
+  const text = (conditions: readonly object[]) =>
+    JSON.stringify(
+      conditions.map((condition) => Object.entries(condition).sort(([left], [right]) => (left < right ? -1 : 1))),
+    );
+  return text(known) === text(wanted);
+}

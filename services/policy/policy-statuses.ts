@@ -1,0 +1,126 @@
+/**
+ * Writes the status of NodePolicy objects: counts the nodes of each policy, and patches an object whose status differs
+ * from what it should be. It follows the nodes only once there is a policy.
+ */
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { PolicyOfNode } from "../../protocols/policy-set.ts";
+import {
+  type Io,
+  type PolicyResource,
+  type Stop,
+  type Timer,
+  Urgency,
+  type WriteReply,
+} from "../../protocols/ports.ts";
+import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { policyOf } from "../domain/node-policy.ts";
+import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
+import { type PolicyNodes, statusChange } from "./policy-status.policy.ts";
+import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
+
+/** How often statuses are compared with what they should be, in milliseconds. */
+const REVIEW_MS = 5_000;
+
+/** The statuses that one active policy service writes. */
+export class PolicyStatuses {
+  readonly #io: Io;
+  readonly #stopFollowing: Stop;
+  readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
+  readonly #writing = new Set<string>();
+  #feeds: readonly ShardFeed[] = [];
+  #resolved: readonly ResolvedPolicy[] = [];
+  #resources: ReadonlyMap<string, PolicyResource> = new Map();
+  #problem = "";
+  #timer: Timer;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
+    this.#stopFollowing = io.policies.follow(() => {
+      for (const { node } of this.#resolutions.values()) this.#resolve(node);
+    });
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+    this.#stopFollowing();
+    for (const feed of this.#feeds) feed.stop();
+  }
+
+  /** Takes the policies and the objects that they came from. */
+  update(resolved: readonly ResolvedPolicy[], resources: ReadonlyMap<string, PolicyResource>): void {
+    this.#resolved = resolved;
+    this.#resources = resources;
+    if (resources.size > 0 && this.#feeds.length === 0) {
+      this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
+    }
+  }
+
+  #feed(shard: number): ShardFeed {
+    return feedShard(this.#io, shard, {
+      needs: ["nodes"],
+      reader: {
+        node: (node) => this.#resolve(node),
+        gone: ({ node }) => this.#resolutions.delete(node),
+      },
+    });
+  }
+
+  #resolve(node: ObservedNode): void {
+    const resolved = policyOf(node, this.#io.policies.current());
+    this.#resolutions.set(node.node, { node, resolved });
+  }
+
+  #review(): void {
+    const { clock } = this.#io;
+    this.#timer = clock.after(REVIEW_MS, () => this.#review());
+    if (this.#feeds.some(({ view }) => view.blindness(clock.monotonicMs()) !== null)) return;
+    const counts = this.#counts();
+    for (const policy of this.#resolved) {
+      const resource = policy.source === "resource" ? this.#resources.get(policy.name) : undefined;
+      if (resource === undefined || this.#writing.has(policy.name)) continue;
+      const status = statusChange(resource, policy, counts.get(policy.name) ?? NO_NODES, clock.wallMs());
+      if (status !== null) this.#write(resource, status);
+    }
+  }
+
+  #counts(): ReadonlyMap<string, PolicyNodes> {
+    const counts = new Map<string, PolicyNodes>();
+    for (const { node, resolved } of this.#resolutions.values()) {
+      if (resolved.kind === "policy") {
+        const { nodes, unhealthy, conflict } = counts.get(resolved.policy.name) ?? NO_NODES;
+        const isUnhealthy = readyConditionOf(node)?.status !== "True";
+        const more = { nodes: nodes + 1, unhealthy: unhealthy + (isUnhealthy ? 1 : 0), conflict };
+        counts.set(resolved.policy.name, more);
+      }
+      if (resolved.kind !== "conflict") continue;
+      for (const name of resolved.names) {
+        const found = counts.get(name) ?? NO_NODES;
+        const others = resolved.names.filter((other) => other !== name);
+        const conflict = { node: node.node, others, ...found.conflict, count: (found.conflict?.count ?? 0) + 1 };
+        counts.set(name, { ...found, conflict });
+      }
+    }
+    return counts;
+  }
+
+  #write({ name, resourceVersion }: PolicyResource, status: Readonly<Record<string, unknown>>): void {
+    this.#writing.add(name);
+    const ref = { kind: "NodePolicy", namespace: "", name } as const;
+    const body = { metadata: { resourceVersion }, status };
+    this.#io.kube.write(
+      { verb: "patch", patch: "merge", ref, subresource: "status", urgency: Urgency.event, body },
+      (reply) => this.#written(name, reply),
+    );
+  }
+
+  #written(name: string, reply: WriteReply): void {
+    this.#writing.delete(name);
+    if (reply.outcome !== "denied" || reply.detail === this.#problem) return;
+    this.#problem = reply.detail;
+    this.#io.log.warn(`the status of NodePolicy ${name} cannot be written: ${reply.detail}`);
+  }
+}
+
+const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflict: null };

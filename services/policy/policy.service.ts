@@ -1,0 +1,211 @@
+/**
+ * The policy service. It reads the NodePolicy objects and the `policies:` of --config, checks them, and publishes those
+ * in force: one `judged.policy` each, then `judged.policies` with the versions of all. Every process holds the whole
+ * set (platform/node-policies) and resolves a node's policy by its labels (domain/node-policy.ts).
+ *
+ *   NodePolicy objects ──watch──┐
+ *                               ├─▶ resolved-policies ──▶ judged.policy, judged.policies ──▶ io.policies of services
+ *   policies: of --config ──────┤
+ *   ConfigMap vigil-freeze ─────┘  (freezes.ts: when nodes were and are frozen)
+ *
+ *   judged.limits ◀──▶ ConfigMap vigil-freeze ──▶ judged.memory   (limit-memory.ts: breakers that are open)
+ *
+ * A field that a service honours is read there: `policyOf(node, io.policies.current())` gives the policy, and
+ * `io.policies.follow` reports changes. `unknown` means that the policies, or the labels of this node, have not arrived:
+ * request nothing harmful then, and go on healing. To honour a new field: take it off UNSUPPORTED_FIELDS in
+ * protocols/node-policy.ts, read it where the decision falls, and name it where explain gives the reason.
+ *
+ * The process that owns shard 0 is active. It publishes on every change, when a process joins, and from time to time,
+ * because messages get lost. Before it knows all policies it publishes nothing.
+ */
+import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import type { Io, PolicyResource, Service, Stop, Timer, Watch } from "../../protocols/ports.ts";
+import { fnv1a } from "../../protocols/subjects.ts";
+import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { EVERYWHERE } from "./freezes.policy.ts";
+import { Freezes } from "./freezes.ts";
+import { LimitMemoryStore } from "./limit-memory.ts";
+import { PolicyStatuses } from "./policy-statuses.ts";
+import { type ResolvedPolicy, resolvedPolicies } from "./resolved-policies.policy.ts";
+
+/** The shard of the policy service whose owner is active. */
+const ACTIVE_SHARD = 0;
+/** How often everything is published again, in milliseconds. */
+const REPEAT_MS = 5_000;
+/** How long changes and new processes are collected before everything is published, in milliseconds. */
+const COLLECT_MS = 100;
+/** Members that are remembered as known; one that is forgotten only makes the policies be published once more. */
+const MEMBERS_MAX = 1_000;
+
+/** The policy service with these policies of --config. */
+export function policyService(configured: readonly ConfiguredPolicy[]): Service {
+  return (io) => {
+    let active: ActivePolicies | null = null;
+    const end = (): void => {
+      active?.stop();
+      active = null;
+    };
+    const stopFollowing = io.fleet.follow("policy", {
+      gained: (shard) => {
+        if (shard === ACTIVE_SHARD) active ??= new ActivePolicies(io, configured);
+      },
+      lost: (shard) => {
+        if (shard === ACTIVE_SHARD) end();
+      },
+    });
+    return () => {
+      stopFollowing();
+      end();
+    };
+  };
+}
+
+/** Reads and publishes the policies until it is stopped. */
+class ActivePolicies {
+  readonly #io: Io;
+  readonly #configured: readonly ConfiguredPolicy[];
+  readonly #resources = new Map<string, PolicyResource>();
+  readonly #members = new BoundedMap<string, number>(MEMBERS_MAX);
+  readonly #reported = new Set<string>();
+  readonly #watch: Watch;
+  readonly #statuses: PolicyStatuses;
+  readonly #stops: readonly Stop[];
+  /** Whether the watch has listed every object, or found that there are none. */
+  #areListed = false;
+  readonly #freezes: Freezes;
+  #resolved: readonly ResolvedPolicy[] = [];
+  readonly #limits: LimitMemoryStore;
+  #timer: Timer;
+  #dueMs: number;
+
+  constructor(io: Io, configured: readonly ConfiguredPolicy[]) {
+    this.#io = io;
+    this.#configured = configured;
+    this.#dueMs = io.clock.monotonicMs() + REPEAT_MS;
+    this.#timer = io.clock.after(REPEAT_MS, () => this.#publish());
+    this.#freezes = new Freezes(io, () => this.#resolve());
+    this.#limits = new LimitMemoryStore(io);
+    this.#statuses = new PolicyStatuses(io);
+    this.#watch = io.kube.watch("policies", {
+      changed: (resource) => {
+        this.#resources.set(resource.name, resource);
+        this.#resolve();
+      },
+      gone: (name) => {
+        this.#resources.delete(name);
+        this.#resolve();
+      },
+      state: ({ synced }) => {
+        if (synced) this.#known();
+      },
+      absent: () => this.#known(),
+    });
+    this.#stops = [
+      io.bus.subscribe("pulse.member", "all", ({ body: { member, since } }) => {
+        if (this.#members.get(member) === since) return;
+        this.#members.set(member, since);
+        this.#publishSoon();
+      }),
+    ];
+  }
+
+  stop(): void {
+    this.#watch.stop();
+    this.#freezes.stop();
+    this.#limits.stop();
+    this.#statuses.stop();
+    this.#timer.cancel();
+    for (const stop of this.#stops) stop();
+  }
+
+  #known(): void {
+    if (this.#areListed) return;
+    this.#areListed = true;
+    this.#resolve();
+  }
+
+  /** Whether every policy and every freeze is known. */
+  get #areKnown(): boolean {
+    return this.#areListed && this.#freezes.isKnown;
+  }
+
+  #resolve(): void {
+    if (!this.#areKnown) return;
+    this.#resolved = resolvedPolicies(this.#configured, [...this.#resources.values()]);
+    this.#updateFreezes();
+    this.#report();
+    this.#statuses.update(this.#resolved, this.#resources);
+    this.#publishSoon();
+  }
+
+  /** Logs each problem once, until it is solved. */
+  #report(): void {
+    const lines = new Set(
+      this.#resolved.flatMap(({ name, problems }) => problems.map(({ message }) => `NodePolicy ${name}: ${message}`)),
+    );
+    for (const line of lines) if (!this.#reported.has(line)) this.#io.log.warn(line);
+    this.#reported.clear();
+    for (const line of lines) this.#reported.add(line);
+  }
+
+  #publishSoon(): void {
+    const dueMs = this.#io.clock.monotonicMs() + COLLECT_MS;
+    if (this.#dueMs <= dueMs) return;
+    this.#timer.cancel();
+    this.#dueMs = dueMs;
+    this.#timer = this.#io.clock.after(COLLECT_MS, () => this.#publish());
+  }
+
+  /** The policies with limits, and the whole cluster where it has a breaker; beside upstream nothing is limited. */
+  #limited(): string[] {
+    if (this.#io.profile.upstream === "beside") return [];
+    const names = this.#resolved.flatMap(({ name, spec }) =>
+      spec !== null && hasLimits(nodePolicyOf(name, spec)) ? [name] : [],
+    );
+    return hasClusterBreaker(this.#io.profile) ? [WHOLE_CLUSTER, ...names] : names;
+  }
+
+  #publish(): void {
+    const { bus, clock } = this.#io;
+    this.#dueMs = clock.monotonicMs() + REPEAT_MS;
+    this.#timer = clock.after(REPEAT_MS, () => this.#publish());
+    if (!this.#areKnown) return;
+    this.#updateFreezes();
+    const policies: { policy: string; version: string }[] = [];
+    for (const { name, spec: own, version: specVersion } of this.#resolved) {
+      if (own === null) continue;
+      const { spec, frozen } = this.#frozenSpec(name, own);
+      const version = frozen.length === 0 ? specVersion : fnv1a(JSON.stringify([spec, frozen])).toString(16);
+      bus.publish("judged.policy", { policy: name, version, spec, ...(frozen.length === 0 ? {} : { frozen }) }, null);
+      policies.push({ policy: name, version });
+    }
+    const frozen = this.#freezes.frozen(EVERYWHERE);
+    const pauseRequests = this.#freezes.requests(EVERYWHERE);
+    const everywhere = {
+      ...(frozen.length === 0 ? {} : { frozen: [...frozen] }),
+      ...(pauseRequests.length === 0 ? {} : { pauseRequests }),
+    };
+    bus.publish("judged.policies", { policies, ...everywhere }, null);
+    this.#limits.publish(this.#limited());
+  }
+
+  #updateFreezes(): void {
+    this.#freezes.update(
+      this.#resolved.flatMap(({ name, spec, changedAt }) => (spec === null ? [] : [{ name, spec, changedAt }])),
+    );
+  }
+
+  /** A policy with the requests of the ConfigMap, and when its nodes were and are frozen. */
+  #frozenSpec(name: string, spec: NodePolicySpec): { spec: NodePolicySpec; frozen: FrozenInterval[] } {
+    const requests = this.#freezes.requests(name);
+    const pauseRequests = [...(spec.pauseRequests ?? []), ...requests].slice(0, PAUSE_REQUESTS_MAX);
+    return {
+      spec: requests.length === 0 ? spec : { ...spec, pauseRequests },
+      frozen: [...this.#freezes.frozen(name)],
+    };
+  }
+}

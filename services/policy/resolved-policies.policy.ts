@@ -1,0 +1,80 @@
+/** Decides which policies are in force, out of the objects of the API and those of --config. */
+import { POLICIES_MAX, POLICY_NAME_MAX } from "../../protocols/judged.ts";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import type { PolicyResource } from "../../protocols/ports.ts";
+import { fnv1a } from "../../protocols/subjects.ts";
+import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
+import { SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
+
+/** A policy with what is wrong with it. */
+export interface ResolvedPolicy {
+  readonly name: string;
+  readonly source: "config" | "resource";
+  /** The fields in force; null when the policy selects no node. */
+  readonly spec: NodePolicySpec | null;
+  readonly version: string;
+  /** When its spec was last changed at the API; null where that is not known. */
+  readonly changedAt: number | null;
+  readonly problems: readonly PolicyProblem[];
+}
+
+/** Largest spec in force, in characters: one message holds it in any encoding of its text. */
+const SPEC_CHARACTERS_MAX = 16 * 1024;
+
+/** All policies by name; of two with one name, that of --config is in force. */
+export function resolvedPolicies(
+  configured: readonly ConfiguredPolicy[],
+  resources: readonly PolicyResource[],
+): readonly ResolvedPolicy[] {
+  const names = new Set(configured.map(({ name }) => name));
+  const candidates = [
+    ...configured.map((policy) => resolved(policy.name, "config", policy.spec, null)),
+    ...resources.map(({ name, spec, changedAt }) => {
+      const policy = resolved(name, "resource", spec, changedAt);
+      return names.has(name) ? refused(policy, "--config has a policy of this name, which is in force") : policy;
+    }),
+  ];
+  return withinLimits(candidates.sort((left, right) => (left.name < right.name ? -1 : 1)));
+}
+
+function resolved(
+  name: string,
+  source: ResolvedPolicy["source"],
+  raw: unknown,
+  changedAt: number | null,
+): ResolvedPolicy {
+  const { spec, problems } = checkSpec(raw);
+  if (name.length > POLICY_NAME_MAX) {
+    const long = `metadata.name: has ${name.length} characters, at most ${POLICY_NAME_MAX} are allowed`;
+    return refused({ name, source, spec, problems, changedAt, version: "" }, long);
+  }
+  const text = JSON.stringify(spec);
+  const policy = { name, source, spec, problems, changedAt, version: fnv1a(text).toString(16) };
+  return text.length <= SPEC_CHARACTERS_MAX
+    ? policy
+    : refused(policy, `spec: has ${text.length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
+}
+
+/** Refuses the policies beyond the limits of a set, last names first. */
+function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedPolicy[] {
+  const keys = new Set<string>();
+  let inForce = 0;
+  return candidates.map((candidate) => {
+    if (candidate.spec === null) return candidate;
+    if (inForce === POLICIES_MAX) return refused(candidate, `there are already ${POLICIES_MAX} other policies`);
+    const more = selectorKeys([nodePolicyOf(candidate.name, candidate.spec)]).filter((key) => !keys.has(key));
+    if (keys.size + more.length > SELECTOR_KEYS_MAX) {
+      return refused(
+        candidate,
+        `spec.selector: all policies together may select by ${SELECTOR_KEYS_MAX} label keys; it has more`,
+      );
+    }
+    for (const key of more) keys.add(key);
+    inForce += 1;
+    return candidate;
+  });
+}
+
+function refused(policy: ResolvedPolicy, message: string): ResolvedPolicy {
+  return { ...policy, spec: null, problems: [...policy.problems, { kind: "invalid", message }] };
+}

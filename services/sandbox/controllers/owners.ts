@@ -1,0 +1,47 @@
+/** Owner references: which object controls another, and what goes when an owner goes. */
+import { type ApiObject, childList, type JsonObject, textOf } from "../apiserver/api-objects.ts";
+import { type BuiltInStorage, storedAs } from "../apiserver/resources.ts";
+import { type Cluster, keyOf, PLAIN_DELETE } from "./cluster.ts";
+
+/** The reference by which an object controls what it creates. */
+export function controllerReference({ apiVersion, kind, metadata }: ApiObject): JsonObject {
+  const { name, uid = "" } = metadata;
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+/** The reference to the controller of an object; null without one. */
+export function controllerOf({ metadata }: ApiObject): JsonObject | null {
+  return childList(metadata, "ownerReferences").find(({ controller }) => controller === true) ?? null;
+}
+
+/** The objects of a collection that an object controls. */
+export function controlledBy(cluster: Cluster, storage: BuiltInStorage, { metadata }: ApiObject): ApiObject[] {
+  const { namespace = "", uid = "" } = metadata;
+  return cluster
+    .objectsWith(storage, namespace, uid)
+    .filter((object) => textOf(controllerOf(object) ?? {}, "uid") === uid);
+}
+
+/** What each kind of owner controls. */
+const CONTROLLED: readonly (readonly [owner: BuiltInStorage, owned: BuiltInStorage])[] = [
+  ["deployments", "replicasets"],
+  ["replicasets", "pods"],
+  ["daemonsets", "pods"],
+];
+
+/** Deletes what a deleted object controlled, in the background, as `kubectl delete` asks for by default. */
+export function startGarbageCollector(cluster: Cluster): void {
+  for (const [owner, owned] of CONTROLLED) {
+    cluster.follow(owner, ({ type, now }) => {
+      if (type === "DELETED") cluster.clock.soon(() => deleteControlled(cluster, owned, now.object()));
+    });
+  }
+}
+
+function deleteControlled(cluster: Cluster, owned: BuiltInStorage, owner: ApiObject): void {
+  for (const { metadata } of controlledBy(cluster, owned, owner)) {
+    const { namespace = "", name } = metadata;
+    if (cluster.object(owned, keyOf(metadata)) === null) continue;
+    cluster.registry.delete({ resource: storedAs(owned), namespace, name }, PLAIN_DELETE);
+  }
+}

@@ -1,0 +1,77 @@
+/** Budgets: how many nodes of a policy may carry a NoExecute taint at once, always or while a schedule holds. */
+import type { Budget, NodeCount } from "../../../protocols/policy-set.ts";
+import { CronSchedule, scheduleProblem } from "../../domain/cron-schedule.ts";
+import { nodesAllowed } from "./node-count.policy.ts";
+
+/** A budget with its schedule parsed. */
+export interface ScheduledBudget {
+  readonly nodes: NodeCount;
+  /** Null for a budget that always holds. A schedule of null can not be read, so the budget always allows no node. */
+  readonly window: { readonly schedule: CronSchedule | null; readonly durationMs: number } | null;
+}
+
+/** What the budgets of a policy allow at one instant. */
+export interface Allowance {
+  /** The fewest nodes that a budget in force allows; infinite without one. */
+  readonly nodes: number;
+  /** When the budget that allows the fewest ends, in epoch milliseconds; null when it does not end by itself. */
+  readonly untilAt: number | null;
+}
+
+/** Parses the schedules of budgets. */
+export function scheduledBudgets(budgets: readonly Budget[]): readonly ScheduledBudget[] {
+  return budgets.map(({ nodes, window }) => {
+    if (window === null) return { nodes, window };
+    const { schedule, timeZone, durationMs } = window;
+    const isRight = scheduleProblem(schedule, timeZone) === null;
+    return { nodes, window: { schedule: isRight ? new CronSchedule(schedule, timeZone) : null, durationMs } };
+  });
+}
+
+/**
+ * What the budgets allow for so many selected nodes: the most restrictive one in force counts. A budget with a schedule
+ * is in force from each run for its duration, the first instant included and the last one not (as in Karpenter).
+ */
+export function allowanceOf(budgets: readonly ScheduledBudget[], selected: number, wallMs: number): Allowance {
+  let fewest: Allowance = { nodes: Number.POSITIVE_INFINITY, untilAt: null };
+  for (const budget of budgets) {
+    const force = forceOf(budget, wallMs);
+    if (force === null) continue;
+    const nodes = force.isReadable ? nodesAllowed(budget.nodes, selected, "up") : 0;
+    const endsLater = nodes === fewest.nodes && isLater(force.untilAt, fewest.untilAt);
+    if (nodes < fewest.nodes || endsLater) fewest = { nodes, untilAt: force.untilAt };
+  }
+  return fewest;
+}
+
+interface Force {
+  readonly isReadable: boolean;
+  readonly untilAt: number | null;
+}
+
+/** Whether a budget is in force, and until when; null when it is not. */
+function forceOf({ window }: ScheduledBudget, wallMs: number): Force | null {
+  if (window === null) return { isReadable: true, untilAt: null };
+  const { schedule, durationMs } = window;
+  if (schedule === null) return { isReadable: false, untilAt: null };
+  const runAt = schedule.nextAfter(wallMs - durationMs);
+  return runAt === null || runAt > wallMs ? null : { isReadable: true, untilAt: endOf(schedule, runAt, durationMs) };
+}
+
+/** When a budget ends that has run at `runAt`: runs before the end of the last one extend it. */
+function endOf(schedule: CronSchedule, runAt: number, durationMs: number): number | null {
+  let untilAt = runAt + durationMs;
+  for (let runs = 0; runs < RUNS_FOLLOWED_MAX; runs++) {
+    const nextAt = schedule.nextAfter(untilAt - durationMs);
+    if (nextAt === null || nextAt > untilAt) return untilAt;
+    untilAt = nextAt + durationMs;
+  }
+  return null;
+}
+
+/** Overlapping runs that are followed to find a budget's end; with more of them it has none worth naming. */
+const RUNS_FOLLOWED_MAX = 8;
+
+function isLater(left: number | null, right: number | null): boolean {
+  return right !== null && (left === null || left > right);
+}

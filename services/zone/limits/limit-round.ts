@@ -1,0 +1,101 @@
+/** One round of decisions about the nodes of one policy: each permit leaves less for the next node. */
+
+import { type Allowance, allowanceOf } from "./budget.policy.ts";
+import type { Condemnations } from "./condemnations.ts";
+import type { LimitedNode, LimitGroup } from "./limited-nodes.ts";
+import {
+  type Hold,
+  holdOf,
+  type Instant,
+  type LimitCounts,
+  type LimitMemory,
+  type Limits,
+  trippedAt,
+  trips,
+} from "./limits.policy.ts";
+
+/** What a round begins with. */
+export interface LimitRoundStart {
+  readonly limits: Limits;
+  readonly group: LimitGroup;
+  readonly memory: LimitMemory;
+  /** The nodes of the group that may be condemned any moment, and are not yet. */
+  readonly permitted: Iterable<LimitedNode>;
+  readonly at: Instant;
+}
+
+/** A round about one policy. */
+export class LimitRound {
+  readonly limits: Limits;
+  readonly #group: LimitGroup;
+  readonly #at: Instant;
+  /** What the budgets allow now. */
+  readonly allowance: Allowance;
+  readonly #window: { readonly nodes: number; readonly earliestMs: number | null };
+  /** The zones of the permitted nodes, by node. */
+  readonly #permitted = new Map<string, string>();
+  readonly #lastInZone = new Map<string, number | null>();
+  memory: LimitMemory;
+
+  constructor({ limits, group, memory, permitted, at }: LimitRoundStart) {
+    this.limits = limits;
+    this.memory = memory;
+    this.#group = group;
+    this.#at = at;
+    this.allowance = allowanceOf(limits.budgets, group.selected, at.wallMs);
+    this.#window = group.condemnations.since(this.#windowFromMs);
+    for (const { observed, zone } of permitted) this.#permitted.set(observed.node, zone);
+  }
+
+  get condemnations(): Condemnations {
+    return this.#group.condemnations;
+  }
+
+  /** The counts of the group; without `except`, which may be permitted or condemned already. */
+  counts(except: string | null = null): LimitCounts {
+    const { selected, unhealthy, condemned, condemnations } = this.#group;
+    const { durationMs = 0 } = this.limits.circuitBreaker ?? {};
+    const { nodes, earliestMs } = this.#window;
+    const isInWindow = except !== null && condemnations.isAfter(except, this.#windowFromMs);
+    const isPermitted = except !== null && this.#permitted.has(except);
+    return {
+      selected,
+      unhealthy,
+      condemned,
+      permitted: this.#permitted.size - (isPermitted ? 1 : 0),
+      inWindow: nodes - (isInWindow ? 1 : 0),
+      windowMovesMs: earliestMs === null ? null : earliestMs + durationMs,
+    };
+  }
+
+  /** Why a node may not be condemned now; null when it may. The breaker trips if that alone holds the node back. */
+  holdOf({ observed, zone }: LimitedNode): Hold | null {
+    const counts = this.counts(observed.node);
+    const zoneCondemnedMs = this.#zoneCondemnedMs(zone, observed.node);
+    const state = { counts, allowance: this.allowance, zoneCondemnedMs };
+    const hold = holdOf(this.limits, { ...state, memory: this.memory }, this.#at);
+    if (hold?.field !== "circuitBreaker" || this.memory.trippedMs !== null || !trips(this.limits, counts)) return hold;
+    this.memory = trippedAt(this.#at.nowMs);
+    return holdOf(this.limits, { ...state, memory: this.memory }, this.#at);
+  }
+
+  /** Records that a node may be condemned. */
+  permit({ observed, zone }: LimitedNode): void {
+    this.#permitted.set(observed.node, zone);
+  }
+
+  get #windowFromMs(): number {
+    return this.#at.nowMs - (this.limits.circuitBreaker?.durationMs ?? 0);
+  }
+
+  #zoneCondemnedMs(zone: string, except: string): number | null {
+    for (const [node, permittedIn] of this.#permitted) {
+      if (permittedIn === zone && node !== except) return this.#at.nowMs;
+    }
+    const known = this.#lastInZone.get(zone);
+    if (known !== undefined) return known;
+    const lastMs = this.#group.condemnations.lastIn(zone);
+    this.#lastInZone.set(zone, lastMs);
+    return lastMs;
+  }
+}

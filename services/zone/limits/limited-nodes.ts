@@ -1,0 +1,162 @@
+/**
+ * The nodes of each policy that has limits, as the limits count them: over all zones and shards, because a zone's owner
+ * sees the whole cluster. Every process with the zone service keeps this, since it may become the one that decides. It
+ * decides nothing.
+ */
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { zoneKeyOf } from "../../domain/zone-key.ts";
+import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
+import type { Member } from "../zone.roster.ts";
+import { Condemnations } from "./condemnations.ts";
+import type { Instant } from "./limits.policy.ts";
+
+/** The groups of a node: its policy, if that has limits, and the whole cluster; null while that is not known. */
+export type GroupsOf = (node: ObservedNode) => readonly string[] | null;
+
+/** One node. */
+export interface LimitedNode {
+  readonly observed: ObservedNode;
+  /** Null while it is not judged. */
+  readonly member: Member | null;
+  readonly zone: string;
+  readonly groups: readonly string[] | null;
+  readonly isCondemned: boolean;
+}
+
+/** The nodes of one policy. */
+export class LimitGroup {
+  readonly condemnations: Condemnations = new Condemnations();
+  /** How many nodes each zone has. */
+  readonly zones: Map<string, number> = new Map();
+  selected = 0;
+  unhealthy = 0;
+  unjudged = 0;
+  condemned = 0;
+
+  count({ member, zone, isCondemned }: LimitedNode, by: 1 | -1): void {
+    this.selected += by;
+    if (member === null) this.unjudged += by;
+    else if (isUnhealthy(member)) this.unhealthy += by;
+    if (isCondemned) this.condemned += by;
+    const nodes = (this.zones.get(zone) ?? 0) + by;
+    if (nodes === 0) this.zones.delete(zone);
+    else this.zones.set(zone, nodes);
+  }
+}
+
+/** All nodes, by policy. */
+export class LimitedNodes {
+  readonly #mode: Profile["evictionMode"];
+  readonly #nodes = new Map<string, LimitedNode>();
+  readonly #groups = new Map<string, LimitGroup>();
+  readonly #waiting = new Set<string>();
+  #groupsOf: GroupsOf = () => [];
+  #unknown = 0;
+
+  constructor(mode: Profile["evictionMode"]) {
+    this.#mode = mode;
+  }
+
+  /** How many nodes have an unknown policy. While there are any, no count is complete. */
+  get unknown(): number {
+    return this.#unknown;
+  }
+
+  node(name: string): LimitedNode | null {
+    return this.#nodes.get(name) ?? null;
+  }
+
+  /** The group of a policy; null without a node. */
+  group(policy: string): LimitGroup | null {
+    return this.#groups.get(policy) ?? null;
+  }
+
+  /** The nodes that wait for a grant of their zone. */
+  *waiting(): Generator<LimitedNode> {
+    for (const name of this.#waiting) {
+      const node = this.#nodes.get(name);
+      if (node !== undefined) yield node;
+    }
+  }
+
+  /** Sorts the nodes into groups again, after a change of the policies. */
+  regroup(groupsOf: GroupsOf, at: Instant): void {
+    this.#groupsOf = groupsOf;
+    for (const { observed, member } of this.#nodes.values()) this.take(observed, member, at);
+  }
+
+  /** Takes the state of a node. */
+  take(observed: ObservedNode, member: Member | null, at: Instant): void {
+    const before = this.#nodes.get(observed.node);
+    const isSame = before?.observed.uid === observed.uid;
+    const groups = this.#groupsOf(observed) ?? null;
+    const isCondemned = this.#isCondemned(observed, member);
+    const node: LimitedNode = {
+      observed,
+      member,
+      zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
+      groups,
+      isCondemned,
+    };
+    if (before !== undefined) this.#count(before, -1);
+    this.#nodes.set(observed.node, node);
+    this.#count(node, 1);
+    if (isCondemned && !(isSame && before.isCondemned && isSameGroups(before.groups, groups))) {
+      const atMs = isSame && !before.isCondemned ? at.nowMs : this.#condemnedMs(observed, at);
+      for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone: node.zone, atMs });
+    }
+    const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
+    if (isWaiting) this.#waiting.add(observed.node);
+    else this.#waiting.delete(observed.node);
+  }
+
+  /** Records that a node of a policy was condemned, as observed or received from another process. */
+  condemn(policy: string, condemnation: { readonly node: string; readonly zone: string; readonly atMs: number }): void {
+    this.#groupFor(policy).condemnations.add(condemnation);
+  }
+
+  gone(name: string): void {
+    const before = this.#nodes.get(name);
+    if (before === undefined) return;
+    this.#count(before, -1);
+    this.#nodes.delete(name);
+    this.#waiting.delete(name);
+  }
+
+  /** Drops the groups of policies that no longer have limits. */
+  keep(policies: ReadonlySet<string>): void {
+    for (const policy of this.#groups.keys()) if (!policies.has(policy)) this.#groups.delete(policy);
+  }
+
+  #groupFor(policy: string): LimitGroup {
+    const group = this.#groups.get(policy) ?? new LimitGroup();
+    this.#groups.set(policy, group);
+    return group;
+  }
+
+  #count(node: LimitedNode, by: 1 | -1): void {
+    if (node.groups === null) this.#unknown += by;
+    for (const group of node.groups ?? []) this.#groupFor(group).count(node, by);
+  }
+
+  /** In taint mode the API server shows who is condemned; in direct mode the node's own judgement does. */
+  #isCondemned({ taints }: ObservedNode, member: Member | null): boolean {
+    return this.#mode === "taint" ? ownTaintsOf(taints).length > 0 : member?.judged.eviction === "evicted";
+  }
+
+  /** The latest instant at which a node that is found condemned can have been, by the stamp of its taint. */
+  #condemnedMs(observed: ObservedNode, { nowMs, wallMs }: Instant): number {
+    const stampedAt = newestTaintAt([observed]) ?? wallMs;
+    return nowMs - Math.max(0, wallMs - stampedAt);
+  }
+}
+
+/** Whether a node counts as unhealthy: it is down. A node without a Ready condition is new. */
+function isUnhealthy({ judged }: Member): boolean {
+  return judged.readiness === "notReady" || judged.readiness === "unknown";
+}
+
+function isSameGroups(left: readonly string[] | null, right: readonly string[] | null): boolean {
+  return left === right || left?.join("\n") === right?.join("\n");
+}

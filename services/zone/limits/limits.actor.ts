@@ -1,0 +1,284 @@
+/**
+ * The limits of node policies, over all zones. Zones are owned by many processes, but a limit counts all nodes of its
+ * policy, so one actor of the fleet decides: the one in the process that owns shard 0 of the zone service. It permits
+ * nodes by name, and a zone grants a limited node only while a fresh permit names it:
+ *
+ *   observed.node ──▶ limited-nodes ──▶ limits.actor ──judged.limits──▶ zone.actor ──asked.taint──▶
+ *   judged.node       (where they are)  (which may)                     (when)
+ *
+ * What it counts, the API server shows: taints and their stamps. A permit counts as a condemned node from the moment
+ * it is given, until its taint is seen or it was withdrawn long enough ago. A new owner waits as long before its first
+ * permit, so the permits of its predecessor have ended or become taints. What nothing shows, such as an open breaker,
+ * is in each message, and every process takes it from there.
+ */
+import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
+import type { BodyOf, Message } from "../../../protocols/messages.ts";
+import type { Io, Timer } from "../../../protocols/ports.ts";
+import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { byWaitingTime } from "../zone.policy.ts";
+import type { Member } from "../zone.roster.ts";
+import { LimitRound } from "./limit-round.ts";
+import type { LimitedNode, LimitedNodes } from "./limited-nodes.ts";
+import {
+  type Hold,
+  type Instant,
+  type LimitMemory,
+  type Limits,
+  NO_MEMORY,
+  remembered,
+  resetAtMs,
+} from "./limits.policy.ts";
+import type { Permits } from "./permits.ts";
+
+/** What an owner publishes about one policy, apart from its instants' clock. */
+type Announced = BodyOf<"judged.limits">;
+
+/** What the actor needs of the zone service. */
+export interface LimitsContext {
+  readonly io: Io;
+  readonly nodes: LimitedNodes;
+  readonly permits: Permits;
+  /** Whether nothing harmful may happen to a node. It needs no permit, and one would be lost to the others. */
+  readonly isFrozen: (node: LimitedNode) => boolean;
+  /** How long a new owner waits before its first permit, in milliseconds. */
+  readonly settleMs: number;
+  /** Whether this process sees the cluster well enough to decide. */
+  readonly isSynced: () => boolean;
+  /** Whether a zone grants at all: its owner announces a rate. */
+  readonly grants: (zone: string) => boolean;
+  readonly isHalted: (zone: string) => boolean;
+  /** Whether a granted taint of a node may still land. */
+  readonly isUnderWay: (node: string) => boolean;
+}
+
+/** How long the stored memory of a policy is awaited after a start, in milliseconds. */
+const MEMORY_WAIT_MS = 30_000;
+/** Changes within this time lead to one round, in milliseconds. */
+const ROUND_MS = 100;
+
+/** Decides for all policies with limits while this process is the owner. */
+export class LimitsActor {
+  readonly #context: LimitsContext;
+  #limits: ReadonlyMap<string, Limits> = new Map();
+  readonly #memories = new Map<string, LimitMemory>();
+  /** What was published last about each policy. */
+  readonly #published = new Map<string, string>();
+  /** Since when this process is the owner; null while it is not. */
+  #ownerSinceMs: number | null = null;
+  #timer: Timer | null = null;
+
+  constructor(context: LimitsContext) {
+    this.#context = context;
+  }
+
+  /** The limits to keep, by policy. */
+  set limits(limits: ReadonlyMap<string, Limits>) {
+    this.#limits = limits;
+    for (const policy of this.#memories.keys()) if (!limits.has(policy)) this.#memories.delete(policy);
+    for (const policy of this.#published.keys()) if (!limits.has(policy)) this.#published.delete(policy);
+    this.wake();
+  }
+
+  own(): void {
+    this.#ownerSinceMs ??= this.#now();
+    this.wake();
+  }
+
+  disown(): void {
+    this.#ownerSinceMs = null;
+    this.#published.clear();
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /** Decides soon, because something changed. */
+  wake(): void {
+    if (this.#ownerSinceMs === null || this.#limits.size === 0 || this.#timer !== null) return;
+    this.#timer = this.#context.io.clock.after(ROUND_MS, () => {
+      this.#timer = null;
+      this.#decide(false);
+    });
+  }
+
+  /** Decides and publishes everything, changed or not. */
+  tick(): void {
+    if (this.#ownerSinceMs !== null && this.#limits.size > 0) this.#decide(true);
+  }
+
+  /** Takes what the owner of the limits published, also as that owner. */
+  take({ source, body }: Message<"judged.limits">): void {
+    const { permits, io } = this.#context;
+    const uids = new Map(body.permits.map(({ node, uid }) => [node, uid]));
+    permits.take(body.policy, { source, uids, receivedMs: this.#now() });
+    if (source !== `zone@${io.fleet.member}`) this.#remember(body.policy, body.memory);
+  }
+
+  /** Takes what was stored about a policy, unless an owner of the limits has published something newer. */
+  recall({ policy, memory }: BodyOf<"judged.memory">): void {
+    if (this.#memories.has(policy)) return;
+    if (memory === null) this.#memories.set(policy, NO_MEMORY);
+    else this.#remember(policy, memory);
+    this.wake();
+  }
+
+  #remember(policy: string, memory: Announced["memory"]): void {
+    const { io, nodes } = this.#context;
+    const nowMs = this.#now();
+    const msOf = (at: number): number => nowMs - (io.clock.wallMs() - at);
+    const { trippedAt, isStorm, stormEndedAt, condemnations } = memory;
+    const [trippedMs, stormEndedMs] = [trippedAt, stormEndedAt].map((at) => (at === null ? null : msOf(at)));
+    this.#memories.set(policy, { trippedMs: trippedMs ?? null, isStorm, stormEndedMs: stormEndedMs ?? null });
+    for (const { node, at } of condemnations) {
+      const zone = nodes.node(node)?.zone ?? "";
+      nodes.condemn(policy, { node, zone, atMs: Math.min(nowMs, msOf(at)) });
+    }
+  }
+
+  #now(): number {
+    return this.#context.io.clock.monotonicMs();
+  }
+
+  #decide(isRepeated: boolean): void {
+    const { io, nodes, settleMs, isSynced } = this.#context;
+    const nowMs = this.#now();
+    const at: Instant = { nowMs, wallMs: io.clock.wallMs() };
+    const hasSettled = this.#ownerSinceMs !== null && nowMs >= this.#ownerSinceMs + settleMs;
+    if (!hasSettled || !isSynced() || nodes.unknown > 0) return;
+    const rounds = this.#rounds(at);
+    const decisions = this.#permit(rounds, nowMs);
+    for (const [policy, round] of rounds) {
+      this.#memories.set(policy, round.memory);
+      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), isRepeated);
+    }
+  }
+
+  /** A round for each policy whose nodes are all judged. */
+  #rounds(at: Instant): Map<string, LimitRound> {
+    const { nodes, isHalted } = this.#context;
+    const rounds = new Map<string, LimitRound>();
+    const outstanding = this.#outstanding(at.nowMs);
+    for (const [policy, limits] of this.#limits) {
+      const group = nodes.group(policy);
+      if (group === null || group.unjudged > 0) continue;
+      const permitted = outstanding.filter(({ groups }) => groups?.includes(policy));
+      const memory = this.#memories.get(policy) ?? (this.#isMemoryDue(at.nowMs) ? null : NO_MEMORY);
+      if (memory === null) continue;
+      const round = new LimitRound({ limits, group, memory, permitted, at });
+      const isStormy = [...group.zones.keys()].some(isHalted);
+      round.memory = remembered(memory, { limits, counts: round.counts(), isHalted: isStormy }, at.nowMs);
+      rounds.set(policy, round);
+      group.condemnations.forgetUntil(at.nowMs - rememberedMs(limits));
+    }
+    return rounds;
+  }
+
+  /** Whether the memory of a policy may still arrive. A process that takes over has heard it from the owner before. */
+  #isMemoryDue(nowMs: number): boolean {
+    const { settleMs } = this.#context;
+    return nowMs < (this.#ownerSinceMs ?? nowMs) + settleMs + MEMORY_WAIT_MS;
+  }
+
+  /** The nodes that may be condemned any moment, and are not yet. */
+  #outstanding(nowMs: number): readonly LimitedNode[] {
+    const { permits, nodes, isUnderWay } = this.#context;
+    const names = new Set(permits.outstanding(nowMs));
+    for (const { observed } of nodes.waiting()) if (isUnderWay(observed.node)) names.add(observed.node);
+    return [...names].flatMap((name) => {
+      const node = nodes.node(name);
+      return node === null || node.isCondemned ? [] : [node];
+    });
+  }
+
+  /** Permits waiting nodes in order: those that are permitted already, then the longest waiting. */
+  #permit(rounds: ReadonlyMap<string, LimitRound>, nowMs: number): ReadonlyMap<string, Decision> {
+    const decisions = new Map<string, Decision>();
+    for (const node of this.#ranked(nowMs)) {
+      const policy = limitingPolicy(node) ?? WHOLE_CLUSTER;
+      const decision = decisions.get(policy) ?? { permitted: [], holds: [] };
+      decisions.set(policy, decision);
+      const groups = (node.groups ?? []).map((group) => ({ group, round: rounds.get(group) }));
+      if (groups.some(({ round }) => round === undefined)) continue;
+      const held = groups.map(({ group, round }) => ({ group, hold: round?.holdOf(node) ?? null }));
+      const first = held.find(({ hold }) => hold !== null);
+      if (first?.hold != null) addHeld(decision.holds, first.group, first.hold);
+      else if (decision.permitted.length < PERMITS_MAX) {
+        decision.permitted.push(node);
+        for (const { round } of groups) round?.permit(node);
+      }
+    }
+    return decisions;
+  }
+
+  #ranked(nowMs: number): readonly LimitedNode[] {
+    const { nodes, permits, grants, isFrozen } = this.#context;
+    const ranked: { node: LimitedNode; member: Member; isPermitted: boolean }[] = [];
+    for (const node of nodes.waiting()) {
+      const policy = limitingPolicy(node);
+      if (policy === null || node.member === null || !grants(node.zone) || isFrozen(node)) continue;
+      const { observed, member } = node;
+      ranked.push({ node, member, isPermitted: permits.allows(policy, observed.node, observed.uid, nowMs) });
+    }
+    ranked.sort(
+      (left, right) => Number(right.isPermitted) - Number(left.isPermitted) || byWaitingTime(left.member, right.member),
+    );
+    return ranked.map(({ node }) => node);
+  }
+
+  #publish(body: Announced, isRepeated: boolean): void {
+    const text = JSON.stringify(body);
+    if (!isRepeated && this.#published.get(body.policy) === text) return;
+    this.#published.set(body.policy, text);
+    this.#context.io.bus.publish("judged.limits", body, null);
+  }
+}
+
+/** What was decided about the waiting nodes of one policy. */
+interface Decision {
+  readonly permitted: LimitedNode[];
+  readonly holds: Announced["holds"];
+}
+
+const NO_DECISION: Decision = { permitted: [], holds: [] };
+
+/** The policy whose message permits a node: its own, else that of the whole cluster; null for a node without limits. */
+export function limitingPolicy({ groups }: Pick<LimitedNode, "groups">): string | null {
+  if (groups === null || groups.length === 0) return null;
+  return groups.find((group) => group !== WHOLE_CLUSTER) ?? WHOLE_CLUSTER;
+}
+
+/** How long condemnations count for anything, in milliseconds. */
+function rememberedMs({ circuitBreaker, stormCooldownMs, secondaryPerSecond }: Limits): number {
+  const pauseMs = secondaryPerSecond > 0 ? 1000 / secondaryPerSecond : 0;
+  return Math.max(circuitBreaker?.durationMs ?? 0, Math.min(stormCooldownMs ?? 0, pauseMs));
+}
+
+/** Counts a node that is held back; nodes that the same field holds back share one entry. */
+function addHeld(holds: Announced["holds"], policy: string, { field, untilAt, detail }: Hold): void {
+  const known = holds.find((hold) => hold.policy === policy && hold.field === field);
+  if (known === undefined) holds.push({ policy, field, untilAt, detail, nodes: 1 });
+  else known.nodes += 1;
+}
+
+function announcementOf(policy: string, round: LimitRound, decision: Decision, { nowMs, wallMs }: Instant): Announced {
+  const { memory, limits } = round;
+  const { selected, unhealthy, condemned, inWindow } = round.counts();
+  const at = (ms: number): number => Math.round(wallMs - (nowMs - ms));
+  const atOrNull = (ms: number | null): number | null => (ms === null ? null : at(ms));
+  return {
+    policy,
+    selected,
+    unhealthy,
+    condemned,
+    inWindow,
+    ...(Number.isFinite(round.allowance.nodes) ? { budget: round.allowance.nodes } : {}),
+    permits: decision.permitted.map(({ observed: { node, uid } }) => ({ node, uid })),
+    holds: decision.holds,
+    memory: {
+      trippedAt: atOrNull(memory.trippedMs),
+      resetAt: atOrNull(resetAtMs(limits.circuitBreaker, memory.trippedMs)),
+      isStorm: memory.isStorm,
+      stormEndedAt: atOrNull(memory.stormEndedMs),
+      condemnations: round.condemnations.latest(CONDEMNATIONS_MAX).map(({ node, atMs }) => ({ node, at: at(atMs) })),
+    },
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * Whether the limits of a policy let one more of its nodes be condemned: tainted NoExecute, or drained in direct mode.
+ * Each limit answers for itself, and the first one that says no is named to people:
+ *
+ *   circuitBreaker          open: nobody, until it resets
+ *   maxUnhealthy            nobody while more of the selected nodes are unhealthy
+ *   stormCooldownDuration   after a storm nobody, then one node at a time at the secondary rate
+ *   budgets                 nobody while so many are condemned at once
+ *   circuitBreaker          closed, but the window is full: one more node trips it
+ *
+ * A storm is an open breaker, more unhealthy nodes than maxUnhealthy, or a halted zone. No limit holds back healing:
+ * they are asked before a node is condemned, and never else. Instants are on the monotonic clock unless they end in At.
+ */
+import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import type { LimitField } from "../../domain/limited-policies.ts";
+import type { Allowance, ScheduledBudget } from "./budget.policy.ts";
+import { nodesAllowed } from "./node-count.policy.ts";
+
+/** The limits of one policy, or of the whole cluster. */
+export interface Limits {
+  readonly maxUnhealthy: NodeCount | null;
+  readonly circuitBreaker: CircuitBreaker | null;
+  readonly stormCooldownMs: number | null;
+  /** The rate after a storm, in nodes per second and zone. */
+  readonly secondaryPerSecond: number;
+  readonly budgets: readonly ScheduledBudget[];
+}
+
+/** What a policy's nodes look like. */
+export interface LimitCounts {
+  readonly selected: number;
+  readonly unhealthy: number;
+  /** Nodes that are condemned now. */
+  readonly condemned: number;
+  /** Nodes that may be condemned any moment, because a zone was permitted to. */
+  readonly permitted: number;
+  /** Different nodes that were condemned within the breaker's duration, healed or not. */
+  readonly inWindow: number;
+  /** When the earliest of them leaves the window; null for none. */
+  readonly windowMovesMs: number | null;
+}
+
+/** What the limits remember of a policy. */
+export interface LimitMemory {
+  /** When the breaker tripped; null while it is closed. */
+  readonly trippedMs: number | null;
+  /** When the last storm ended; null before one has. */
+  readonly stormEndedMs: number | null;
+  readonly isStorm: boolean;
+}
+
+/** The memory of a policy that is new. */
+export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isStorm: false };
+
+/** Why no further node is condemned. */
+export interface Hold {
+  readonly field: LimitField;
+  /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on people. */
+  readonly untilAt: number | null;
+  /** The numbers behind it, as a sentence without its full stop. */
+  readonly detail: string;
+}
+
+/** The instant of a decision on both clocks. */
+export interface Instant {
+  readonly nowMs: number;
+  readonly wallMs: number;
+}
+
+/** How many nodes may be condemned within the breaker's duration: the lower of its two limits. */
+export function breakerNodesMax({ percentage, nodesMax }: CircuitBreaker, selected: number): number {
+  const share = percentage === null ? Number.POSITIVE_INFINITY : nodesAllowed({ percentage }, selected, "up");
+  return Math.min(share, nodesMax ?? Number.POSITIVE_INFINITY);
+}
+
+/** Whether a breaker that has tripped is still open: for resetAfter, or for ever without it. */
+export function isOpen(breaker: CircuitBreaker | null, trippedMs: number | null, nowMs: number): boolean {
+  if (breaker === null || trippedMs === null) return false;
+  return breaker.resetAfterMs === null || nowMs < trippedMs + breaker.resetAfterMs;
+}
+
+/** When a breaker that has tripped resets; null when it has not, or does not by itself. */
+export function resetAtMs(breaker: CircuitBreaker | null, trippedMs: number | null): number | null {
+  if (breaker === null || breaker.resetAfterMs === null || trippedMs === null) return null;
+  return trippedMs + breaker.resetAfterMs;
+}
+
+/** Whether more nodes are unhealthy than maxUnhealthy allows. */
+function isTooUnhealthy({ maxUnhealthy }: Limits, { selected, unhealthy }: LimitCounts): boolean {
+  return maxUnhealthy !== null && unhealthy > nodesAllowed(maxUnhealthy, selected, "down");
+}
+
+/** The memory at a later instant: a breaker whose time is over is closed, and the last moment of a storm is its end. */
+export function remembered(
+  before: LimitMemory,
+  { limits, counts, isHalted }: { readonly limits: Limits; readonly counts: LimitCounts; readonly isHalted: boolean },
+  nowMs: number,
+): LimitMemory {
+  const { circuitBreaker } = limits;
+  const trippedMs = isOpen(circuitBreaker, before.trippedMs, nowMs) ? before.trippedMs : null;
+  const isStorm = trippedMs !== null || isHalted || isTooUnhealthy(limits, counts);
+  const resetMs = isStorm ? null : resetAtMs(circuitBreaker, before.trippedMs);
+  const endedMs = before.isStorm ? Math.min(nowMs, resetMs ?? nowMs) : before.stormEndedMs;
+  const stormEndedMs = isStorm ? null : endedMs;
+  const isSame = trippedMs === before.trippedMs && isStorm === before.isStorm && stormEndedMs === before.stormEndedMs;
+  return isSame ? before : { trippedMs, isStorm, stormEndedMs };
+}
+
+/** The memory of a policy whose breaker trips now. */
+export function trippedAt(nowMs: number): LimitMemory {
+  return { trippedMs: nowMs, isStorm: true, stormEndedMs: null };
+}
+
+/** What the limits of a policy decide by. */
+export interface LimitState {
+  readonly counts: LimitCounts;
+  readonly memory: LimitMemory;
+  /** What the budgets allow now. */
+  readonly allowance: Allowance;
+  /** When a node of this policy in the candidate's zone was condemned or permitted last; null for never. */
+  readonly zoneCondemnedMs: number | null;
+}
+
+/** Why no further node of a zone may be condemned now; null when one may. */
+export function holdOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Instant): Hold | null {
+  const { counts, memory, allowance } = state;
+  const at = (ms: number): number => Math.ceil(wallMs + (ms - nowMs));
+  return (
+    breakerHold(limits, memory, { nowMs, at }) ??
+    unhealthyHold(limits, counts) ??
+    cooldownHold(limits, state, { nowMs, at }) ??
+    budgetHold(allowance, counts) ??
+    windowHold(limits, counts, at)
+  );
+}
+
+/** Whether one more node, which no other limit holds back, trips the breaker: really condemned ones fill the window. */
+export function trips({ circuitBreaker }: Limits, { selected, inWindow }: LimitCounts): boolean {
+  return circuitBreaker !== null && inWindow >= breakerNodesMax(circuitBreaker, selected);
+}
+
+interface Now {
+  readonly nowMs: number;
+  /** A monotonic instant in epoch milliseconds. */
+  readonly at: (ms: number) => number;
+}
+
+function breakerHold({ circuitBreaker }: Limits, { trippedMs }: LimitMemory, { nowMs, at }: Now): Hold | null {
+  if (circuitBreaker === null || trippedMs === null || !isOpen(circuitBreaker, trippedMs, nowMs)) return null;
+  const resetMs = resetAtMs(circuitBreaker, trippedMs);
+  const detail = `the breaker is open since ${apiTime(at(trippedMs))}`;
+  return { field: "circuitBreaker", untilAt: resetMs === null ? null : at(resetMs), detail };
+}
+
+function unhealthyHold(limits: Limits, counts: LimitCounts): Hold | null {
+  if (limits.maxUnhealthy === null || !isTooUnhealthy(limits, counts)) return null;
+  const most = nodesAllowed(limits.maxUnhealthy, counts.selected, "down");
+  const detail = `${counts.unhealthy} of ${counts.selected} nodes are unhealthy, at most ${most} may be`;
+  return { field: "maxUnhealthy", untilAt: null, detail };
+}
+
+function cooldownHold(
+  { stormCooldownMs, secondaryPerSecond }: Limits,
+  { memory, zoneCondemnedMs }: Pick<LimitState, "memory" | "zoneCondemnedMs">,
+  { nowMs, at }: Now,
+): Hold | null {
+  if (stormCooldownMs === null) return null;
+  const field = "stormCooldownDuration";
+  if (memory.isStorm) return { field, untilAt: null, detail: "a storm is under way" };
+  if (memory.stormEndedMs === null) return null;
+  const slowMs = memory.stormEndedMs + stormCooldownMs;
+  if (nowMs < slowMs) return { field, untilAt: at(slowMs), detail: "a storm has ended" };
+  const endMs = slowMs + stormCooldownMs;
+  if (nowMs >= endMs) return null;
+  const nextMs = zoneCondemnedMs === null ? nowMs : zoneCondemnedMs + 1000 / secondaryPerSecond;
+  const untilMs = secondaryPerSecond === 0 ? endMs : Math.min(endMs, nextMs);
+  if (untilMs <= nowMs) return null;
+  return { field, untilAt: at(untilMs), detail: "after a storm the secondary rate counts" };
+}
+
+function budgetHold({ nodes, untilAt }: Allowance, { selected, condemned, permitted }: LimitCounts): Hold | null {
+  if (condemned + permitted < nodes) return null;
+  const detail = `${condemned + permitted} of ${selected} nodes are evicted, at most ${nodes} may be at once`;
+  return { field: "budgets", untilAt, detail };
+}
+
+function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {
+  if (circuitBreaker === null) return null;
+  const { selected, permitted, inWindow, windowMovesMs } = counts;
+  const most = breakerNodesMax(circuitBreaker, selected);
+  if (inWindow + permitted < most) return null;
+  const detail = `${inWindow + permitted} nodes were condemned within ${circuitBreaker.durationMs / 1000} s`;
+  return { field: "circuitBreaker", untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
+}

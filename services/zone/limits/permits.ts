@@ -1,0 +1,57 @@
+/**
+ * Which nodes may be condemned any moment, because some process permitted it: permits that hold, and those that were
+ * withdrawn so recently that a zone may not know it yet, or whose taint may still be under way. Pure state.
+ */
+
+/** Permits by policy, as one message carries them: the uid of each node. */
+export type PermittedUids = ReadonlyMap<string, string>;
+
+interface Received {
+  readonly source: string;
+  readonly uids: PermittedUids;
+  readonly receivedMs: number;
+}
+
+/** The permits of all policies. Instants are on the monotonic clock. */
+export class Permits {
+  readonly #pulseTimeoutMs: number;
+  readonly #lingerMs: number;
+  readonly #latest = new Map<string, Received>();
+  /** Until when a node counts as permitted, by node. */
+  readonly #untilMs = new Map<string, number>();
+
+  /** A message counts for `pulseTimeoutMs`; the node of a permit counts as permitted for `lingerMs` after the last. */
+  constructor({ pulseTimeoutMs, lingerMs }: { readonly pulseTimeoutMs: number; readonly lingerMs: number }) {
+    this.#pulseTimeoutMs = pulseTimeoutMs;
+    this.#lingerMs = lingerMs;
+  }
+
+  /** Takes the permits of a policy, of any process. */
+  take(policy: string, { source, uids, receivedMs }: Received): void {
+    this.#latest.set(policy, { source, uids, receivedMs });
+    for (const node of uids.keys()) this.#untilMs.set(node, receivedMs + this.#lingerMs);
+  }
+
+  /** Whether the last message about a policy permits a node, and still counts. */
+  allows(policy: string, node: string, uid: string, nowMs: number): boolean {
+    const latest = this.#latest.get(policy);
+    if (latest === undefined || nowMs - latest.receivedMs >= this.#pulseTimeoutMs) return false;
+    return latest.uids.get(node) === uid;
+  }
+
+  /** The nodes that may be condemned any moment. */
+  outstanding(nowMs: number): Iterable<string> {
+    for (const [node, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(node);
+    return this.#untilMs.keys();
+  }
+
+  /** Ends what a node was permitted: it is condemned now, or gone. */
+  end(node: string): void {
+    this.#untilMs.delete(node);
+  }
+
+  /** Drops the policies that have no limits any more. */
+  keep(policies: ReadonlySet<string>): void {
+    for (const policy of this.#latest.keys()) if (!policies.has(policy)) this.#latest.delete(policy);
+  }
+}

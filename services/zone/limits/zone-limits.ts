@@ -1,0 +1,176 @@
+/** The limits of node policies in one process with the zone service: which nodes its zones may grant. */
+import type { BodyOf, Message } from "../../../protocols/messages.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import type { Io, Stop } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { policyOf } from "../../domain/node-policy.ts";
+import type { Member } from "../zone.roster.ts";
+import { scheduledBudgets } from "./budget.policy.ts";
+import { type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
+import { LimitsActor, limitingPolicy } from "./limits.actor.ts";
+import type { Instant, Limits } from "./limits.policy.ts";
+import { Permits } from "./permits.ts";
+
+/** The shard of the zone service whose owner decides about limits. */
+const LIMITS_SHARD = 0;
+/** How long the request of a grant may be under way before other processes receive it, in milliseconds. */
+const UNSEEN_REQUEST_MS = 5000;
+
+/** What the limits need of the zones. */
+export interface ZoneLimitsContext {
+  readonly io: Io;
+  readonly isSynced: () => boolean;
+  /** What the owner of a zone announced last; null for nothing. */
+  readonly announced: (zone: string) => Pick<BodyOf<"judged.zone">, "taintsPerSecond" | "halted"> | null;
+  readonly isUnderWay: (node: string) => boolean;
+  /** Evaluates a zone, because one of its nodes may be granted. */
+  readonly wake: (zone: string) => void;
+}
+
+/** The limits as the zones of this process see them. */
+export class ZoneLimits {
+  readonly #context: ZoneLimitsContext;
+  readonly #nodes: LimitedNodes;
+  readonly #permits: Permits;
+  readonly #actor: LimitsActor;
+  readonly #stops: readonly Stop[];
+  #limits: ReadonlyMap<string, Limits> = new Map();
+
+  constructor(context: ZoneLimitsContext) {
+    const { io, announced } = context;
+    const { pulseTimeoutMs, evictionMode } = io.profile;
+    const lingerMs = pulseTimeoutMs + UNSEEN_REQUEST_MS;
+    this.#context = context;
+    this.#nodes = new LimitedNodes(evictionMode);
+    this.#permits = new Permits({ pulseTimeoutMs, lingerMs });
+    this.#actor = new LimitsActor({
+      ...context,
+      nodes: this.#nodes,
+      permits: this.#permits,
+      settleMs: lingerMs,
+      grants: (zone) => (announced(zone)?.taintsPerSecond ?? 0) > 0,
+      isHalted: (zone) => announced(zone)?.halted === true,
+      isFrozen: (node) => this.#isFrozen(node),
+    });
+    this.#stops = [
+      io.bus.subscribe("judged.limits", 0, (message) => this.#takeLimits(message)),
+      io.bus.subscribe("judged.memory", 0, ({ body }) => {
+        if (this.#limits.has(body.policy)) this.#actor.recall(body);
+      }),
+      io.policies.follow(() => this.#takePolicies()),
+    ];
+    this.#takePolicies();
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+    this.#actor.disown();
+  }
+
+  /** Takes the state of a node; `member` is null while it is not judged. */
+  take(observed: ObservedNode, member: Member | null): void {
+    this.#nodes.take(observed, member, this.#instant());
+    if (this.#nodes.node(observed.node)?.isCondemned === true) this.#permits.end(observed.node);
+    this.#actor.wake();
+  }
+
+  gone(node: string): void {
+    this.#nodes.gone(node);
+    this.#permits.end(node);
+    this.#actor.wake();
+  }
+
+  /**
+   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit; not while it is frozen or its
+   * policy unknown, for its writer would refuse the grant and the token be lost to the zone.
+   */
+  mayGrant(name: string): boolean {
+    const node = this.#nodes.node(name);
+    if (node === null || node.groups === null) return false;
+    if (this.#isFrozen(node)) return false;
+    const policy = limitingPolicy(node);
+    return policy === null || this.#permits.allows(policy, name, node.observed.uid, this.#instant().nowMs);
+  }
+
+  gain(shard: number): void {
+    if (shard === LIMITS_SHARD) this.#actor.own();
+  }
+
+  lose(shard: number): void {
+    if (shard === LIMITS_SHARD) this.#actor.disown();
+  }
+
+  /** Publishes everything again; called with each pulse. */
+  tick(): void {
+    this.#actor.tick();
+  }
+
+  #isFrozen({ observed }: LimitedNode): boolean {
+    const { policies, clock } = this.#context.io;
+    return nodeFreezeOf(observed, policies.current(), clock.wallMs()).freeze !== null;
+  }
+
+  #takeLimits(message: Message<"judged.limits">): void {
+    if (!this.#limits.has(message.body.policy)) return;
+    this.#actor.take(message);
+    for (const { node } of message.body.permits) {
+      const zone = this.#nodes.node(node)?.zone;
+      if (zone !== undefined) this.#context.wake(zone);
+    }
+  }
+
+  #takePolicies(): void {
+    const { policies, profile } = this.#context.io;
+    const set = policies.current();
+    this.#limits = limitsOf(set?.policies ?? [], profile);
+    const names = new Set(this.#limits.keys());
+    this.#permits.keep(names);
+    const everywhere = names.has(WHOLE_CLUSTER) ? [WHOLE_CLUSTER] : [];
+    this.#nodes.regroup((node) => {
+      const resolved = policyOf(node, set);
+      if (resolved.kind === "unknown") return null;
+      const isLimited = resolved.kind === "policy" && names.has(resolved.policy.name);
+      return isLimited ? [...everywhere, resolved.policy.name] : everywhere;
+    }, this.#instant());
+    // Not before: a node leaves its group there, which has to count it until then.
+    this.#nodes.keep(names);
+    this.#actor.limits = this.#limits;
+    for (const { zone } of this.#nodes.waiting()) this.#context.wake(zone);
+  }
+
+  #instant(): Instant {
+    const { clock } = this.#context.io;
+    return { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+  }
+}
+
+/** The limits of each policy that has any, and of the cluster if it has a breaker. */
+function limitsOf(policies: readonly NodePolicy[], profile: Profile): ReadonlyMap<string, Limits> {
+  const limits = new Map<string, Limits>();
+  const cluster = clusterBreaker(profile);
+  const secondary = profile.secondaryNodeEvictionsPerSecond;
+  const none = { maxUnhealthy: null, circuitBreaker: null, stormCooldownMs: null, secondaryPerSecond: secondary };
+  if (cluster !== null) limits.set(WHOLE_CLUSTER, { ...none, circuitBreaker: cluster, budgets: [] });
+  for (const policy of policies) {
+    const { maxUnhealthy, circuitBreaker, stormCooldownMs, budgets } = policy;
+    if (!hasLimits(policy)) continue;
+    const secondaryPerSecond = policy.secondaryNodeEvictionsPerSecond ?? secondary;
+    const scheduled = scheduledBudgets(budgets);
+    limits.set(policy.name, { maxUnhealthy, circuitBreaker, stormCooldownMs, secondaryPerSecond, budgets: scheduled });
+  }
+  return limits;
+}
+
+function clusterBreaker(profile: Profile): Limits["circuitBreaker"] {
+  const { circuitBreakerNodesMax: nodesMax, circuitBreakerPercentage: percentage } = profile;
+  if (!hasClusterBreaker(profile)) return null;
+  return {
+    nodesMax: nodesMax === 0 ? null : nodesMax,
+    percentage: percentage === 0 ? null : percentage,
+    durationMs: profile.circuitBreakerDurationMs,
+    resetAfterMs: profile.circuitBreakerResetAfterMs === 0 ? null : profile.circuitBreakerResetAfterMs,
+  };
+}

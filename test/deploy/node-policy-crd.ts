@@ -1,0 +1,129 @@
+/** The CustomResourceDefinition of NodePolicy, made from the schema by which Vigil itself checks a policy. */
+import { stringify } from "yaml";
+import { z } from "zod";
+import { POLICY_NAME_MAX } from "../../protocols/judged.ts";
+import { NODE_POLICY_API, nodePolicySpecSchema } from "../../protocols/node-policy.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const HEADER = `# The custom resource of node policies (docs/policies.md). Written by \`npm run fix\` from protocols/node-policy.ts; do not
+# edit.
+`;
+
+/** Fields of JSON Schema that a structural schema has no place for; Vigil checks them itself. */
+const UNSTRUCTURAL: ReadonlySet<string> = new Set(["$schema", "additionalProperties", "propertyNames"]);
+
+const CONDITION: Schema = {
+  type: "object",
+  required: ["type", "status", "reason", "message", "lastTransitionTime"],
+  properties: {
+    type: { type: "string" },
+    status: { type: "string", enum: ["True", "False", "Unknown"] },
+    reason: { type: "string" },
+    message: { type: "string" },
+    observedGeneration: { type: "integer", format: "int64" },
+    lastTransitionTime: { type: "string", format: "date-time" },
+  },
+};
+
+const STATUS: Schema = {
+  type: "object",
+  description: "What Vigil found; written by Vigil alone.",
+  properties: {
+    observedGeneration: { type: "integer", format: "int64" },
+    nodes: { type: "integer", description: "The nodes that have this policy." },
+    unhealthy: { type: "integer", description: "Those of them whose Ready condition is not True." },
+    conditions: {
+      type: "array",
+      items: CONDITION,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["type"],
+    },
+  },
+};
+
+/** A chart that goes leaves the definition, because all policies would go with it. */
+const KEPT: Schema = { "helm.sh/resource-policy": "keep" };
+
+const COLUMNS = [
+  { name: "Mode", type: "string", jsonPath: ".spec.mode" },
+  { name: "Nodes", type: "integer", jsonPath: ".status.nodes" },
+  { name: "Unhealthy", type: "integer", jsonPath: ".status.unhealthy" },
+  { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+];
+
+/** deploy/crd/nodepolicies.yaml. */
+export function nodePolicyDefinitionText(): string {
+  return HEADER + stringify(nodePolicyDefinition(), { lineWidth: 120, aliasDuplicateObjects: false });
+}
+
+/** The definition as an object of the API. */
+function nodePolicyDefinition(): Schema {
+  const { group, version, kind, plural } = NODE_POLICY_API;
+  const spec = structural(z.toJSONSchema(nodePolicySpecSchema, { io: "input" }) as Schema);
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}`, annotations: KEPT },
+    spec: {
+      group,
+      scope: "Cluster",
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ["npol"] },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: {
+            openAPIV3Schema: {
+              type: "object",
+              description:
+                "How Vigil judges and evicts the nodes that a selector chooses. An unset field means upstream's behaviour.",
+              required: ["spec"],
+              properties: {
+                apiVersion: { type: "string" },
+                kind: { type: "string" },
+                metadata: { type: "object", properties: { name: { type: "string", maxLength: POLICY_NAME_MAX } } },
+                spec,
+                status: STATUS,
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+}
+
+/** A JSON Schema as a structural schema of the API. */
+function structural(schema: Schema): Schema {
+  if (Array.isArray(schema.anyOf)) return intOrString(schema.anyOf as readonly Schema[]);
+  const kept = Object.entries(schema).filter(([field]) => !UNSTRUCTURAL.has(field));
+  const fields = kept.map(
+    ([field, value]) => [field, field === "items" ? structural(value as Schema) : value] as const,
+  );
+  const { properties, ...rest } = Object.fromEntries(fields);
+  const { additionalProperties } = schema;
+  return {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: structuralProperties(properties as Record<string, Schema>) }),
+    ...(typeof additionalProperties === "object" ? { additionalProperties } : {}),
+  };
+}
+
+function structuralProperties(properties: Readonly<Record<string, Schema>>): Schema {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, structural(schema)]));
+}
+
+function intOrString(choices: readonly Schema[]): Schema {
+  const [number, text] = ["integer", "string"].map((type) => choices.find((choice) => choice.type === type) ?? {});
+  return {
+    "x-kubernetes-int-or-string": true,
+    anyOf: [{ type: "integer" }, { type: "string" }],
+    minimum: number?.minimum,
+    pattern: text?.pattern,
+  };
+}

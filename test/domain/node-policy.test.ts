@@ -1,0 +1,208 @@
+/** The spec of a NodePolicy: how it is parsed, and which nodes it selects. */
+import { describe, expect, test } from "vitest";
+import type { NodePolicy } from "../../protocols/policy-set.ts";
+import { checkSpec, nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policyOf, policySet, selects } from "../../services/domain/node-policy.ts";
+
+const NOTHING_UNSUPPORTED = new Set<never>();
+
+function policy(name: string, selector: object): NodePolicy {
+  const { spec } = checkSpec({ selector });
+  if (spec === null) throw new Error("the selector is wrong");
+  return nodePolicyOf(name, spec);
+}
+
+function requirements(selector: object) {
+  return policy("any", selector).selector;
+}
+
+const problemsOf = (spec: unknown) => checkSpec(spec, NOTHING_UNSUPPORTED).problems.map(({ message }) => message);
+const withSelector = (fields: object) => ({ selector: { matchLabels: { pool: "gpu" } }, ...fields });
+
+describe("a selector", () => {
+  test.each<[string, object, Record<string, string>, boolean]>([
+    ["an equal label", { matchLabels: { pool: "gpu" } }, { pool: "gpu" }, true],
+    ["another value", { matchLabels: { pool: "gpu" } }, { pool: "cpu" }, false],
+    ["a missing label", { matchLabels: { pool: "gpu" } }, {}, false],
+    ["one of two labels", { matchLabels: { pool: "gpu", tier: "a" } }, { pool: "gpu" }, false],
+    ["an empty value", { matchLabels: { spot: "" } }, { spot: "" }, true],
+    ["a value in the list", expression("In", ["a", "b"]), { pool: "b" }, true],
+    ["a value outside it", expression("In", ["a", "b"]), { pool: "c" }, false],
+    ["NotIn and a value in the list", expression("NotIn", ["a"]), { pool: "a" }, false],
+    ["NotIn and a missing label", expression("NotIn", ["a"]), {}, true],
+    ["Exists and an empty value", expression("Exists"), { pool: "" }, true],
+    ["Exists and a missing label", expression("Exists"), {}, false],
+    ["DoesNotExist and the label", expression("DoesNotExist"), { pool: "a" }, false],
+    ["DoesNotExist and a missing label", expression("DoesNotExist"), {}, true],
+    ["no requirement", {}, { pool: "a" }, true],
+    ["a label named as a method of objects", { matchLabels: { constructor: "x" } }, {}, false],
+  ])("meets %s as Kubernetes does", (_, selector, labels, isSelected) => {
+    expect(selects(requirements(selector), labels)).toBe(isSelected);
+  });
+});
+
+function expression(operator: string, values?: readonly string[]) {
+  return { matchExpressions: [{ key: "pool", operator, ...(values ? { values } : {}) }] };
+}
+
+describe("the policy of a node", () => {
+  const [gpu, all] = [policy("gpu", { matchLabels: { pool: "gpu" } }), policy("all", {})];
+  const node = (policyLabels?: number) => ({ labels: { pool: "gpu" }, ...(policyLabels ? { policyLabels } : {}) });
+
+  test("is unknown while the policies are", () => {
+    expect(policyOf(node(), null)).toEqual({ kind: "unknown" });
+  });
+
+  test("is none without policies, whatever labels the observer kept", () => {
+    expect(policyOf(node(17), policySet([]))).toEqual({ kind: "none" });
+  });
+
+  test("is the one that selects it", () => {
+    const set = policySet([gpu]);
+    expect(policyOf(node(set.labelsChecksum), set)).toEqual({ kind: "policy", policy: gpu });
+  });
+
+  test("is unknown until the observer keeps the selected labels", () => {
+    expect(policyOf(node(), policySet([gpu]))).toEqual({ kind: "unknown" });
+    expect(policyOf(node(1), policySet([gpu]))).toEqual({ kind: "unknown" });
+  });
+
+  test("is neither of two that select it", () => {
+    const set = policySet([gpu, all]);
+    expect(policyOf(node(set.labelsChecksum), set)).toEqual({ kind: "conflict", names: ["gpu", "all"] });
+  });
+
+  test("needs no further labels for selectors by zone", () => {
+    const zone = policy("edge", { matchLabels: { "topology.kubernetes.io/zone": "edge" } });
+    const set = policySet([zone]);
+    expect(set).toMatchObject({ labelKeys: [], labelsChecksum: 0 });
+    expect(policyOf({ labels: { "topology.kubernetes.io/zone": "edge" } }, set).kind).toBe("policy");
+  });
+});
+
+describe("a spec", () => {
+  test("is parsed into whole units", () => {
+    const raw = withSelector({
+      mode: "Freeze",
+      pauseRequests: [{ name: "oncall", until: "2026-01-31T12:00:00Z" }],
+      nodeMonitorGracePeriod: "1m30s",
+      nodeEvictionRate: 0.5,
+      maxUnhealthy: "20%",
+      circuitBreaker: { percentage: 10, duration: "10m" },
+      stormCooldownDuration: "0s",
+      flapping: { transitions: 4, window: "30m", holdDown: "1h" },
+      evictions: { method: "EvictThenDelete", deleteAfter: "10m", maxPerMinute: 60 },
+      budgets: [{ nodes: 0, schedule: "0 9 * * 1-5", duration: "8h" }, { nodes: "3" }],
+    });
+    const { spec, problems } = checkSpec(raw, NOTHING_UNSUPPORTED);
+    expect(problems).toEqual([]);
+    expect(spec && nodePolicyOf("gpu", spec)).toMatchObject({
+      name: "gpu",
+      mode: "Freeze",
+      pauseRequests: [{ name: "oncall", reason: null, untilAt: Date.UTC(2026, 0, 31, 12) }],
+      nodeMonitorGraceMs: 90_000,
+      nodeStartupGraceMs: null,
+      nodeEvictionsPerSecond: 0.5,
+      maxUnhealthy: { percentage: 20 },
+      circuitBreaker: { percentage: 10, nodesMax: null, durationMs: 600_000, resetAfterMs: null },
+      stormCooldownMs: 0,
+      flapping: { transitions: 4, windowMs: 1_800_000, holdDownMs: 3_600_000 },
+      evictions: {
+        method: "EvictThenDelete",
+        deleteAfterMs: 600_000,
+        perMinuteMax: 60,
+        perNamespacePerMinuteMax: null,
+      },
+      budgets: [
+        { nodes: { nodes: 0 }, window: { schedule: "0 9 * * 1-5", timeZone: null, durationMs: 28_800_000 } },
+        { nodes: { nodes: 3 }, window: null },
+      ],
+    });
+  });
+
+  test.each<[object, string]>([
+    [{ maxUnhealty: 2 }, "spec.maxUnhealty: no such field; did you mean maxUnhealthy?"],
+    [{ maxUnhealthy: "120%" }, 'spec.maxUnhealthy: "120%": write a number of nodes or a percentage, such as 2 or 20%'],
+    [{ maxUnhealthy: -1 }, "spec.maxUnhealthy: -1: write a number of nodes or a percentage, such as 2 or 20%"],
+    [{ nodeMonitorGracePeriod: 20 }, "spec.nodeMonitorGracePeriod: 20: write a duration such as 90s or 1m30s"],
+    [{ nodeMonitorGracePeriod: "20" }, 'spec.nodeMonitorGracePeriod: "20": write a duration such as 90s or 1m30s'],
+    [
+      { nodeMonitorGracePeriod: "0s" },
+      'spec.nodeMonitorGracePeriod: "0s": write a duration longer than 0, such as 90s',
+    ],
+    [{ unhealthyZoneThreshold: 1.2 }, "spec.unhealthyZoneThreshold: 1.2: write 1 or less"],
+    [{ nodeEvictionRate: -0.1 }, "spec.nodeEvictionRate: -0.1: write 0 or more"],
+    [{ mode: "freeze" }, 'spec.mode: "freeze": write Enforce or Shadow or Freeze'],
+    [
+      { circuitBreaker: { duration: "10m" } },
+      "spec.circuitBreaker: write percentage, maxNodes or both: how many newly condemned nodes trip it",
+    ],
+    [
+      { circuitBreaker: { maxNodes: 5 } },
+      "spec.circuitBreaker.duration: missing; write a duration such as 90s or 1m30s",
+    ],
+    [
+      { flapping: { transitions: 4, window: "1m", hold: "1h" } },
+      "spec.flapping.holdDown: missing; write a duration such as 90s or 1m30s",
+    ],
+    [
+      { budgets: [{ nodes: "10%" }, { nodes: 0, schedule: "0 9 * * *" }] },
+      "spec.budgets[1]: schedule and duration belong together: when the budget begins to hold, and for how long",
+    ],
+    [{ evictions: { deleteAfter: "1m" } }, "spec.evictions: deleteAfter belongs to method EvictThenDelete"],
+    [
+      { selector: { matchLabels: { "a b": "x" } } },
+      'spec.selector.matchLabels.a b: "a b": write labels such as {pool: gpu}',
+    ],
+  ])("names the wrong field, its value and the fix: %j", (fields, message) => {
+    expect(problemsOf(withSelector(fields))).toEqual([message]);
+  });
+
+  test.each([[null], [[]], ["gpu"]])("is refused when it is %j", (raw) => {
+    expect(checkSpec(raw)).toMatchObject({ spec: null, problems: [{ kind: "invalid" }] });
+  });
+
+  test("selects no node without a selector", () => {
+    const { spec, problems } = checkSpec({});
+    expect(spec).toBeNull();
+    expect(problems.map(({ message }) => message)).toEqual([
+      "spec.selector: missing; write a label selector such as {matchLabels: {pool: gpu}}",
+    ]);
+  });
+
+  test("keeps its right fields beside a wrong one", () => {
+    const { spec } = checkSpec(withSelector({ maxUnhealthy: "120%", healthyDelay: "2m" }), NOTHING_UNSUPPORTED);
+    expect(spec).toEqual(withSelector({ healthyDelay: "2m" }));
+  });
+
+  test("says of a field that nothing honours yet that it has no effect", () => {
+    const { spec, problems } = checkSpec(withSelector({ outOfService: { after: "3m", proof: ["Manual"] } }));
+    expect(spec).toEqual(withSelector({}));
+    expect(problems).toEqual([
+      { kind: "unsupported", message: "spec.outOfService: not supported yet; it has no effect, remove it" },
+    ]);
+  });
+});
+
+describe("the schedule of a budget", () => {
+  test.each<[object, string]>([
+    [
+      { budgets: [{ nodes: 0, schedule: "0 9 * *", duration: "8h" }] },
+      'spec.budgets[0].schedule: "0 9 * *": write five fields, such as "0 9 * * 1-5"',
+    ],
+    [
+      { budgets: [{ nodes: 1 }, { nodes: 0, schedule: "0 0 31 2 *", duration: "8h" }] },
+      'spec.budgets[1].schedule: "0 0 31 2 *": never runs, no such day exists',
+    ],
+    [
+      { budgets: [{ nodes: 0, schedule: "0 9 ? * *", duration: "8h" }] },
+      'spec.budgets[0].schedule: "0 9 ? * *": write * instead of ?',
+    ],
+    [
+      { budgets: [{ nodes: 0, schedule: "0 9 * * *", timeZone: "Mars/Base", duration: "8h" }] },
+      'spec.budgets[0].timeZone: "Mars/Base": write a time zone such as Europe/Berlin',
+    ],
+  ])("is checked: %j", (fields, message) => {
+    expect(problemsOf(withSelector(fields))).toEqual([message]);
+  });
+});

@@ -1,0 +1,59 @@
+/** The gauges about policies: they follow the policies in force, and end with them. */
+import { expect, test } from "vitest";
+import { type FrozenInterval, NO_POLICIES, type NodePolicy, type PolicySet } from "../../protocols/policy-set.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
+import { metricValue } from "../support/metric-value.ts";
+import { type LedgerWorld, ledgerWorld } from "./ledger-world.ts";
+
+const START_AT = Date.UTC(2026, 0, 1);
+const REFRESH_MS = 2000;
+
+function policy(name: string, frozen: FrozenInterval[] = []): NodePolicy {
+  return nodePolicyOf(name, { selector: {}, maxUnhealthy: 1, circuitBreaker: { maxNodes: 1, duration: "1m" } }, frozen);
+}
+
+/** A ledger whose policies a test changes. */
+function policyWorld(first: PolicySet | null): LedgerWorld & { put(set: PolicySet): void } {
+  let set = first;
+  const world = ledgerWorld({ policies: { current: () => set, follow: () => () => {} } });
+  world.clock.advance(REFRESH_MS);
+  const put = (next: PolicySet): void => {
+    set = next;
+    world.clock.advance(REFRESH_MS);
+  };
+  return { ...world, put };
+}
+
+const frozen = ({ metrics }: LedgerWorld, name: string) =>
+  metricValue(metrics, "vigil_policy_frozen", { policy: name });
+
+test("a policy is frozen from the first instant of an interval up to its last", async () => {
+  const world = policyWorld(policySet([policy("gpu", [{ fromAt: START_AT + 10_000, toAt: START_AT + 20_000 }])]));
+  expect(await frozen(world, "gpu")).toBe(0);
+  world.clock.advance(10_000);
+  expect(await frozen(world, "gpu")).toBe(1);
+  world.clock.advance(10_000);
+  expect(await frozen(world, "gpu")).toBe(0);
+});
+
+test("a freeze of all nodes is that of the policy without a name", async () => {
+  const world = policyWorld(NO_POLICIES);
+  expect(await frozen(world, "")).toBe(0);
+  world.put(policySet([], { pauseRequests: [], frozen: [{ fromAt: START_AT, toAt: null }] }));
+  expect(await frozen(world, "")).toBe(1);
+});
+
+test("a policy that is gone has no gauge", async () => {
+  const world = policyWorld(policySet([policy("gpu", [{ fromAt: START_AT, toAt: null }])]));
+  const memory = { trippedAt: START_AT, resetAt: null, isStorm: true, stormEndedAt: null, condemnations: [] };
+  const counts = { selected: 5, unhealthy: 2, condemned: 1, inWindow: 1 };
+  world.receive("judged.limits", { policy: "gpu", ...counts, permits: [], holds: [], memory }, null);
+  expect(await world.metrics.text()).toContain('vigil_policy_breaker_open{policy="gpu"} 1');
+  world.put(NO_POLICIES);
+  expect(await world.metrics.text()).not.toContain('policy="gpu"');
+});
+
+test("nothing is said before the policies are known", async () => {
+  expect(await policyWorld(null).metrics.text()).not.toContain("vigil_policy_frozen{");
+});

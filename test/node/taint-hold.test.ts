@@ -1,0 +1,149 @@
+/** How long a Ready node keeps its NoSchedule taint: the rules, and all services over flaps and restarts. */
+import { describe, expect, test } from "vitest";
+import {
+  heldDownAt,
+  taintHoldOf,
+  transitionsChangeOf,
+  unknownHold,
+  withTransitions,
+} from "../../services/node/taint-hold.policy.ts";
+import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
+import { nodeWith } from "./node-fixtures.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+const WALL = Date.UTC(2026, 0, 5, 12);
+const NOW = 10_000_000;
+const AT = { nowMs: NOW, wallMs: WALL };
+const flapping = { transitions: 4, windowMs: 30 * MINUTE, holdDownMs: 60 * MINUTE };
+const RECORD = "vigil.v1/ready-transitions";
+const NO_SCHEDULE = `${UNREACHABLE}:NoSchedule`;
+
+describe("a NoSchedule taint stays", () => {
+  const settings = { healthyDelayMs: 2 * MINUTE, flapping };
+  test.each([
+    ["just before healthyDelay is over", NOW - 2 * MINUTE + 1, [], "healthyDelay", NOW + 1],
+    ["no longer once it is over", NOW - 2 * MINUTE, [], null, null],
+    ["for holdDown after the fourth transition", 0, [0, 1, 2, 3], "flapping", NOW + 63 * MINUTE],
+    ["for the longer of the two", NOW, [-90, -80, -70, -59], "healthyDelay", NOW + 2 * MINUTE],
+  ])("%s", (_when, sinceMs, minutes, field, untilMs) => {
+    const transitionsAt = minutes.map((minute) => WALL + minute * MINUTE);
+    const hold = taintHoldOf(nodeWith("True"), settings, { sinceMs, transitionsAt }, AT);
+    expect([hold?.field ?? null, hold?.untilMs ?? null]).toEqual([field, untilMs]);
+  });
+
+  test("only while it is Ready", () => {
+    expect(taintHoldOf(nodeWith("False"), settings, { sinceMs: NOW, transitionsAt: [] }, AT)).toBeNull();
+  });
+
+  test("while its policy is unknown, at first", () => {
+    expect(unknownHold(nodeWith("True"), { beganMs: NOW - 29_999, nowMs: NOW })?.untilMs).toBe(NOW + 1);
+    expect(unknownHold(nodeWith("True"), { beganMs: NOW - 30_000, nowMs: NOW })).toBeNull();
+  });
+});
+
+describe("flapping", () => {
+  test.each([
+    ["three transitions", [0, 1, 2], null],
+    ["four in a window", [0, 10, 20, 29], 29 + 60],
+    ["four in exactly a window", [0, 10, 20, 30], null],
+    ["the last four that fit", [0, 1, 2, 3, 60], 3 + 60],
+    ["each further one", [0, 1, 2, 3, 20], 20 + 60],
+  ])("with %s at minutes %j holds until %s", (_what, minutes, until) => {
+    const heldAt = heldDownAt(
+      minutes.map((minute) => WALL + minute * MINUTE),
+      flapping,
+    );
+    expect(heldAt === null ? null : (heldAt - WALL) / MINUTE).toBe(until);
+  });
+
+  test("keeps the latest transitions, in order and once", () => {
+    expect(withTransitions([1000, 5000], [3999, 5400])).toEqual([1000, 3000, 5000]);
+    const many = Array.from({ length: 64 }, (_, index) => index * 1000);
+    expect(withTransitions(many, [64_000])).toEqual([...many.slice(1), 64_000]);
+  });
+
+  test.each([
+    ["a new transition is recorded", [WALL - 5000], [], flapping, `["2026-01-05T11:59:55Z"]`],
+    ["a known one is not written again", [WALL - 5000], [WALL - 5000], flapping, undefined],
+    ["old ones alone leave no record", [WALL - 90 * MINUTE], [WALL - 90 * MINUTE], flapping, null],
+    ["without the setting the record goes", [WALL - 5000], [WALL - 5000], null, null],
+  ] as const)("%s", (_what, transitionsAt, readyTransitionsAt, setting, text) => {
+    const node = readyTransitionsAt.length === 0 ? {} : { readyTransitionsAt: [...readyTransitionsAt] };
+    const change = transitionsChangeOf(node, setting, transitionsAt, WALL);
+    expect(change).toEqual(text === undefined ? null : { [RECORD]: text });
+  });
+});
+
+describe("with all services", () => {
+  const run = (fields: PolicyFields) => {
+    const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 3);
+    world.addZone("c", 3);
+    const policies = new HandPolicies(fields);
+    const start = () => world.start(EVICTING, { member: "vigil", policies });
+    const process = start();
+    world.advance(10 * S);
+    return { world, process, start, policies };
+  };
+  const flap = (world: EvictionWorld, node: string, times: number): void => {
+    for (let index = 0; index < times; index++) {
+      world.silence([node]);
+      world.advance(70 * S);
+      world.revive([node]);
+      world.advance(5 * S);
+    }
+  };
+  const annotations = (world: EvictionWorld, node: string): unknown =>
+    Object.entries(world.node(node).metadata).find(([field]) => field === "annotations")?.[1] ?? {};
+
+  test("only NoSchedule waits for healthyDelay", () => {
+    const { world } = run({ healthyDelay: "2m" });
+    world.addTolerantPod("a-0", "p");
+    flap(world, "a-0", 1);
+    expect(world.taints("a-0")).toEqual([NO_SCHEDULE]);
+    expect(world.published("judged.node").at(-1)?.body.taintHold?.field).toBe("healthyDelay");
+    world.advance(2 * MINUTE - 6 * S);
+    expect(world.taints("a-0")).toEqual([NO_SCHEDULE]);
+    world.advance(2 * S);
+    expect(world.taints("a-0")).toEqual([]);
+    world.advance(4 * MINUTE);
+    expect(world.deletedAt("p")).toBeUndefined();
+    expect(world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.taintHold).toBeUndefined();
+  });
+
+  test("a node of another pool loses its taint at once", () => {
+    const { world } = run({ healthyDelay: "2m" });
+    flap(world, "c-0", 1);
+    expect(world.taints("c-0")).toEqual([]);
+  });
+
+  test("a flapping node is held down over a restart", () => {
+    const { world, process, start, policies } = run({
+      flapping: { transitions: 4, window: "10m", holdDown: "10m" },
+    });
+    flap(world, "a-0", 1);
+    expect(world.taints("a-0")).toEqual([]);
+    flap(world, "a-0", 1);
+    expect(world.taints("a-0")).toEqual([NO_SCHEDULE]);
+    process.kill();
+    start();
+    world.advance(9 * MINUTE);
+    expect(world.taints("a-0")).toEqual([NO_SCHEDULE]);
+    expect(annotations(world, "a-0")).toHaveProperty([RECORD]);
+    policies.put(null);
+    world.advance(5 * S);
+    expect(world.taints("a-0")).toEqual([]);
+    expect(annotations(world, "a-0")).not.toHaveProperty([RECORD]);
+  });
+
+  test("a held node is released when holdDown is over", () => {
+    const { world } = run({ flapping: { transitions: 2, window: "10m", holdDown: "3m" } });
+    flap(world, "a-0", 1);
+    world.advance(3 * MINUTE - 7 * S);
+    expect(world.taints("a-0")).toEqual([NO_SCHEDULE]);
+    world.advance(7 * S);
+    expect(world.taints("a-0")).toEqual([]);
+  });
+});

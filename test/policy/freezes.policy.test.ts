@@ -1,0 +1,108 @@
+/** What is remembered of freezes: exact over every way to begin, extend and end one. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
+import { frozenAt } from "../../services/domain/frozen-time.ts";
+import {
+  type FreezeSource,
+  freezeMemory,
+  memoryText,
+  readMemory,
+  readPauseRequests,
+} from "../../services/policy/freezes.policy.ts";
+
+const frozen = (...spans: readonly (readonly [number, number | null])[]): FrozenInterval[] =>
+  spans.map(([fromAt, toAt]) => ({ fromAt, toAt }));
+const asked = (sinceAt: number | null, untilAt: number | null): PauseRequest => {
+  return { name: "oncall", reason: null, sinceAt, untilAt };
+};
+const by = (...pauseRequests: PauseRequest[]): FreezeSource => ({ byMode: false, pauseRequests, changedAt: null });
+const byMode = (more: Partial<FreezeSource> = {}): FreezeSource => ({ ...by(), byMode: true, ...more });
+const step = (before: FrozenInterval[], source: FreezeSource, nowAt: number, sourceBefore?: FreezeSource) => {
+  const sourcesBefore = new Map(sourceBefore === undefined ? [] : [["gpu", sourceBefore] as const]);
+  const change = { sourcesBefore, sources: new Map([["gpu", source]]) };
+  return freezeMemory(new Map([["gpu", before]]), change, nowAt).get("gpu") ?? [];
+};
+
+describe("a freeze", () => {
+  test.each([
+    ["by mode begins when it is seen", [], byMode(), 100, [[100, null]]],
+    ["by mode begins when the policy was changed", [], byMode({ changedAt: 90 }), 100, [[90, null]]],
+    ["by mode never begins in the future", [], byMode({ changedAt: 190 }), 100, [[100, null]]],
+    ["by mode goes on", [[60, null]], byMode({ changedAt: 90 }), 100, [[60, null]]],
+    ["by mode ends when that is seen", [[60, null]], by(), 100, [[60, 100]]],
+    ["by mode ends when the policy was changed", [[60, null]], { ...by(), changedAt: 80 }, 100, [[60, 80]]],
+    ["by a request is as the request says", [], by(asked(70, 200)), 100, [[70, 200]]],
+    ["by a request without instants begins when it is seen", [], by(asked(null, null)), 100, [[100, null]]],
+    ["by a request without a beginning ends as it says", [[60, 200]], by(asked(null, 150)), 100, [[60, 150]]],
+    ["that was asked for and ended unseen is remembered", [], by(asked(20, 40)), 100, [[20, 40]]],
+    ["that was thawed earlier than planned ended then", [[60, 200]], by(asked(60, 80)), 100, [[60, 80]]],
+    ["whose request was removed ended when that is seen", [[60, 200]], by(), 100, [[60, 100]]],
+    ["that was extended ends later", [[60, 90]], by(asked(60, 200)), 100, [[60, 200]]],
+    ["of the past stays", [[20, 40]], by(), 100, [[20, 40]]],
+    ["planned for later is known", [], by(asked(150, 200)), 100, [[150, 200]]],
+    ["planned for later and given up never was", [[150, 200]], by(), 100, []],
+    ["within another counts once", [[60, null]], byMode({ pauseRequests: [asked(70, 80)] }), 100, [[60, null]]],
+    ["by a request outlives the mode", [[60, null]], by(asked(60, 200)), 100, [[60, 200]]],
+    ["by a later request outlives the mode", [[60, null]], by(asked(70, 200)), 100, [[60, 200]]],
+  ] as const)("%s", (_what, before, source, nowAt, after) => {
+    expect(step(frozen(...before), source, nowAt)).toEqual(frozen(...after));
+  });
+
+  test.each([
+    ["the mode", byMode(), 100],
+    ["a request without instants", by(asked(null, null)), 100],
+    ["a request without a beginning", by(asked(null, 95)), 95],
+    ["a later request", by(asked(70, null)), 100],
+    ["nothing", by(), 80],
+  ] as const)("by %s outlives an ended request that began it", (_what, other, endAt) => {
+    const ended = { ...asked(60, 80), name: "ended" };
+    const both = { ...other, pauseRequests: [ended, ...other.pauseRequests] };
+    expect(step(frozen([60, null]), by(ended), 100, both)).toEqual(frozen([60, endAt]));
+  });
+
+  test("of a policy that is gone is forgotten", () => {
+    expect(freezeMemory(new Map([["gone", frozen([1, 2])]]), { sources: new Map([["gpu", by()]]) }, 9).size).toBe(0);
+  });
+
+  test("with instants is remembered the same however late it is seen", () => {
+    const requests = fc.array(fc.tuple(fc.nat(100), fc.integer({ min: 1, max: 50 })), { maxLength: 5 });
+    const steps = fc.array(fc.integer({ min: 0, max: 200 }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(requests, steps, (drawn, instants) => {
+        const source = by(...drawn.map(([at, ms]) => asked(at, at + ms)));
+        let seen: readonly FrozenInterval[] = [];
+        for (const at of instants.toSorted((left, right) => left - right)) seen = step([...seen], source, at);
+        for (let at = 0; at < 160; at++) {
+          expect(frozenAt(seen, at) !== null).toBe(drawn.some(([from, ms]) => from <= at && at < from + ms));
+        }
+      }),
+    );
+  });
+});
+
+test("the memory is read as it was written, without what is malformed", () => {
+  const memory = new Map([
+    ["", frozen([1_790_000_000_000.5, null])],
+    ["gpu", frozen([10, 20], [30, 40])],
+  ]);
+  expect(readMemory(memoryText(memory))).toEqual(memory);
+  expect(readMemory('{"gpu": [{"from": "x", "to": null}, {"from": "2026-01-01T00:00:00Z", "to": "y"}, 3]}')).toEqual(
+    new Map([["gpu", []]]),
+  );
+  expect(readMemory("no JSON").size).toBe(0);
+  expect(readMemory(null).size).toBe(0);
+});
+
+test("recorded requests are read, and wrong ones are named", () => {
+  const text = '[{"name": "a", "policy": "gpu"}, {"name": "b", "until": "2026-01-01T00:00:00Z"}, {"nome": "c"}]';
+  expect(readPauseRequests(text)).toMatchObject({
+    requests: [
+      { scope: "gpu", request: { name: "a" } },
+      { scope: "", request: { name: "b" } },
+    ],
+    problems: [expect.stringContaining("data.pauseRequests[2]")],
+  });
+  expect(readPauseRequests("{}").problems).toEqual(["data.pauseRequests: is no JSON list"]);
+  expect(readPauseRequests(null)).toEqual({ requests: [], problems: [] });
+});

@@ -1,0 +1,134 @@
+/** What the limits of policies remember over a restart of everything, in a ConfigMap. */
+
+import { describe, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
+import type { KubeObject } from "../../protocols/ports.ts";
+import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { limitMemoryText, readLimitMemories } from "../../services/policy/limit-memory.policy.ts";
+import { policyService } from "../../services/policy/policy.service.ts";
+import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
+import type { PolicyFields } from "../support/hand-policies.ts";
+import { recordingLog } from "../support/recording-log.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+type LimitMemory = NonNullable<BodyOf<"judged.memory">["memory"]>;
+const MEMORY: LimitMemory = {
+  trippedAt: 1_000,
+  resetAt: 2_000,
+  isStorm: true,
+  stormEndedAt: null,
+  condemnations: [{ node: "n", at: 500 }],
+};
+const configMap = (limits: unknown): KubeObject => ({ metadata: { name: "vigil-freeze" }, data: { limits } });
+
+describe("the stored text", () => {
+  test("holds the memory of each policy", () => {
+    const text = limitMemoryText(
+      new Map([
+        ["gpu", MEMORY],
+        ["spot", null],
+      ]),
+    );
+    expect(readLimitMemories(configMap(text))).toEqual({ memories: new Map([["gpu", MEMORY]]), text, problem: null });
+  });
+
+  test("leaves healed nodes out where it would be too long", () => {
+    const condemnations = Array.from({ length: 128 }, (_, index) => ({ node: `${index}`.padEnd(200, "x"), at: index }));
+    const many = Array.from({ length: 40 }, (_, index) => [`p${index}`, { ...MEMORY, condemnations }] as const);
+    const { memories } = readLimitMemories(configMap(limitMemoryText(new Map(many))));
+    expect(memories.size).toBe(40);
+    expect(memories.get("p0")).toEqual({ ...MEMORY, condemnations: [] });
+  });
+
+  test.each([
+    [undefined, null],
+    ["nonsense", null],
+    ['{"gpu": {"trippedAt": "yesterday"}}', "the memory of gpu is malformed and counts as none"],
+  ])("counts as none when it is %j", (limits, problem) => {
+    const { memories, problem: found } = readLimitMemories(configMap(limits));
+    expect([memories.size, found]).toEqual([0, problem]);
+  });
+});
+
+describe("after a restart of everything", () => {
+  const run = (world: EvictionWorld, fields: PolicyFields) => {
+    const selector = { matchLabels: { "topology.kubernetes.io/zone": "a" } };
+    const configured = [{ name: "pool", spec: { selector, ...fields } }];
+    const policies = new PolicyReceiver({
+      clock: world.clock,
+      bus: world.busOf("policy", "receiver"),
+      log: recordingLog(),
+      metrics: createMetrics(),
+    });
+    const process = world.start({ ...EVICTING, policy: policyService(configured) }, { member: "vigil", policies });
+    return () => {
+      process.kill();
+      policies.stop();
+    };
+  };
+  const circuitBreaker = { maxNodes: 1, duration: "5m", resetAfter: "10m" };
+
+  const worldOf = () => {
+    const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 5);
+    world.addZone("c", 3);
+    return world;
+  };
+
+  test("an open breaker stays open until it resets", () => {
+    const world = worldOf();
+    const kill = run(world, { circuitBreaker });
+    world.advance(60 * S);
+    world.silence(["a-0", "a-1"]);
+    world.advance(3 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+    const [first = { name: "" }] = world.tainted;
+    world.revive([first.name]);
+    world.advance(10 * S);
+    kill();
+    world.advance(MINUTE);
+    run(world, { circuitBreaker });
+    world.advance(5 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+    world.advance(6 * MINUTE);
+    expect(world.tainted).toHaveLength(2);
+  });
+
+  test("a node that has healed still counts in the window", () => {
+    const world = worldOf();
+    const kill = run(world, { circuitBreaker });
+    world.advance(60 * S);
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    world.revive(["a-0"]);
+    world.advance(10 * S);
+    kill();
+    run(world, { circuitBreaker });
+    world.silence(["a-1"]);
+    world.advance(2 * MINUTE);
+    expect(world.tainted.map(({ name }) => name)).toEqual(["a-0"]);
+  });
+
+  test("without limits nothing is stored or read", () => {
+    const world = worldOf();
+    run(world, { healthyDelay: "1m" });
+    world.advance(MINUTE);
+    expect(world.published("judged.memory")).toEqual([]);
+    expect(world.published("judged.limits")).toEqual([]);
+  });
+
+  test("the memory is in its ConfigMap", () => {
+    const world = worldOf();
+    run(world, { circuitBreaker });
+    world.advance(MINUTE);
+    let data: unknown = null;
+    world.kube.read(FREEZE_CONFIG_MAP, (reply) => {
+      if (reply.outcome === "ok") data = reply.object.data;
+    });
+    world.advance(S);
+    expect(data).toEqual({ limits: expect.stringContaining('"pool":{"trippedAt":null') });
+  });
+});

@@ -1,0 +1,39 @@
+/** docs/policies.md: its examples are policies, and it names every field and no other. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { NODE_POLICY_FIELDS, UNSUPPORTED_FIELDS } from "../../protocols/node-policy.ts";
+import { checkSpec } from "../../services/domain/node-policy.parse.ts";
+import { parseRun } from "../../services/platform/config/config.ts";
+
+const PAGE = readFileSync(join(import.meta.dirname, "../../docs/policies.md"), "utf8");
+const BLOCKS = [...PAGE.matchAll(/```yaml\n([^`]*)```/g)].map(([, text = ""]) => text);
+const OBJECTS = BLOCKS.map((text) => parse(text)).filter(({ kind }) => kind === "NodePolicy");
+const NOTHING_UNSUPPORTED = new Set<never>();
+
+describe("the page of node policies", () => {
+  test("has five examples beside the first", () => expect(OBJECTS).toHaveLength(6));
+
+  test.each(OBJECTS.map((object) => [object.metadata.name, object] as const))("example %s is right", (_, object) => {
+    expect(object).toMatchObject({ apiVersion: "vigil.io/v1alpha1", metadata: { name: expect.any(String) } });
+    expect(checkSpec(object.spec, NOTHING_UNSUPPORTED).problems).toEqual([]);
+  });
+
+  test("has a configuration file that is accepted", () => {
+    const file = BLOCKS.find((text) => text.startsWith("policies:")) ?? "";
+    expect(parseRun(["--config=v.yaml"], () => file).config.policies).toHaveLength(1);
+  });
+
+  test("names the fields that nothing honours yet", () => {
+    const [, named = ""] = /<!-- unsupported -->([^<]*)<!-- end -->/.exec(PAGE) ?? [];
+    const names = [...named.matchAll(/`([\w.]+)`/g)].map(([, name]) => name);
+    expect(names).toEqual(expect.arrayContaining([...UNSUPPORTED_FIELDS]));
+  });
+
+  test("has a row for each field that is honoured", () => {
+    const rows = [...PAGE.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    const honoured = Object.keys(NODE_POLICY_FIELDS).filter((name) => !UNSUPPORTED_FIELDS.has(name as never));
+    expect(rows).toEqual(expect.arrayContaining(honoured));
+  });
+});

@@ -1,0 +1,62 @@
+/** The status of a NodePolicy object: its conditions, its numbers, and when nothing has to be written. */
+import { describe, expect, test } from "vitest";
+import { type PolicyNodes, statusChange } from "../../services/policy/policy-status.policy.ts";
+import { resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
+
+const NOW = Date.UTC(2026, 0, 31, 12);
+const RIGHT = { selector: { matchLabels: { pool: "gpu" } } };
+const NODES: PolicyNodes = { nodes: 5, unhealthy: 1, conflict: null };
+
+function changeOf(spec: unknown, found: PolicyNodes = NODES, status?: unknown, nowAt = NOW) {
+  const object = { name: "gpu", uid: "u", resourceVersion: "1", generation: 7, spec, status, changedAt: null };
+  const [policy] = resolvedPolicies([], [object]);
+  if (policy === undefined) throw new Error("there is no policy");
+  return statusChange(object, policy, found, nowAt) as { conditions: Record<string, string>[] } | null;
+}
+
+const brief = (change: ReturnType<typeof changeOf>) =>
+  change?.conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+const message = (change: ReturnType<typeof changeOf>, type: string) =>
+  change?.conditions.find((condition) => condition.type === type)?.message;
+
+describe("the status of a policy", () => {
+  test("has the numbers of its nodes and is ready", () => {
+    const change = changeOf(RIGHT);
+    expect(change).toMatchObject({ observedGeneration: 7, nodes: 5, unhealthy: 1 });
+    expect(brief(change)).toEqual([
+      "Ready=True InForce",
+      "FieldsAccepted=True Accepted",
+      "SelectorConflict=False NoConflict",
+    ]);
+  });
+
+  test("names every field that has no effect", () => {
+    const change = changeOf({ ...RIGHT, unhealthyZoneThreshold: 2, outOfService: {} });
+    expect(brief(change)).toContain("FieldsAccepted=False Invalid");
+    expect(message(change, "FieldsAccepted")).toBe(
+      "spec.unhealthyZoneThreshold: 2: write 1 or less; " +
+        "spec.outOfService: not supported yet; it has no effect, remove it",
+    );
+  });
+
+  test("is not ready without a selector", () => expect(brief(changeOf({}))).toContain("Ready=False Refused"));
+
+  test("names a node that another policy selects too", () => {
+    const conflict = { count: 3, node: "n-1", others: ["spot"] };
+    expect(message(changeOf(RIGHT, { ...NODES, conflict }), "SelectorConflict")).toBe(
+      "node n-1 and 2 more: also selected by spot; neither applies there",
+    );
+  });
+
+  test("is not written again while it is the same", () => {
+    expect(changeOf(RIGHT, NODES, changeOf(RIGHT), NOW + 60_000)).toBeNull();
+  });
+
+  test("has the time of the last transition", () => {
+    const before = changeOf(RIGHT);
+    const same = changeOf(RIGHT, { ...NODES, nodes: 6 }, before, NOW + 60_000);
+    expect(same?.conditions[0]?.lastTransitionTime).toBe("2026-01-31T12:00:00Z");
+    const worse = changeOf({}, NODES, before, NOW + 60_000);
+    expect(worse?.conditions[0]?.lastTransitionTime).toBe("2026-01-31T12:01:00Z");
+  });
+});

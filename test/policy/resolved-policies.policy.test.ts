@@ -1,0 +1,64 @@
+/** Which policies are in force, out of the API and of --config. */
+import { describe, expect, test } from "vitest";
+import type { PolicyResource } from "../../protocols/ports.ts";
+import { resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
+
+const spec = (pool: string) => ({ selector: { matchLabels: { pool } } });
+const resource = (name: string, of: unknown = spec(name)): PolicyResource => {
+  return {
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: "1",
+    generation: 1,
+    changedAt: null,
+    spec: of,
+    status: undefined,
+  };
+};
+const inForce = (policies: ReturnType<typeof resolvedPolicies>) =>
+  policies.filter((policy) => policy.spec !== null).map(({ name, source }) => `${name} of ${source}`);
+
+describe("the policies in force", () => {
+  test("are those of the API and of --config, by name", () => {
+    const policies = resolvedPolicies([{ name: "spot", spec: spec("spot") }], [resource("gpu")]);
+    expect(inForce(policies)).toEqual(["gpu of resource", "spot of config"]);
+  });
+
+  test("have that of --config of two with one name, and say so", () => {
+    const policies = resolvedPolicies([{ name: "gpu", spec: spec("a") }], [resource("gpu", spec("b"))]);
+    expect(inForce(policies)).toEqual(["gpu of config"]);
+    expect(policies.flatMap(({ problems }) => problems.map(({ message }) => message))).toEqual([
+      "--config has a policy of this name, which is in force",
+    ]);
+  });
+
+  test("have the right fields of an object with wrong ones", () => {
+    const [policy] = resolvedPolicies([], [resource("gpu", { ...spec("gpu"), nodeGrace: "1s" })]);
+    expect(policy).toMatchObject({ spec: spec("gpu"), problems: [{ kind: "invalid" }] });
+  });
+
+  test("do not have an object without a selector", () => {
+    expect(inForce(resolvedPolicies([], [resource("gpu", {}), resource("spot")]))).toEqual(["spot of resource"]);
+  });
+
+  test("get another version with another spec only", () => {
+    const version = (of: object) => resolvedPolicies([], [resource("gpu", of)])[0]?.version;
+    expect(version(spec("a"))).toBe(version(spec("a")));
+    expect(version(spec("a"))).not.toBe(version(spec("b")));
+  });
+
+  test("are at most 200", () => {
+    const resources = Array.from({ length: 201 }, (_, index) => resource(`p-${1000 + index}`, spec(`p${index}`)));
+    const policies = resolvedPolicies([], resources);
+    expect(inForce(policies)).toHaveLength(200);
+    expect(policies.at(-1)?.problems[0]?.message).toBe("there are already 200 other policies");
+  });
+
+  test("select by at most 64 label keys together", () => {
+    const byKey = (key: string) => ({ selector: { matchExpressions: [{ key, operator: "Exists" }] } });
+    const resources = Array.from({ length: 65 }, (_, index) => resource(`p-${100 + index}`, byKey(`key-${index}`)));
+    const policies = resolvedPolicies([], [...resources, resource("q", byKey("key-0"))]);
+    expect(inForce(policies)).toHaveLength(65);
+    expect(policies[64]?.problems[0]?.message).toContain("select by 64 label keys");
+  });
+});

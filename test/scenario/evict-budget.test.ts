@@ -1,0 +1,61 @@
+/** Evictions by the method of a policy, on the embedded API and its disruption budgets. */
+import { expect, test } from "vitest";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+const REFUSAL = "The disruption budget web is still being processed by the server.";
+
+function post(world: EvictionWorld, path: string, body: object): void {
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const exchange = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
+  world.api.wire.send({ method: "POST", path, headers, body: JSON.stringify(body) }, exchange);
+  world.advance(0);
+}
+
+/** A node under a policy, with one running pod that a budget keeps, and a taint that evicts it. */
+function tainted(evictions: NodePolicySpec["evictions"]): EvictionWorld {
+  const world = new EvictionWorld({}, [{ name: "gpu", spec: { selector: {}, evictions } }]);
+  world.addZone("a", 3);
+  world.addPod("a-0", "kept", { metadata: { labels: { app: "web" } } });
+  post(world, "/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: "web", namespace: "default" },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: "web" } } },
+  });
+  world.run();
+  world.advance(10 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  return world;
+}
+
+const outcomes = (world: EvictionWorld) =>
+  world
+    .published("done.write")
+    .filter(({ body }) => body.ask === "asked.eviction")
+    .map(({ body }) => body);
+
+test("Evict leaves a pod that a budget keeps, and names the budget", () => {
+  const world = tainted({ method: "Evict" });
+  world.advance(600 * S);
+  expect(world.deleted).toEqual([]);
+  expect(outcomes(world).every(({ outcome, detail }) => outcome === "throttled" && detail === REFUSAL)).toBe(true);
+  expect(outcomes(world).length).toBeGreaterThan(5);
+});
+
+test("EvictThenDelete deletes it once deleteAfter has passed since its deadline", () => {
+  const world = tainted({ method: "EvictThenDelete", deleteAfter: "2m" });
+  world.advance(119 * S);
+  expect(world.deleted).toEqual([]);
+  world.advance(2 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+  expect(outcomes(world).at(-1)).toMatchObject({ outcome: "ok", change: expect.stringContaining(REFUSAL) });
+});
+
+test("Delete asks no budget, as upstream", () => {
+  const world = tainted({ method: "Delete" });
+  world.advance(1 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+});

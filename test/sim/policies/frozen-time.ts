@@ -1,0 +1,150 @@
+/**
+ * How long countdowns have to stand still, from the objects of the API alone. A request that names its instants is
+ * exact. Of any other freeze only what Vigil can know counts: it begins and ends up to a lag after its change. Where it
+ * cannot be known whether Vigil still remembers a freeze, the least frozen time is without it and the most with it.
+ */
+import type { Pause, PolicySnapshot } from "./api-policies.ts";
+
+/** A time in which nodes were frozen, with the latest and the earliest instants of its beginning and its end. */
+interface FrozenTime {
+  readonly fromLeast: number;
+  readonly fromMost: number;
+  readonly toLeast: number;
+  readonly toMost: number;
+  /** Whether Vigil may have forgotten it. */
+  readonly isDoubtful: boolean;
+}
+
+interface Record extends FrozenTime {
+  /** What the API says about it now; null once it is history. */
+  readonly key: string | null;
+  /** When the API last said something else about it. */
+  readonly changedMs: number;
+}
+
+/** A request that ended this long ago has been remembered. */
+const REMEMBERED_MS = 10_000;
+/** The scope of all nodes. */
+const EVERYWHERE = "";
+
+/** The frozen time of each policy and of all nodes. Instants are on the wall clock. */
+export class FrozenTimes {
+  readonly #records = new Map<string, readonly Record[]>();
+  readonly #lagMs: number;
+
+  constructor(lagMs: number) {
+    this.#lagMs = lagMs;
+  }
+
+  /** Takes what the API shows from now on. */
+  take({ fromMs, policies, everywhere }: PolicySnapshot): void {
+    this.#update(EVERYWHERE, everywhere.map(keyed), fromMs);
+    for (const scope of this.#records.keys()) {
+      if (scope !== EVERYWHERE && !policies.has(scope)) this.#forget(scope, fromMs);
+    }
+    for (const [name, { pauses, isFrozenByMode }] of policies) {
+      const byMode = isFrozenByMode ? [{ key: "mode", since: null, until: null }] : [];
+      this.#update(name, [...pauses.map(keyed), ...byMode], fromMs);
+    }
+  }
+
+  /** When a countdown under these policies ends at the earliest, by what everybody has known since `knownMs`. */
+  leastEndAt(policies: readonly string[], startAt: number, durationMs: number, knownMs: number): number {
+    const sure = this.#of(policies).filter(({ isDoubtful, changedMs }) => !isDoubtful && changedMs <= knownMs);
+    return endAfter(
+      startAt,
+      durationMs,
+      sure.map(({ fromMost, toLeast }) => [fromMost, toLeast] as const),
+    );
+  }
+
+  /** When it ends at the latest. */
+  mostEndAt(policies: readonly string[], startAt: number, durationMs: number): number {
+    return endAfter(
+      startAt,
+      durationMs,
+      this.#of(policies).map(({ fromLeast, toMost }) => [fromLeast, toMost] as const),
+    );
+  }
+
+  #of(policies: readonly string[]): readonly Record[] {
+    return [EVERYWHERE, ...policies].flatMap((scope) => this.#records.get(scope) ?? []);
+  }
+
+  #update(scope: string, declared: readonly (Omit<Pause, "name"> & { readonly key: string })[], nowMs: number): void {
+    const known = this.#records.get(scope) ?? [];
+    const kept = known.map((record) => {
+      const present = declared.find(({ key }) => key === record.key);
+      if (record.key === null) return record;
+      if (present === undefined) return this.#withdrawn(record, nowMs);
+      const toLeast = present.until ?? Infinity;
+      // The end of a request without a beginning counts when it was planned, or else once it is seen.
+      const isLate = present.since === null && toLeast < nowMs + this.#lagMs && toLeast !== record.toLeast;
+      const changedMs = toLeast === record.toLeast ? record.changedMs : nowMs;
+      return {
+        ...record,
+        changedMs,
+        toLeast,
+        toMost: isLate ? toLeast + this.#lagMs : Math.max(toLeast, sameEnd(record, toLeast)),
+      };
+    });
+    const added = declared
+      .filter(({ key }) => !known.some((record) => record.key === key))
+      .map(({ key, since, until }): Record => {
+        const fromLeast = since ?? nowMs;
+        const to = until ?? Infinity;
+        return {
+          key,
+          changedMs: nowMs,
+          fromLeast,
+          fromMost: since ?? nowMs + this.#lagMs,
+          toLeast: to,
+          toMost: to,
+          isDoubtful: false,
+        };
+      });
+    this.#records.set(scope, [...kept, ...added]);
+  }
+
+  /** A request is no longer there: it ends when Vigil sees that, unless it has ended before. */
+  #withdrawn(record: Record, nowMs: number): Record {
+    if (record.toLeast <= nowMs - REMEMBERED_MS) return { ...record, key: null };
+    const toLeast = Math.min(record.toLeast, nowMs);
+    const toMost = Math.min(record.toMost, nowMs + this.#lagMs);
+    const isDoubtful = record.isDoubtful || record.fromMost >= nowMs - this.#lagMs || record.toMost <= nowMs;
+    return { ...record, key: null, toLeast, toMost, isDoubtful };
+  }
+
+  #forget(scope: string, nowMs: number): void {
+    const records = (this.#records.get(scope) ?? []).map((record) => {
+      return { ...record, key: null, toMost: Math.min(record.toMost, nowMs + this.#lagMs), isDoubtful: true };
+    });
+    this.#records.set(scope, records);
+  }
+}
+
+/** The latest end of a request whose end has not changed. */
+function sameEnd({ toLeast, toMost }: FrozenTime, endAt: number): number {
+  return toLeast === endAt ? toMost : endAt;
+}
+
+function keyed({ name, since, until }: Pause): { key: string; since: number | null; until: number | null } {
+  return { key: `${name} ${since}`, since, until };
+}
+
+/** When a countdown ends that stands still in these times, which may overlap. */
+export function endAfter(startAt: number, durationMs: number, times: readonly (readonly [number, number])[]): number {
+  let [at, leftMs] = [startAt, durationMs];
+  for (;;) {
+    const within = times.find(([from, to]) => from <= at && at < to);
+    if (within !== undefined) {
+      at = within[1];
+      if (at === Infinity) return at;
+      continue;
+    }
+    const nextAt = Math.min(...times.map(([from, to]) => (from > at && to > from ? from : Infinity)));
+    if (at + leftMs <= nextAt) return at + leftMs;
+    leftMs -= nextAt - at;
+    at = nextAt;
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * People who change node policies and freezes while a run goes on: they create, change, break and delete them, freeze
+ * by every way there is, and thaw. In the end they take everything back. They know no rule of Vigil.
+ */
+import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
+import { apiMicroTime } from "../../../services/domain/api-time.ts";
+import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
+import { type Resource, storedAs } from "../../../services/sandbox/apiserver/resources.ts";
+import { between, oneOf } from "../chance.ts";
+import type { Reach } from "../meddler.ts";
+import { dyingAgain } from "../plots.stage.ts";
+import type { World } from "../world.ts";
+import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
+import { POOL_LABEL, POOLS } from "./pools.ts";
+
+/** Mean pause between two changes, in seconds. */
+const EVERY_SECONDS = 7;
+const CONFIG_MAPS = storedAs("configmaps");
+const AT_ONCE = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
+
+/** Starts the people of a run. The returned function ends their work and thaws everything. */
+export function changePolicies(reach: Reach, random: Random): Stop {
+  const { clock, swarm } = reach.world;
+  const people = new People(reach);
+  let timer: Timer;
+  const plan = (): void => {
+    timer = clock.after(-Math.log(1 - random()) * EVERY_SECONDS * 1000, () => {
+      people.act(random);
+      plan();
+    });
+  };
+  for (const pool of POOLS) if (random() < 0.7) people.write(pool, fieldsOf(random));
+  plan();
+  const deaths = { livesSeconds: [8, 50], deadSeconds: [1, 8] } as const;
+  const stopDying = swarm.policies?.isRestarted === true ? dyingAgain(reach, random, deaths) : () => {};
+  return () => {
+    timer.cancel();
+    stopDying();
+    people.end(random);
+  };
+}
+
+/** A request as it is written. */
+type Written = { name: string; reason?: string; since?: string; until?: string; policy?: string };
+
+/** The policies that people freeze; null is all nodes. */
+const SCOPES: readonly (string | null)[] = [...POOLS, null];
+
+/** What they do, and how often in comparison. */
+const ACTS: readonly (readonly [times: number, act: (people: People, random: Random) => void])[] = [
+  [3, (people, random) => people.write(oneOf(random, POOLS), fieldsOf(random))],
+  [2, (people, random) => people.change(oneOf(random, POOLS), brokenFieldOf(random))],
+  [1, (people, random) => people.remove(oneOf(random, POOLS))],
+  [1, (people, random) => (random() < 0.5 ? people.write("a", fieldsOf(random), "a-too") : people.remove("a-too"))],
+  [6, (people, random) => people.freeze(random)],
+  [5, (people, random) => people.thaw(oneOf(random, SCOPES), random() < 0.5)],
+  [2, (people) => people.tidy()],
+  [2, (people, random) => people.change(oneOf(random, POOLS), { mode: oneOf(random, ["Freeze", "Enforce"]) })],
+  [1, (people, random) => people.breakRequests(random)],
+];
+
+class People {
+  readonly #reach: Reach;
+  #requests = 0;
+
+  constructor(reach: Reach) {
+    this.#reach = reach;
+  }
+
+  act(random: Random): void {
+    const sum = ACTS.reduce((all, [times]) => all + times, 0);
+    let left = random() * sum;
+    const chosen = ACTS.find(([times]) => {
+      left -= times;
+      return left < 0;
+    });
+    this.#reach.world.asWorld(() => chosen?.[1](this, random));
+  }
+
+  /** Creates a policy, or gives it other fields; its freezes stay. */
+  write(pool: string, fields: JsonObject, name = pool): void {
+    const selector = { matchLabels: { [POOL_LABEL]: pool } };
+    const before = this.#spec(name);
+    if (before !== null) {
+      const { mode, pauseRequests } = before;
+      const kept = {
+        ...(mode === undefined ? {} : { mode }),
+        ...(pauseRequests === undefined ? {} : { pauseRequests }),
+      };
+      this.#update(name, () => ({ selector, ...fields, ...kept }));
+      return;
+    }
+    const resource = this.#resource();
+    if (resource === null) return;
+    const object = {
+      apiVersion: "vigil.io/v1alpha1",
+      kind: "NodePolicy",
+      metadata: { name },
+      spec: { selector, ...fields },
+    };
+    this.#count("policy created");
+    this.#world.asWorld(() => this.#world.api.registry.create(resource, "", object));
+  }
+
+  /** Changes some fields of a policy. */
+  change(name: string, fields: JsonObject): void {
+    this.#update(name, (spec) => ({ ...spec, ...fields }));
+  }
+
+  remove(name: string): void {
+    const resource = this.#resource();
+    if (resource === null || this.#spec(name) === null) return;
+    this.#count("policy deleted");
+    this.#world.asWorld(() => this.#world.api.registry.delete({ resource, namespace: "", name }, AT_ONCE));
+  }
+
+  /** Freezes a policy or all nodes: at once, for later, or without saying since when. */
+  freeze(random: Random): void {
+    const scope = oneOf(random, SCOPES);
+    const nowMs = this.#world.clock.wallMs();
+    const startMs = nowMs + (random() < 0.25 ? between(random, 5, 30) * 1000 : 0);
+    const endMs = startMs + between(random, 5, 60) * 1000;
+    const request: Written = {
+      name: `oncall-${++this.#requests}`,
+      ...(random() < 0.85 ? { since: apiMicroTime(startMs) } : {}),
+      ...(random() < 0.6 ? { until: apiMicroTime(endMs) } : {}),
+    };
+    const ofPolicy = scope !== null && random() < 0.5 && this.#spec(scope) !== null;
+    this.#count(`freeze of ${scope === null ? "all nodes" : "a policy"}`);
+    if (ofPolicy) this.#update(scope, (spec) => ({ ...spec, pauseRequests: [...written(spec), request] }));
+    else this.#record((requests) => [...requests, { ...request, ...(scope === null ? {} : { policy: scope }) }]);
+  }
+
+  /** Ends the freezes of one policy or of all nodes, as `vigil thaw` does, or takes the requests away. */
+  thaw(scope: string | null, isRemoval: boolean): void {
+    const nowMs = this.#world.clock.wallMs();
+    const end = (requests: readonly Written[]): Written[] =>
+      requests.flatMap((request) => {
+        const isOver = request.until !== undefined && Date.parse(request.until) <= nowMs;
+        if (isOver) return [request];
+        const isLater = request.since !== undefined && Date.parse(request.since) > nowMs;
+        return isRemoval || isLater ? [] : [{ ...request, until: apiMicroTime(nowMs) }];
+      });
+    this.#record((requests) => requests.flatMap((each) => ((each.policy ?? null) === scope ? end([each]) : [each])));
+    if (scope !== null) this.#update(scope, (spec) => ({ ...spec, pauseRequests: end(written(spec)) }));
+  }
+
+  /** Removes the requests that ended a while ago. */
+  tidy(): void {
+    const nowMs = this.#world.clock.wallMs();
+    const isKept = ({ until }: Written): boolean => until === undefined || Date.parse(until) > nowMs - 12_000;
+    this.#record((requests) => requests.filter(isKept));
+    for (const name of POOLS) this.#update(name, (spec) => ({ ...spec, pauseRequests: written(spec).filter(isKept) }));
+  }
+
+  /** Writes something that is no list of requests; what was there is gone. */
+  breakRequests(random: Random): void {
+    this.#put({ pauseRequests: oneOf(random, ["oncall", "{}", '[{"reason": "nobody"}]']) });
+  }
+
+  /** Thaws all nodes and takes every limit away: by deleting the policies, or by leaving them their selector. */
+  end(random: Random): void {
+    for (const scope of SCOPES) this.thaw(scope, false);
+    for (const name of [...POOLS, "a-too"]) {
+      if (random() < 0.5) this.remove(name);
+      else this.#update(name, ({ selector, pauseRequests }) => pick({ selector, pauseRequests }));
+    }
+  }
+
+  get #world(): World {
+    return this.#reach.world;
+  }
+
+  #count(situation: string): void {
+    this.#reach.count(situation);
+  }
+
+  #resource(): Resource | null {
+    return this.#world.api.catalog.customAt(POLICIES_STORAGE)[0] ?? null;
+  }
+
+  #spec(name: string): JsonObject | null {
+    const object = this.#world.api.store.collection(POLICIES_STORAGE).get("", name)?.object();
+    return object === undefined ? null : ((object.spec ?? {}) as JsonObject);
+  }
+
+  #update(name: string, change: (spec: JsonObject) => JsonObject): void {
+    const resource = this.#resource();
+    if (resource === null || this.#spec(name) === null) return;
+    this.#count("policy changed");
+    this.#world.asWorld(() =>
+      this.#world.api.registry.update({ resource, namespace: "", name }, "main", (object) => {
+        return { ...object, spec: change((object.spec ?? {}) as JsonObject) };
+      }),
+    );
+  }
+
+  #record(change: (requests: readonly Written[]) => readonly Written[]): void {
+    const { namespace, name } = FREEZE_OBJECT;
+    const object = this.#world.api.store.collection("configmaps").get(namespace, name)?.object();
+    const text = (object?.data as JsonObject | undefined)?.pauseRequests;
+    this.#put({ pauseRequests: JSON.stringify(change(requestsIn(text))) });
+  }
+
+  #put(data: JsonObject): void {
+    const { namespace, name } = FREEZE_OBJECT;
+    const { api } = this.#world;
+    const place = { resource: CONFIG_MAPS, namespace, name };
+    this.#world.asWorld(() => {
+      if (api.store.collection("configmaps").get(namespace, name) === undefined) {
+        api.registry.create(CONFIG_MAPS, namespace, {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { namespace, name },
+          data,
+        });
+      } else {
+        api.registry.update(place, "main", (object) => ({
+          ...object,
+          data: { ...(object.data as JsonObject), ...data },
+        }));
+      }
+    });
+  }
+}
+
+function written({ pauseRequests }: JsonObject): Written[] {
+  return Array.isArray(pauseRequests) ? pauseRequests.filter(isWritten) : [];
+}
+
+function isWritten(entry: unknown): entry is Written {
+  return typeof entry === "object" && entry !== null && "name" in entry;
+}
+
+function requestsIn(text: Json | undefined): Written[] {
+  try {
+    const found: unknown = JSON.parse(typeof text === "string" ? text : "[]");
+    return Array.isArray(found) ? found.filter(isWritten) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Each field at some values, and left out more often than not. */
+function fieldsOf(random: Random): JsonObject {
+  const choices: readonly (readonly [field: string, share: number, values: readonly Json[]])[] = [
+    ["nodeMonitorGracePeriod", 0.3, ["20s", "40s", "60s"]],
+    ["nodeStartupGracePeriod", 0.2, ["30s", "60s"]],
+    ["nodeEvictionRate", 0.25, [0.2, 1, 2]],
+    ["unhealthyZoneThreshold", 0.15, [0.8, 1]],
+    ["maxUnhealthy", 0.35, [1, 2, "40%", "60%"]],
+    ["circuitBreaker", 0.5, [1, 2].flatMap((maxNodes) => BREAKER_TIMES.map((times) => ({ maxNodes, ...times })))],
+    ["stormCooldownDuration", 0.1, ["5s", "15s"]],
+    ["healthyDelay", 0.2, ["5s", "15s"]],
+    ["budgets", 0.35, [[{ nodes: 0 }], [{ nodes: 1 }], [{ nodes: 2 }], [{ nodes: "40%" }, { nodes: 1 }]]],
+  ];
+  const chosen = choices.filter(([, share]) => random() < share);
+  return Object.fromEntries(chosen.map(([field, , values]) => [field, oneOf(random, values)]));
+}
+
+const BREAKER_TIMES: readonly { readonly duration: string; readonly resetAfter: string }[] = [
+  { duration: "20s", resetAfter: "15s" },
+  { duration: "60s", resetAfter: "40s" },
+];
+
+/** A wrong field, which counts as unset. */
+function brokenFieldOf(random: Random): JsonObject {
+  return oneOf<JsonObject>(random, [
+    { maxUnhealthy: "most" },
+    { circuitBreaker: { duration: "60s" } },
+    { budgets: [{ nodes: 0, schedule: "0 0 31 2 *", duration: "1h" }] },
+    { nodeEvictionRate: -1 },
+    { nodeMonitorGracePeriod: "soon" },
+    { mode: "Frozen" },
+    { color: "blue" },
+  ]);
+}
+
+function pick(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
+}

@@ -1,0 +1,23 @@
+/** What a run with node policies has beside others: the pools of its nodes, and bounds of what policies say. */
+
+/** How a run with policies is disturbed. */
+export interface PolicyPlan {
+  /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
+  readonly isExact: boolean;
+  /** Whether processes are killed and started again. */
+  readonly isRestarted: boolean;
+}
+
+/** The label by which policies select nodes. */
+export const POOL_LABEL = "example.com/pool";
+/** The pools; every third node is in none. */
+export const POOLS = ["a", "b"] as const;
+
+/** The label of a node's pool, by its number in its zone. */
+export function poolLabels(number: number): Record<string, string> {
+  const pool = [undefined, ...POOLS][number % (POOLS.length + 1)];
+  return pool === undefined ? {} : { [POOL_LABEL]: pool };
+}
+
+/** The shortest and the longest grace that a policy of a run sets, in milliseconds. */
+export const GRACES_MS = { least: 20_000, most: 60_000 } as const;

@@ -1,0 +1,34 @@
+/** The cluster and the fleet of a run with node policies. It plays nothing. */
+import { type Random, SERVICE_NAMES } from "../../../protocols/ports.ts";
+import { between, oneOf } from "../chance.ts";
+import { BYSTANDERS, only, SECOND, zone } from "../plots.stage.ts";
+import type { FaultClass, Swarm } from "../swarm.ts";
+
+/** Faults of nodes, without which nobody is evicted. */
+const OF_NODES: readonly FaultClass[] = ["death", "zoneDeath", "notReady"];
+/** Further faults under which what the checks know of policies still holds. */
+const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
+  ...BYSTANDERS,
+  ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "apiRefusals"] as const),
+  ...(["lostReplies", "watchCuts", "compaction", "apiTimeouts", "nodeChurn", "cacheSyncLag"] as const),
+]);
+
+/** A run as drawn, with policies. */
+export function withPolicies(drawn: Swarm, random: Random): Swarm {
+  const { hindrance: _, ...swarm } = drawn;
+  const isExact = random() < 0.6;
+  const isRestarted = random() < 0.5;
+  const faults = only(swarm, isExact ? BYSTANDERS : OTHERS);
+  return {
+    ...swarm,
+    plot: null,
+    zones: [zone(1, between(random, 5, 8), swarm), zone(2, between(random, 3, 5), swarm)],
+    podsPerNode: 3,
+    toleration: "short",
+    processes: Array.from({ length: between(random, 1, 3) }, () => [...SERVICE_NAMES]),
+    profile: { ...swarm.profile, evictionMode: "taint", nodeEvictionsPerSecond: oneOf(random, [0.5, 1]) },
+    faults: new Set([...faults, ...OF_NODES]),
+    safetyMs: between(random, 200, 270) * SECOND,
+    policies: { isExact, isRestarted },
+  };
+}

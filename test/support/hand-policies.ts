@@ -1,0 +1,45 @@
+/** Node policies that a test changes by hand. It asserts nothing. */
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import { NO_POLICIES, type PolicySet } from "../../protocols/policy-set.ts";
+import type { Policies, Stop } from "../../protocols/ports.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
+
+/** The fields of a policy without its selector. */
+export type PolicyFields = Omit<NodePolicySpec, "selector">;
+
+/** The policies of a test: at most one, of the nodes of zones a and b. */
+export class HandPolicies implements Policies {
+  #set: PolicySet | null = NO_POLICIES;
+  readonly #followers = new Set<(cause: string | null) => void>();
+
+  constructor(fields: PolicyFields | null = null) {
+    this.put(fields);
+  }
+
+  current(): PolicySet | null {
+    return this.#set;
+  }
+
+  follow(changed: (cause: string | null) => void): Stop {
+    this.#followers.add(changed);
+    return () => this.#followers.delete(changed);
+  }
+
+  /** Puts the policy in force; null for none. */
+  put(fields: PolicyFields | null): void {
+    const zones = { key: "topology.kubernetes.io/zone", operator: "In" as const, values: ["a", "b"] };
+    const selector = { matchExpressions: [zones] };
+    this.#change(fields === null ? NO_POLICIES : policySet([nodePolicyOf("pool", { selector, ...fields })]));
+  }
+
+  /** Makes the policies unknown. */
+  forget(): void {
+    this.#change(null);
+  }
+
+  #change(set: PolicySet | null): void {
+    this.#set = set;
+    for (const changed of this.#followers) changed(null);
+  }
+}

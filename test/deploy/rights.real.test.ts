@@ -22,7 +22,10 @@ import { InstalledCluster, mismatches } from "./installed.ts";
 import { type Manifests, render } from "./manifests.ts";
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
-/** Longer than the lease watch may be quiet, so that the observer looks at a lease itself. */
+/**
+ * Longer than the lease watch may be quiet. All kubelets renew at the same time, so that it is quiet between, whatever
+ * their number, and the observer looks at a lease itself.
+ */
 const LEASE_PERIOD_MS = 2_500;
 const WITHIN = { withinMs: 40_000, everyMs: 200 };
 /** The two ways to run Vigil: what marks the objects of each journey, and how a mode is rendered. */
@@ -56,26 +59,27 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
   describeWithNats("and NATS with its roles", () => {
     let cluster: InstalledCluster;
     let kube: Kube;
-    const kubelets: TestKubelet[] = [];
+    const kubelets = new Set<TestKubelet>();
+    let renewals: NodeJS.Timeout;
 
     beforeAll(async () => {
       cluster = await InstalledCluster.start();
       const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
       kube = createKube({ ...io, wire: cluster.api.wire(), profile: STANDARD_PROFILE });
+      renewals = setInterval(() => {
+        for (const kubelet of kubelets) kubelet.renew();
+      }, LEASE_PERIOD_MS);
     });
     afterAll(async () => {
-      for (const kubelet of kubelets) kubelet.stop();
+      clearInterval(renewals);
       await cluster.stop();
     });
 
     const joins = (name: string): TestKubelet => {
-      const kubelet = new TestKubelet(kube, realClock(), {
-        name,
-        leasePeriodMs: LEASE_PERIOD_MS,
-        statusPeriodMs: null,
-      });
+      const kubelet = new TestKubelet(kube, realClock(), { name, leasePeriodMs: null, statusPeriodMs: null });
       kubelet.register();
-      kubelets.push(kubelet);
+      kubelet.renew();
+      kubelets.add(kubelet);
       return kubelet;
     };
     const ask = async (...args: string[]): Promise<string> => {
@@ -183,7 +187,7 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
         await runsPod(`restless-in-shadow-${suffix}`, node, 0);
         const use = await cluster.run(await rendered("shadow"), async (url) => {
           await until("it sees", async () => (await fetch(`${url}/readyz`)).ok, WITHIN);
-          doomed.stop();
+          kubelets.delete(doomed);
           // As the upstream controllers do, beside which a shadow runs.
           await ask("taint", "node", node, "node.kubernetes.io/unreachable:NoExecute");
           for (const request of ["asked.condition", "asked.taint", "asked.eviction"]) {
@@ -209,12 +213,12 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
             await runsPod(`${node}-goes`, node, 0);
             await runsPod(`${node}-stays`, node, 300);
             for (const _ of [1, 2]) {
-              actor.stop();
+              kubelets.delete(actor);
               await shows(ready("node", node), /Unknown/);
               await shows(taints(node), /NoSchedule NoExecute|NoExecute NoSchedule/);
               await isLeaving(`${node}-goes`);
               await shows(ready("pod", `${node}-stays`), /False/);
-              actor.resume();
+              kubelets.add(actor);
               actor.post();
               await shows(taints(node), /^$/);
             }

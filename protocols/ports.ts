@@ -146,6 +146,8 @@ export interface ObjectRef {
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
+  /** The node of a pod, where it is known. It does not identify the pod. */
+  readonly node?: string;
 }
 
 /** An API object of any kind. */

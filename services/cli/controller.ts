@@ -24,6 +24,7 @@ import { typedBus } from "../platform/bus/bus.ts";
 import { aloneFleet, BusFleet } from "../platform/fleet/fleet.ts";
 import type { ForeignMembers } from "../platform/fleet/foreign-members.ts";
 import { readOnlyKube, ShadowKube } from "../platform/kube/shadow/shadow-kube.ts";
+import { shadowPolicyScope } from "../platform/kube/shadow/shadow-scope.ts";
 import type { ApiReachability } from "../platform/kube/transport/reachability.ts";
 import { fixedPolicies, PolicyReceiver } from "../platform/node-policies/policy-receiver.ts";
 import { logWith } from "../platform/process/log.ts";
@@ -94,7 +95,6 @@ export function startController(parts: ControllerParts): Controller {
   const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
   const pulsing = parts.fleet ?? (isShared ? new BusFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
-  const kubes = kubesOf(parts);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
     const { reader, stop } = startLedger(io, { ...parts, store, isShadow: parts.isShadow === true });
@@ -103,6 +103,7 @@ export function startController(parts: ControllerParts): Controller {
     return stop;
   };
   const policies = policiesOf(parts);
+  const kubes = kubesOf(parts, policies);
   const known = new Map(SERVICES).set("ledger", ledgerService);
   if (parts.policies !== undefined) known.set("policy", policyService(parts.policies));
   const supervisor = supervise({
@@ -132,13 +133,20 @@ export function startController(parts: ControllerParts): Controller {
 }
 
 /** The ports of the services. The ledger explains what exists, so it reads the API as it is, in shadow mode too. */
-function kubesOf(parts: ControllerParts): { readonly actors: Kube; readonly ledger: Kube; readonly stop: Stop } {
+function kubesOf(
+  parts: ControllerParts,
+  policies: Policies,
+): { readonly actors: Kube; readonly ledger: Kube; readonly stop: Stop } {
   const { kube, clock } = parts;
-  if (parts.isShadow !== true) return { actors: kube, ledger: kube, stop: () => {} };
-  const readOnly = readOnlyKube(kube, (run) => clock.soon(run));
   // Others neither observe nor write, and their NATS roles may not read what the port follows.
-  if (!parts.services.some((name) => API_SERVICES.has(name)))
-    return { actors: readOnly, ledger: readOnly, stop: () => {} };
+  const needsPort = parts.services.some((name) => API_SERVICES.has(name));
+  if (parts.isShadow !== true) {
+    if (!needsPort || parts.policies === undefined) return { actors: kube, ledger: kube, stop: () => {} };
+    const pools = new ShadowKube({ ...parts, bus: busOf(parts, "shadow") }, shadowPolicyScope(policies));
+    return { actors: pools, ledger: kube, stop: () => pools.stop() };
+  }
+  const readOnly = readOnlyKube(kube, (run) => clock.soon(run));
+  if (!needsPort) return { actors: readOnly, ledger: readOnly, stop: () => {} };
   const shadow = new ShadowKube({ ...parts, bus: busOf(parts, "shadow") });
   return { actors: shadow, ledger: readOnly, stop: () => shadow.stop() };
 }

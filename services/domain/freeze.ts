@@ -72,7 +72,7 @@ function policiesIn(resolved: PolicyOfNode, set: PolicySet): readonly NodePolicy
 
 /** Whether the mode of a policy freezes its nodes. */
 export function freezesByMode({ mode }: Pick<NodePolicy, "mode">): boolean {
-  return mode !== "Enforce";
+  return mode === "Freeze";
 }
 
 /** The requests that freeze nodes at an instant. */

@@ -160,9 +160,6 @@ function supportedPart(
   value: unknown,
   { unsupported, problems }: { readonly unsupported: ReadonlySet<string>; readonly problems: PolicyProblem[] },
 ): unknown {
-  if (field === "mode" && value === "Shadow") {
-    problems.push({ kind: "unsupported", message: "spec.mode: Shadow is not supported yet; it counts as Freeze" });
-  }
   if (field !== "evictions") return value;
   const parts = Object.entries(value as NonNullable<NodePolicySpec["evictions"]>);
   const isSupported = ([part]: readonly [string, unknown]): boolean => !unsupported.has(`${field}.${part}`);

@@ -52,6 +52,6 @@ export function urgencyOf({ type }: PodRequest): Urgency {
 }
 
 /** The pod that it is about. */
-export function refOf({ body: { namespace, name } }: PodRequest): ObjectRef {
-  return { kind: "Pod", namespace, name };
+export function refOf({ body: { namespace, name, node } }: PodRequest): ObjectRef {
+  return { kind: "Pod", namespace, name, node };
 }

@@ -1,5 +1,6 @@
 /**
- * The Kubernetes port of shadow mode. It sends no write. Instead it shows watches and live reads as they would be had
+ * The Kubernetes port of shadow mode: of a whole process, or of the nodes of policies with `mode: Shadow` (shadow-scope).
+ * It sends none of their writes. Instead it shows watches and live reads as they would be had
  * every write been made, so that everything behind the port continues: taints are granted, countdowns run, pods become
  * due. The outcomes of shadowed writes carry the changes, so that each process of a fleet shows the same. The changes
  * end with the last of these processes.
@@ -37,6 +38,7 @@ import {
   withChange,
 } from "./node-shadow.policy.ts";
 import { settledPodShadow, shadowedPod, shadowedPodObject } from "./pod-shadow.policy.ts";
+import { EVERY_NODE, type LabelledNode, type ShadowScope } from "./shadow-scope.ts";
 
 /** What the port of shadow mode needs. */
 export interface ShadowKubeIo extends Pick<Io, "kube" | "log"> {
@@ -67,6 +69,8 @@ const STATUS_POST_MS = 1000;
 
 type OpenWatches = { [K in keyof Watched]?: OpenWatch<Watched[K]> };
 
+const UNKNOWN_POLICY = "the policy of its node is not known yet, and might be in shadow mode";
+
 const projection = { interner: new Interner(), problem: () => {} };
 
 /** A port that writes nothing and shows nothing but the API: for readers that compare the two. */
@@ -81,27 +85,57 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
 /** The port of shadow mode in one process. */
 export class ShadowKube implements Kube {
   readonly #io: ShadowKubeIo;
+  readonly #scope: ShadowScope;
   readonly #readOnly: Kube;
   readonly #nodes = new BoundedMap<string, Unsent<NodeShadowChange>>(NODES_MAX);
   /** The unsent writes to pods by node and by `namespace/name`. */
   readonly #pods = new BoundedMap<string, Map<string, Unsent<PodShadow>>>(NODES_MAX);
+  /** The labels of the nodes seen while the scope was active, where no watch holds them. */
+  readonly #seen = new BoundedMap<string, LabelledNode>(NODES_MAX);
   readonly #watches: OpenWatches = {};
-  readonly #stops: readonly Stop[];
+  readonly #stopFollowing: Stop;
+  /** The subscriptions, while the scope is active. */
+  #stops: readonly Stop[] = [];
 
-  constructor(io: ShadowKubeIo) {
+  constructor(io: ShadowKubeIo, scope = EVERY_NODE) {
     this.#io = io;
+    this.#scope = scope;
     this.#readOnly = readOnlyKube(io.kube, (run) => io.clock.soon(run));
-    this.#stops = [
-      io.bus.subscribe("done.write", "all", ({ body }) => this.#take(body)),
-      io.bus.subscribe("observed.node", "all", ({ body }) => this.#follow(body)),
-      io.bus.subscribe("observed.pods", "all", ({ body }) => this.#followPods(body)),
-      io.bus.subscribe("observed.gone", "all", ({ body }) => this.#forget(body.node)),
-    ];
+    this.#stopFollowing = scope.follow(() => this.#review());
+    this.#review();
   }
 
   /** Ends its subscriptions. */
   stop(): void {
+    this.#stopFollowing();
+    this.#unsubscribe();
+  }
+
+  #subscribe(): void {
+    const { bus } = this.#io;
+    this.#stops = [
+      bus.subscribe("done.write", "all", ({ body }) => this.#take(body)),
+      bus.subscribe("observed.node", "all", ({ body }) => this.#follow(body)),
+      bus.subscribe("observed.pods", "all", ({ body }) => this.#followPods(body)),
+      bus.subscribe("observed.gone", "all", ({ body }) => this.#forget(body.node)),
+    ];
+  }
+
+  #unsubscribe(): void {
     for (const stop of this.#stops) stop();
+    this.#stops = [];
+  }
+
+  /** Subscribes while any node may be in shadow mode, and shows nodes that are not any more as they are. */
+  #review(): void {
+    const isActive = this.#scope.isActive();
+    if (isActive && this.#stops.length === 0) this.#subscribe();
+    for (const name of new Set([...this.#nodes.keys(), ...this.#pods.keys()])) {
+      if (!isActive || this.#isExcluded(name)) this.#release(name);
+    }
+    if (isActive) return;
+    this.#unsubscribe();
+    this.#seen.clear();
   }
 
   watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]> {
@@ -134,12 +168,40 @@ export class ShadowKube implements Kube {
   }
 
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
-    this.#readOnly.write(request, done);
+    const sending = this.#scope.sending(request, (name) => this.#known(name));
+    if (sending === "sent") this.#io.kube.write(request, done);
+    else if (sending === "unsent") this.#readOnly.write(request, done);
+    else this.#io.clock.soon(() => done({ outcome: "failed", detail: UNKNOWN_POLICY }));
+  }
+
+  /** A node as last seen: in a live read or a message, and in the own watch. */
+  #known(name: string): readonly LabelledNode[] {
+    return [this.#seen.get(name), this.#watches.nodes?.watch.held("", name)].filter((node) => node != null);
+  }
+
+  /** Whether a node is known not to be in shadow mode. */
+  #isExcluded(name: string): boolean {
+    const known = this.#known(name).map((node) => this.#scope.includes(node));
+    return known.includes(false) && !known.includes(true);
+  }
+
+  #see(name: string, node: LabelledNode): void {
+    if (this.#scope !== EVERY_NODE) this.#seen.set(name, node);
+  }
+
+  /** Shows a node that is not in shadow mode any more, and its pods, as they are. */
+  #release(name: string): void {
+    this.#nodes.delete(name);
+    this.#releasePods(name);
+    this.#refreshNode(name);
   }
 
   #nodeSink(sink: WatchSink<ObservedNode>): WatchSink<ObservedNode> {
     return {
-      changed: (node) => this.#showNode(node, sink),
+      changed: (node) => {
+        this.#seen.delete(node.node);
+        this.#showNode(node, sink);
+      },
       gone: (name, last) => {
         this.#forget(name);
         sink.gone(name, last);
@@ -194,7 +256,11 @@ export class ShadowKube implements Kube {
   #follow(observed: ObservedNode): void {
     if (this.#watches.nodes !== undefined) return;
     const { node, uid, shadow = {} } = observed;
-    if (!needsPods(observed)) this.#pods.delete(node);
+    this.#see(node, observed);
+    const isExcluded = this.#scope.includes(observed) === false;
+    if (isExcluded || !needsPods(observed)) this.#pods.delete(node);
+    if (isExcluded) this.#nodes.delete(node);
+    if (isExcluded) return;
     const known = this.#nodes.get(node);
     const { labels, annotations } = known?.uid === uid ? known.shadow : {};
     const followed = { ...shadow, ...(labels && { labels }), ...(annotations && { annotations }) };
@@ -214,6 +280,7 @@ export class ShadowKube implements Kube {
   }
 
   #forget(node: string): void {
+    this.#seen.delete(node);
     this.#nodes.delete(node);
     this.#pods.delete(node);
   }
@@ -234,14 +301,14 @@ export class ShadowKube implements Kube {
   #showNode(real: ObservedNode, sink: WatchSink<ObservedNode>): void {
     const node = this.#shownNode(real);
     sink.changed(node);
-    if (!needsPods(node)) this.#releasePods(node.node);
+    if (!needsPods(node) || this.#scope.includes(real) === false) this.#releasePods(node.node);
   }
 
   /** The node as shown; drops unsent writes that the API has overtaken. */
   #shownNode(real: ObservedNode): ObservedNode {
     const unsent = this.#nodes.get(real.node);
     if (unsent === undefined) return real;
-    const isSame = unsent.uid === real.uid;
+    const isSame = unsent.uid === real.uid && this.#scope.includes(real) !== false;
     const { shadow, made } = isSame ? this.#settled(unsent.shadow, real) : { shadow: null, made: [] };
     this.#note(real.node, made);
     if (shadow === null) {
@@ -289,9 +356,12 @@ export class ShadowKube implements Kube {
 
   #readReply({ kind, name }: ObjectRef, reply: Extract<ReadReply, { outcome: "ok" }>): ReadReply {
     const { object } = reply;
+    if (!this.#scope.isActive()) return reply;
     if (kind === "Node") {
-      const [real, unsent] = [projectNode(object, projection), this.#nodes.get(name)];
-      if (real === null || unsent?.uid !== real.uid) return reply;
+      const labelKeys = (): readonly string[] => this.#scope.labelKeys();
+      const [real, unsent] = [projectNode(object, { ...projection, labelKeys }), this.#nodes.get(name)];
+      if (real !== null) this.#see(name, real);
+      if (real === null || unsent?.uid !== real.uid || this.#scope.includes(real) === false) return reply;
       const { shadow } = this.#settled(unsent.shadow, real);
       return shadow === null ? reply : { outcome: "ok", object: shadowedNodeObject(object, shadow) };
     }

@@ -75,6 +75,7 @@ function own(metrics: Metrics) {
   const held = "Nodes due for eviction that this field of the policy holds back; an empty policy is the whole cluster.";
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
+  const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
@@ -86,6 +87,7 @@ function own(metrics: Metrics) {
     heldNodes: gauge("vigil_policy_held_nodes", held, ["policy", "field"]),
     breakerOpen: gauge("vigil_policy_breaker_open", breaker, ["policy"]),
     frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
+    shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
     heartbeats: counter("vigil_heartbeats_total", "Observed heartbeats, at most one per node and second."),
@@ -149,7 +151,12 @@ export class LedgerMetrics {
     const frozen = new Map(policies.map(({ name, frozen: intervals }) => [name, intervals]));
     frozen.set(EVERY_NODE, everywhere.frozen);
     for (const [name, intervals] of frozen) this.#own.frozen.set(frozenAt(intervals, at) === null ? 0 : 1, name);
-    for (const name of this.#policies) if (!frozen.has(name)) this.#own.frozen.remove(name);
+    for (const { name, mode } of policies) this.#own.shadowed.set(mode === "Shadow" ? 1 : 0, name);
+    for (const name of this.#policies) {
+      if (frozen.has(name)) continue;
+      this.#own.frozen.remove(name);
+      this.#own.shadowed.remove(name);
+    }
     this.#policies = new Set(frozen.keys());
     const limited = new Set(policies.filter(hasLimits).map(({ name }) => name));
     for (const name of this.#limited) {

@@ -2,6 +2,7 @@
 import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { MinHeap } from "../platform/structures/heap.ts";
@@ -13,9 +14,9 @@ import type { ExplainContext } from "./explain/explain-context.ts";
 import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 import type { History } from "./history.ts";
-import type { LivePods } from "./live-pods.ts";
+import type { LivePods, PodRead } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
-import type { PodRecord } from "./pod-records.ts";
+import { type PodRecord, targetOf } from "./pod-records.ts";
 import { policyReports } from "./policy-reports.ts";
 import { frozenEviction, isBeforeFreeze, type PresentFreezes, presentFreezes } from "./present-freezes.policy.ts";
 import { zoneHolds } from "./zone-holds.policy.ts";
@@ -57,11 +58,15 @@ export function ledgerReader({
   onDecision,
 }: ReaderSources): LedgerReader {
   const freezes = (): PresentFreezes => presentFreezes(policies.current(), clock.wallMs());
-  const context = (): ExplainContext => ({
+  const shadowPolicy = (node: string): string | null => {
+    const judged = state.nodes.get(node)?.judged ?? null;
+    return judged === null ? null : shadowPolicyOf(judged, policies.current());
+  };
+  const context = (about: string | null): ExplainContext => ({
     state,
     history,
     profile,
-    isShadow,
+    ...shadowIn(isShadow, about === null ? null : shadowPolicy(about)),
     blindness: (node) => watchHealth.blindness(shardOf(node), clock.monotonicMs()),
     freezes: freezes(),
     isDrainEmpty: (node) => drainPods.isEmpty(node),
@@ -78,13 +83,19 @@ export function ledgerReader({
     }),
     policies: () => policyReports(policies.current(), state, clock.wallMs()),
     nodes: () => nodesOf(state, freezes(), (node) => wallOf(ages.lastMs(node), clock)),
-    pendingEvictions: (limit) => marked(soonest(pendingOf(state, drainPods, freezes()), limit), isShadow),
+    pendingEvictions: (limit) => {
+      const pods = soonest(pendingOf(state, drainPods, freezes()), limit);
+      return pods.map((pod) => (isShadow || shadowPolicy(pod.node) !== null ? { ...pod, isShadow: true } : pod));
+    },
     decisions: (limit) => history.latest(limit),
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
-    explainNode: (name) => explainNode(name, context()),
-    explainZone: (name) => explainZone(name, context()),
+    explainNode: (name) => explainNode(name, context(name)),
+    explainZone: (name) => explainZone(name, context(null)),
     explainPod: (namespace, name, done) =>
-      livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, context()))),
+      livePods.read(namespace, name, (read) => {
+        const node = hostOf(read, state.pods.named(namespace, name));
+        done(explainPod(namespace, name, read, context(node)));
+      }),
     onDecision,
   };
 }
@@ -135,9 +146,15 @@ function nodesOf(
   return reports;
 }
 
-/** Marks what would happen only without shadow mode. */
-function marked(pods: PendingEviction[], isShadow: boolean): PendingEviction[] {
-  return isShadow ? pods.map((pod) => ({ ...pod, isShadow: true as const })) : pods;
+/** Whether an explained object is in shadow mode, by the whole process or by a policy. */
+function shadowIn(isShadow: boolean, shadowPolicy: string | null): Pick<ExplainContext, "isShadow" | "shadowPolicy"> {
+  return { isShadow: isShadow || shadowPolicy !== null, shadowPolicy };
+}
+
+/** The node of a pod as read, or as last known; null where none is. */
+function hostOf(read: PodRead, named: PodRecord | undefined): string | null {
+  if (read.kind === "present") return read.bound?.node ?? null;
+  return named === undefined ? null : (targetOf(named)?.node ?? null);
 }
 
 /** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */

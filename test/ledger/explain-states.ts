@@ -28,6 +28,7 @@ export const SAID_WHEN: Readonly<
   nodeTaintHeld: "its policy keeps the NoSchedule taint of a Ready node on",
   nodeBlind: "its shard is blind",
   nodeConflict: "several policies select the node",
+  nodeShadowed: "a policy with `mode: Shadow` selects the node",
   nodeFrozen: "the node is frozen",
   nodeFrozenUntil: "the same, until an instant",
   queueFrozen: "waits, frozen",

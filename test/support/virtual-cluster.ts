@@ -25,6 +25,7 @@ import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
 import { ShadowKube } from "../../services/platform/kube/shadow/shadow-kube.ts";
+import { EVERY_NODE, shadowPolicyScope } from "../../services/platform/kube/shadow/shadow-scope.ts";
 import { ApiReachability, type ReachabilityIo } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
@@ -121,16 +122,10 @@ export class VirtualCluster extends VirtualWorld {
     });
     const profile = { ...this.profile, ...options.profile };
     const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, api);
-    const shadow = options.isShadow
-      ? new ShadowKube({
-          kube: api,
-          clock,
-          log,
-          bus: this.#createBus(transport, { service: "shadow", member: name, log, metrics, clock }),
-        })
-      : null;
-    const kube = shadow ?? api;
     const { policies = fixedPolicies(NO_POLICIES) } = options;
+    const scope = options.isShadow ? EVERY_NODE : shadowPolicyScope(policies);
+    const bus = this.#createBus(transport, { service: "shadow", member: name, log, metrics, clock });
+    const kube = new ShadowKube({ kube: api, clock, log, bus }, scope);
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name), policies };
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
@@ -152,7 +147,7 @@ export class VirtualCluster extends VirtualWorld {
         cut();
         reachability?.stop();
         supervisor.stop();
-        shadow?.stop();
+        kube.stop();
         this.#processes.delete(process);
       },
     };

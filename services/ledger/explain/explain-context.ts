@@ -26,8 +26,10 @@ export interface ExplainContext {
   readonly freezes: PresentFreezes;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
-  /** Whether Vigil runs in shadow mode, so that what it is about to do is only what it would do. */
+  /** Whether the explained object is in shadow mode, so that what Vigil is about to do is only what it would do. */
   readonly isShadow: boolean;
+  /** The policy that puts the node in shadow mode; null or absent where none does. */
+  readonly shadowPolicy?: string | null;
   /** Epoch milliseconds. */
   readonly now: number;
 }

@@ -31,7 +31,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
   const queue = [...heldTaintSentences(judged), ...queueSentences(node, judged, context)];
-  const policies = [...conflictSentences(judged), ...freezeSentences(judged, context)];
+  const policies = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
   const readiness = readinessSentence(node, judged, context);
   return [readiness, ...taints, ...policies, ...queue, ...requested, ...excluded, ...blind];
 }
@@ -39,6 +39,10 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
 function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {
   if (conflict.length === 0) return [];
   return [sentence("nodeConflict", { policies: listText(conflict.map((name) => `${NODE_POLICY_API.kind} ${name}`)) })];
+}
+
+function shadowSentences({ shadowPolicy = null }: ExplainContext): Sentence[] {
+  return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
 }
 
 function freezeSentences(judged: JudgedNode, { freezes }: ExplainContext): Sentence[] {

@@ -59,6 +59,8 @@ export const QUEUE_SENTENCES = {
 /** Sentences about node policies and freezes. The simulation runs without policies, so it does not check them. */
 export const POLICY_SENTENCES = {
   nodeConflict: "It is selected by {policies}, so none of them applies; each may still freeze it.",
+  nodeShadowed:
+    "It is in shadow mode, by NodePolicy {policy}: Vigil writes neither to it nor to its pods, and goes on as if it had.",
   nodeFrozen:
     "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenUntil:

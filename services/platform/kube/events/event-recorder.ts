@@ -43,9 +43,13 @@ export class EventRecorder {
     this.#count = (result) => counter.add(1, result);
   }
 
-  /** Records an occurrence; the outcome is only counted. */
-  record(occurrence: Occurrence): void {
+  /** Records an occurrence; the outcome is only counted, and all of it where nothing may be sent. */
+  record(occurrence: Occurrence, { isUnsent = false }: { readonly isUnsent?: boolean } = {}): void {
     if (this.#stopped) return;
+    if (isUnsent) {
+      this.#count("shadowed");
+      return;
+    }
     const event = this.#correlator.correlate(occurrence, this.#ports.clock.wallMs());
     if (event === null) {
       this.#count("suppressed");

@@ -1,0 +1,152 @@
+/** Policies with `mode: Shadow`: nothing is written for their nodes and pods, and everything goes on as if it had been. */
+import { describe, expect, test } from "vitest";
+import type { ServiceName } from "../../protocols/ports.ts";
+import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
+import type { Services } from "../support/virtual-cluster.ts";
+
+const S = 1000;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+const STARTUP = "node.kubernetes.io/not-ready:NoSchedule";
+
+/** Nodes of zone a, which the policy selects, and of zone c, which it does not, with a pod each. */
+function poolWorld(mode: "Shadow" | "Enforce" = "Shadow", processes: readonly Services[] = [EVICTING]) {
+  const world = new EvictionWorld();
+  for (const zone of ["a", "c"]) for (const node of world.addZone(zone, 4)) world.addTolerantPod(node, `pod-${node}`);
+  const policies = new HandPolicies({ mode });
+  for (const services of processes) world.start(services, { policies });
+  world.advance(30 * S);
+  return { world, policies };
+}
+
+/** The outcomes published of requests of a type about a node. */
+function outcomesOf(world: EvictionWorld, node: string, ask: string): string[] {
+  const about = world.published("done.write").filter(({ body }) => body.node === node && body.ask === ask);
+  return about.map(({ body }) => `${body.outcome} ${body.change}`);
+}
+
+function only(...names: readonly ServiceName[]): Services {
+  return Object.fromEntries(Object.entries(EVICTING).filter(([name]) => names.includes(name as ServiceName)));
+}
+
+const READERS = only("observer", "node", "zone", "taint-manager");
+const SHADOW_EVICTION = `shadowed deleted: ${UNREACHABLE}:NoExecute`;
+
+describe("a silent node of the policy", () => {
+  test("and its pod stay as they are, and others are tainted and evicted", () => {
+    const { world } = poolWorld();
+    const before = JSON.stringify(world.node("a-0"));
+    world.silence(["a-0", "c-0"]);
+    world.advance(900 * S);
+    expect(JSON.stringify(world.node("a-0"))).toBe(before);
+    expect(world.tainted.map(({ name }) => name)).toEqual(["c-0"]);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod-c-0"]);
+    expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual([SHADOW_EVICTION]);
+  });
+
+  test("is admitted and its pod is due when they would be", () => {
+    const { world } = poolWorld();
+    world.silence(["a-0"]);
+    world.advance(900 * S);
+    const at = (ask: string): number =>
+      world.published("done.write").find(({ body }) => body.node === "a-0" && body.ask === ask)?.atMs ?? 0;
+    expect(Math.round((at("asked.eviction") - at("asked.condition")) / S)).toBe(300);
+    const granted = world.published("asked.taint").filter(({ body }) => body.why === "granted");
+    expect(granted.map(({ body }) => body.node)).toEqual(["a-0"]);
+  });
+
+  test("is as before once its kubelet returns", () => {
+    const { world } = poolWorld();
+    world.silence(["a-0"]);
+    world.advance(120 * S);
+    world.revive(["a-0"]);
+    world.advance(900 * S);
+    const shown = world.published("observed.node").findLast(({ body }) => body.node === "a-0")?.body;
+    expect(shown?.shadow?.verdict).toBeUndefined();
+    expect(shown?.taints).toEqual([]);
+    expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual([]);
+  });
+});
+
+test("not even a healing write is sent", () => {
+  const { world } = poolWorld();
+  expect(world.taints("a-0")).toContain(STARTUP);
+  expect(world.taints("c-0")).not.toContain(STARTUP);
+});
+
+test("a taint of somebody else evicts no pod", () => {
+  const { world } = poolWorld();
+  world.taint("a-0", [MAINTENANCE]);
+  world.taint("c-0", [MAINTENANCE]);
+  world.advance(60 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod-c-0"]);
+  expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual(["shadowed deleted: maintenance:NoExecute"]);
+});
+
+test("the same holds where one process observes and others write", () => {
+  const { world } = poolWorld("Shadow", [READERS, only("node-writer"), only("pod-writer")]);
+  world.silence(["a-0", "c-0"]);
+  world.advance(900 * S);
+  expect(world.tainted.map(({ name }) => name)).toEqual(["c-0"]);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod-c-0"]);
+  expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual([SHADOW_EVICTION]);
+});
+
+test("a writer that joins late sends nothing for the nodes of the policy", () => {
+  const { world, policies } = poolWorld("Shadow", [READERS]);
+  world.silence(["a-0", "c-0"]);
+  world.advance(120 * S);
+  world.start(only("node-writer", "pod-writer"), { policies });
+  world.advance(900 * S);
+  expect(world.tainted.map(({ name }) => name)).toEqual(["c-0"]);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod-c-0"]);
+});
+
+describe("a change of the mode", () => {
+  test("to Enforce writes for real what was not sent, with whole countdowns", () => {
+    const { world, policies } = poolWorld();
+    world.silence(["a-0"]);
+    world.advance(200 * S);
+    const changedMs = world.clock.monotonicMs();
+    policies.put({ mode: "Enforce" });
+    world.advance(900 * S);
+    expect(world.taintedAt("a-0")).toBeGreaterThanOrEqual(changedMs);
+    expect(world.deletedAt("pod-a-0")).toBeGreaterThanOrEqual((world.taintedAt("a-0") ?? 0) + 299 * S);
+    expect(world.taints("a-1")).not.toContain(STARTUP);
+  });
+
+  test("to Enforce shows a pod as it is that would have been deleted", () => {
+    const { world, policies } = poolWorld();
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(60 * S);
+    expect(world.deleted).toEqual([]);
+    policies.put({ mode: "Enforce" });
+    world.advance(60 * S);
+    expect(world.deletedAt("pod-a-0")).toBeDefined();
+  });
+
+  test("to Shadow ends a countdown that runs without a deletion", () => {
+    const { world, policies } = poolWorld("Enforce");
+    world.silence(["a-0"]);
+    world.advance(200 * S);
+    expect(world.taintedAt("a-0")).toBeDefined();
+    policies.put({ mode: "Shadow" });
+    world.advance(900 * S);
+    expect(world.deleted).toEqual([]);
+    expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual([SHADOW_EVICTION]);
+  });
+});
+
+test("a writer that does not know the policies writes no verdict and evicts nobody", () => {
+  const { world } = poolWorld("Enforce", [READERS]);
+  const ignorant = new HandPolicies();
+  ignorant.forget();
+  world.start(only("node-writer", "pod-writer"), { policies: ignorant });
+  world.advance(30 * S);
+  expect(world.taints("a-0")).not.toContain(STARTUP);
+  world.silence(["a-0"]);
+  world.taint("a-1", [MAINTENANCE]);
+  world.advance(300 * S);
+  expect(world.conditions("a-0")).not.toContain("Ready=Unknown");
+  expect(world.deleted).toEqual([]);
+});

@@ -39,6 +39,22 @@ export function countdownEndAt(startAt: number, durationMs: number, intervals: r
   return endAt;
 }
 
+/**
+ * When a countdown began that ends at `endAt`, the opposite of `countdownEndAt`: the end of a freeze for one that began
+ * in it. The intervals are merged.
+ */
+export function countdownStartAt(endAt: number, durationMs: number, intervals: readonly FrozenInterval[]): number {
+  let ranFromAt = endAt;
+  let leftMs = durationMs;
+  for (const interval of intervals.toReversed()) {
+    if (endOf(interval) > ranFromAt) continue;
+    if (ranFromAt - endOf(interval) >= leftMs) break;
+    leftMs -= ranFromAt - endOf(interval);
+    ranFromAt = interval.fromAt;
+  }
+  return ranFromAt - leftMs;
+}
+
 /** How much of a countdown is left at an instant, in milliseconds; 0 once it is over. The intervals are merged. */
 export function remainingMs(
   startAt: number,

@@ -1,8 +1,9 @@
 /** Which nodes and pods are frozen, from the policies in force and the last judgements. It decides nothing. */
 import type { FreezeReport, FrozenEviction } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { PolicySet } from "../../protocols/policy-set.ts";
+import type { FrozenInterval, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
 import { freezeReport, freezeText } from "../domain/freeze-report.ts";
+import { mergedIntervals } from "../domain/frozen-time.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 
 /** The policies of a node as last judged. */
@@ -14,6 +15,8 @@ export interface PresentFreezes {
   readonly isKnown: boolean;
   /** How a node is frozen; null while it is not. */
   readonly ofNode: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
+  /** When a node was and is frozen, in order and apart. */
+  readonly intervalsOf: (judged: PoliciesOfNode | null | undefined) => readonly FrozenInterval[];
   /** Epoch milliseconds. */
   readonly at: number;
 }
@@ -22,18 +25,27 @@ export interface PresentFreezes {
 export function presentFreezes(set: PolicySet | null, at: number): PresentFreezes {
   const reports = new Map<string, FreezeReport | null>();
   const isAnyFrozen = set !== null && [set.everywhere, ...set.policies].some(({ frozen }) => frozen.length > 0);
+  const policiesIn = (names: readonly string[]): readonly NodePolicy[] =>
+    names.length === 0 ? [] : (set?.policies.filter(({ name }) => names.includes(name)) ?? []);
+  const intervalsOf: PresentFreezes["intervalsOf"] = (judged) => {
+    if (!isAnyFrozen) return [];
+    return mergedIntervals([set.everywhere, ...policiesIn(policyNames(judged))].flatMap(({ frozen }) => frozen));
+  };
   const ofNode: PresentFreezes["ofNode"] = (judged) => {
     if (!isAnyFrozen) return null;
-    const names = judged?.conflict ?? (judged?.policy === undefined ? [] : [judged.policy]);
+    const names = policyNames(judged);
     const key = names.join();
     const known = reports.get(key);
     if (known !== undefined) return known;
-    const policies = names.length === 0 ? [] : set.policies.filter(({ name }) => names.includes(name));
-    const report = freezeReport(policies, set.everywhere, at);
+    const report = freezeReport(policiesIn(names), set.everywhere, at);
     reports.set(key, report);
     return report;
   };
-  return { isKnown: set !== null, ofNode, at };
+  return { isKnown: set !== null, ofNode, intervalsOf, at };
+}
+
+function policyNames(judged: PoliciesOfNode | null | undefined): readonly string[] {
+  return judged?.conflict ?? (judged?.policy === undefined ? [] : [judged.policy]);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import {
   boundedIntervals,
   countdownEndAt,
+  countdownStartAt,
   frozenAt,
   mergedIntervals,
   remainingMs,
@@ -56,6 +57,22 @@ describe("a countdown of 100 that starts at 50", () => {
     ["with an endless freeze after it", frozen([150, null]), 150],
   ])("%s", (_what, intervals, endAt) => {
     expect(countdownEndAt(50, 100, intervals)).toBe(endAt);
+  });
+
+  it.each([
+    ["without a freeze", frozen(), 150],
+    ["with a freeze before it", frozen([10, 50]), 150],
+    ["with a freeze within it", frozen([60, 70]), 160],
+    ["with two freezes within it", frozen([60, 70], [80, 100]), 180],
+    ["with one in the time that another added", frozen([60, 90], [170, 175]), 185],
+    ["with a freeze after it", frozen([151, 160]), 150],
+    ["with an endless freeze after it", frozen([150, null]), 150],
+  ])("is known from its end %s", (_what, intervals, endAt) => {
+    expect(countdownStartAt(endAt, 100, intervals)).toBe(50);
+  });
+
+  it("that began in a freeze is taken to have begun at the end of it", () => {
+    expect(countdownStartAt(170, 100, frozen([10, 70]))).toBe(70);
   });
 
   it.each([

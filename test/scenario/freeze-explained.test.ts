@@ -130,3 +130,23 @@ test("the history of a pod says when its countdown stood still", () => {
     `stays while its countdown stands still with ${left} left (ConfigMap vigil-freeze: pauseRequests (alice))`,
   );
 });
+
+test("a countdown that a freeze extended began with the taint before, not later", () => {
+  const world = new FrozenWorld();
+  world.addTolerantPod("a-1", "late");
+  world.kubelet("a-1").report("Ready", "False");
+  world.advance(60 * S);
+  const beganAt = apiTime(world.clock.wallMs() - world.clock.monotonicMs() + world.timeAddedMs("a-1"));
+  world.silence(["a-1"]);
+  world.advance(60 * S);
+  expect(world.taints("a-1")).toContain(`${UNREACHABLE}:NoExecute`);
+  const since = world.at();
+  world.request({ name: "alice", since });
+  world.advance(40 * S);
+  world.request({ name: "alice", since, until: world.at() });
+  world.advance(5 * S);
+  expect(world.sentencesOfPod("late")[1]).toBe(
+    `Its node a-1 carries ${UNREACHABLE}:NoExecute, and its countdown of 300 s has run since ${beganAt}, when the node ` +
+      "carried the opposite taint.",
+  );
+});

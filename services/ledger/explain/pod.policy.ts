@@ -2,8 +2,10 @@
 import type { FrozenEviction } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
 import { countdownText, listText, spanText } from "../../domain/format.ts";
+import { countdownStartAt } from "../../domain/frozen-time.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
   type Eviction,
@@ -106,7 +108,7 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
   if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
-  const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node?.observed ?? null);
+  const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node, context);
   const frozen = frozenEviction(judged, node, context.freezes);
   if (frozen !== null) {
     const target = { pod, node: judged?.node ?? asked?.node ?? "" };
@@ -164,14 +166,19 @@ function requestReasons(asked: PodRecord["asked"], known: NodeRecord | undefined
   return [sentence("podUntoleratedNow", { node, taint: taintName(taint) }, isUnsent(taint, known?.observed ?? null))];
 }
 
-function tolerationReasons(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): Sentence[] {
+function tolerationReasons(
+  judged: BodyOf<"judged.pod">,
+  known: NodeRecord | undefined,
+  { freezes }: ExplainContext,
+): Sentence[] {
   const { node, tolerationSeconds, toleratedTaint } = judged;
+  const observed = known?.observed ?? null;
   if (judged.taint === null) return [sentence("podTainted", { node })];
   const taint = taintName(judged.taint);
   const isShadow = isUnsent(judged.taint, observed);
   if (tolerationSeconds === null) return [sentence("podUntolerated", { node, taint }, isShadow)];
   const values = { node, taint, seconds: String(tolerationSeconds) };
-  const begunAt = begunBefore(judged, observed);
+  const begunAt = begunBefore(judged, observed, freezes.intervalsOf(known?.judged));
   if (begunAt !== null) return [sentence("podContinues", { ...values, at: apiTime(begunAt) }, isShadow)];
   if (toleratedTaint === undefined) return [sentence("podTolerates", values, isShadow)];
   return [sentence("podToleratesOpposite", { ...values, opposite: taintName(toleratedTaint) }, isShadow)];
@@ -183,14 +190,18 @@ function isUnsent(taint: TaintId, node: ObservedNode | null): boolean {
 }
 
 /** When a countdown began with the opposite taint; null where it began with the present one. */
-function begunBefore(judged: BodyOf<"judged.pod">, node: ObservedNode | null): number | null {
+function begunBefore(
+  judged: BodyOf<"judged.pod">,
+  node: ObservedNode | null,
+  frozen: readonly FrozenInterval[],
+): number | null {
   const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
   const present = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
   if (!node || present === undefined || deadlineAt === null || tolerationSeconds === null) return null;
   const startAt = taintStartAt(present, node);
   const lineage = lineageOf(present, startAt, node);
   if (startAt === null || lineage === null) return null;
-  const begunAt = deadlineAt - tolerationSeconds * 1000;
+  const begunAt = countdownStartAt(deadlineAt, tolerationSeconds * 1000, frozen);
   // Stamps are whole seconds: a taint that is replaced within its first second may begin after its successor's stamp.
   const isStampShared = lineage.since >= startAt && begunAt < startAt + API_TIME_STEP_MS;
   return begunAt < startAt || isStampShared ? begunAt : null;

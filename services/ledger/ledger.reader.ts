@@ -41,38 +41,10 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
 }
 
 /** Read access to a ledger's state. */
-export function ledgerReader({
-  state,
-  history,
-  watchHealth,
-  inventory,
-  livePods,
-  drainPods,
-  ages,
-  clock,
-  profile,
-  policies,
-  isShadow,
-  comparison,
-  isKept,
-  onDecision,
-}: ReaderSources): LedgerReader {
+export function ledgerReader(sources: ReaderSources): LedgerReader {
+  const { state, history, watchHealth, livePods, drainPods, ages, clock, policies } = sources;
+  const { comparison, isKept, onDecision } = sources;
   const freezes = (): PresentFreezes => presentFreezes(policies.current(), clock.wallMs());
-  const shadowPolicy = (node: string): string | null => {
-    const judged = state.nodes.get(node)?.judged ?? null;
-    return judged === null ? null : shadowPolicyOf(judged, policies.current());
-  };
-  const context = (about: string | null): ExplainContext => ({
-    state,
-    history,
-    profile,
-    ...shadowIn(isShadow, about === null ? null : shadowPolicy(about)),
-    blindness: (node) => watchHealth.blindness(shardOf(node), clock.monotonicMs()),
-    freezes: freezes(),
-    isDrainEmpty: (node) => drainPods.isEmpty(node),
-    unknownReason: (node) => inventory.unknownReason(node, clock.monotonicMs()),
-    now: clock.wallMs(),
-  });
   return {
     overview: () => ({
       at: clock.wallMs(),
@@ -85,19 +57,51 @@ export function ledgerReader({
     nodes: () => nodesOf(state, freezes(), (node) => wallOf(ages.lastMs(node), clock)),
     pendingEvictions: (limit) => {
       const pods = soonest(pendingOf(state, drainPods, freezes()), limit);
-      return pods.map((pod) => (isShadow || shadowPolicy(pod.node) !== null ? { ...pod, isShadow: true } : pod));
+      return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));
     },
     decisions: (limit) => history.latest(limit),
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
-    explainNode: (name) => explainNode(name, context(name)),
-    explainZone: (name) => explainZone(name, context(null)),
+    explainNode: (name) => explainNode(name, explainContext(name, sources)),
+    explainZone: (name) => explainZone(name, explainContext(null, sources)),
     explainPod: (namespace, name, done) =>
       livePods.read(namespace, name, (read) => {
         const node = hostOf(read, state.pods.named(namespace, name));
-        done(explainPod(namespace, name, read, context(node)));
+        done(explainPod(namespace, name, read, explainContext(node, sources)));
       }),
     onDecision,
   };
+}
+
+/** The context of an explanation about a node or what runs on it; null for no node. */
+function explainContext(node: string | null, sources: ReaderSources): ExplainContext {
+  const { state, history, watchHealth, inventory, drainPods, clock, profile, policies } = sources;
+  return {
+    state,
+    history,
+    profile,
+    ...shadowOn(node, sources),
+    blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
+    freezes: presentFreezes(policies.current(), clock.wallMs()),
+    isDrainEmpty: (name) => drainPods.isEmpty(name),
+    unknownReason: (name) => inventory.unknownReason(name, clock.monotonicMs()),
+    now: clock.wallMs(),
+  };
+}
+
+/** Whether a node is in shadow mode, by the whole process or by a policy. */
+function shadowOn(
+  node: string | null,
+  { state, policies, isShadow }: Pick<ReaderSources, "state" | "policies" | "isShadow">,
+): Pick<ExplainContext, "isShadow" | "shadowPolicy"> {
+  const judged = node === null ? null : (state.nodes.get(node)?.judged ?? null);
+  const shadowPolicy = judged === null ? null : shadowPolicyOf(judged, policies.current());
+  return { isShadow: isShadow || shadowPolicy !== null, shadowPolicy };
+}
+
+/** The node of a pod as read, or as last known; null where none is. */
+function hostOf(read: PodRead, named: PodRecord | undefined): string | null {
+  if (read.kind === "present") return read.bound?.node ?? null;
+  return named === undefined ? null : (targetOf(named)?.node ?? null);
 }
 
 /** Every zone that has not vanished, by title. */
@@ -144,17 +148,6 @@ function nodesOf(
     reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone, ...shadow });
   }
   return reports;
-}
-
-/** Whether an explained object is in shadow mode, by the whole process or by a policy. */
-function shadowIn(isShadow: boolean, shadowPolicy: string | null): Pick<ExplainContext, "isShadow" | "shadowPolicy"> {
-  return { isShadow: isShadow || shadowPolicy !== null, shadowPolicy };
-}
-
-/** The node of a pod as read, or as last known; null where none is. */
-function hostOf(read: PodRead, named: PodRecord | undefined): string | null {
-  if (read.kind === "present") return read.bound?.node ?? null;
-  return named === undefined ? null : (targetOf(named)?.node ?? null);
 }
 
 /** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */

@@ -67,11 +67,11 @@ describe("a countdown of 100 that starts at 50", () => {
     ["with one in the time that another added", frozen([60, 90], [170, 175]), 185],
     ["with a freeze after it", frozen([151, 160]), 150],
     ["with an endless freeze after it", frozen([150, null]), 150],
-  ])("is known from its end %s", (_what, intervals, endAt) => {
+  ])("is found %s", (_what, intervals, endAt) => {
     expect(countdownStartAt(endAt, 100, intervals)).toBe(50);
   });
 
-  it("that began in a freeze is taken to have begun at the end of it", () => {
+  it("that began in a freeze began at its end", () => {
     expect(countdownStartAt(170, 100, frozen([10, 70]))).toBe(70);
   });
 

@@ -33,7 +33,7 @@ const READERS = only("observer", "node", "zone", "taint-manager");
 const SHADOW_EVICTION = `shadowed deleted: ${UNREACHABLE}:NoExecute`;
 
 describe("a silent node of the policy", () => {
-  test("and its pod stay as they are, and others are tainted and evicted", () => {
+  test("and its pod stay, and others are evicted", () => {
     const { world } = poolWorld();
     const before = JSON.stringify(world.node("a-0"));
     world.silence(["a-0", "c-0"]);
@@ -103,7 +103,7 @@ test("a writer that joins late sends nothing for the nodes of the policy", () =>
 });
 
 describe("a change of the mode", () => {
-  test("to Enforce writes for real what was not sent, with whole countdowns", () => {
+  test("to Enforce writes what was not sent, with whole countdowns", () => {
     const { world, policies } = poolWorld();
     world.silence(["a-0"]);
     world.advance(200 * S);
@@ -115,7 +115,7 @@ describe("a change of the mode", () => {
     expect(world.taints("a-1")).not.toContain(STARTUP);
   });
 
-  test("to Enforce shows a pod as it is that would have been deleted", () => {
+  test("to Enforce deletes a pod that was not", () => {
     const { world, policies } = poolWorld();
     world.taint("a-0", [MAINTENANCE]);
     world.advance(60 * S);
@@ -125,7 +125,7 @@ describe("a change of the mode", () => {
     expect(world.deletedAt("pod-a-0")).toBeDefined();
   });
 
-  test("to Shadow ends a countdown that runs without a deletion", () => {
+  test("to Shadow ends a countdown without a deletion", () => {
     const { world, policies } = poolWorld("Enforce");
     world.silence(["a-0"]);
     world.advance(200 * S);

@@ -94,6 +94,8 @@ export const askedEviction = z.object({
   taint: taintIdSchema.nullable(),
   /** The observed `timeAdded` of that taint, or null; a different one at the API means a different taint. */
   timeAdded: word.nullable().optional(),
+  /** The policy of its node, if that limits the rate of evictions: the pod waits for a permit. Absent for none. */
+  policy: name.optional(),
 });
 
 /** Body of `asked.unready`: set the Ready condition of this pod to False (R3.2). */

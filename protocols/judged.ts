@@ -175,5 +175,31 @@ export const judgedLimits = z.object({
   memory: limitMemorySchema,
 });
 
+/** Most permits of one policy at once: an eviction takes well below a second, so more would only wait. */
+export const EVICTION_PERMITS_MAX = 64;
+/** How many waiting pods of a policy are published with their place. */
+export const EVICTION_QUEUE_PUBLISHED_MAX = 100;
+
+/**
+ * Body of `judged.evictions`: the pods of the nodes of one policy that limits the rate of evictions. Published when it
+ * changes and every second.
+ */
+export const judgedEvictions = z.object({
+  policy: name,
+  /** How many pods were evicted within the last minute, or may have been, or may be any moment. */
+  inWindow: count,
+  /** How many pods wait for the rate. */
+  waiting: count,
+  /** When the one that waits longest was due; null when nobody waits. */
+  oldestDeadlineAt: instant.nullable(),
+  /** The pods that their writers may evict now. A permit is for one attempt, and ends soon after `grantedAt`. */
+  permits: listOf(z.object({ uid: name, grantedAt: instant }), EVICTION_PERMITS_MAX),
+  /**
+   * The first waiting pods in order: the field that holds each of them back, and when its permit is expected by what is
+   * known now; null for never. At most EVICTION_QUEUE_PUBLISHED_MAX.
+   */
+  queue: listOf(z.object({ uid: name, field: word, expectedAt: instant.nullable() }), EVICTION_QUEUE_PUBLISHED_MAX),
+});
+
 /** Body of `judged.memory`: what is stored about the limits of a policy; null for nothing. */
 export const judgedMemory = z.object({ policy: name, memory: limitMemorySchema.nullable() });

@@ -14,6 +14,7 @@ import {
 } from "./asked.ts";
 import { doneWrite } from "./done.ts";
 import {
+  judgedEvictions,
   judgedLimits,
   judgedMemory,
   judgedNode,
@@ -107,7 +108,7 @@ export const MESSAGES = {
     schema: judgedNode,
     ...byNode,
     from: "node",
-    to: "zone, ledger, policy",
+    to: "zone, pod-writer, ledger, policy",
     purpose: "a node's readiness and eviction status",
   }),
   "judged.zone": define({
@@ -123,7 +124,7 @@ export const MESSAGES = {
     schema: judgedPod,
     ...byPod,
     from: "taint-manager",
-    to: "ledger",
+    to: "pod-writer, ledger",
     purpose: "a pod's eviction and what decided it",
   }),
   "judged.policy": define({
@@ -152,6 +153,15 @@ export const MESSAGES = {
     from: "zone",
     to: "zone, policy, ledger",
     purpose: "which nodes of a policy its limits let be condemned, and why not the others",
+  }),
+  "judged.evictions": define({
+    schema: judgedEvictions,
+    keyNames: ["policy"],
+    key: (body) => [body.policy],
+    shard: () => 0,
+    from: "pod-writer",
+    to: "pod-writer, ledger",
+    purpose: "which pods the rate of evictions of a policy lets go now, and which wait for it",
   }),
   "asked.condition": define({
     schema: askedCondition,

@@ -223,8 +223,6 @@ export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
  */
 export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([
   "unhealthyConditions",
-  "evictions.maxPerMinute",
-  "evictions.maxPerNamespacePerMinute",
   "maintenance",
   "remediations",
   "outOfService",

@@ -2,6 +2,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
+import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintsSeenOn } from "../domain/taint-swap.ts";
 import type { DesiredChanges } from "./desired-changes.policy.ts";
@@ -42,8 +43,10 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
     const identity = { namespace, name, uid: pod.uid, resourceVersion: pod.resourceVersion, node };
     io.bus.publish("asked.unready", identity, cause);
   }
+  const rated = evictions.length === 0 ? null : ratedPolicyOf(observed, io.policies.current());
+  const ofPolicy = rated === null ? {} : { policy: rated.name };
   for (const { namespace, name, uid: podUid } of schedule.podsDue("eviction", evictions, nowMs)) {
-    const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null };
+    const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null, ...ofPolicy };
     io.bus.publish("asked.eviction", { namespace, name, uid: podUid, node, ...eviction }, cause);
   }
   return isVerdict;

@@ -25,13 +25,19 @@ type PodTarget = Pick<BodyOf<"asked.eviction">, "node" | "uid">;
 /** Observed pods by node. */
 export class ObservedPods {
   readonly #nodes = new BoundedMap<string, NodePods>(NODES_MAX);
+  readonly #changed: (node: string) => void;
+
+  /** `changed` is called when the pods of a node have changed. */
+  constructor(changed: (node: string) => void = () => {}) {
+    this.#changed = changed;
+  }
 
   /** Follows one shard. */
   follow(bus: Pick<Bus, "subscribe">, shard: number): Stop[] {
     return [
       bus.subscribe("observed.pods", shard, ({ body }) => this.#take(body)),
       bus.subscribe("observed.node", shard, ({ body }) => this.#takeNode(body)),
-      bus.subscribe("observed.gone", shard, ({ body }) => this.#nodes.delete(body.node)),
+      bus.subscribe("observed.gone", shard, ({ body }) => this.#forget(body.node)),
     ];
   }
 
@@ -54,9 +60,14 @@ export class ObservedPods {
     const held = known?.version === version ? known : { version, chunks: new Map() };
     held.chunks.set(chunk, pods);
     this.#nodes.set(node, held);
+    this.#changed(node);
   }
 
   #takeNode(node: ObservedNode): void {
-    if (!needsPods(node)) this.#nodes.delete(node.node);
+    if (!needsPods(node)) this.#forget(node.node);
+  }
+
+  #forget(node: string): void {
+    if (this.#nodes.delete(node)) this.#changed(node);
   }
 }

@@ -7,6 +7,7 @@ import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { EvictionSettings } from "../../protocols/policy-set.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
+import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
@@ -97,8 +98,31 @@ function instantsOf({ io }: PodWriterContext, { ask, history }: EvictionAttempt,
   return { deadlineAt, nowAt, frozen };
 }
 
-/** Evicts a pod by the method of its node's policy. */
+/** Evicts a pod by the method of its node's policy, once the rates of that policy permit it. */
 function evict(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction): void {
+  const rated = ratedPolicyOf(eviction.node.node, context.io.policies.current());
+  if (rated === null) {
+    evictNow(context, attempt, eviction);
+    return;
+  }
+  const { uid, node } = attempt.ask.body;
+  const permit = attempt.permit ?? context.permits.use(rated.name, uid);
+  if (permit === null) {
+    context.permits.hold({
+      policy: rated.name,
+      uid,
+      node,
+      observedVersion: () => context.pods.find(attempt.ask.body)?.resourceVersion ?? null,
+      resume: (granted) => attemptEviction(context, { ...attempt, permit: granted }),
+    });
+  } else if (context.permits.isValid(permit, rated.name)) evictNow(context, { ...attempt, permit }, eviction);
+  else attempt.report({ ...unwritten("failed", LATE_PERMIT), isLate: true });
+}
+
+/** A permit that is used late could exceed the rate together with later ones. */
+const LATE_PERMIT = "its permit was too old when the pod could be evicted";
+
+function evictNow(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction): void {
   const { ask, history, report } = attempt;
   const { known, node, readAtMs, taint } = eviction;
   const { kube, clock } = context.io;

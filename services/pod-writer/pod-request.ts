@@ -5,6 +5,7 @@ import type { SingleFlightReads } from "../platform/requests/single-flight-reads
 import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import type { NodeRead } from "./pod-reads.ts";
+import type { EvictionPermit, PermitGate } from "./rates/permit-gate.ts";
 
 /** The messages that request a write to a pod. */
 export type PodRequestType = "asked.eviction" | "asked.unready";
@@ -26,6 +27,8 @@ export interface PodWriterContext {
   /** Requests for the pods of one node come together, so one live read of the node serves them all. */
   readonly nodes: SingleFlightReads<NodeRead>;
   readonly pods: Pick<ObservedPods, "find">;
+  /** Where evictions wait for the rates of their policies. */
+  readonly permits: PermitGate;
   /** The latest possible present instant, epoch milliseconds. */
   readonly latestMs: () => number;
 }
@@ -35,6 +38,8 @@ export interface PodWriteAttempt {
   readonly ask: PodRequest;
   readonly history: TryHistory;
   readonly report: (result: TryResult) => void;
+  /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it was granted. */
+  readonly permit?: EvictionPermit | null;
 }
 
 /** Whether a request repeats an earlier one of its type: requesters retry while many requests wait. */

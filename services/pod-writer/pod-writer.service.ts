@@ -1,14 +1,19 @@
 /** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still holds. */
-import type { Clock, Service, Stop } from "../../protocols/ports.ts";
+import type { Clock, Io, Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import { NODE_READ_KEPT_MS, nodeReader } from "./pod-reads.ts";
-import { isRepeated, type PodRequest } from "./pod-request.ts";
+import { isRepeated, type PodRequest, type PodWriterContext } from "./pod-request.ts";
 import { attemptPodWrite } from "./pod-write-attempt.ts";
 import { forbiddenEviction } from "./pod-writer.policy.ts";
+import { PermitGate } from "./rates/permit-gate.ts";
+import { EvictionRatesActor } from "./rates/rates.actor.ts";
+
+/** The shard of this service whose owner decides about the rates of evictions. */
+const RATES_SHARD = 0;
 
 /**
  * Returns the latest possible present instant, in epoch milliseconds: the wall clock without its steps back. A step
@@ -25,31 +30,13 @@ export function latestInstant(clock: Pick<Clock, "wallMs" | "monotonicMs">): () 
 
 /** Carries out requests about pods on the nodes of this process's shards and publishes the outcome of each attempt. */
 export const podWriterService: Service = (io) => {
-  const { bus, clock, random, fleet, profile } = io;
+  const { bus, clock, fleet, profile } = io;
   const reads = { project: nodeReader(io.policies), keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
-  const pods = new ObservedPods();
-  const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), pods, latestMs };
-  const refuse = forbiddenRefusal(io);
-  const jobs = new WriteJobs<PodRequest>({
-    clock,
-    random,
-    retryMaxMs: profile.askRetryMaxMs,
-    retriesDenied: true,
-    isRepeated,
-    isSame: isRepeated,
-    attempt: (ask, history, report) => {
-      const foreign = ask.type === "asked.eviction" ? forbiddenEviction(ask.body, profile) : null;
-      if (foreign === null) attemptPodWrite(context, ask, history, report);
-      else refuse(ask, foreign, report);
-    },
-    reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
-      const { outcome, change, detail, resourceVersion, podShadow } = result;
-      const shadow = podShadow === undefined ? {} : { podShadow };
-      const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
-      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
-    },
-  });
+  const permits = new PermitGate(clock);
+  const pods = new ObservedPods((node) => permits.review(node));
+  const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), pods, permits, latestMs };
+  const jobs = podWriteJobs(context);
   const take = (shard: number, ask: PodRequest): void => {
     latestMs();
     jobs.take(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
@@ -70,6 +57,63 @@ export const podWriterService: Service = (io) => {
   const drop = (shard: number): void => {
     jobs.drop((key) => key.startsWith(`${shard}/`));
     pods.drop(shard);
+    permits.drop(shard);
   };
-  return followRequests(fleet, { service: "pod-writer", subscribe, drop });
+  const stops = [followRates(io, permits), followRequests(fleet, { service: "pod-writer", subscribe, drop })];
+  return () => {
+    for (const stop of stops) stop();
+  };
 };
+
+/** The requests that are carried out; the outcome of each attempt is published. */
+function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
+  const { io } = context;
+  const { bus, clock, random, profile } = io;
+  const refuse = forbiddenRefusal(io);
+  return new WriteJobs<PodRequest>({
+    clock,
+    random,
+    retryMaxMs: profile.askRetryMaxMs,
+    retriesDenied: true,
+    isRepeated,
+    isSame: isRepeated,
+    attempt: (ask, history, report) => {
+      const foreign = ask.type === "asked.eviction" ? forbiddenEviction(ask.body, profile) : null;
+      if (foreign === null) attemptPodWrite(context, ask, history, report);
+      else refuse(ask, foreign, report);
+    },
+    reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
+      const { outcome, change, detail, resourceVersion, podShadow } = result;
+      const shadow = podShadow === undefined ? {} : { podShadow };
+      const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
+      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
+    },
+  });
+}
+
+/** Follows the rates of evictions, and decides about them while this process owns their shard. */
+function followRates(io: Io, permits: PermitGate): Stop {
+  const rates = new EvictionRatesActor(io);
+  const stops = [
+    io.bus.subscribe("judged.evictions", RATES_SHARD, (message) => {
+      rates.take(message);
+      permits.take(message.body);
+    }),
+    io.policies.follow(() => {
+      rates.takePolicies();
+      permits.reviewAll();
+    }),
+    io.fleet.follow("pod-writer", {
+      gained: (shard) => {
+        if (shard === RATES_SHARD) rates.own();
+      },
+      lost: (shard) => {
+        if (shard === RATES_SHARD) rates.disown();
+      },
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    rates.disown();
+  };
+}

@@ -8,6 +8,7 @@ import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../domain/freeze.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
@@ -141,7 +142,8 @@ class TaintShard {
     cause: string | null,
   ): void {
     const pods = this.#feed.view.pods(node.node)?.pods ?? [];
-    tainted.review(node, pods, { ...seen, ...this.#freezeOf(node) }, cause);
+    const ratedPolicy = ratedPolicyOf(node, this.#io.policies.current())?.name ?? null;
+    tainted.review(node, pods, { ...seen, ...this.#freezeOf(node), ratedPolicy }, cause);
   }
 
   /** The view before a node's present state. A node known before was seen after this shard was gained. */

@@ -57,6 +57,8 @@ export class TaintedNode {
   #taints: readonly KnownTaint[] = [];
   #frozen: readonly FrozenInterval[] = [];
   #freeze: Freeze | null = null;
+  /** The policy of the node, if that limits the rate of evictions. */
+  #ratedPolicy: string | null = null;
   #cause: string | null = null;
 
   constructor(context: TaintedNodeContext, node: ObservedNode) {
@@ -82,7 +84,12 @@ export class TaintedNode {
   review(
     node: ObservedNode,
     pods: readonly ObservedPod[],
-    { frozen = [], freeze = null, ...seen }: Omit<ViewHistory, keyof Now> & Partial<NodeFreeze>,
+    {
+      frozen = [],
+      freeze = null,
+      ratedPolicy = null,
+      ...seen
+    }: Omit<ViewHistory, keyof Now> & Partial<NodeFreeze> & { readonly ratedPolicy?: string | null },
     cause: string | null,
   ): void {
     const now = this.#now();
@@ -90,6 +97,7 @@ export class TaintedNode {
     this.#cause = cause;
     this.#frozen = frozen;
     this.#freeze = freeze;
+    this.#ratedPolicy = ratedPolicy;
     this.#taints = knownTaints(node, this.#taints, { ...now, ...seen });
     const present = new Set<string>();
     for (const pod of pods) {
@@ -132,7 +140,8 @@ export class TaintedNode {
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
     const deadlineAt = this.#deadlineAt(schedule, now);
     const decided = { deadlineAt, taint: taintIdOf(taint), timeAdded: taint.timeAdded ?? null };
-    io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided }, cause);
+    const rated = this.#ratedPolicy === null ? {} : { policy: this.#ratedPolicy };
+    io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided, ...rated }, cause);
     if (schedule.requests !== SETTLED) schedule.requests += 1;
     deadlines.set(slot, now.monotonicMs + retryPauseMs(schedule.requests, requestRetries(io.profile)));
   }

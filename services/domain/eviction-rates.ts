@@ -1,0 +1,27 @@
+/** Which policies limit the rate at which the pods of their nodes are evicted. The pod-writer keeps the rates. */
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { EvictionSettings, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
+import { policyOf } from "./node-policy.ts";
+
+/** The most pods that may be evicted within a minute: in all, and of one namespace; null for no limit. */
+export type EvictionRates = Pick<EvictionSettings, "perMinuteMax" | "perNamespacePerMinuteMax">;
+
+/** The fields of a policy that limit the rate of evictions. */
+export const RATE_FIELDS = ["evictions.maxPerMinute", "evictions.maxPerNamespacePerMinute"] as const;
+/** A field of a policy that limits the rate of evictions. */
+export type RateField = (typeof RATE_FIELDS)[number];
+
+/** The rates of a policy; null when it has none. */
+export function evictionRatesOf({ evictions }: Pick<NodePolicy, "evictions">): EvictionRates | null {
+  if (evictions === null) return null;
+  return evictions.perMinuteMax === null && evictions.perNamespacePerMinuteMax === null ? null : evictions;
+}
+
+/** The policy whose rates count for the pods of a node; null for none, and while its policy is not known. */
+export function ratedPolicyOf(
+  node: Pick<ObservedNode, "labels" | "policyLabels">,
+  set: PolicySet | null,
+): NodePolicy | null {
+  const resolved = policyOf(node, set);
+  return resolved.kind === "policy" && evictionRatesOf(resolved.policy) !== null ? resolved.policy : null;
+}

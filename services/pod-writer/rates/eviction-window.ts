@@ -1,0 +1,89 @@
+/**
+ * The evictions of one policy that count against its rates now. Each pod counts once, from its permit until a minute
+ * after its eviction, so in no span of a minute more pods are evicted than the rates allow. A permit without an outcome
+ * counts as an eviction at its last possible instant. Pure state; instants are on the monotonic clock.
+ */
+
+/** How long an eviction counts, in milliseconds. */
+export const WINDOW_MS = 60_000;
+/** How long after its grant a permit may be used, in milliseconds. */
+export const PERMIT_VALID_MS = 10_000;
+/** The last instant after a grant at which the pod may be evicted: the request may be under way for some time. */
+export const PERMIT_ENDS_MS = 30_000;
+
+interface Counted {
+  readonly namespace: string;
+  /** Until when an eviction counts that was made, or may have been; minus infinity for none. */
+  evictedUntilMs: number;
+  /** Its open permit; null without one. */
+  permit: GrantedPermit | null;
+}
+
+/** When a permit was granted: for the count, and as published, in epoch milliseconds. */
+interface GrantedPermit {
+  readonly grantedMs: number;
+  readonly grantedAt: number;
+}
+
+/** What counts, by pod. */
+export class EvictionWindow {
+  readonly #pods = new Map<string, Counted>();
+
+  /** How many pods count. */
+  get size(): number {
+    return this.#pods.size;
+  }
+
+  /** The open permits as they are published. */
+  permits(): { readonly uid: string; readonly grantedAt: number }[] {
+    return [...this.#pods].flatMap(([uid, { permit }]) =>
+      permit === null ? [] : [{ uid, grantedAt: permit.grantedAt }],
+    );
+  }
+
+  hasPermit(uid: string): boolean {
+    return this.#pods.get(uid)?.permit != null;
+  }
+
+  /** Records that a pod may be evicted. */
+  grant({ uid, namespace }: { readonly uid: string; readonly namespace: string }, permit: GrantedPermit): void {
+    const evictedUntilMs = this.#pods.get(uid)?.evictedUntilMs ?? Number.NEGATIVE_INFINITY;
+    this.#pods.set(uid, { namespace, evictedUntilMs, permit });
+  }
+
+  /** Records that a pod was evicted, or may have been. One without a permit is not known here. */
+  evicted(uid: string, nowMs: number): void {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    pod.evictedUntilMs = Math.max(pod.evictedUntilMs, nowMs + WINDOW_MS);
+    pod.permit = null;
+  }
+
+  /** Records that the attempt is over and has not evicted the pod. */
+  release(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    pod.permit = null;
+    if (pod.evictedUntilMs === Number.NEGATIVE_INFINITY) this.#pods.delete(uid);
+  }
+
+  /** Brings it up to date: permits without an outcome end, and evictions of more than a minute ago are dropped. */
+  update(nowMs: number): void {
+    for (const [uid, pod] of this.#pods) {
+      if (pod.permit !== null && nowMs >= pod.permit.grantedMs + PERMIT_ENDS_MS) {
+        pod.evictedUntilMs = latestMs(pod);
+        pod.permit = null;
+      }
+      if (pod.permit === null && pod.evictedUntilMs <= nowMs) this.#pods.delete(uid);
+    }
+  }
+
+  /** Until when each pod counts at the latest, as far as is known now. */
+  *counted(): Generator<{ readonly namespace: string; readonly untilMs: number }> {
+    for (const pod of this.#pods.values()) yield { namespace: pod.namespace, untilMs: latestMs(pod) };
+  }
+}
+
+function latestMs({ evictedUntilMs, permit }: Counted): number {
+  return permit === null ? evictedUntilMs : Math.max(evictedUntilMs, permit.grantedMs + PERMIT_ENDS_MS + WINDOW_MS);
+}

@@ -1,0 +1,102 @@
+/**
+ * Holds the evictions of rated policies in one pod-writer until a permit names their pod. A permit is for one attempt:
+ * after a failure the pod waits for another. While it waits nothing is read or written for it. An attempt goes on when
+ * its pod changes, so that it ends by itself if the pod need not go any more.
+ */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { Clock } from "../../../protocols/ports.ts";
+import { shardOf } from "../../../protocols/subjects.ts";
+import { PERMIT_VALID_MS } from "./eviction-window.ts";
+
+/** The permission to evict one pod, once. */
+export interface EvictionPermit {
+  readonly policy: string;
+  /** When it was granted, in epoch milliseconds. */
+  readonly grantedAt: number;
+}
+
+/** An eviction that waits. */
+export interface HeldEviction {
+  readonly policy: string;
+  readonly uid: string;
+  readonly node: string;
+  /** The version of the pod that is observed; null while none is. */
+  readonly observedVersion: () => string | null;
+  /** Attempts the eviction from its beginning; without a permit because something has changed. */
+  readonly resume: (permit: EvictionPermit | null) => void;
+}
+
+type Held = HeldEviction & { readonly version: string | null };
+
+/** The evictions that wait in this process, and the permits that stand. */
+export class PermitGate {
+  readonly #clock: Pick<Clock, "wallMs">;
+  readonly #held = new Map<string, Held>();
+  /** The permits of each policy as last published: when each was granted, by uid. */
+  readonly #permits = new Map<string, ReadonlyMap<string, number>>();
+  /** Permits that were used, by uid. */
+  readonly #used = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, "wallMs">) {
+    this.#clock = clock;
+  }
+
+  /** Uses the permit of a pod; null where none stands. */
+  use(policy: string, uid: string): EvictionPermit | null {
+    const grantedAt = this.#permits.get(policy)?.get(uid);
+    if (grantedAt === undefined || this.#used.get(uid) === grantedAt) return null;
+    const permit = { policy, grantedAt };
+    if (!this.isValid(permit, policy)) return null;
+    this.#used.set(uid, grantedAt);
+    return permit;
+  }
+
+  /** Whether a permit still holds: one that is late could exceed the rate together with later ones. */
+  isValid({ policy, grantedAt }: EvictionPermit, wanted: string): boolean {
+    return policy === wanted && Math.abs(this.#clock.wallMs() - grantedAt) < PERMIT_VALID_MS;
+  }
+
+  /** Holds an eviction until its pod is permitted or changes. */
+  hold(eviction: HeldEviction): void {
+    this.#held.set(eviction.uid, { ...eviction, version: eviction.observedVersion() });
+  }
+
+  /** Takes the permits of a policy. */
+  take({ policy, permits }: BodyOf<"judged.evictions">): void {
+    this.#permits.set(policy, new Map(permits.map(({ uid, grantedAt }) => [uid, grantedAt])));
+    for (const { uid } of permits) {
+      const held = this.#held.get(uid);
+      if (held?.policy !== policy) continue;
+      const permit = this.use(policy, uid);
+      if (permit !== null) this.#resume(held, permit);
+    }
+    const nowAt = this.#clock.wallMs();
+    for (const [uid, grantedAt] of this.#used) if (nowAt - grantedAt >= PERMIT_VALID_MS) this.#used.delete(uid);
+  }
+
+  /** Attempts the evictions of a node whose pods have changed. */
+  review(node: string): void {
+    if (this.#held.size === 0) return;
+    this.#resumeWhere((held) => held.node === node && held.observedVersion() !== held.version);
+  }
+
+  /** Attempts every eviction that waits, because the policies have changed. */
+  reviewAll(): void {
+    this.#resumeWhere(() => true);
+  }
+
+  /** Forgets the evictions of a shard. */
+  drop(shard: number): void {
+    for (const { uid, node } of this.#held.values()) if (shardOf(node) === shard) this.#held.delete(uid);
+  }
+
+  /** An attempt may hold its eviction again at once, so those to resume are chosen first. */
+  #resumeWhere(isResumed: (held: Held) => boolean): void {
+    for (const held of [...this.#held.values()].filter(isResumed)) this.#resume(held, null);
+  }
+
+  #resume(held: Held, permit: EvictionPermit | null): void {
+    this.#held.delete(held.uid);
+    held.resume(permit);
+  }
+}

@@ -1,0 +1,95 @@
+/** The rates of evictions over processes: takeovers, cuts and two owners at once. */
+import { expect, test } from "vitest";
+import { SHARD_COUNT } from "../../../protocols/subjects.ts";
+import { podWriterService } from "../../../services/pod-writer/pod-writer.service.ts";
+import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
+import { HandFleet } from "../../support/hand-fleet.ts";
+import { HandPolicies } from "../../support/hand-policies.ts";
+import { mostInAMinute } from "./evictions-per-minute.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+const { "pod-writer": _writer, ...OTHERS } = EVICTING;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+const NODES = ["a-0", "a-1", "a-2", "b-0", "b-1", "b-2"];
+
+/** Zones a and b under a policy of three evictions a minute, four pods on each node, and a pod-writer for each part. */
+function worldOfWriters() {
+  const world = new EvictionWorld();
+  const policies = new HandPolicies({ evictions: { maxPerMinute: 3 } });
+  world.addZone("a", 3);
+  world.addZone("b", 3);
+  for (const node of NODES) for (let index = 0; index < 4; index++) world.addTolerantPod(node, `${node}-${index}`);
+  world.start(OTHERS, { member: "rest", policies });
+  const writer = (member: string, owns: (shard: number) => boolean) => {
+    const fleet = new HandFleet(member);
+    const own = (isOwned: boolean) => {
+      for (let shard = 0; shard < SHARD_COUNT; shard++) if (owns(shard)) fleet.set("pod-writer", shard, isOwned);
+    };
+    own(true);
+    return { own, process: world.start({ "pod-writer": podWriterService }, { member, fleet, policies }) };
+  };
+  const owner = writer("owner", (shard) => shard === 0);
+  writer("odd", (shard) => shard % 2 === 1);
+  writer("even", (shard) => shard % 2 === 0 && shard > 0);
+  world.advance(100 * S);
+  for (const node of NODES) world.taint(node, [MAINTENANCE]);
+  return { world, owner, policies, nextOwner: (member: string) => writer(member, (shard) => shard === 0) };
+}
+
+test("a rate holds over all processes until everybody has gone", () => {
+  const { world } = worldOfWriters();
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(24);
+  expect(mostInAMinute(world.deleted)).toBe(3);
+});
+
+test("a rate holds while another owner takes over, which waits first", () => {
+  for (const deadMs of [0, 2 * S, 70 * S]) {
+    const { world, owner, nextOwner } = worldOfWriters();
+    world.advance(1 * S);
+    expect(world.deleted).toHaveLength(3);
+    owner.process.kill();
+    world.advance(deadMs);
+    nextOwner("owner-2");
+    world.advance(89 * S);
+    expect(world.deleted).toHaveLength(3);
+    world.advance(10 * MINUTE);
+    expect(world.deleted).toHaveLength(24);
+    expect(mostInAMinute(world.deleted)).toBe(3);
+  }
+});
+
+test("a rate holds with two owners at once", () => {
+  const { world, owner, nextOwner } = worldOfWriters();
+  world.advance(1 * S);
+  nextOwner("owner-2");
+  world.advance(5 * MINUTE);
+  owner.own(false);
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(24);
+  expect(mostInAMinute(world.deleted)).toBeLessThanOrEqual(3);
+});
+
+test("nobody is evicted while the owner is cut off", () => {
+  const { world, owner } = worldOfWriters();
+  world.advance(1 * S);
+  const mend = owner.process.cutBus();
+  world.advance(3 * MINUTE);
+  expect(world.deleted).toHaveLength(3);
+  mend();
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(24);
+  expect(mostInAMinute(world.deleted)).toBeLessThanOrEqual(3);
+});
+
+test("a policy that gets its first rate is counted from then on", () => {
+  const { world, policies } = worldOfWriters();
+  world.advance(1 * S);
+  policies.put({ evictions: { maxPerMinute: 5 } });
+  world.advance(1 * S);
+  expect(world.deleted).toHaveLength(5);
+  policies.put(null);
+  world.advance(1 * S);
+  expect(world.deleted).toHaveLength(24);
+});

@@ -1,0 +1,169 @@
+/** Evictions under the rates of a policy on virtual time, whatever set the taint and however a pod is evicted. */
+import { describe, expect, test } from "vitest";
+import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import { Urgency } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { mostInAMinute } from "../pod-writer/rates/evictions-per-minute.ts";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+/** How long a new owner of the count waits before the first permit. */
+const SETTLED = 90 * S;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+
+interface Rated {
+  readonly evictions: NodePolicySpec["evictions"];
+  readonly pods?: number;
+  readonly profile?: Partial<Profile>;
+}
+
+/** Nodes a-0 to a-2 under a policy, with pods on a-0 that tolerate nothing for long. The count is settled. */
+function ratedWorld({ evictions, pods = 5, profile = {} }: Rated): EvictionWorld {
+  const world = new EvictionWorld(profile, [{ name: "gpu", spec: { selector: {}, evictions } }]);
+  world.addZone("a", 3);
+  for (let index = 0; index < pods; index++) world.addTolerantPod("a-0", `pod-${index}`);
+  world.run();
+  world.advance(SETTLED + 2 * S);
+  return world;
+}
+
+describe("evictions.maxPerMinute", () => {
+  test.each(["Delete", "Evict"] as const)("paces %s, a foreign taint as well as any", (method) => {
+    const world = ratedWorld({ evictions: { method, maxPerMinute: 2 } });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(30 * S);
+    expect(world.deleted).toHaveLength(2);
+    world.advance(60 * S);
+    expect(world.deleted).toHaveLength(4);
+    world.advance(60 * S);
+    expect(world.deleted).toHaveLength(5);
+    expect(mostInAMinute(world.deleted)).toBe(2);
+  });
+
+  test("holds nobody back below it", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 5 } });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(1 * S);
+    expect(world.deleted).toHaveLength(5);
+  });
+
+  test("counts the pods of all nodes of the policy", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 3 }, pods: 2 });
+    world.addTolerantPod("a-1", "other-0");
+    world.addTolerantPod("a-1", "other-1");
+    world.taint("a-0", [MAINTENANCE]);
+    world.taint("a-1", [MAINTENANCE]);
+    world.advance(30 * S);
+    expect(world.deleted).toHaveLength(3);
+  });
+
+  test("of 0 evicts nobody", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 0 } });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(10 * MINUTE);
+    expect(world.deleted).toEqual([]);
+  });
+
+  test("is not exceeded over a crash", () => {
+    for (const downMs of [0, 5 * S]) {
+      const world = ratedWorld({ evictions: { maxPerMinute: 2 }, pods: 6 });
+      world.taint("a-0", [MAINTENANCE]);
+      world.advance(1 * S);
+      world.crash(downMs);
+      world.advance(6 * MINUTE);
+      expect(world.deleted).toHaveLength(6);
+      expect(mostInAMinute(world.deleted)).toBe(2);
+    }
+  });
+
+  test("lets a cancelled countdown leave the queue at once", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 2 } });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(5 * S);
+    expect(world.published("judged.evictions").at(-1)?.body).toMatchObject({ waiting: 3 });
+    world.taint("a-0", []);
+    world.advance(1 * S);
+    expect(world.published("judged.evictions").at(-1)?.body).toMatchObject({ waiting: 0, queue: [] });
+    world.advance(5 * MINUTE);
+    expect(world.deleted).toHaveLength(2);
+  });
+
+  test("gives the place of a pod that has left to the next", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 2 }, pods: 4 });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(5 * S);
+    const left = [0, 1, 2, 3]
+      .map((index) => `pod-${index}`)
+      .filter((pod) => !world.deleted.some(({ name }) => name === pod));
+    world.removePod(left[0] ?? "");
+    world.advance(2 * S);
+    expect(world.published("judged.evictions").at(-1)?.body).toMatchObject({ waiting: 1 });
+  });
+
+  test("leaves the pods of frozen nodes outside the queue", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 2 } });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(5 * S);
+    freezeAll(world, [{ name: "oncall", since: new Date(world.clock.wallMs()).toISOString() }]);
+    world.advance(2 * S);
+    expect(world.published("judged.evictions").at(-1)?.body).toMatchObject({ waiting: 0, queue: [], permits: [] });
+    world.advance(5 * MINUTE);
+    expect(world.deleted).toHaveLength(2);
+    freezeAll(world, []);
+    world.advance(2 * MINUTE);
+    expect(world.deleted).toHaveLength(5);
+    expect(mostInAMinute(world.deleted)).toBe(2);
+  });
+});
+
+describe("evictions.maxPerNamespacePerMinute", () => {
+  test("lets the pods of other namespaces go first", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 9, maxPerNamespacePerMinute: 2 }, pods: 4 });
+    for (const index of [0, 1, 2]) world.addPod("a-1", `shop-${index}`, { namespace: "kube-system" });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(1 * S);
+    world.taint("a-1", [MAINTENANCE]);
+    world.advance(1 * S);
+    const names = world.deleted.map(({ name }) => name.replace(/-\d$/, ""));
+    expect(names.toSorted()).toEqual(["pod", "pod", "shop", "shop"]);
+    const { queue } = world.published("judged.evictions").at(-1)?.body ?? {};
+    expect(queue?.map(({ field }) => field)).toEqual([
+      "evictions.maxPerNamespacePerMinute",
+      "evictions.maxPerNamespacePerMinute",
+      "evictions.maxPerNamespacePerMinute",
+    ]);
+  });
+});
+
+/** Freezes all nodes, as `vigil freeze --all` does. */
+function freezeAll(world: EvictionWorld, pauseRequests: readonly object[]): void {
+  const data = { pauseRequests: JSON.stringify(pauseRequests) };
+  const created = world.write({
+    verb: "create",
+    ref: FREEZE_CONFIG_MAP,
+    urgency: Urgency.healing,
+    body: { apiVersion: "v1", kind: "ConfigMap", metadata: FREEZE_CONFIG_MAP, data },
+  });
+  if (created.outcome !== "ok") world.patch(FREEZE_CONFIG_MAP, { data });
+}
+
+test("a pod that its disruption budget keeps takes nobody else's place", () => {
+  const world = ratedWorld({ evictions: { method: "Evict", maxPerMinute: 1 }, pods: 2 });
+  world.api.faults.add({
+    fault: { kind: "status", code: 429 },
+    when: ({ verb, subresource, name }) => verb === "create" && subresource === "eviction" && name === "pod-0",
+  });
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(2 * MINUTE);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod-1"]);
+});
+
+test("drains of direct mode are paced as well", () => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 2 }, profile: { evictionMode: "direct" } });
+  world.silence(["a-0"]);
+  world.advance(15 * MINUTE);
+  expect(world.deleted).toHaveLength(5);
+  expect(mostInAMinute(world.deleted)).toBe(2);
+});

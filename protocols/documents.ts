@@ -75,6 +75,8 @@ export const policyDocument = z.object({
   holds: z.array(
     z.object({ policy: z.string(), field: z.string(), untilAt: time.nullable(), detail: z.string(), nodes: count }),
   ),
+  /** Pods evicted within the last minute, and pods that wait; absent without an eviction rate. */
+  evictions: z.object({ lastMinute: count, waiting: count }).optional(),
   /** What freezes its nodes now; the policy null is for all nodes. */
   freeze: z
     .object({
@@ -97,6 +99,17 @@ export const podDocument = z.object({
   deadlineAt: time.nullable(),
   /** Set while its node is frozen: until when if that is known, what is left of its countdown, and who froze it. */
   frozen: z.object({ untilAt: time.nullable(), remainingMs: z.number().nullable(), by: z.string() }).optional(),
+  /** Set while it is due and waits for the eviction rate of a policy: for which field, where, and until when. */
+  waits: z
+    .object({
+      policy: z.string(),
+      field: z.string().nullable(),
+      place: count.nullable(),
+      waiting: count,
+      expectedAt: time.nullable(),
+      behind: count.optional(),
+    })
+    .optional(),
   /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
   isBeforeFreeze: z.literal(true).optional(),
   /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */

@@ -76,6 +76,8 @@ export interface PolicyReport {
   /** How many nodes its budgets allow to be evicted at once now, and how many more; null without budgets. */
   readonly budget: { readonly nodes: number; readonly left: number } | null;
   readonly holds: readonly HoldReport[];
+  /** Pods evicted within the last minute, and pods that wait; absent without an eviction rate. */
+  readonly evictions?: { readonly lastMinute: number; readonly waiting: number };
   /** What freezes its nodes now; null for nothing. */
   readonly freeze: FreezeReport | null;
 }
@@ -88,6 +90,21 @@ export interface FrozenEviction {
   readonly remainingMs: number | null;
   /** Who freezes its node, as text. */
   readonly by: string;
+}
+
+/** How a pod that is due waits for the eviction rate of its node's policy. */
+export interface WaitingEviction {
+  readonly policy: string;
+  /** The field that holds it back; null while nobody publishes it. */
+  readonly field: string | null;
+  /** Its place in the queue, from 1; null behind the published part, and while nobody publishes it. */
+  readonly place: number | null;
+  /** How many pods wait; 0 while nobody publishes it. */
+  readonly waiting: number;
+  /** Epoch milliseconds; the earliest instant for a pod behind the published part. Null for never, or not known. */
+  readonly expectedAt: number | null;
+  /** How many pods the published part names; absent for a pod with a place. */
+  readonly behind?: number;
 }
 
 /** A node as last judged. */
@@ -124,6 +141,8 @@ export interface PendingEviction {
   readonly deadlineAt: number | null;
   /** Set while its node is frozen: it is not deleted before the end of that. */
   readonly frozen?: FrozenEviction;
+  /** Set while it is due and waits for the eviction rate of its policy. */
+  readonly waits?: WaitingEviction;
   /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
   readonly isBeforeFreeze?: true;
   /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */

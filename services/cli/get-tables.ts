@@ -5,6 +5,7 @@ import type {
   NodeReport,
   PendingEviction,
   PolicyReport,
+  WaitingEviction,
   ZoneReport,
 } from "../../protocols/ledger-reader.ts";
 import { nodeDocument, podDocument, policyDocument, zoneDocument } from "../console/documents.ts";
@@ -79,10 +80,11 @@ export const POLICIES: Table<PolicyReport> = {
   nameOf: ({ name }) => name || ALL_NODES,
   document: policyDocument,
   wide: {
-    heading: ["FROZEN SINCE", "HELD BACK", "CONFLICTS"],
-    cells: ({ freeze, holds, conflicts }) => [
+    heading: ["FROZEN SINCE", "HELD BACK", "PODS WAITING", "CONFLICTS"],
+    cells: ({ freeze, holds, evictions, conflicts }) => [
       freeze === null ? "" : apiTime(freeze.sinceAt),
       holds.map(({ field, nodes }) => `${field} (${nodes})`).join(", "),
+      evictions === undefined ? "" : `${evictions.waiting} (${evictions.lastMinute} evicted in a minute)`,
       conflicts === 0 ? "" : String(conflicts),
     ],
   },
@@ -100,7 +102,7 @@ export const POLICIES: Table<PolicyReport> = {
   state: "MODE",
   key: ({ name }) => name,
   // Their instants follow two clocks and move by milliseconds.
-  ignoredChanges: ["holds", "resetAt"],
+  ignoredChanges: ["holds", "resetAt", "evictions"],
 };
 
 function breakerText({ state, resetAt }: BreakerReport): string {
@@ -165,8 +167,13 @@ export const TIMERS: Table<PendingEviction> = {
   nameOf: ({ namespace, name }) => `${namespace}/${name}`,
   document: podDocument,
   wide: {
-    heading: ["DUE AT", "FROZEN BY", "TOLERATED"],
-    cells: (pod) => [pod.deadlineAt === null ? "" : apiTime(pod.deadlineAt), pod.frozen?.by ?? "", toleratedText(pod)],
+    heading: ["DUE AT", "FROZEN BY", "WAITS FOR", "TOLERATED"],
+    cells: (pod) => [
+      pod.deadlineAt === null ? "" : apiTime(pod.deadlineAt),
+      pod.frozen?.by ?? "",
+      pod.waits === undefined ? "" : `${pod.waits.field ?? "evictions"} of ${pod.waits.policy}`,
+      toleratedText(pod),
+    ],
   },
   heading: ["NAMESPACE", "POD", "NODE", "DUE", "TAINT"],
   cells: (pod, nowMs) => [
@@ -188,10 +195,20 @@ function frozenText({ untilAt, remainingMs }: FrozenEviction): string {
   return remainingMs === 0 ? `${until}, due then` : `${until}, ${countdownText(remainingMs)} left`;
 }
 
+/** Where a pod that is due stands in the queue of its policy, and when it is deleted. */
+function waitingText({ field, place, waiting, expectedAt, behind }: WaitingEviction, nowMs: number): string {
+  if (field === null) return "waits";
+  const where = place === null ? `waits behind ${behind ?? 0} of ${waiting}` : `waits, number ${place} of ${waiting}`;
+  if (expectedAt === null) return where;
+  const span = spanText(Math.max(0, expectedAt - nowMs));
+  return `${where}, in ${place === null ? "more than " : ""}${span}`;
+}
+
 /** When a pod is deleted; `isEarliest` where the zone's rate limiter has yet to admit its node. */
 function dueText(pod: PendingEviction, nowMs: number): string {
-  const { deadlineAt, isEarliest, isShadow, isBeforeFreeze, frozen } = pod;
+  const { deadlineAt, isEarliest, isShadow, isBeforeFreeze, frozen, waits } = pod;
   if (frozen !== undefined) return frozenText(frozen);
+  if (waits !== undefined) return waitingText(waits, nowMs);
   if (isBeforeFreeze) return "after a planned freeze";
   const would = isShadow ? "would be " : "";
   if (deadlineAt === null || deadlineAt <= nowMs) return `${would}${isEarliest ? "once its node is admitted" : "now"}`;

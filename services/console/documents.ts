@@ -80,9 +80,13 @@ export function policyDocument({ breaker, holds, freeze, ...policy }: PolicyRepo
 }
 
 /** The document of a pod that waits for its deletion. */
-export function podDocument({ frozen, ...pod }: PendingEviction): PodDocument {
-  const document = { ...pod, deadlineAt: timeOrNull(pod.deadlineAt) };
-  return frozen === undefined ? document : { ...document, frozen: { ...frozen, untilAt: timeOrNull(frozen.untilAt) } };
+export function podDocument({ frozen, waits, ...pod }: PendingEviction): PodDocument {
+  return {
+    ...pod,
+    deadlineAt: timeOrNull(pod.deadlineAt),
+    ...(frozen === undefined ? {} : { frozen: { ...frozen, untilAt: timeOrNull(frozen.untilAt) } }),
+    ...(waits === undefined ? {} : { waits: { ...waits, expectedAt: timeOrNull(waits.expectedAt) } }),
+  };
 }
 
 /** The document of an explanation. */

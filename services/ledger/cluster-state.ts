@@ -54,6 +54,12 @@ export interface LimitsRecord {
   readonly publishedAt: number;
 }
 
+/** What is known of the evictions of a policy with rates, and when it was published on the sender's wall clock. */
+export interface EvictionsRecord {
+  readonly judged: BodyOf<"judged.evictions">;
+  readonly publishedAt: number;
+}
+
 /** A request without a final outcome, and the node's observed Ready status when it was sent. */
 export interface OpenRequest {
   readonly message: AnyMessage;
@@ -66,6 +72,8 @@ export class ClusterState {
   readonly zones = new Map<string, ZoneRecord>();
   /** The limits of policies, and of the cluster under the name "". */
   readonly limits = new Map<string, LimitsRecord>();
+  /** The evictions of policies that limit their rate. */
+  readonly evictions = new Map<string, EvictionsRecord>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
   /** Epoch milliseconds: older nodes were registered by other ledgers. Null where there are none. */
@@ -77,6 +85,7 @@ export class ClusterState {
     "judged.node": ({ body }) => this.#judgeNode(body),
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, publishedAt: at }),
     "judged.limits": ({ at, body }) => void this.limits.set(body.policy, { judged: body, publishedAt: at }),
+    "judged.evictions": ({ at, body }) => void this.evictions.set(body.policy, { judged: body, publishedAt: at }),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => {
       this.#request(message);

@@ -7,6 +7,7 @@ import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
+import { evictionRatesOf } from "../domain/eviction-rates.ts";
 import { frozenAt } from "../domain/frozen-time.ts";
 import { hasLimits, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
@@ -76,6 +77,8 @@ function own(metrics: Metrics) {
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
   const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
+  const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
+  const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
@@ -88,6 +91,8 @@ function own(metrics: Metrics) {
     breakerOpen: gauge("vigil_policy_breaker_open", breaker, ["policy"]),
     frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
     shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
+    waiting: gauge("vigil_policy_waiting_evictions", waiting, ["policy"]),
+    longestWait: gauge("vigil_policy_longest_wait_seconds", longest, ["policy"]),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
     heartbeats: counter("vigil_heartbeats_total", "Observed heartbeats, at most one per node and second."),
@@ -110,6 +115,8 @@ export class LedgerMetrics {
   /** The policies with a gauge of freezes, and those with gauges of limits. */
   #policies: ReadonlySet<string> = new Set();
   readonly #limited = new Set<string>();
+  /** The policies with gauges of their eviction rate. */
+  readonly #rated = new Set<string>();
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
 
   readonly #zoneLabel: ZoneLabel;
@@ -146,6 +153,13 @@ export class LedgerMetrics {
     }
   }
 
+  /** Sets the gauges of a policy that limits the rate of evictions. */
+  evictions({ at, body: { policy, waiting, oldestDeadlineAt } }: Message<"judged.evictions">): void {
+    this.#rated.add(policy);
+    this.#own.waiting.set(waiting, policy);
+    this.#own.longestWait.set(oldestDeadlineAt === null ? 0 : Math.max(0, at - oldestDeadlineAt) / 1000, policy);
+  }
+
   /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
   policies({ policies, everywhere }: PolicySet, at: number): void {
     const frozen = new Map(policies.map(({ name, frozen: intervals }) => [name, intervals]));
@@ -158,12 +172,22 @@ export class LedgerMetrics {
       this.#own.shadowed.remove(name);
     }
     this.#policies = new Set(frozen.keys());
+    this.#forgetRates(new Set(policies.filter((policy) => evictionRatesOf(policy) !== null).map(({ name }) => name)));
     const limited = new Set(policies.filter(hasLimits).map(({ name }) => name));
     for (const name of this.#limited) {
       if (name === WHOLE_CLUSTER || limited.has(name)) continue;
       this.#own.breakerOpen.remove(name);
       for (const field of LIMIT_FIELDS) this.#own.heldNodes.remove(name, field);
       this.#limited.delete(name);
+    }
+  }
+
+  #forgetRates(rated: ReadonlySet<string>): void {
+    for (const name of this.#rated) {
+      if (rated.has(name)) continue;
+      this.#own.waiting.remove(name);
+      this.#own.longestWait.remove(name);
+      this.#rated.delete(name);
     }
   }
 

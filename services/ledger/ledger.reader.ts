@@ -12,6 +12,7 @@ import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod, explainZone } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
 import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
+import { waitingEviction } from "./explain/waiting-evictions.policy.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 import type { History } from "./history.ts";
 import type { LivePods, PodRead } from "./live-pods.ts";
@@ -175,14 +176,21 @@ function* pendingOf(
     const frozen = frozenEviction(judged, state.nodes.get(node), freezes);
     return frozen === null ? {} : { frozen };
   };
-  for (const { judged, asked } of state.pods.pending()) {
+  for (const record of state.pods.pending()) {
+    const { judged, asked } = record;
     const known = judged ?? asked;
     if (known === null) continue;
     const { namespace, name, uid, node, deadlineAt, taint } = known;
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
     const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
     const planned = isBeforeFreeze(judged) ? ({ isBeforeFreeze: true } as const) : {};
-    yield { ...pending, ...planned, ...(toleratedTaint === undefined ? {} : { toleratedTaint }) };
+    const waits = pending.frozen === undefined ? waitingEviction(record, state.evictions, freezes.at) : null;
+    yield {
+      ...pending,
+      ...planned,
+      ...(waits === null ? {} : { waits }),
+      ...(toleratedTaint === undefined ? {} : { toleratedTaint }),
+    };
   }
   for (const pod of drainPods.upcoming(state, freezes.at)) {
     const { frozen } = frozenOf(null, pod.node);
@@ -191,7 +199,8 @@ function* pendingOf(
 }
 
 /** When a pod is due: one that must go at once sorts first, one without an estimate last. */
-function dueAt({ deadlineAt, isEarliest, isBeforeFreeze: isPlanned, frozen }: PendingEviction): number {
+function dueAt({ deadlineAt, isEarliest, isBeforeFreeze: isPlanned, frozen, waits }: PendingEviction): number {
+  if (waits !== undefined) return waits.expectedAt ?? Number.POSITIVE_INFINITY;
   if (frozen !== undefined) return Math.max(deadlineAt ?? 0, frozen.untilAt ?? Number.POSITIVE_INFINITY);
   return deadlineAt ?? (isEarliest || isPlanned ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
 }

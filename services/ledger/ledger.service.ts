@@ -51,6 +51,7 @@ const RECORDED_TYPES: readonly MessageType[] = [
   "judged.node",
   "judged.zone",
   "judged.limits",
+  "judged.evictions",
   "judged.pod",
   "asked.condition",
   "asked.taint",
@@ -209,6 +210,7 @@ class RunningLedger {
     const addToHistory = this.#historyEntryOf(message, state);
     if (message.type === "judged.zone") this.#metrics.zone(message.body, !state.zones.has(message.body.zone));
     if (message.type === "judged.limits") this.#metrics.limits(message.body);
+    if (message.type === "judged.evictions") this.#metrics.evictions(message);
     if (isOurs) {
       this.#metrics.count(message, state, this.#io.profile.evictionMode);
       this.#keepLastState(message);

@@ -1,10 +1,11 @@
 /** The node policies in force as people see them: how many nodes each has, what its limits do, and who freezes it. */
 import type { BreakerReport, PolicyReport } from "../../protocols/ledger-reader.ts";
-import type { PolicySet } from "../../protocols/policy-set.ts";
+import type { NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
+import { evictionRatesOf } from "../domain/eviction-rates.ts";
 import { freezeReport } from "../domain/freeze-report.ts";
 import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import type { ClusterState, LimitsRecord, NodeRecord } from "./cluster-state.ts";
+import type { ClusterState, EvictionsRecord, LimitsRecord, NodeRecord } from "./cluster-state.ts";
 import { isRecent } from "./explain/queue.policy.ts";
 
 /** The nodes of a policy. */
@@ -24,7 +25,8 @@ export function policyReports(set: PolicySet | null, state: ClusterState, now: n
   const reports = policies.map((policy): PolicyReport => {
     const { name, mode, circuitBreaker } = policy;
     const limits = limitsReport(state.limits.get(name), circuitBreaker !== null, now);
-    return { name, mode, ...countOf(name), ...limits, freeze: freezeReport([policy], everywhere, now) };
+    const evictions = evictionsReport(policy, state.evictions.get(name), now);
+    return { name, mode, ...countOf(name), ...limits, ...evictions, freeze: freezeReport([policy], everywhere, now) };
   });
   reports.sort((left, right) => (left.name < right.name ? -1 : 1));
   const freeze = freezeReport([], everywhere, now);
@@ -73,4 +75,15 @@ function limitsReport(
     budget: budget === undefined ? null : { nodes: budget, left },
     holds,
   };
+}
+
+/** The evictions under the rates of a policy, as their owner published them lately. */
+function evictionsReport(
+  policy: NodePolicy,
+  record: EvictionsRecord | undefined,
+  now: number,
+): Pick<PolicyReport, "evictions"> {
+  if (evictionRatesOf(policy) === null || record === undefined || !isRecent(record, now)) return {};
+  const { inWindow, waiting } = record.judged;
+  return { evictions: { lastMinute: inWindow, waiting } };
 }

@@ -65,3 +65,16 @@ test("a policy with mode Shadow is shadowed, and no other one", async () => {
 test("nothing is said before the policies are known", async () => {
   expect(await policyWorld(null).metrics.text()).not.toContain("vigil_policy_frozen{");
 });
+
+test("the gauges of an eviction rate end with it", async () => {
+  const rated = nodePolicyOf("gpu", { selector: {}, evictions: { maxPerMinute: 2 } }, []);
+  const world = policyWorld(policySet([rated]));
+  const at = START_AT + REFRESH_MS;
+  const evictions = { policy: "gpu", inWindow: 2, waiting: 3, oldestDeadlineAt: at - 30_000, permits: [], queue: [] };
+  world.receive("judged.evictions", evictions, null);
+  const waiting = (name: string) => metricValue(world.metrics, name, { policy: "gpu" });
+  expect(await waiting("vigil_policy_waiting_evictions")).toBe(3);
+  expect(await waiting("vigil_policy_longest_wait_seconds")).toBe(30);
+  world.put(policySet([policy("gpu")]));
+  expect(await world.metrics.text()).not.toContain("vigil_policy_waiting_evictions{");
+});

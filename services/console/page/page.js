@@ -86,10 +86,19 @@ function frozenText({ untilAt, remainingMs }) {
   return remainingMs === null ? until : `${until}, ${span(remainingMs)} left`;
 }
 
+function waitingText({ policy, field, place, waiting, expectedAt, behind }, now) {
+  if (field === null) return `waits for the eviction rate of NodePolicy ${policy}`;
+  const where = place === null ? `behind ${behind} of ${waiting}` : `number ${place} of ${waiting}`;
+  const head = `waits for ${field} of NodePolicy ${policy}, ${where}`;
+  if (expectedAt === null) return head;
+  return `${head}, in ${place === null ? "more than " : ""}${span(Math.max(0, expectedAt - now))}`;
+}
+
 function dueText(eviction, now) {
   const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
   const would = eviction.isShadow ? "would be " : "";
   if (eviction.frozen !== undefined) return element("strong", "care", frozenText(eviction.frozen));
+  if (eviction.waits !== undefined) return element("strong", "care", waitingText(eviction.waits, now));
   if (eviction.isBeforeFreeze) return element("strong", "care", "after a planned freeze");
   if (!isAhead && eviction.isEarliest) return element("strong", "care", `${would}once its node is admitted`);
   if (!isAhead) return element("strong", eviction.isShadow ? "care" : "harm", `${would}now`);

@@ -1,5 +1,5 @@
 /** Sentences about a pod: from the pod as it was just read, the record of its uid, and the state of its node. */
-import type { FrozenEviction } from "../../../protocols/ledger-reader.ts";
+import type { FrozenEviction, WaitingEviction } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
@@ -23,6 +23,7 @@ import { type ExplainContext, presentNode } from "./explain-context.ts";
 import { evictingTaint } from "./queue.policy.ts";
 import { requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
+import { waitingEviction } from "./waiting-evictions.policy.ts";
 
 type PresentPod = Extract<PodRead, { kind: "present" }>;
 
@@ -116,6 +117,8 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   }
   if (isBeforeFreeze(judged)) return [sentence("podFreezeAhead", { pod }), ...why];
   const due = dueSentence(pod, deadlineAt, context);
+  const waits = waitingEviction(record, context.state.evictions, context.now);
+  if (waits !== null) return [due, ...why, waitingSentence(waits, context)];
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
 }
@@ -133,6 +136,20 @@ function frozenSentence(
   const isPlanned = untilAt !== null && deadlineAt !== null && deadlineAt > now;
   if (!isPlanned) return sentence("podFrozen", { ...target, left });
   return sentence("podFrozenUntil", { ...target, left, at: apiTime(deadlineAt) });
+}
+
+/** What a pod that is due waits for, and until when. */
+function waitingSentence(
+  { policy, field, place, waiting, expectedAt, behind }: WaitingEviction,
+  { now }: ExplainContext,
+) {
+  if (field === null) return sentence("podPacedUnknown", { policy });
+  const counted = { policy, field, waiting: String(waiting) };
+  const where = place === null ? String(behind ?? 0) : String(place);
+  if (expectedAt === null) return sentence("podPacedNever", { policy, field });
+  const when = { at: apiTime(expectedAt), span: spanText(Math.max(0, expectedAt - now)) };
+  if (place === null) return sentence("podPacedBehind", { ...counted, ...when, count: where });
+  return sentence("podPaced", { ...counted, ...when, place: where });
 }
 
 /** Whether the decisive taint is present; true where none decides and where the node was not observed. */

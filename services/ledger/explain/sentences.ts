@@ -71,6 +71,12 @@ export const POLICY_SENTENCES = {
     "Pod {pod} stays while its node {node} is frozen: {left} remain of its countdown, so it is due to be deleted at {at}.",
   podFrozenDue: "Pod {pod} stays while its node {node} is frozen: its deletion is due as soon as that ends.",
   podFrozenStill: "Pod {pod} stays while its node {node} is frozen.",
+  podPaced:
+    "It waits for {field} of NodePolicy {policy}: it is number {place} of {waiting}, and is deleted at about {at}, in {span}.",
+  podPacedBehind:
+    "It waits for {field} of NodePolicy {policy}: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
+  podPacedNever: "It waits for {field} of NodePolicy {policy}, which allows no eviction.",
+  podPacedUnknown: "It waits for the eviction rate of NodePolicy {policy}, and no process says when it ends.",
   podFreezeAhead: "Pod {pod} has no deadline yet: a planned freeze without an end begins before its countdown ends.",
 } as const;
 

@@ -1,0 +1,53 @@
+/** How a pod that is due waits for the eviction rate of a policy, by what its owner published. */
+import { describe, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { EvictionsRecord } from "../../services/ledger/cluster-state.ts";
+import { waitingEviction } from "../../services/ledger/explain/waiting-evictions.policy.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const S = 1000;
+const FIELD = "evictions.maxPerMinute";
+
+function asked(uid: string, policy: string | null = "gpu"): BodyOf<"asked.eviction"> {
+  const target = {
+    namespace: "shop",
+    name: "cart",
+    uid,
+    node: "n1",
+    mode: "taint",
+    deadlineAt: NOW,
+    taint: null,
+  } as const;
+  return policy === null ? target : { ...target, policy };
+}
+
+/** Pods p and q of three are published, r may be evicted. */
+function recorded(publishedAt = NOW, expectedAt: number | null = NOW + 9 * S): ReadonlyMap<string, EvictionsRecord> {
+  const queue = ["p", "q"].map((uid) => ({ uid, field: FIELD, expectedAt }));
+  const permits = [{ uid: "r", grantedAt: NOW }];
+  const judged = { policy: "gpu", inWindow: 3, waiting: 3, oldestDeadlineAt: NOW, permits, queue };
+  return new Map([["gpu", { judged, publishedAt }]]);
+}
+
+const GPU = { policy: "gpu", field: FIELD, waiting: 3, expectedAt: NOW + 9 * S };
+const UNKNOWN = { policy: "gpu", field: null, place: null, waiting: 0, expectedAt: null };
+
+describe("waitingEviction", () => {
+  test.each([
+    ["a pod of the queue has its place", "q", recorded(), { ...GPU, place: 2 }],
+    ["another one is behind those that are published", "s", recorded(), { ...GPU, place: null, behind: 2 }],
+    ["a permitted pod does not wait", "r", recorded(), null],
+    ["a limit of 0 has no expected time", "p", recorded(NOW, null), { ...GPU, place: 1, expectedAt: null }],
+    ["what is just recent enough holds", "p", recorded(NOW - 15 * S + 1), { ...GPU, place: 1 }],
+    ["without a recent owner nothing is known", "p", recorded(NOW - 15 * S), UNKNOWN],
+    ["without an owner nothing is known", "p", new Map(), UNKNOWN],
+  ] as const)("%s", (_, uid, evictions, expected) => {
+    expect(waitingEviction({ asked: asked(uid), order: "none" }, evictions, NOW)).toEqual(expected);
+  });
+
+  test("a pod without a rate does not wait, nor a deleted one", () => {
+    expect(waitingEviction({ asked: asked("p", null), order: "none" }, recorded(), NOW)).toBeNull();
+    expect(waitingEviction({ asked: null, order: "none" }, recorded(), NOW)).toBeNull();
+    expect(waitingEviction({ asked: asked("p"), order: "done" }, recorded(), NOW)).toBeNull();
+  });
+});

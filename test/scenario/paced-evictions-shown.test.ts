@@ -1,0 +1,60 @@
+/** What explain and the tables say about pods that wait for the eviction rate of a policy, all services running. */
+import { expect, test } from "vitest";
+import { POLICIES, TIMERS } from "../../services/cli/get-tables.ts";
+import { ExplainedWorld } from "../support/explained-world.ts";
+
+const S = 1000;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+
+/** Node a-0 is drained by hand: of its five pods two may go in a minute. */
+function pacedWorld(maxPerMinute: number): ExplainedWorld {
+  const evictions = { maxPerMinute, maxPerNamespacePerMinute: maxPerMinute };
+  const world = new ExplainedWorld([{ name: "gpu", spec: { selector: {}, evictions } }]);
+  world.addZone("a", 3);
+  for (let index = 0; index < 5; index++) world.addTolerantPod("a-0", `pod-${index}`);
+  world.run();
+  world.advance(100 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(20 * S);
+  return world;
+}
+
+/** The DUE and WAITS FOR cells of each pod that waits. */
+function waiting(world: ExplainedWorld): (string | undefined)[] {
+  const column = TIMERS.wide?.heading.indexOf("WAITS FOR") ?? 0;
+  return world.reader.pendingEvictions(10).map((pod) => {
+    const due = TIMERS.cells(pod, world.clock.wallMs())[TIMERS.heading.indexOf("DUE")];
+    return `${due} (${TIMERS.wide?.cells(pod)[column]})`;
+  });
+}
+
+test("a pod that waits has its place, its expected time and the field", () => {
+  const world = pacedWorld(2);
+  expect(waiting(world)).toEqual([
+    "waits, number 1 of 3, in 40 s (evictions.maxPerMinute of gpu)",
+    "waits, number 2 of 3, in 40 s (evictions.maxPerMinute of gpu)",
+    "waits, number 3 of 3, in 100 s (evictions.maxPerMinute of gpu)",
+  ]);
+  const [first] = world.reader.pendingEvictions(1);
+  expect(world.sentencesOfPod(first?.name ?? "").join("\n")).toMatch(
+    /^It waits for evictions.maxPerMinute of NodePolicy gpu: it is number 1 of 3, and .* at about \S+, in 40 s\.$/m,
+  );
+  const [policy] = world.reader.policies() ?? [];
+  expect(policy?.evictions).toEqual({ lastMinute: 2, waiting: 3 });
+  expect(policy && POLICIES.wide?.cells(policy)).toContain("3 (2 evicted in a minute)");
+});
+
+test("a limit of 0 is named, without an expected time", () => {
+  const world = pacedWorld(0);
+  expect(waiting(world)).toContain("waits, number 5 of 5 (evictions.maxPerMinute of gpu)");
+  expect(world.sentencesOfPod("pod-0")).toContain(
+    "It waits for evictions.maxPerMinute of NodePolicy gpu, which allows no eviction.",
+  );
+});
+
+test("a pod whose countdown is cancelled waits for nothing", () => {
+  const world = pacedWorld(2);
+  world.taint("a-0", []);
+  world.advance(2 * S);
+  expect(world.reader.pendingEvictions(10)).toEqual([]);
+});

@@ -5,10 +5,12 @@
  * `vigil freeze`.
  */
 import { FROZEN_INTERVALS_MAX, PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
-import { type PauseRequestSpec, pauseRequestSchema } from "../../protocols/node-policy.ts";
+import { type NodePolicySpec, type PauseRequestSpec, pauseRequestSchema } from "../../protocols/node-policy.ts";
 import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
+import { freezesByMode } from "../domain/freeze.ts";
 import { boundedIntervals, mergedIntervals } from "../domain/frozen-time.ts";
+import { pauseRequestOf } from "../domain/node-policy.parse.ts";
 import { listOf, parsed, recordOf, textOf } from "../platform/structures/json.ts";
 
 /** The scope of freezes of all nodes; every other scope is the name of a policy. */
@@ -88,6 +90,30 @@ function withdrawnIntervals(
     fromAt: sinceAt ?? startAt,
     toAt: Math.min(untilAt ?? changeAt, changeAt),
   }));
+}
+
+/** A policy in force, as far as it may freeze nodes. */
+export interface FreezingPolicy {
+  readonly name: string;
+  readonly spec: NodePolicySpec;
+  /** When its spec was last changed; null where that is not known. */
+  readonly changedAt: number | null;
+}
+
+/** What freezes the nodes of each policy, and all nodes; `requests` are those of the ConfigMap. */
+export function freezeSources(
+  policies: readonly FreezingPolicy[],
+  requests: readonly RecordedPauseRequest[],
+): FreezeSources {
+  const ofConfigMap = (scope: string) =>
+    requests.filter((each) => each.scope === scope).map(({ request }) => pauseRequestOf(request));
+  const everywhere = { byMode: false, pauseRequests: ofConfigMap(EVERYWHERE), changedAt: null };
+  const ofPolicies = policies.map(({ name, spec, changedAt }): [string, FreezeSource] => {
+    const own = (spec.pauseRequests ?? []).map(pauseRequestOf);
+    const byMode = spec.mode !== undefined && freezesByMode({ mode: spec.mode });
+    return [name, { byMode, pauseRequests: [...own, ...ofConfigMap(name)], changedAt }];
+  });
+  return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);
 }
 
 /** What either of two memories holds: two processes may remember for a moment, and longer is never earlier. */

@@ -4,7 +4,6 @@
  * process.
  */
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
-import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import {
   type FreezeResource,
@@ -14,28 +13,18 @@ import {
   type Watch,
   type WriteReply,
 } from "../../protocols/ports.ts";
-import { freezesByMode } from "../domain/freeze.ts";
-import { pauseRequestOf } from "../domain/node-policy.parse.ts";
 import {
   bothMemories,
-  EVERYWHERE,
   type FreezeMemory,
-  type FreezeSource,
   type FreezeSources,
+  type FreezingPolicy,
   freezeMemory,
+  freezeSources,
   memoryText,
   type RecordedPauseRequest,
   readMemory,
   readPauseRequests,
 } from "./freezes.policy.ts";
-
-/** A policy in force, as far as it may freeze nodes. */
-export interface FreezingPolicy {
-  readonly name: string;
-  readonly spec: NodePolicySpec;
-  /** When its spec was last changed; null where that is not known. */
-  readonly changedAt: number | null;
-}
 
 /** How long a failed write of the memory waits for the next, in milliseconds. */
 const RETRY_MS = 2_000;
@@ -50,7 +39,6 @@ export class Freezes {
   #requests: readonly RecordedPauseRequest[] = [];
   #problems = "";
   #memory: FreezeMemory = new Map();
-  #policies: readonly FreezingPolicy[] = [];
   #sourcesBefore: FreezeSources = new Map();
   #isKnown = false;
   /** Whether a write is under way or waits for its retry. */
@@ -93,8 +81,7 @@ export class Freezes {
   /** Takes the policies in force, and brings the memory up to date. */
   update(policies: readonly FreezingPolicy[]): void {
     if (!this.#isKnown) return;
-    this.#policies = policies;
-    const sources = this.#sources();
+    const sources = freezeSources(policies, this.#requests);
     this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, this.#io.clock.wallMs());
     this.#sourcesBefore = sources;
     this.#write();
@@ -127,17 +114,6 @@ export class Freezes {
     if (text !== null && !this.#own.includes(text)) this.#memory = bothMemories(this.#memory, readMemory(text));
     this.#resource = resource;
     if (resource?.frozen === this.#written) this.#written = null;
-  }
-
-  #sources(): FreezeSources {
-    const ofConfigMap = (scope: string) => this.requests(scope).map(pauseRequestOf);
-    const everywhere = { byMode: false, pauseRequests: ofConfigMap(EVERYWHERE), changedAt: null };
-    const ofPolicies = this.#policies.map(({ name, spec, changedAt }): [string, FreezeSource] => {
-      const own = (spec.pauseRequests ?? []).map(pauseRequestOf);
-      const byMode = spec.mode !== undefined && freezesByMode({ mode: spec.mode });
-      return [name, { byMode, pauseRequests: [...own, ...ofConfigMap(name)], changedAt }];
-    });
-    return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);
   }
 
   #write(): void {

@@ -4,7 +4,7 @@ import { formatDuration } from "../../domain/duration.ts";
 import { countText, rateText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../text-table.ts";
-import type { Preview, PreviewedZone } from "./preview.ts";
+import type { Preview, PreviewedNodeReport, PreviewedZone } from "./preview.ts";
 
 /** A preview as one JSON document. */
 export function previewJson(preview: Preview): string {
@@ -13,26 +13,13 @@ export function previewJson(preview: Preview): string {
 
 /** A preview as text: what follows, then zones, nodes and pods, each at most `limit` rows. */
 export function previewText(preview: Preview, limit: number): string {
-  const { fault, at, zones, nodes, pods } = preview;
+  const { fault, at, zones, nodes, pods, unread } = preview;
   const parts = [
     `If ${printable(fault)} from ${apiTime(at)} on:\n${summaryText(preview)}\n`,
     zones.length === 0
       ? ""
       : tableText(["ZONE", "STATE", "NOT READY", "EVICTION RATE", "WAITING"], zones.map(zoneCells)),
-    nodes.length === 0
-      ? ""
-      : tableText(
-          ["NODE", "ZONE", "UNKNOWN", "ADMITTED", "PODS DELETED"],
-          nodes
-            .slice(0, limit)
-            .map(({ node, zone, unknownAfterMs, admittedAfterMs, pods: count, podsDeleted }) => [
-              node,
-              zone,
-              afterText(unknownAfterMs),
-              afterText(admittedAfterMs),
-              `${podsDeleted} of ${count}`,
-            ]),
-        ),
+    nodes.length === 0 ? "" : nodesText(nodes.slice(0, limit)),
     pods.length === 0
       ? ""
       : tableText(
@@ -48,6 +35,7 @@ export function previewText(preview: Preview, limit: number): string {
             ]),
         ),
     moreText(preview, limit),
+    ...unread.map((what) => `${what} could not be read, so this is a preview without them.\n`),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
@@ -66,6 +54,23 @@ function summaryText({ nodes, pods, zones, overAfterMs }: Preview): string {
     nodes.length === 0 ? "nothing would follow" : `all of it within ${afterText(overAfterMs).replace("in ", "")}`;
   const why = halted ? " Every zone would be disrupted, so evictions would halt." : "";
   return `${counts.join(", ")}; ${end}.${why}`;
+}
+
+/** The nodes; with policies, and what holds nodes back, where there are any. */
+function nodesText(nodes: readonly PreviewedNodeReport[]): string {
+  const hasPolicies = nodes.some(({ policy }) => policy !== null);
+  const isAnyHeld = nodes.some(({ heldBy }) => heldBy !== null);
+  const heading = ["NODE", "ZONE", ...(hasPolicies ? ["POLICY"] : []), "UNKNOWN", "ADMITTED", "PODS DELETED"];
+  const rows = nodes.map(({ node, zone, policy, isShadow, heldBy, ...report }) => [
+    node,
+    zone,
+    ...(hasPolicies ? [isShadow ? `${policy} (shadow)` : (policy ?? "")] : []),
+    afterText(report.unknownAfterMs),
+    afterText(report.admittedAfterMs),
+    `${report.podsDeleted} of ${report.pods}`,
+    ...(isAnyHeld ? [heldBy ?? ""] : []),
+  ]);
+  return tableText([...heading, ...(isAnyHeld ? ["HELD BACK BY"] : [])], rows);
 }
 
 function zoneCells({ zone, size, before, after, waiting }: PreviewedZone): string[] {

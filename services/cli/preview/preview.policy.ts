@@ -2,7 +2,12 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { listText } from "../../domain/format.ts";
+import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { policyOf } from "../../domain/node-policy.ts";
+import { isInShadow } from "../../domain/policy-shadow.ts";
 import { hasCompleted, noExecuteTaints, taintName } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import type { Fault } from "./fault.policy.ts";
@@ -29,7 +34,7 @@ export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): P
     ...pods.map(({ deletedAfterMs }) => deletedAfterMs ?? 0),
   ];
   const overAfterMs = spans.reduce((latest, span) => Math.max(latest, span), 0);
-  return { fault: fault.what, at: snapshot.takenAt, zones, nodes, pods, overAfterMs };
+  return { fault: fault.what, at: snapshot.takenAt, zones, nodes, pods, overAfterMs, unread: snapshot.unread };
 }
 
 function isAffected({ name, unknownMs, taintedMs, shown }: PreviewedNode, { drainedMs }: PreviewedCluster): boolean {
@@ -37,17 +42,35 @@ function isAffected({ name, unknownMs, taintedMs, shown }: PreviewedNode, { drai
   return unknownMs !== null || taintedMs !== null || drainedMs.has(name) || isTainted;
 }
 
-function nodeReport(node: PreviewedNode, { drainedMs, deletions }: PreviewedCluster): PreviewedNodeReport {
+function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNodeReport {
   const { name, unknownMs, taintedMs, alikePods } = node;
-  const deleted = alikePods.filter(({ uid }) => deletions.has(uid));
+  const { drainedMs, deletions, policies } = cluster;
+  const isShadow = isInShadow(node.shown, policies) === true;
+  const deleted = isShadow ? [] : alikePods.filter(({ uid }) => deletions.has(uid));
+  const admittedMs = taintedMs ?? drainedMs.get(name) ?? null;
+  const resolved = policyOf(node.shown, policies);
   return {
     node: name,
     zone: zoneTitleOf(node.actor?.zone ?? ""),
-    unknownAfterMs: unknownMs,
-    admittedAfterMs: taintedMs ?? drainedMs.get(name) ?? null,
+    policy: resolved.kind === "policy" ? resolved.policy.name : null,
+    ...(isShadow ? { isShadow } : {}),
+    unknownAfterMs: isShadow ? null : unknownMs,
+    admittedAfterMs: isShadow ? null : admittedMs,
+    heldBy: admittedMs === null && node.unknownMs !== null ? holdOn(node, cluster) : null,
     pods: countOf(alikePods),
     podsDeleted: countOf(deleted),
   };
+}
+
+/** What holds a node back at the end of the preview; null where the limits and freezes do not. */
+function holdOn({ shown }: PreviewedNode, { policies, limits, clock }: PreviewedCluster): string | null {
+  const { freeze } = nodeFreezeOf(shown, policies, clock.wallMs());
+  if (freeze !== null) return freeze.field;
+  const resolved = policyOf(shown, policies);
+  const own = resolved.kind === "policy" ? limits.get(resolved.policy.name) : undefined;
+  const hold = (own ?? limits.get(WHOLE_CLUSTER))?.holds[0];
+  if (hold === undefined) return null;
+  return `${hold.field} of ${hold.policy === WHOLE_CLUSTER ? "the cluster" : hold.policy}`;
 }
 
 /** A zone that has changed or has nodes that wait; nothing for any other. */
@@ -78,28 +101,55 @@ function countOf(alike: readonly AlikePods[]): number {
   return alike.reduce((count, { pods }) => count + pods.length, 0);
 }
 
-function podReports(node: PreviewedNode, { deletions }: PreviewedCluster): PreviewedPodReport[] {
+function podReports(node: PreviewedNode, cluster: PreviewedCluster): PreviewedPodReport[] {
+  const isShadow = isInShadow(node.shown, cluster.policies) === true;
+  const held = holdOn(node, cluster);
   return node.alikePods.flatMap(({ uid, pods: alike }) => {
-    const deletion = deletions.get(uid);
-    const deletedAfterMs = deletion?.atMs ?? null;
-    const why = deletion === undefined ? stayReason(alike[0], node) : deletionReason(deletion);
-    return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, deletedAfterMs, why }));
+    const deletion = cluster.deletions.get(uid);
+    const isDeleted = deletion !== undefined && !isShadow;
+    const hold = { held, isDue: cluster.isCountingDown(uid) };
+    const why = deletion === undefined ? stayReason(alike[0], node, hold) : deletionReason(deletion, isShadow);
+    const outcome = isDeleted ? { deletedAfterMs: deletion.atMs, ...methodOf(deletion) } : { deletedAfterMs: null };
+    return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, ...outcome, why }));
   });
 }
 
-function deletionReason({ toleration }: PreviewedDeletion): string {
+function methodOf({ method, latestMs }: PreviewedDeletion): Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs"> {
+  if (method === "Delete") return {};
+  return { evictedBy: method, ...(latestMs === null ? {} : { latestAfterMs: latestMs }) };
+}
+
+function deletionReason(deletion: PreviewedDeletion, isShadow: boolean): string {
+  const { atMs, method, latestMs } = deletion;
+  const why = evictionReason(deletion);
+  if (isShadow) return `its policy is in shadow mode; without that, in ${wholeSeconds(atMs)}: ${why}`;
+  if (method === "Delete") return why;
+  const refused = latestMs === null ? "" : `, until ${wholeSeconds(latestMs)} have passed`;
+  return `${why}; a disruption budget may refuse${refused}`;
+}
+
+function wholeSeconds(spanMs: number): string {
+  return formatDuration(Math.round(spanMs / 1000) * 1000);
+}
+
+function evictionReason({ toleration }: PreviewedDeletion): string {
   if (toleration === null) return "its node is drained";
   const seconds = Math.max(0, toleration.seconds ?? 0);
   return `does not tolerate ${taintName(toleration.taint)}${seconds === 0 ? "" : ` for more than ${seconds} s`}`;
 }
 
-function stayReason(pod: ObservedPod | undefined, node: PreviewedNode): string {
+function stayReason(
+  pod: ObservedPod | undefined,
+  node: PreviewedNode,
+  { held, isDue }: { readonly held: string | null; readonly isDue: boolean },
+): string {
   if (pod === undefined) return "";
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
   const taints = noExecuteTaints(node.shown.taints).map(taintName);
-  if (taints.length > 0) return `tolerates ${listText(taints)}`;
-  return pod.owner === "DaemonSet" ? "belongs to a DaemonSet" : "its node is not admitted for eviction";
+  if (taints.length > 0) return isDue && held !== null ? `held back by ${held}` : `tolerates ${listText(taints)}`;
+  if (pod.owner === "DaemonSet") return "belongs to a DaemonSet";
+  return `its node is not admitted for eviction${held === null ? "" : `: ${held}`}`;
 }
 
 /** The nodes in the order in which they are admitted, then become Unknown, then by name. */

@@ -1,5 +1,6 @@
 /** What a preview answers. Spans are in milliseconds after the start. */
 import type { TaintId } from "../../../protocols/objects.ts";
+import type { EvictionSettings } from "../../../protocols/policy-set.ts";
 import type { DisruptionState } from "../../zone/zone.machine.ts";
 
 /** A zone whose state or count changes. */
@@ -16,10 +17,16 @@ export interface PreviewedZone {
 export interface PreviewedNodeReport {
   readonly node: string;
   readonly zone: string;
+  /** Its policy; null for none. */
+  readonly policy: string | null;
+  /** Set if its policy is in shadow mode, so that nothing is written to the node and its pods. */
+  readonly isShadow?: true;
   /** Null for a node that does not become Unknown within the preview. */
   readonly unknownAfterMs: number | null;
   /** When it is tainted NoExecute, or drained in direct mode; null when it is not. */
   readonly admittedAfterMs: number | null;
+  /** What holds it back at the end: a freeze, or a field of a policy; null for nothing. */
+  readonly heldBy: string | null;
   readonly pods: number;
   readonly podsDeleted: number;
 }
@@ -31,6 +38,9 @@ export interface PreviewedPodReport {
   readonly node: string;
   /** Null for a pod that stays. */
   readonly deletedAfterMs: number | null;
+  /** Set where the policy evicts through the Eviction API: a disruption budget may refuse, for ever or until this. */
+  readonly evictedBy?: "Evict" | "EvictThenDelete";
+  readonly latestAfterMs?: number;
   readonly why: string;
 }
 
@@ -44,12 +54,17 @@ export interface Preview {
   readonly pods: readonly PreviewedPodReport[];
   /** When the last of all this has happened; 0 if nothing does. */
   readonly overAfterMs: number;
+  /** What could not be read of the node policies, so that it counts as missing. */
+  readonly unread: readonly string[];
 }
 
 /** A deletion, and the toleration that decided; null in direct mode. */
 export interface PreviewedDeletion {
   readonly atMs: number;
   readonly toleration: PreviewedToleration | null;
+  readonly method: EvictionSettings["method"];
+  /** When it is deleted although a disruption budget refuses; null for never, and where none is asked. */
+  readonly latestMs: number | null;
 }
 
 /** How long a pod tolerates a taint; null for not at all. */

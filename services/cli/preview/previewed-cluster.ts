@@ -2,14 +2,18 @@
  * A cluster on virtual time: the actors of a run decide, and what they request is done at once. The policies of the
  * writers decide again, as they do before a real write. Nothing leaves this process.
  */
-import type { BodyOf, MessageType } from "../../../protocols/messages.ts";
-import type { ObservedPod, Taint } from "../../../protocols/objects.ts";
-import { NO_POLICIES } from "../../../protocols/policy-set.ts";
+import type { BodyOf, Message, MessageType } from "../../../protocols/messages.ts";
+import type { ObservedNode, ObservedPod, Taint } from "../../../protocols/objects.ts";
+import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
+import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
+import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints } from "../../domain/toleration.ts";
 import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
+import { graceMsOf } from "../../node/silence.policy.ts";
 import {
   decideConditions,
   decideLabels,
@@ -22,6 +26,7 @@ import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
 import { Deadlines } from "../../platform/structures/deadlines.ts";
+import { deleteAt, UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
 import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
 import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
 import { ownTaintsOf } from "../../zone/zone.policy.ts";
@@ -38,6 +43,9 @@ const FOREVER_MS = 2 * PREVIEW_MS_MAX;
 /** A node without a heartbeat for this share of its grace has stopped already: kubelets renew after a fifth. */
 const STOPPED_SHARE = 0.5;
 
+/** The name of the only member of the previewed fleet. */
+const MEMBER = "preview";
+
 type Handlers = { readonly [T in MessageType]?: (body: BodyOf<T>, id: string) => void };
 
 /** The cluster of a snapshot, as it goes on with these nodes down. */
@@ -50,6 +58,9 @@ export class PreviewedCluster {
   readonly #tolerations = new Map<string, PreviewedToleration>();
   /** What each zone announced last. */
   readonly announced = new Map<string, BodyOf<"judged.zone">>();
+  /** What was decided last about the limits of each policy. */
+  readonly limits = new Map<string, BodyOf<"judged.limits">>();
+  readonly policies: PolicySet;
   /** When each node was admitted to be drained, on the virtual clock (direct mode). */
   readonly drainedMs = new Map<string, number>();
   readonly #io: Io;
@@ -59,29 +70,38 @@ export class PreviewedCluster {
   readonly #halted = new Set<string>();
   /** The nodes whose pods have changed since they were last reviewed. */
   readonly #changed = new Set<PreviewedNode>();
+  readonly #subscribers: { readonly type: MessageType; readonly handler: (message: Message) => void }[] = [];
   #messages = 0;
 
   constructor(snapshot: Snapshot, profile: Profile, down: ReadonlySet<string>) {
     this.clock = new VirtualClock({ wallMs: snapshot.takenAt });
+    this.policies = snapshot.policies;
     this.#io = this.#ports(profile);
-    this.#zones = new PreviewedZones(this.#io);
+    this.#zones = new PreviewedZones({ io: this.#io, announced: this.announced });
     this.#context = this.#nodeContext();
-    const fire = (schedule: EvictionSchedule): void => schedule.node.requestEviction(schedule);
-    this.#deadlines = new Deadlines({ clock: this.clock, fire });
+    this.#deadlines = new Deadlines({ clock: this.clock, fire: (schedule) => this.#evictionDue(schedule) });
     const pods = Map.groupBy(snapshot.pods, ({ node }) => node);
     const { takenAt } = snapshot;
     for (const node of snapshot.nodes) {
       const seenMs = this.#lastHeartbeatMs(snapshot, node.node, readyConditionOf(node)?.heartbeatAt ?? null);
-      const isAlive = !down.has(node.node) && -seenMs <= profile.nodeMonitorGraceMs * STOPPED_SHARE;
+      const isAlive = !down.has(node.node) && -seenMs <= this.#stoppedMs(node);
       this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt }));
     }
     for (const node of this.nodes.values()) this.#begin(node, snapshot);
+    for (const policy of [WHOLE_CLUSTER, ...this.policies.policies.map(({ name }) => name)]) {
+      this.#io.bus.publish("judged.memory", { policy, memory: snapshot.limitMemories.get(policy) ?? null }, null);
+    }
     this.clock.advance(0);
   }
 
   /** Sets a taint now, as a person would. */
   taint(name: string, taint: Taint): void {
     this.#change(name, (node) => node.taint(taint));
+  }
+
+  /** Whether a taint of its node decides about a pod. */
+  isCountingDown(uid: string): boolean {
+    return this.#tolerations.has(uid);
   }
 
   /** Lets everything happen that follows. */
@@ -96,7 +116,7 @@ export class PreviewedCluster {
     const kube: Kube = { watch: unused, read: unused, write: unused };
     const { clock } = this;
     const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
-    return { ...ports, bus: this.#bus(), fleet: aloneFleet("preview"), policies: fixedPolicies(NO_POLICIES) };
+    return { ...ports, bus: this.#bus(), fleet: aloneFleet(MEMBER), policies: fixedPolicies(this.policies) };
   }
 
   /** A bus that hands each message to the one place that carries it out. */
@@ -105,13 +125,20 @@ export class PreviewedCluster {
     const publish: Bus["publish"] = (type, body) => {
       const id = `preview:${++this.#messages}`;
       (handlers[type] as ((body: unknown, id: string) => void) | undefined)?.(body, id);
+      const message = { type, id, source: `zone@${MEMBER}`, at: this.clock.wallMs(), cause: null, body };
+      for (const { type: wanted, handler } of this.#subscribers) {
+        if (wanted === type) this.clock.soon(() => handler(message as Message));
+      }
       return id;
     };
-    const nothing = () => () => {};
+    const subscribe: Bus["subscribe"] = (type, _shard, handler) => {
+      this.#subscribers.push({ type, handler: handler as (message: Message) => void });
+      return () => {};
+    };
     return {
       publish,
-      subscribe: nothing,
-      onGap: nothing,
+      subscribe,
+      onGap: () => () => {},
       latest: () => ({ take: () => [], stop: () => {} }),
       connected: () => true,
     };
@@ -129,6 +156,10 @@ export class PreviewedCluster {
         if (toleratedTaint !== null) this.#tolerations.set(uid, { taint: toleratedTaint, seconds });
       },
       "judged.zone": later((body: BodyOf<"judged.zone">, id) => this.#takeZone(body, id)),
+      "judged.limits": (body) => {
+        this.limits.set(body.policy, body);
+        this.#zones.takeLimits(body);
+      },
       "asked.condition": later((ask: BodyOf<"asked.condition">) =>
         this.#write(ask.node, (node) => decideConditions(ask, node.shown, this.clock.wallMs())),
       ),
@@ -194,8 +225,33 @@ export class PreviewedCluster {
     this.#reviewPods(node, Number.NEGATIVE_INFINITY);
   }
 
+  /** After how long without a heartbeat a node has stopped. A short grace of a policy makes no kubelet quicker. */
+  #stoppedMs(node: ObservedNode): number {
+    const { profile } = this.#io;
+    const resolved = policyOf(node, this.policies);
+    const own = graceMsOf(node, profile, resolved.kind === "policy" ? resolved.policy : null);
+    return Math.max(own, profile.nodeMonitorGraceMs) * STOPPED_SHARE;
+  }
+
+  #freezeOf(node: ObservedNode): NodeFreeze {
+    return nodeFreezeOf(node, this.policies, this.clock.wallMs());
+  }
+
+  /** Requests an eviction that is due, after a freeze of its node. */
+  #evictionDue(schedule: EvictionSchedule): void {
+    const node = this.nodes.get(schedule.node.name);
+    const freeze = node === undefined ? null : this.#freezeOf(node.shown).freeze;
+    if (freeze === null) schedule.node.requestEviction(schedule);
+    else if (freeze.untilAt !== null) {
+      this.clock.after(freeze.untilAt - this.clock.wallMs(), () => this.#evictionDue(schedule));
+    }
+  }
+
   #takeZone(body: BodyOf<"judged.zone">, id: string): void {
+    const before = this.announced.get(body.zone);
     this.announced.set(body.zone, body);
+    const grants = ({ taintsPerSecond, halted }: BodyOf<"judged.zone">) => `${taintsPerSecond > 0} ${halted}`;
+    if (before === undefined || grants(before) !== grants(body)) this.#zones.grantsChanged();
     if (body.halted === this.#halted.has(body.zone)) return;
     if (body.halted) this.#halted.add(body.zone);
     else this.#halted.delete(body.zone);
@@ -253,7 +309,7 @@ export class PreviewedCluster {
       return;
     }
     node.tainted ??= new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node.shown);
-    node.tainted.review(node.shown, node.pods, { absentMs, isUnbroken: true }, "");
+    node.tainted.review(node.shown, node.pods, { absentMs, isUnbroken: true, ...this.#freezeOf(node.shown) }, "");
   }
 
   #evict(ask: BodyOf<"asked.eviction">): void {
@@ -264,11 +320,17 @@ export class PreviewedCluster {
     const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
     const object = { metadata: { name: pod.name } };
     const { tolerationComparisonOperators: comparisonOperators } = this.#io.profile;
-    const rules = { comparisonOperators, wallMs, latestMs: wallMs, behindMs: 0 };
+    const { frozen, freeze } = this.#freezeOf(node.shown);
+    const rules = { comparisonOperators, wallMs, latestMs: wallMs, behindMs: 0, freeze };
     const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
     if (decision.kind !== "act") return;
     const toleration = decision.taint === null ? null : (this.#tolerations.get(ask.uid) ?? null);
-    this.deletions.set(ask.uid, { atMs: this.clock.monotonicMs(), toleration });
+    const resolved = policyOf(node.shown, this.policies);
+    const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
+    const latestAt = deleteAt(settings, { deadlineAt: wallMs, frozen });
+    const atMs = this.clock.monotonicMs();
+    const latestMs = latestAt === null ? null : atMs + (latestAt - wallMs);
+    this.deletions.set(ask.uid, { atMs, toleration, method: settings.method, latestMs });
     this.#changePod(ask.node, ask.uid, (deleted) => ({ ...deleted, deletionAt: wallMs }));
   }
 }

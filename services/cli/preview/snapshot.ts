@@ -1,9 +1,37 @@
-/** The cluster at one instant, as a preview starts from it. It is read with the watches of a run, and nothing else. */
+/** The cluster at one instant, as a preview starts from it. It is read as a run reads it, and nothing else. */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
+import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { BoundPod, Clock, Kube, Stop, Watched } from "../../../protocols/ports.ts";
+import type { PolicySet } from "../../../protocols/policy-set.ts";
+import type {
+  BoundPod,
+  Clock,
+  Kube,
+  KubeObject,
+  PolicyResource,
+  Stop,
+  Watched,
+  WatchOptions,
+} from "../../../protocols/ports.ts";
+import { projectFreezes } from "../../platform/kube/watch/projection.ts";
+import { Interner } from "../../platform/structures/interner.ts";
+import { readLimitMemories } from "../../policy/limit-memory.policy.ts";
+import { presentPolicies } from "../../policy/present-policies.policy.ts";
 
-/** Every node, lease and bound pod at one instant. */
-export interface Snapshot {
+type LimitMemories = ReadonlyMap<string, NonNullable<BodyOf<"judged.memory">["memory"]>>;
+
+/** The node policies of the cluster at one instant. */
+export interface PresentPolicies {
+  readonly policies: PolicySet;
+  /** What is stored about the limits of each policy. */
+  readonly limitMemories: LimitMemories;
+  /** What could not be read of them, for people. */
+  readonly unread: readonly string[];
+}
+
+/** Every node, lease and bound pod at one instant, and the policies in force. */
+export interface Snapshot extends PresentPolicies {
   /** Epoch milliseconds. */
   readonly takenAt: number;
   readonly nodes: readonly ObservedNode[];
@@ -12,10 +40,63 @@ export interface Snapshot {
   readonly pods: readonly BoundPod[];
 }
 
-/** Lists nodes, leases and pods, then calls `done` once. */
-export function takeSnapshot(
+type SnapshotClock = Pick<Clock, "wallMs" | "soon" | "after">;
+
+/** How long the policies are awaited, in milliseconds: who may read nodes need not have the right to read them. */
+const POLICIES_MS = 5_000;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Reads the policies, lists nodes, leases and pods, then calls `done` once. */
+export function takeSnapshot(kube: Kube, clock: SnapshotClock, done: (snapshot: Snapshot) => void): Stop {
+  let stop = readPolicies(kube, clock, (present) => {
+    stop = readObjects(kube, clock, present, done);
+  });
+  return () => stop();
+}
+
+/** Reads the NodePolicy objects and the ConfigMap of freezes; after a while goes on without those it may not read. */
+function readPolicies(kube: Kube, clock: SnapshotClock, done: (present: PresentPolicies) => void): Stop {
+  const resources = new Map<string, PolicyResource>();
+  let object: KubeObject | null = null;
+  const unread = new Set<string>([`${NODE_POLICY_API.kind} objects`, `ConfigMap ${FREEZE_CONFIG_MAP.name}`]);
+  let isOver = false;
+  const finish = (): void => {
+    if (isOver) return;
+    stop();
+    const freeze = object === null ? null : projectFreezes(object, projection);
+    const policies = presentPolicies([...resources.values()], freeze, clock.wallMs());
+    const { memories: limitMemories } = object === null ? { memories: new Map() } : readLimitMemories(object);
+    done({ policies, limitMemories, unread: [...unread] });
+  };
+  const take = (what: string): void => {
+    unread.delete(what);
+    if (unread.size === 0) clock.soon(finish);
+  };
+  const [ofPolicies = "", ofConfigMap = ""] = unread;
+  const watch = kube.watch("policies", {
+    changed: (resource) => resources.set(resource.name, resource),
+    gone: (name) => resources.delete(name),
+    state: ({ synced }) => synced && take(ofPolicies),
+    absent: () => take(ofPolicies),
+  });
+  const timer = clock.after(POLICIES_MS, finish);
+  const stop = (): void => {
+    isOver = true;
+    watch.stop();
+    timer.cancel();
+  };
+  kube.read(FREEZE_CONFIG_MAP, (reply) => {
+    if (reply.outcome === "ok") object = reply.object;
+    if (reply.outcome === "ok" || reply.outcome === "gone") take(ofConfigMap);
+  });
+  return stop;
+}
+
+function readObjects(
   kube: Kube,
-  clock: Pick<Clock, "wallMs" | "soon">,
+  clock: SnapshotClock,
+  present: PresentPolicies,
   done: (snapshot: Snapshot) => void,
 ): Stop {
   const nodes = new Map<string, ObservedNode>();
@@ -30,31 +111,26 @@ export function takeSnapshot(
     if (!unsynced.delete(what) || unsynced.size > 0) return;
     clock.soon(() => {
       stop();
-      done({ takenAt: clock.wallMs(), nodes: [...nodes.values()], renewedAt, pods: [...pods.values()] });
+      done({ ...present, takenAt: clock.wallMs(), nodes: [...nodes.values()], renewedAt, pods: [...pods.values()] });
     });
   };
   const open = <K extends keyof Watched>(
     what: K,
-    changed: (object: Watched[K]) => void,
-    gone: (key: string) => void,
+    { changed, gone }: { readonly changed: (object: Watched[K]) => void; readonly gone: (key: string) => void },
+    options?: WatchOptions,
   ): void => {
-    const watch = kube.watch(what, { changed, gone, state: (state) => state.synced && synced(what) });
+    const watch = kube.watch(what, { changed, gone, state: (state) => state.synced && synced(what) }, options);
     stops.push(() => watch.stop());
   };
-  open(
-    "nodes",
-    (node) => nodes.set(node.node, node),
-    (name) => nodes.delete(name),
-  );
-  open(
-    "leases",
-    (lease) => renewedAt.set(lease.node, lease.renewedAt),
-    (name) => renewedAt.delete(name),
-  );
-  open(
-    "pods",
-    (bound) => pods.set(`${bound.pod.namespace}/${bound.pod.name}`, bound),
-    (key) => pods.delete(key),
-  );
+  const labelKeys = (): readonly string[] => present.policies.labelKeys;
+  open("nodes", { changed: (node) => nodes.set(node.node, node), gone: (name) => nodes.delete(name) }, { labelKeys });
+  open("leases", {
+    changed: (lease) => renewedAt.set(lease.node, lease.renewedAt),
+    gone: (name) => renewedAt.delete(name),
+  });
+  open("pods", {
+    changed: (bound) => pods.set(`${bound.pod.namespace}/${bound.pod.name}`, bound),
+    gone: (key) => pods.delete(key),
+  });
   return stop;
 }

@@ -26,6 +26,10 @@ const RUN_TUNABLES = {
   largeClusterSizeThreshold: TUNABLES.largeClusterSizeThreshold,
   unhealthyZoneThreshold: TUNABLES.unhealthyZoneThreshold,
   evictionMode: TUNABLES.evictionMode,
+  circuitBreakerNodesMax: TUNABLES.circuitBreakerNodesMax,
+  circuitBreakerPercentage: TUNABLES.circuitBreakerPercentage,
+  circuitBreakerDurationMs: TUNABLES.circuitBreakerDurationMs,
+  circuitBreakerResetAfterMs: TUNABLES.circuitBreakerResetAfterMs,
 } as const;
 
 const SETTINGS = {

@@ -28,6 +28,8 @@ export interface ZoneLimitsContext {
   readonly isUnderWay: (node: string) => boolean;
   /** Evaluates a zone, because one of its nodes may be granted. */
   readonly wake: (zone: string) => void;
+  /** Set where nobody else decides: no permit of a predecessor is waited out, and a permit holds until the next. */
+  readonly isAlone?: boolean;
 }
 
 /** The limits as the zones of this process see them. */
@@ -40,17 +42,17 @@ export class ZoneLimits {
   #limits: ReadonlyMap<string, Limits> = new Map();
 
   constructor(context: ZoneLimitsContext) {
-    const { io, announced } = context;
+    const { io, announced, isAlone = false } = context;
     const { pulseTimeoutMs, evictionMode } = io.profile;
     const lingerMs = pulseTimeoutMs + UNSEEN_REQUEST_MS;
     this.#context = context;
     this.#nodes = new LimitedNodes(evictionMode);
-    this.#permits = new Permits({ pulseTimeoutMs, lingerMs });
+    this.#permits = new Permits({ pulseTimeoutMs: isAlone ? Number.POSITIVE_INFINITY : pulseTimeoutMs, lingerMs });
     this.#actor = new LimitsActor({
       ...context,
       nodes: this.#nodes,
       permits: this.#permits,
-      settleMs: lingerMs,
+      settleMs: isAlone ? 0 : lingerMs,
       grants: (zone) => (announced(zone)?.taintsPerSecond ?? 0) > 0,
       isHalted: (zone) => announced(zone)?.halted === true,
       isFrozen: (node) => this.#isFrozen(node),

@@ -1,74 +1,10 @@
 /** A preview held against what then really happens, on the embedded API and virtual time. */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../../protocols/profile.ts";
-import { type FaultFlags, faultOf } from "../../../services/cli/preview/fault.policy.ts";
-import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
-import type { Preview } from "../../../services/cli/preview/preview.ts";
-import { type Snapshot, takeSnapshot } from "../../../services/cli/preview/snapshot.ts";
-import { EvictionWorld } from "../../support/eviction-world.ts";
+import type { FaultFlags } from "../../../services/cli/preview/fault.policy.ts";
+import { expectToHold, previewedOn, previewWorld, snapshotOf } from "./preview-world.ts";
 
 const S = 1000;
-const NO_FAULT: FaultFlags = { zone: "", node: [], down: false, taint: "" };
-/** API stamps are whole seconds. */
-const LATE_S = 1;
-const STAGGER_MS = 610;
-
-function snapshotOf(world: EvictionWorld): Snapshot {
-  let taken: Snapshot | null = null;
-  takeSnapshot(world.kube, world.clock, (snapshot) => {
-    taken = snapshot;
-  });
-  world.advance(0);
-  if (taken === null) throw new Error("the snapshot was not taken");
-  return taken;
-}
-
-/** A cluster of a large zone, a small one and one that stays up, a minute old, under Vigil. */
-function previewWorld(profile: Partial<Profile> = {}): EvictionWorld {
-  const world = new EvictionWorld(profile);
-  for (const [zone, size] of [["a", 6] as const, ["b", 4] as const, ["c", 4] as const]) {
-    for (let index = 0; index < size; index++) {
-      const node = `${zone}-${index}`;
-      world.register(node, { "topology.kubernetes.io/zone": zone });
-      world.addTolerantPod(node, `web-${node}`);
-      // No two kubelets renew their leases at the same time, so that their order is certain.
-      world.advance(STAGGER_MS);
-    }
-  }
-  world.addTolerantPod("a-0", "forever", [{ operator: "Exists" }]);
-  world.addTolerantPod("a-0", "never", []);
-  world.addTolerantPod("a-0", "short", [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }]);
-  world.run();
-  world.advance(64 * S);
-  return world;
-}
-
-function previewedOn(world: EvictionWorld, flags: Partial<FaultFlags>): Preview {
-  const snapshot = snapshotOf(world);
-  return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags }, snapshot.nodes), world.profile);
-}
-
-/** Holds every taint and deletion of the cluster after `fromMs` against the preview. */
-function expectToHold(preview: Preview, world: EvictionWorld, fromMs: number): void {
-  const seenS = (seen: readonly { readonly name: string; readonly atMs: number }[]) =>
-    seen.filter(({ atMs }) => atMs >= fromMs).map(({ name, atMs }) => ({ name, atS: (atMs - fromMs) / S }));
-  const tainted = preview.nodes.flatMap(({ node, admittedAfterMs }) =>
-    admittedAfterMs === null ? [] : [{ name: node, atS: admittedAfterMs / S }],
-  );
-  const deleted = preview.pods.flatMap(({ name, deletedAfterMs }) =>
-    deletedAfterMs === null ? [] : [{ name, atS: deletedAfterMs / S }],
-  );
-  for (const [previewed, really] of [
-    [tainted, seenS(world.tainted)],
-    [deleted, seenS(world.deleted)],
-  ] as const) {
-    expect(previewed.map(({ name }) => name).sort()).toEqual(really.map(({ name }) => name).sort());
-    for (const { name, atS } of really) {
-      const ahead = previewed.find((each) => each.name === name)?.atS ?? Number.NaN;
-      expect(Math.abs(ahead - atS), `${name}: previewed at ${ahead} s, seen at ${atS} s`).toBeLessThanOrEqual(LATE_S);
-    }
-  }
-}
 
 describe("a preview comes true", () => {
   test.each<[string, Partial<FaultFlags>, readonly string[], Partial<Profile>]>([

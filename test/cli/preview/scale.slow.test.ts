@@ -1,5 +1,6 @@
 /** How long a preview of a large cluster takes. */
 import { expect, test } from "vitest";
+import { NO_POLICIES } from "../../../protocols/policy-set.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { faultOf } from "../../../services/cli/preview/fault.policy.ts";
 import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
@@ -36,7 +37,8 @@ function largeCluster(): Snapshot {
     }),
   );
   const renewedAt = new Map(names.map((name, index) => [name, TAKEN_AT - (index % 10_000)]));
-  return { takenAt: TAKEN_AT, nodes, renewedAt, pods };
+  const policies = { policies: NO_POLICIES, limitMemories: new Map(), unread: [] };
+  return { takenAt: TAKEN_AT, nodes, renewedAt, pods, ...policies };
 }
 
 test.each(["a whole zone", "a third of all nodes"])(

@@ -16,6 +16,8 @@ import { seededRandom } from "../../support/random.seeded.ts";
 import { until } from "../../support/until.ts";
 import { fakeHost } from "../fake-host.ts";
 
+const FREE = { policy: null, heldBy: null };
+
 const PREVIEW: Preview = {
   fault: "zone b is down",
   at: Date.UTC(2026, 0, 1),
@@ -29,14 +31,15 @@ const PREVIEW: Preview = {
     },
   ],
   nodes: [
-    { node: "b-0", zone: "b", unknownAfterMs: 46_001, admittedAfterMs: 46_001, pods: 2, podsDeleted: 1 },
-    { node: "b-1", zone: "b", unknownAfterMs: 47_000, admittedAfterMs: null, pods: 0, podsDeleted: 0 },
+    { node: "b-0", zone: "b", unknownAfterMs: 46_001, admittedAfterMs: 46_001, pods: 2, podsDeleted: 1, ...FREE },
+    { node: "b-1", zone: "b", unknownAfterMs: 47_000, admittedAfterMs: null, pods: 0, podsDeleted: 0, ...FREE },
   ],
   pods: [
     { namespace: "shop", name: "cart", node: "b-0", deletedAfterMs: 346_001, why: "does not tolerate x" },
     { namespace: "shop", name: "proxy", node: "b-0", deletedAfterMs: null, why: "tolerates x" },
   ],
   overAfterMs: 346_001,
+  unread: [],
 };
 
 test("a preview is one sentence and three tables", () => {
@@ -54,6 +57,23 @@ test("a preview is one sentence and three tables", () => {
     "NAMESPACE   POD     NODE   DELETED    WHY",
     "shop        cart    b-0    in 5m46s   does not tolerate x",
     "shop        proxy   b-0    stays      tolerates x",
+    "",
+  ]);
+});
+
+test("policies, holds and what could not be read show where there are any", () => {
+  const nodes = PREVIEW.nodes.map((node, index) =>
+    index === 0
+      ? { ...node, policy: "trial", isShadow: true as const }
+      : { ...node, policy: "gpu", heldBy: "budgets of gpu" },
+  );
+  const lines = previewText({ ...PREVIEW, zones: [], pods: [], nodes, unread: ["NodePolicy objects"] }, 20).split("\n");
+  expect(lines.slice(3)).toEqual([
+    "NODE   ZONE   POLICY           UNKNOWN   ADMITTED   PODS DELETED   HELD BACK BY",
+    "b-0    b      trial (shadow)   in 46s    in 46s     1 of 2         -",
+    "b-1    b      gpu              in 47s    -          0 of 0         budgets of gpu",
+    "",
+    "NodePolicy objects could not be read, so this is a preview without them.",
     "",
   ]);
 });

@@ -1,0 +1,131 @@
+/** A preview under a policy, held against what then really happens, on the embedded API and virtual time. */
+import { describe, expect, test } from "vitest";
+import { apiTime } from "../../../services/domain/api-time.ts";
+import { expectToHold, policyWorld, previewedOn } from "./preview-world.ts";
+
+const S = 1000;
+/** Where a limit or a freeze ends by itself, a run goes on with its next pulse, which comes every 5 s here. */
+const LATE_S = 6;
+const THREE = ["a-0", "a-1", "a-2"];
+
+/** A preview of these nodes down under a policy of zone a, and what happened within an hour. */
+function previewed(fieldsAt: (wallMs: number) => object, down: readonly string[] = THREE) {
+  const world = policyWorld(fieldsAt);
+  const preview = previewedOn(world, { node: down, down: true });
+  const fromMs = world.clock.monotonicMs();
+  world.silence(down);
+  world.advance(3_600 * S);
+  const admitted = preview.nodes.filter(({ admittedAfterMs }) => admittedAfterMs !== null).length;
+  return { world, preview, fromMs, admitted };
+}
+
+describe("a preview comes true with", () => {
+  test.each<[string, object, number]>([
+    ["a short grace", { nodeMonitorGracePeriod: "20s" }, 3],
+    ["a long grace", { nodeMonitorGracePeriod: "5m" }, 3],
+    ["a rate", { nodeEvictionRate: 0.02 }, 3],
+    ["a threshold and a secondary rate", { unhealthyZoneThreshold: 0.4, secondaryNodeEvictionRate: 0.001 }, 1],
+    ["maxUnhealthy", { maxUnhealthy: 2 }, 1],
+    ["a breaker that stays open", { circuitBreaker: { maxNodes: 1, duration: "10m" } }, 1],
+    [
+      "a cool-down after a storm",
+      { circuitBreaker: { maxNodes: 2, duration: "1m", resetAfter: "5m" }, stormCooldownDuration: "3m" },
+      3,
+    ],
+    ["a budget", { budgets: [{ nodes: 1 }] }, 1],
+    ["a budget by a schedule", { budgets: [{ nodes: 0, schedule: "*/20 * * * *", duration: "10m" }] }, 3],
+    ["a freeze", { mode: "Freeze" }, 0],
+    ["a freeze without an end", { pauseRequests: [{ name: "alice" }] }, 0],
+    ["shadow mode", { mode: "Shadow" }, 0],
+    ["evictions through the Eviction API", { evictions: { method: "Evict" } }, 3],
+  ])("%s", (_name, fields, nodes) => {
+    const { world, preview, fromMs, admitted } = previewed(() => fields);
+    expectToHold(preview, world, fromMs, LATE_S);
+    expect(admitted).toBe(nodes);
+  });
+
+  test("a breaker that resets twice", () => {
+    const { world, preview, fromMs, admitted } = previewed(() => ({
+      circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "15m" },
+    }));
+    expectToHold(preview, world, fromMs, 2 * LATE_S);
+    expect(admitted).toBe(3);
+  });
+
+  test("a pool that is down as a whole", () => {
+    const all = ["a-0", "a-1", "a-2", "a-3", "a-4", "a-5"];
+    const { world, preview, fromMs, admitted } = previewed(() => ({ fullDisruptionEvictionRate: 0 }), all);
+    expectToHold(preview, world, fromMs, LATE_S);
+    expect(admitted).toBe(1);
+  });
+
+  test.each([
+    ["before its nodes fall silent", 10, 30],
+    ["while its nodes wait", 30, 400],
+    ["in the middle of countdowns", 200, 500],
+  ])("a freeze that begins and ends %s", (_when, fromS, toS) => {
+    const { world, preview, fromMs, admitted } = previewed((wallMs) => {
+      const at = (inS: number): string => apiTime(wallMs + 64 * S + inS * S);
+      return { pauseRequests: [{ name: "alice", since: at(fromS), until: at(toS) }] };
+    });
+    expectToHold(preview, world, fromMs, LATE_S);
+    expect(admitted).toBe(3);
+  });
+
+  test("a taint set by hand on a frozen node", () => {
+    const world = policyWorld((wallMs) => ({
+      pauseRequests: [{ name: "alice", since: apiTime(wallMs), until: apiTime(wallMs + 300 * S) }],
+    }));
+    const preview = previewedOn(world, { taint: "a-0=maintenance:NoExecute" });
+    const fromMs = world.clock.monotonicMs();
+    world.taint("a-0", [{ key: "maintenance", effect: "NoExecute" }]);
+    world.advance(600 * S);
+    expectToHold(preview, world, fromMs, LATE_S);
+    expect(preview.pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null)).toHaveLength(3);
+  });
+
+  test("a breaker that is open already", () => {
+    const world = policyWorld(() => ({ circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "20m" } }));
+    world.silence(["a-3", "a-4"]);
+    world.advance(300 * S);
+    const preview = previewedOn(world, { node: ["a-0"], down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(["a-0"]);
+    world.advance(7_200 * S);
+    expectToHold(preview, world, fromMs, 2 * LATE_S);
+  });
+});
+
+describe("a preview names", () => {
+  const reportOf = (fields: object) => {
+    const world = policyWorld(() => fields);
+    const { nodes, pods } = previewedOn(world, { node: ["a-0", "a-1"], down: true });
+    return { node: nodes.find(({ admittedAfterMs }) => admittedAfterMs === null), pods };
+  };
+
+  test.each([
+    ["the limit that holds a node back", { budgets: [{ nodes: 1 }] }, "budgets of pool"],
+    ["the freeze that does", { mode: "Freeze" }, "NodePolicy pool: spec.mode (Freeze)"],
+  ])("%s", (_what, fields, heldBy) => {
+    const { node, pods } = reportOf(fields);
+    expect(node).toMatchObject({ policy: "pool", heldBy });
+    const pod = pods.find((each) => each.node === node?.node && each.name.startsWith("web"));
+    expect(pod?.why).toBe(`its node is not admitted for eviction: ${heldBy}`);
+  });
+
+  test("that a disruption budget may refuse, and until when", () => {
+    const { pods } = reportOf({ evictions: { method: "EvictThenDelete", deleteAfter: "10m" } });
+    const pod = pods.find(({ name }) => name === "web-a-0");
+    expect(pod?.evictedBy).toBe("EvictThenDelete");
+    expect((pod?.latestAfterMs ?? 0) - (pod?.deletedAfterMs ?? 0)).toBe(600 * S);
+    expect(pod?.why).toMatch(/for more than 300 s; a disruption budget may refuse, until \d+m\d+s have passed$/);
+  });
+
+  test("the shadow mode that keeps pods", () => {
+    const { node, pods } = reportOf({ mode: "Shadow" });
+    expect(node).toMatchObject({ policy: "pool", isShadow: true, podsDeleted: 0 });
+    expect(pods.find(({ name }) => name === "web-a-0")?.why).toMatch(
+      /^its policy is in shadow mode; without that, in 5m\d+s: does not tolerate/,
+    );
+  });
+});

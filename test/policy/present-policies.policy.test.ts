@@ -1,0 +1,49 @@
+/** The policies that a preview reads are those that the policy service would publish. */
+import { expect, test } from "vitest";
+import { presentPolicies } from "../../services/policy/present-policies.policy.ts";
+
+const AT = Date.UTC(2026, 0, 1, 12);
+const SINCE = "2026-01-01T11:00:00Z";
+
+function resource(name: string, spec: unknown) {
+  return { name, uid: name, resourceVersion: "1", generation: 1, changedAt: AT - 60_000, spec, status: null };
+}
+
+function freezeOf(pauseRequests: unknown, frozen: unknown = null) {
+  const texts = {
+    pauseRequests: JSON.stringify(pauseRequests),
+    frozen: frozen === null ? null : JSON.stringify(frozen),
+  };
+  return { name: "vigil-freeze", uid: "u", resourceVersion: "1", ...texts };
+}
+
+test("a policy without a selector is not in force, and a wrong field counts as unset", () => {
+  const set = presentPolicies(
+    [resource("none", {}), resource("gpu", { selector: {}, healthyDelay: "soon" })],
+    null,
+    AT,
+  );
+  expect(set.policies.map(({ name, healthyDelayMs }) => [name, healthyDelayMs])).toEqual([["gpu", null]]);
+});
+
+test("a mode freezes since the policy was changed", () => {
+  const [gpu] = presentPolicies([resource("gpu", { selector: {}, mode: "Freeze" })], null, AT).policies;
+  expect(gpu?.frozen).toEqual([{ fromAt: AT - 60_000, toAt: null }]);
+});
+
+test("requests of the ConfigMap freeze the nodes of a policy, or all", () => {
+  const requests = [
+    { name: "alice", since: SINCE },
+    { name: "bob", since: SINCE, policy: "gpu" },
+  ];
+  const set = presentPolicies([resource("gpu", { selector: {} })], freezeOf(requests), AT);
+  const interval = { fromAt: Date.parse(SINCE), toAt: null };
+  expect(set.everywhere).toMatchObject({ pauseRequests: [{ name: "alice" }], frozen: [interval] });
+  expect(set.policies).toMatchObject([{ pauseRequests: [{ name: "bob" }], frozen: [interval] }]);
+});
+
+test("what was frozen before is remembered", () => {
+  const past = { from: SINCE, to: "2026-01-01T11:10:00Z" };
+  const set = presentPolicies([resource("gpu", { selector: {} })], freezeOf([], { gpu: [past] }), AT);
+  expect(set.policies[0]?.frozen).toEqual([{ fromAt: Date.parse(past.from), toAt: Date.parse(past.to) }]);
+});

@@ -1,8 +1,9 @@
 /** The screen of `vigil top`, line by line, from the tables of `vigil get`. Pure. */
-import type { Overview } from "../../../protocols/ledger-reader.ts";
+import type { Overview, PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { countText } from "../../domain/format.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { printable } from "../../platform/process/printable.ts";
-import { NODES, type Table, TIMERS, ZONES } from "../get-tables.ts";
+import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../get-tables.ts";
 import { Columns } from "../text-table.ts";
 import { blindnessOf } from "../watch.policy.ts";
 import { rowsOf, type TopState } from "./top-state.ts";
@@ -34,7 +35,7 @@ const CODES: Readonly<Record<Tone, string | null>> = {
   warning: "33",
   selected: "7",
 };
-const HELP_LIST = "q quit · ↑↓ select · enter explain · tab nodes/pods · / filter · esc clear";
+const HELP_LIST = "q quit · ↑↓ select · enter explain · tab nodes/pods/policies · / filter · esc clear";
 const HELP_READING = "q quit · ↑↓ scroll · esc back";
 /** Lines for the list at least, however many zones there are. */
 const LIST_ROWS_MIN = 6;
@@ -64,7 +65,8 @@ function headOf({ answer }: TopState, { server }: Screen): Line[] {
 
 /** What holds something back, in words. */
 function warningsOf({ answer, problem }: TopState): Line[] {
-  const lines = [...(problem === null ? [] : [problem]), ...(answer === null ? [] : heldBack(answer.overview))];
+  const answered = answer === null ? [] : [...heldBack(answer.overview), ...pausedPolicies(answer.policies)];
+  const lines = [...(problem === null ? [] : [problem]), ...answered];
   return lines.map((text) => ({ text: `! ${printable(text)}`, tone: "bad" }));
 }
 
@@ -75,6 +77,18 @@ function heldBack({ zones, watchHealth }: Overview): string[] {
     ...(blind === null ? [] : [`${blind}; no evictions are decided there`]),
     ...(halted === 0 ? [] : [`every zone is disrupted: evictions are halted in ${countText(halted, "zone")}`]),
   ];
+}
+
+/** The policies that evict nobody at present, in one line each. */
+function pausedPolicies(policies: readonly PolicyReport[]): string[] {
+  return policies.flatMap(({ name, mode, breaker, freeze }) => {
+    const nodes = name === "" ? "all nodes" : `the nodes of policy ${name}`;
+    return [
+      ...(freeze === null ? [] : [`${nodes} are frozen by ${freezeText(freeze)}`]),
+      ...(breaker?.state === "open" ? [`the circuit breaker of ${nodes} is open`] : []),
+      ...(mode === "Shadow" ? [`${nodes} are in shadow mode: nothing is written to them`] : []),
+    ];
+  });
 }
 
 function bodyOf(state: TopState, screen: Screen, room: number): Line[] {
@@ -107,10 +121,27 @@ function listOf(state: TopState, { nowMs }: Screen, room: number): Line[] {
   const selected = Math.min(state.selected, rows.length - 1);
   // The window follows the selection.
   const first = Math.max(0, Math.min(selected - Math.floor(room / 2), rows.length - (room - 1)));
-  const lines =
-    state.view === "nodes"
-      ? tableLines(NODES, rows.filter((row) => "readiness" in row).slice(first, first + room - 1), nowMs)
-      : tableLines(TIMERS, rows.filter((row) => "namespace" in row).slice(first, first + room - 1), nowMs);
+  const window = rows.slice(first, first + room - 1);
+  const lines = {
+    nodes: () =>
+      tableLines(
+        NODES,
+        window.filter((row) => "readiness" in row),
+        nowMs,
+      ),
+    pods: () =>
+      tableLines(
+        TIMERS,
+        window.filter((row) => "namespace" in row),
+        nowMs,
+      ),
+    policies: () =>
+      tableLines(
+        POLICIES,
+        window.filter((row) => "mode" in row),
+        nowMs,
+      ),
+  }[state.view]();
   return lines.map((text, index) => {
     if (index === 0) return heading(`  ${text}`);
     const isSelected = first + index - 1 === selected;
@@ -126,6 +157,7 @@ function toneOfRow(text: string): Tone {
 function emptyText({ view, filter, answer }: TopState): string {
   if (filter !== "") return `no ${view} match ${JSON.stringify(filter)}`;
   if (view === "pods") return "no pod is to be evicted";
+  if (view === "policies") return "no node policies are known";
   const ready = answer?.overview.nodes.ready ?? 0;
   return ready === 0 ? "no nodes are known" : `every one of ${countText(ready, "node")} is ready`;
 }

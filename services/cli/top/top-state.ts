@@ -1,5 +1,5 @@
 /** What `vigil top` shows and how keys change it. Pure: answers of the console and keys are arguments. */
-import type { NodeReport, Overview, PendingEviction } from "../../../protocols/ledger-reader.ts";
+import type { NodeReport, Overview, PendingEviction, PolicyReport } from "../../../protocols/ledger-reader.ts";
 
 /** One answer of the console. */
 export interface TopAnswer {
@@ -10,12 +10,17 @@ export interface TopAnswer {
   readonly nodes: readonly NodeReport[];
   /** The pods to be evicted, soonest first. */
   readonly pods: readonly PendingEviction[];
+  /** The node policies; empty while they are not known. */
+  readonly policies: readonly PolicyReport[];
   /** Messages that this process handles; null while that is not known. */
   readonly messagesPerSecond: number | null;
 }
 
 /** The lists that can be shown. */
-export const TOP_VIEWS = ["nodes", "pods"] as const;
+export const TOP_VIEWS = ["nodes", "pods", "policies"] as const;
+
+/** A row of one of them. */
+type TopRow = NodeReport | PendingEviction | PolicyReport;
 
 /** What the screen shows. */
 export interface TopState {
@@ -59,7 +64,7 @@ export function afterKey(state: TopState, key: string): TopState | null {
     case "j":
       return { ...state, selected: Math.max(0, Math.min(rowsOf(state).length - 1, state.selected + 1)) };
     case "tab":
-      return { ...state, view: state.view === "nodes" ? "pods" : "nodes", selected: 0 };
+      return { ...state, view: viewAfter(state.view), selected: 0 };
     case "/":
       return { ...state, isTyping: true };
     case "escape":
@@ -90,20 +95,24 @@ function afterReading(state: TopState, explained: NonNullable<TopState["explaine
 }
 
 /** The rows of the shown list that match the filter. */
-export function rowsOf({ answer, view, filter }: TopState): readonly (NodeReport | PendingEviction)[] {
+export function rowsOf({ answer, view, filter }: TopState): readonly TopRow[] {
   if (answer === null) return [];
-  const rows = view === "nodes" ? answer.nodes : answer.pods;
+  const rows: readonly TopRow[] = answer[view];
   return filter === "" ? rows : rows.filter((row) => nameOf(row).includes(filter));
 }
 
-function nameOf(row: NodeReport | PendingEviction): string {
+function viewAfter(view: TopState["view"]): TopState["view"] {
+  return TOP_VIEWS[(TOP_VIEWS.indexOf(view) + 1) % TOP_VIEWS.length] ?? TOP_VIEWS[0];
+}
+
+function nameOf(row: TopRow): string {
   return "namespace" in row ? `${row.namespace}/${row.name}` : row.name;
 }
 
-/** The explanation of the selected row; null without one. */
+/** The explanation of the selected row; null without one. Its row says all about a policy. */
 function subjectOf(state: TopState): TopState["explained"] {
   const row = rowsOf(state)[state.selected];
-  if (row === undefined) return null;
+  if (row === undefined || state.view === "policies") return null;
   const parts = "namespace" in row ? ["pod", row.namespace, row.name] : ["node", row.name];
   return { path: `/api/explain/${parts.map(encodeURIComponent).join("/")}`, lines: null, top: 0 };
 }

@@ -1,5 +1,11 @@
 /** `vigil top`: zones, troubled nodes and countdowns, live in a terminal. It asks a console, as `vigil get` does. */
-import type { Explanation, NodeReport, Overview, PendingEviction } from "../../../protocols/ledger-reader.ts";
+import type {
+  Explanation,
+  NodeReport,
+  Overview,
+  PendingEviction,
+  PolicyReport,
+} from "../../../protocols/ledger-reader.ts";
 import type { Clock } from "../../../protocols/ports.ts";
 import { byTrouble } from "../../console/query.routes.ts";
 import { switchSetting } from "../../platform/config/setting-builders.ts";
@@ -25,7 +31,7 @@ const SETTINGS = {
 export const topVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "top",
-    summary: "show zones, troubled nodes and countdowns, live in a terminal",
+    summary: "show zones, troubled nodes, countdowns and policies, live in a terminal",
     settings: SETTINGS,
     examples: [
       { command: "vigil top", does: "the fleet behind the console of this machine, until q is pressed" },
@@ -107,15 +113,28 @@ class Top {
     const get = <T>(path: string) => getFromConsole<T>(this.#parts.at, path, this.#parts.host);
     const nodesOf = (readiness: string) =>
       get<{ nodes: NodeReport[] }>(`/api/nodes?readiness=${readiness}&limit=${ROWS_MAX}`);
-    const [about, overview, { next: pods }, messagesPerSecond, ...nodes] = await Promise.all([
+    const [about, overview, { next: pods }, policies, messagesPerSecond, ...nodes] = await Promise.all([
       get<TopAnswer["about"]>("/api/about"),
       get<Overview>("/api/overview"),
       get<{ next: PendingEviction[] }>(`/api/evictions?limit=${ROWS_MAX}`),
+      this.#policies(),
       this.#messagesPerSecond(),
       ...["unknown", "notReady", "starting"].map(nodesOf),
     ]);
     const troubled = nodes.flatMap((answer) => answer.nodes).sort(byTrouble);
-    return { about, overview, pods, messagesPerSecond, nodes: troubled };
+    return { about, overview, pods, policies, messagesPerSecond, nodes: troubled };
+  }
+
+  /** The node policies; none while the console does not know them. */
+  async #policies(): Promise<readonly PolicyReport[]> {
+    const { at, host } = this.#parts;
+    const answer = await getFromConsole<{ policies: PolicyReport[] }>(at, "/api/policies", host).catch(
+      (error: unknown) => {
+        if (error instanceof Failure) return { policies: [] };
+        throw error;
+      },
+    );
+    return answer.policies;
   }
 
   /** From two readings of the metrics; null before the second, and where they may not be read. */

@@ -1,6 +1,12 @@
 /** The screen of `vigil top`, line by line, and what keys do to it. */
 import { describe, expect, test } from "vitest";
-import type { NodeReport, Overview, PendingEviction, ZoneReport } from "../../../protocols/ledger-reader.ts";
+import type {
+  NodeReport,
+  Overview,
+  PendingEviction,
+  PolicyReport,
+  ZoneReport,
+} from "../../../protocols/ledger-reader.ts";
 import { type Screen, screenOf } from "../../../services/cli/top/top-screen.ts";
 import { afterKey, FIRST_STATE, type TopAnswer, type TopState } from "../../../services/cli/top/top-state.ts";
 import { byTrouble } from "../../../services/console/query.routes.ts";
@@ -58,6 +64,7 @@ const ANSWER: TopAnswer = {
     node("worker-9", { readiness: "notReady", ready: "False" }),
   ],
   pods: [pod("cart-0"), pod("cart-1")],
+  policies: [],
   messagesPerSecond: 311.6,
 };
 const STATE: TopState = { ...FIRST_STATE, answer: ANSWER };
@@ -84,7 +91,7 @@ test("zones by trouble, then the troubled nodes with their countdowns", () => {
     "",
     "",
     "",
-    "q quit · ↑↓ select · enter explain · tab nodes/pods · / filter · esc clear",
+    "q quit · ↑↓ select · enter explain · tab nodes/pods/policies · / filter · esc clear",
   ]);
 });
 
@@ -94,6 +101,45 @@ test("tab shows the pods and when each goes", () => {
     "  NAMESPACE   POD      NODE       DUE        TAINT",
     "> shop        cart-0   worker-7   in 4 min   node.kubernetes.io/unreachable:NoExecute",
     "  shop        cart-1   worker-7   in 4 min   node.kubernetes.io/unreachable:NoExecute",
+  ]);
+});
+
+const POLICY: PolicyReport = {
+  name: "gpu",
+  mode: "Enforce",
+  nodes: 8,
+  unhealthy: 2,
+  conflicts: 0,
+  breaker: null,
+  budget: { nodes: 3, left: 1 },
+  holds: [],
+  freeze: null,
+};
+
+test("a second tab shows the policies, which have no explanation", () => {
+  const state = pressed("tab", "tab") ?? STATE;
+  expect(state.view).toBe("policies");
+  expect(shown(state)).toContain("no node policies are known");
+  const withPolicy = { ...state, answer: { ...ANSWER, policies: [POLICY] } };
+  expect(shown(withPolicy).slice(7, 9)).toEqual([
+    "  POLICY   MODE      NODES   UNHEALTHY   BREAKER   BUDGET LEFT   FROZEN BY   UNTIL",
+    "> gpu      Enforce   8       2           -         1 of 3        -           -",
+  ]);
+  expect(afterKey(withPolicy, "enter")?.explained).toBeNull();
+  expect(afterKey(withPolicy, "tab")?.view).toBe("nodes");
+});
+
+test("policies that evict nobody are named first", () => {
+  const freeze = { sinceAt: NOW, untilAt: null, causes: [{ policy: "gpu", by: "alice", reason: "switches" }] };
+  const policies: PolicyReport[] = [
+    { ...POLICY, freeze },
+    { ...POLICY, name: "spot", breaker: { state: "open", resetAt: null } },
+    { ...POLICY, name: "trial", mode: "Shadow" },
+  ];
+  expect(shown({ ...STATE, answer: { ...ANSWER, policies } }).slice(2, 5)).toEqual([
+    "! the nodes of policy gpu are frozen by alice (switches) through NodePolicy gpu",
+    "! the circuit breaker of the nodes of policy spot is open",
+    "! the nodes of policy trial are in shadow mode: nothing is written to them",
   ]);
 });
 

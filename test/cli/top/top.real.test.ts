@@ -43,6 +43,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
     watchHealth,
   },
   "/api/evictions": { count: 0, next: [] },
+  "/api/policies": { policies: [] },
   "/api/explain/node/worker-7": { sentences: ["Node worker-7 has been unknown."], timeline: [] },
 };
 

@@ -8,6 +8,7 @@ import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants
 import { NodeStates } from "./node-states.ts";
 import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
+import type { PolicyView } from "./policies/policy-view.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
 import { TolerationClaims } from "./toleration-claims.ts";
 import { Verdicts } from "./verdicts.ts";
@@ -28,6 +29,8 @@ export interface CheckedRun {
   readonly processes: () => readonly Serving[];
   /** Whether the only faults are those of the swarm and its plot. */
   readonly isDrawn: boolean;
+  /** What the API has shown of policies; absent in a run without them. */
+  readonly policies?: PolicyView;
 }
 
 /** The checks of one run. */
@@ -54,7 +57,7 @@ export class Checks {
     this.verdicts = new Verdicts({ world, states, watchViews: this.watchViews });
     this.zoneClaims = new ZoneClaims(world, states, this.watchViews);
     this.grants = new GrantChecks({ world, states, isDrawn });
-    this.explanations = new Explanations({ world, processes });
+    this.explanations = new Explanations(run);
     this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }
 
@@ -98,11 +101,9 @@ export class Checks {
     const names = free.map(({ name }) => name).join();
     if (names !== this.#free) this.disturbed();
     this.#free = names;
-    // Policies have rates and limits of their own, and explanations of their own.
-    if (this.#run.world.swarm.policies === undefined) {
-      this.grants.look();
-      this.explanations.look();
-    }
+    // Policies have rates and limits of their own.
+    if (this.#run.world.swarm.policies === undefined) this.grants.look();
+    this.explanations.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SIMULATED_SERVICES.every(isRun));
   }

@@ -2,10 +2,11 @@
  * The rules that make each sentence of explain true. A sentence may be true of any state that the object has had since
  * its process may last have received it; in the calm that is the present one. Each new sentence needs a rule here.
  */
-import type { SentenceName } from "../../services/ledger/explain/sentences.ts";
-import type { ExplainedSentence } from "./explained-sentences.ts";
+import type { ExplainedSentence, PresentSentenceName } from "./explained-sentences.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
 import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet, secondsFor } from "./invariants.ts";
+import { POLICY_RULES } from "./policies/explained-policies.ts";
+import type { PolicyView } from "./policies/policy-view.ts";
 import type { RateState, ZoneCount } from "./zone-rates.ts";
 
 /** A sentence and what it is checked against. */
@@ -26,6 +27,8 @@ export interface Claim extends ExplainedSentence {
   /** The rate state and the count of the node's zone now; null for a missing node. */
   readonly zone: () => ZoneNow | null;
   readonly isDirect: boolean;
+  /** What the API has shown of policies; absent in a run without them. */
+  readonly policies?: PolicyView;
   /** Whether the faults have ended and the cluster has recovered. */
   readonly isCalm: boolean;
 }
@@ -114,7 +117,8 @@ const dueAt: Rule = (claim) =>
   due(claim) &&
   somePod(claim, ({ metadata }) => Date.parse(claim.values.at ?? "") >= Date.parse(metadata.creationTimestamp));
 
-const RULES: Readonly<Record<SentenceName, Rule>> = {
+const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
+  ...POLICY_RULES,
   nodeGone: (claim) => nodes(claim).includes(null),
   nodeFoundGone: (claim) => nodes(claim).includes(null),
   nodeUnobserved: notInCalm,
@@ -136,7 +140,6 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
     }),
   nodeTaintRemoved: () => false,
   nodeExcluded: always,
-  nodeTaintHeld: () => false,
   nodeBlind: notInCalm,
   zoneState: counted,
   zoneQueue: counted,
@@ -145,8 +148,6 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   queueHalted: waitsAt("halted"),
   queueSmallZone: waitsAt("stopped"),
   queueNever: waitsAt("stopped"),
-  queueHeld: () => false,
-  queueHeldUntil: () => false,
   queueUnknown: notInCalm,
   queueNotShown: (claim) => someNode(claim, (node) => !isDown(node)),
   queueMissing: notInCalm,

@@ -1,15 +1,25 @@
 /** Parses the sentences of explain: which sentence a text is, and its values. It judges nothing. */
-import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
+import {
+  POLICY_SENTENCES,
+  type PolicySentenceName,
+  SENTENCES,
+  type SentenceName,
+} from "../../services/ledger/explain/sentences.ts";
+
+/** Every sentence of the present state of a node or a pod, with and without policies. */
+export const PRESENT_SENTENCES = { ...SENTENCES, ...POLICY_SENTENCES } as const;
+/** The name of such a sentence. */
+export type PresentSentenceName = SentenceName | PolicySentenceName;
 
 /** A parsed sentence. */
 export interface ExplainedSentence {
-  readonly name: SentenceName;
+  readonly name: PresentSentenceName;
   readonly text: string;
   readonly values: Readonly<Record<string, string>>;
 }
 
-const FORMS = (Object.keys(SENTENCES) as SentenceName[]).map((name) => {
-  const parts = SENTENCES[name].split(/\{(\w+)\}/);
+const FORMS = (Object.keys(PRESENT_SENTENCES) as PresentSentenceName[]).map((name) => {
+  const parts = PRESENT_SENTENCES[name].split(/\{(\w+)\}/);
   const pattern = parts
     .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&") : `(?<${part}>.+?)`))
     .join("");

@@ -2,23 +2,22 @@
 import { describe, expect, test } from "vitest";
 import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { untruth } from "./explained-claims.ts";
-import { explainedSentence } from "./explained-sentences.ts";
+import { explainedSentence, PRESENT_SENTENCES, type PresentSentenceName } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { Explanations } from "./explanations.ts";
 import { HeartbeatHistory } from "./heartbeat-history.ts";
 import { drawSwarm } from "./swarm.ts";
 import { World } from "./world.ts";
 
-const NAMES = Object.keys(SENTENCES) as SentenceName[];
+const NAMES = Object.keys(PRESENT_SENTENCES) as PresentSentenceName[];
 
 test.each(NAMES)("%s is parsed with its values", (name) => {
   const values = Object.fromEntries(
-    [...SENTENCES[name].matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
+    [...PRESENT_SENTENCES[name].matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
   );
-  const text = SENTENCES[name].replaceAll(/\{(\w+)\}/g, "<$1>");
+  const text = PRESENT_SENTENCES[name].replaceAll(/\{(\w+)\}/g, "<$1>");
   expect(explainedSentence(text)).toEqual({ name, text, values });
 });
 

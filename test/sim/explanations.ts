@@ -11,6 +11,8 @@ import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
 import { type ExplainedSentence, explainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
+import type { PolicyView } from "./policies/policy-view.ts";
+import { GRACES_MS } from "./policies/pools.ts";
 import type { World } from "./world.ts";
 import { countsOf, placeOf, rateStatesOf } from "./zone-rates.ts";
 
@@ -28,6 +30,8 @@ export interface Explaining {
 export interface ExplanationsRun {
   readonly world: World;
   readonly processes: () => readonly Explaining[];
+  /** What the API has shown of policies; absent in a run without them. */
+  readonly policies?: PolicyView;
 }
 
 /** The object to explain, and when it was asked for on the world's wall clock. */
@@ -229,6 +233,7 @@ export class Explanations {
       wasAlive: (name, atMs) => this.#wasAlive(name, atMs),
       zone: () => this.#zoneOf(node),
       isDirect: this.#run.world.swarm.profile.evictionMode === "direct",
+      ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,
     };
   }
@@ -253,7 +258,8 @@ export class Explanations {
   #isSilent(name: string, sinceMs: number): boolean {
     const { signs, swarm } = this.#run.world;
     const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
-    const graceMs = Math.min(nodeMonitorGraceMs, nodeStartupGraceMs);
+    const leastMs = swarm.policies === undefined ? Number.POSITIVE_INFINITY : GRACES_MS.least;
+    const graceMs = Math.min(nodeMonitorGraceMs, nodeStartupGraceMs, leastMs);
     const isPosted = this.#truth.nodes.since(name, sinceMs).some((node) => node && conditionOf(node, "Ready"));
     if (!isPosted) return true;
     for (let atMs = sinceMs; atMs <= this.#nowMs; atMs += 5_000) {

@@ -159,7 +159,7 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context:
   if (foreign(before) !== foreign(after)) {
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
-  checkOwnFields(before, after);
+  checkOwnFields(before, after, context.swarm);
   checkUnknown(before, after, context);
   const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
   if (has === 2 && had !== 2) throw new BrokenInvariant(`${after.metadata.name} carries both NoExecute taints (P3)`);
@@ -173,12 +173,16 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => `condition ${type}`),
 ]);
 
+/** What policies with `flapping` need besides. */
+const FLAPPING_FIELD = "annotation vigil.v1/ready-transitions";
+
 /** Vigil neither sets nor changes labels, annotations and conditions of other owners. */
-function checkOwnFields(before: CheckedNode, after: CheckedNode): void {
+function checkOwnFields(before: CheckedNode, after: CheckedNode, { policies }: Swarm): void {
   const [was, is] = [before, after].map((node) => new Map(fieldsOf(node)));
   const names = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
   for (const name of names) {
     if (was?.get(name) === is?.get(name) || OWN_FIELDS.has(name)) continue;
+    if (policies !== undefined && name === FLAPPING_FIELD) continue;
     throw new BrokenInvariant(`${after.metadata.name}: we changed ${name}`);
   }
 }

@@ -125,7 +125,8 @@ class Run {
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;
-    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn });
+    const policies = this.#policies === null ? {} : { policies: this.#policies.view };
+    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn, ...policies });
     this.#words = new MessageChecks({ world: this.#world, count, history: this.#history, checks: this.#checks });
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
@@ -276,11 +277,12 @@ class Run {
 
   #seeNode(before: CheckedNode, after: CheckedNode): void {
     this.#marks.seeNode(before, after);
+    this.#policies?.wrote(before, after);
     checkNodeWrite(before, after, this.#around());
     const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPaced) === true;
     if (!isPacedNode(after) || isPacedNode(before)) return;
     if (this.#policies !== null) {
-      this.#policies.tainted(after);
+      this.#policies.condemned(after);
       return;
     }
     this.#zones.checkTurn(after, this.#around());

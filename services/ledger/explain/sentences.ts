@@ -56,7 +56,7 @@ export const QUEUE_SENTENCES = {
   drainEmpty: "It does not wait to be drained, because it has no pod that a drain would delete.",
 } as const;
 
-/** Sentences about node policies and freezes. The simulation runs without policies, so it does not check them. */
+/** Sentences about node policies and freezes. */
 export const POLICY_SENTENCES = {
   nodeConflict: "It is selected by {policies}, so none of them applies; each may still freeze it.",
   nodeShadowed:

@@ -3,35 +3,7 @@
  * rules of its own and shares no code with the services.
  */
 import type { World } from "../world.ts";
-import { POOL_LABEL } from "./pools.ts";
-
-/** A request to freeze nodes; instants are on the wall clock. */
-export interface Pause {
-  readonly name: string;
-  readonly since: number | null;
-  readonly until: number | null;
-}
-
-/** A number or a percentage of nodes. */
-export type Count = number | `${number}%`;
-
-/** A policy as far as the checks follow it. A wrong field counts as unset. */
-export interface PolicyState {
-  /** The pool that it selects. */
-  readonly pool: string;
-  readonly isFrozenByMode: boolean;
-  readonly pauses: readonly Pause[];
-  readonly maxUnhealthy: Count | null;
-  readonly budgets: readonly Count[];
-  readonly breaker: Breaker | null;
-}
-
-/** A circuit breaker that counts nodes. */
-export interface Breaker {
-  readonly maxNodes: number;
-  readonly durationMs: number;
-  readonly resetAfterMs: number;
-}
+import { type Pause, type PolicyState, pausesIn, policyStateOf } from "./policy-state.ts";
 
 /** What the API showed from an instant of the wall clock on. */
 export interface PolicySnapshot {
@@ -108,46 +80,9 @@ export function isFrozen(snapshot: PolicySnapshot, pool: string | undefined, atM
   return [...snapshot.everywhere, ...own.flatMap(({ pauses }) => pauses)].some(covers) || own.some(isByMode);
 }
 
-/** How many of so many nodes a count allows. */
-export function allowed(count: Count, selected: number, rounding: "up" | "down"): number {
-  if (typeof count === "number") return count;
-  const share = (Number.parseInt(count, 10) * selected) / 100;
-  return rounding === "up" ? Math.ceil(share) : Math.floor(share);
-}
-
-type Raw = Readonly<Record<string, unknown>>;
 type ScopedPause = Pause & { readonly policy?: string };
 
 const isByMode = ({ isFrozenByMode }: PolicyState): boolean => isFrozenByMode;
-const isCount = (value: unknown): value is Count =>
-  (typeof value === "number" && Number.isInteger(value) && value >= 0) ||
-  (typeof value === "string" && /^\d{1,2}%$/.test(value));
-const secondsOf = (value: unknown): number | null => {
-  const found = typeof value === "string" ? /^(\d+)s$/.exec(value) : null;
-  return found === null ? null : Number(found[1]) * 1000;
-};
-
-function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyState | null {
-  const { selector, mode, pauseRequests, maxUnhealthy, budgets = [] } = spec;
-  const pool = (selector as { matchLabels?: Raw } | undefined)?.matchLabels?.[POOL_LABEL];
-  if (typeof pool !== "string") return null;
-  const areBudgets = Array.isArray(budgets) && budgets.every((budget) => isCount(budget.nodes) && !budget.schedule);
-  return {
-    pool,
-    isFrozenByMode: mode === "Freeze" || mode === "Shadow",
-    pauses: [...pausesIn(pauseRequests), ...recorded],
-    maxUnhealthy: isCount(maxUnhealthy) ? maxUnhealthy : null,
-    budgets: areBudgets ? budgets.map(({ nodes }) => nodes) : [],
-    breaker: breakerOf(spec.circuitBreaker),
-  };
-}
-
-function breakerOf(value: unknown): Breaker | null {
-  const { maxNodes, duration, resetAfter } = (value ?? {}) as Raw;
-  const [durationMs, resetAfterMs] = [secondsOf(duration), secondsOf(resetAfter)];
-  if (typeof maxNodes !== "number" || durationMs === null || resetAfterMs === null) return null;
-  return { maxNodes, durationMs, resetAfterMs };
-}
 
 function requestsIn(text: unknown): ScopedPause[] {
   try {
@@ -156,14 +91,6 @@ function requestsIn(text: unknown): ScopedPause[] {
   } catch {
     return [];
   }
-}
-
-function pausesIn(list: unknown): ScopedPause[] {
-  if (!Array.isArray(list)) return [];
-  const at = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text));
-  return list.map(({ name, since, until, policy }) => {
-    return { name, since: at(since), until: at(until), ...(policy === undefined ? {} : { policy }) };
-  });
 }
 
 function textOf({ policies, everywhere }: PolicySnapshot): string {

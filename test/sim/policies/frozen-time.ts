@@ -3,7 +3,8 @@
  * exact. Of any other freeze only what Vigil can know counts: it begins and ends up to a lag after its change. Where it
  * cannot be known whether Vigil still remembers a freeze, the least frozen time is without it and the most with it.
  */
-import type { Pause, PolicySnapshot } from "./api-policies.ts";
+import type { PolicySnapshot } from "./api-policies.ts";
+import type { Pause } from "./policy-state.ts";
 
 /** A time in which nodes were frozen, with the latest and the earliest instants of its beginning and its end. */
 interface FrozenTime {

@@ -11,31 +11,35 @@ import type { Reach } from "../meddler.ts";
 import { dyingAgain } from "../plots.stage.ts";
 import type { World } from "../world.ts";
 import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
+import { EACH_MINUTE } from "./policy-state.ts";
 import { POOL_LABEL, POOLS } from "./pools.ts";
+import { splittingAgain } from "./splits.ts";
 
-/** Mean pause between two changes, in seconds. */
-const EVERY_SECONDS = 7;
 const CONFIG_MAPS = storedAs("configmaps");
 const AT_ONCE = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
 /** Starts the people of a run. The returned function ends their work and thaws everything. */
 export function changePolicies(reach: Reach, random: Random): Stop {
   const { clock, swarm } = reach.world;
+  const { everySeconds = 0, isRestarted = false, isSplit = false } = swarm.policies ?? {};
   const people = new People(reach);
   let timer: Timer;
   const plan = (): void => {
-    timer = clock.after(-Math.log(1 - random()) * EVERY_SECONDS * 1000, () => {
+    timer = clock.after(-Math.log(1 - random()) * everySeconds * 1000, () => {
       people.act(random);
       plan();
     });
   };
   for (const pool of POOLS) if (random() < 0.7) people.write(pool, fieldsOf(random));
   plan();
-  const deaths = { livesSeconds: [8, 50], deadSeconds: [1, 8] } as const;
-  const stopDying = swarm.policies?.isRestarted === true ? dyingAgain(reach, random, deaths) : () => {};
+  // A new owner of the limits waits before it decides, so lives are long now and then.
+  const deaths = { livesSeconds: oneOf(random, [[8, 50] as const, [60, 110] as const]), deadSeconds: [1, 8] } as const;
+  const stopDying = isRestarted ? dyingAgain(reach, random, deaths) : () => {};
+  const rejoin = isSplit ? splittingAgain(reach, random) : () => {};
   return () => {
     timer.cancel();
     stopDying();
+    rejoin();
     people.end(random);
   };
 }
@@ -243,24 +247,56 @@ function requestsIn(text: Json | undefined): Written[] {
 
 /** Each field at some values, and left out more often than not. */
 function fieldsOf(random: Random): JsonObject {
-  const choices: readonly (readonly [field: string, share: number, values: readonly Json[]])[] = [
-    ["nodeMonitorGracePeriod", 0.3, ["20s", "40s", "60s"]],
-    ["nodeStartupGracePeriod", 0.2, ["30s", "60s"]],
-    ["nodeEvictionRate", 0.25, [0.2, 1, 2]],
-    ["unhealthyZoneThreshold", 0.15, [0.8, 1]],
-    ["maxUnhealthy", 0.35, [1, 2, "40%", "60%"]],
-    ["circuitBreaker", 0.5, [1, 2].flatMap((maxNodes) => BREAKER_TIMES.map((times) => ({ maxNodes, ...times })))],
-    ["stormCooldownDuration", 0.1, ["5s", "15s"]],
-    ["healthyDelay", 0.2, ["5s", "15s"]],
-    ["budgets", 0.35, [[{ nodes: 0 }], [{ nodes: 1 }], [{ nodes: 2 }], [{ nodes: "40%" }, { nodes: 1 }]]],
-  ];
-  const chosen = choices.filter(([, share]) => random() < share);
+  const chosen = FIELDS.filter(([, share]) => random() < share);
   return Object.fromEntries(chosen.map(([field, , values]) => [field, oneOf(random, values)]));
 }
 
 const BREAKER_TIMES: readonly { readonly duration: string; readonly resetAfter: string }[] = [
   { duration: "20s", resetAfter: "15s" },
   { duration: "60s", resetAfter: "40s" },
+  { duration: "30s", resetAfter: "90s" },
+];
+const BREAKER_COUNTS: readonly JsonObject[] = [
+  { maxNodes: 1 },
+  { maxNodes: 2 },
+  { percentage: 20 },
+  { percentage: 40, maxNodes: 3 },
+];
+/** Nobody in the first part of each minute. */
+const QUIET = { nodes: 0, schedule: EACH_MINUTE, duration: "25s" };
+
+const FIELDS: readonly (readonly [field: string, share: number, values: readonly Json[]])[] = [
+  ["nodeMonitorGracePeriod", 0.3, ["20s", "40s", "60s"]],
+  ["nodeStartupGracePeriod", 0.2, ["30s", "60s"]],
+  ["nodeEvictionRate", 0.25, [0.1, 0.2, 1, 2]],
+  ["secondaryNodeEvictionRate", 0.15, [0.05, 0.2]],
+  ["fullDisruptionEvictionRate", 0.15, [0, 0.5]],
+  ["unhealthyZoneThreshold", 0.15, [0.8, 1]],
+  ["maxUnhealthy", 0.35, [1, 2, "40%", "60%"]],
+  ["circuitBreaker", 0.5, BREAKER_COUNTS.flatMap((count) => BREAKER_TIMES.map((times) => ({ ...count, ...times })))],
+  ["stormCooldownDuration", 0.25, ["5s", "15s", "40s"]],
+  ["healthyDelay", 0.25, ["5s", "15s"]],
+  [
+    "flapping",
+    0.25,
+    [
+      { transitions: 2, window: "60s", holdDown: "20s" },
+      { transitions: 3, window: "120s", holdDown: "40s" },
+    ],
+  ],
+  [
+    "budgets",
+    0.35,
+    [
+      [{ nodes: 0 }],
+      [{ nodes: 1 }],
+      [{ nodes: 2 }],
+      [{ nodes: "40%" }, { nodes: 1 }],
+      [{ nodes: "30%" }],
+      [QUIET],
+      [{ nodes: 2 }, QUIET],
+    ],
+  ],
 ];
 
 /** A wrong field, which counts as unset. */

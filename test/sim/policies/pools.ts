@@ -6,6 +6,10 @@ export interface PolicyPlan {
   readonly isExact: boolean;
   /** Whether processes are killed and started again. */
   readonly isRestarted: boolean;
+  /** Whether the bus is split now and then, so that each side has owners of its own for everything. */
+  readonly isSplit: boolean;
+  /** Mean pause between two changes by people, in seconds. */
+  readonly everySeconds: number;
 }
 
 /** The label by which policies select nodes. */

@@ -11,24 +11,30 @@ const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
   ...BYSTANDERS,
   ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "apiRefusals"] as const),
   ...(["lostReplies", "watchCuts", "compaction", "apiTimeouts", "nodeChurn", "cacheSyncLag"] as const),
+  ...(["wrongClocks", "clockSteps", "clockDrift"] as const),
 ]);
+/** Faults under which times are still exact: wrong clocks of machines count for nothing. */
+const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping"]);
 
 /** A run as drawn, with policies. */
 export function withPolicies(drawn: Swarm, random: Random): Swarm {
   const { hindrance: _, ...swarm } = drawn;
   const isExact = random() < 0.6;
   const isRestarted = random() < 0.5;
-  const faults = only(swarm, isExact ? BYSTANDERS : OTHERS);
+  const isSplit = !isExact && random() < 0.4;
+  const everySeconds = oneOf(random, [7, 7, 20, 45]);
+  const evictionMode = random() < 0.2 ? "direct" : "taint";
+  const faults = only(swarm, isExact ? EXACT : OTHERS);
   return {
     ...swarm,
     plot: null,
     zones: [zone(1, between(random, 5, 8), swarm), zone(2, between(random, 3, 5), swarm)],
     podsPerNode: 3,
     toleration: "short",
-    processes: Array.from({ length: between(random, 1, 3) }, () => [...SERVICE_NAMES]),
-    profile: { ...swarm.profile, evictionMode: "taint", nodeEvictionsPerSecond: oneOf(random, [0.5, 1]) },
-    faults: new Set([...faults, ...OF_NODES]),
-    safetyMs: between(random, 200, 270) * SECOND,
-    policies: { isExact, isRestarted },
+    processes: Array.from({ length: between(random, isSplit ? 2 : 1, 3) }, () => [...SERVICE_NAMES]),
+    profile: { ...swarm.profile, evictionMode, nodeEvictionsPerSecond: oneOf(random, [0.5, 1]) },
+    faults: new Set([...faults, ...OF_NODES, ...(isSplit ? (["partitions"] as const) : [])]),
+    safetyMs: between(random, 200, isSplit ? 400 : 270) * SECOND,
+    policies: { isExact, isRestarted, isSplit, everySeconds },
   };
 }

@@ -1,0 +1,100 @@
+/**
+ * The rules that make each sentence of explain about policies and freezes true, from what the API shows of them. Like
+ * the others, a sentence may be true of any state since its process may last have received it.
+ */
+import type { PolicySentenceName, SentenceName } from "../../../services/ledger/explain/sentences.ts";
+import type { Claim } from "../explained-claims.ts";
+import { type CheckedNode, conditionOf } from "../invariants.ts";
+import { type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import type { Pause, PolicyState } from "./policy-state.ts";
+
+type Rule = (claim: Claim) => boolean;
+type OfPolicies = PolicySentenceName | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld">;
+
+/** Instants of sentences are whole seconds, and clocks of processes as far off. */
+const SECOND_MS = 1_500;
+
+/** Whether a policy sets the field that a sentence names. */
+const SETS: Readonly<Record<string, (state: PolicyState) => boolean>> = {
+  circuitBreaker: ({ breaker }) => breaker !== null,
+  maxUnhealthy: ({ maxUnhealthy }) => maxUnhealthy !== null,
+  stormCooldownDuration: ({ stormCooldownMs }) => stormCooldownMs !== null,
+  budgets: ({ budgets }) => budgets.length > 0,
+  healthyDelay: ({ healthyDelayMs }) => healthyDelayMs !== null,
+  flapping: ({ flapping }) => flapping !== null,
+};
+
+/** The policies that selected the node of a claim, one list for each state of the API that the claim may describe. */
+function selecting({ policies, node, nodeSinceMs }: Claim): (PolicyState & { name: string })[][] {
+  const pool = policies?.poolOf(node);
+  return (policies?.api.since(nodeSinceMs) ?? []).map((snapshot) => policiesOf(snapshot, pool));
+}
+
+/** The requests that freeze the node of a claim, or did or will. */
+function pausesOf({ policies, node, nodeSinceMs }: Claim): Pause[] {
+  const pool = policies?.poolOf(node);
+  const ofSnapshot = (snapshot: PolicySnapshot): Pause[] => [
+    ...snapshot.everywhere,
+    ...policiesOf(snapshot, pool).flatMap(({ pauses }) => pauses),
+  ];
+  return (policies?.api.since(nodeSinceMs) ?? []).flatMap(ofSnapshot);
+}
+
+const frozen: Rule = ({ policies, node, nodeSinceMs }) =>
+  policies?.wasFrozen(policies.poolOf(node), nodeSinceMs) === true;
+/** Frozen, and each person that the sentence names has asked for it. */
+const frozenBy: Rule = (claim) => {
+  const named = (claim.values.by ?? "").match(/oncall-\d+/g) ?? [];
+  const names = new Set(pausesOf(claim).map(({ name }) => name));
+  return frozen(claim) && named.every((name) => names.has(name));
+};
+/** Some request ends at an instant that a sentence names. */
+const endsAt = (claim: Claim, isSo: (offMs: number) => boolean): boolean => {
+  const { until, at } = claim.values;
+  const namedMs = Date.parse(until ?? at ?? "");
+  return pausesOf(claim).some(({ until: end }) => end !== null && isSo(namedMs - end));
+};
+/** The pod is bound to the node, which is frozen. */
+const podFrozen: Rule = (claim) => {
+  const { truth, pod, podSinceMs, node } = claim;
+  const isBound = truth.pods.since(pod, podSinceMs).some((state) => state?.spec.nodeName === node);
+  return isBound && frozen(claim);
+};
+/** The named policy selects the node, and its named field may hold it back. */
+const held: Rule = (claim) => {
+  const { field = "", policy } = claim.values;
+  return selecting(claim).some((policies) =>
+    policies.some((state) => policy === `NodePolicy ${state.name}` && SETS[field]?.(state) === true),
+  );
+};
+
+const hasReadinessTaint = ({ spec }: CheckedNode): boolean =>
+  (spec?.taints ?? []).some(
+    ({ key, effect }) => effect === "NoSchedule" && (key.endsWith("/not-ready") || key.endsWith("/unreachable")),
+  );
+
+/** The rules, by name. */
+export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
+  nodeConflict: (claim) =>
+    selecting(claim).some(
+      (policies) => policies.length > 1 && policies.every(({ name }) => claim.values.policies?.includes(name)),
+    ),
+  nodeFrozen: frozenBy,
+  nodeFrozenUntil: (claim) => frozenBy(claim) && endsAt(claim, (offMs) => Math.abs(offMs) <= SECOND_MS),
+  queueFrozen: frozen,
+  queueHeld: held,
+  queueHeldUntil: held,
+  nodeTaintHeld: (claim) => {
+    const { field = "" } = claim.values;
+    const isHeld = claim.truth.nodes
+      .since(claim.node, claim.nodeSinceMs)
+      .some((node) => node !== null && conditionOf(node, "Ready")?.status === "True" && hasReadinessTaint(node));
+    if (!isHeld || field === "policies") return isHeld && !claim.isCalm;
+    return selecting(claim).some((policies) => policies.some((state) => SETS[field]?.(state) === true));
+  },
+  podFrozen,
+  podFrozenUntil: (claim) => podFrozen(claim) && endsAt(claim, (offMs) => offMs >= -SECOND_MS),
+  podFrozenDue: podFrozen,
+  podFrozenStill: podFrozen,
+  podFreezeAhead: (claim) => pausesOf(claim).some(({ since, until }) => since !== null && until === null),
+};

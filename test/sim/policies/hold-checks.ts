@@ -1,0 +1,140 @@
+/**
+ * NoSchedule taints of nodes that are ready again: they stay for healthyDelay and while a node is flapping, and not
+ * longer. NoExecute taints never wait.
+ */
+import { viewLagMs } from "../fault-bounds.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf, taintName } from "../invariants.ts";
+import { policiesOf } from "./api-policies.ts";
+import type { Flapping } from "./policy-state.ts";
+import { type PolicyView, RECOVERY_MS, REPEATED_MS, SinceWhen } from "./policy-view.ts";
+
+/** How late a node may be healed: two requests, and a pulse where a process has just begun. */
+const HEALED_MS = 5_000;
+/** Stamps are whole seconds. */
+const STAMP_MS = 1_500;
+/** From a transition to its record on the node. */
+const RECORDED_MS = 3_000;
+/** Transitions that are older count for no policy of a run. */
+const KEPT_MS = 600_000;
+
+/** Follows the readiness of all nodes. */
+export class HoldChecks {
+  readonly #view: PolicyView;
+  /** Since when a node has been ready with a taint that has to go, by node and effect. */
+  readonly #unhealed = new SinceWhen();
+  readonly #readySince = new SinceWhen();
+  /** When the Ready condition of a node changed to or from True. */
+  readonly #transitions = new Map<string, number[]>();
+  readonly #status = new Map<string, string>();
+
+  constructor(view: PolicyView) {
+    this.#view = view;
+  }
+
+  /** Takes a change of a node. */
+  node(node: CheckedNode, isGone: boolean): void {
+    const { nowMs } = this.#view;
+    const { name } = node.metadata;
+    const status = isGone ? undefined : conditionOf(node, "Ready")?.status;
+    const before = this.#status.get(name);
+    if (isGone) this.#transitions.delete(name);
+    else if (before !== undefined && status !== undefined && (before === "True") !== (status === "True")) {
+      this.#transitions.set(name, [...this.#transitionsOf(name, nowMs - KEPT_MS), nowMs]);
+    }
+    if (status === undefined) this.#status.delete(name);
+    else this.#status.set(name, status);
+    this.#readySince.note(name, status === "True", nowMs);
+    for (const effect of ["NoExecute", "NoSchedule"]) {
+      const isLeft = status === "True" && sickTaints(node).some((taint) => taint.effect === effect);
+      this.#unhealed.note(`${name}: ${effect}`, isLeft, nowMs);
+    }
+  }
+
+  /** Vigil wrote to a node. */
+  wrote(before: CheckedNode, after: CheckedNode): void {
+    const had = sickTaints(before).filter(({ effect }) => effect === "NoSchedule");
+    const has = new Set(sickTaints(after).map(taintName));
+    const isHealed = conditionOf(after, "Ready")?.status === "True" && had.some((taint) => !has.has(taintName(taint)));
+    if (isHealed) this.#checkEarly(after);
+  }
+
+  /** Checks what should have happened by now. */
+  look(): void {
+    const { nowMs, isExact, swarm, disturbedMs } = this.#view;
+    const lateMs = HEALED_MS + (isExact ? 0 : REPEATED_MS + viewLagMs(swarm));
+    for (const key of this.#unhealed.keys()) {
+      const [name = "", effect] = key.split(": ");
+      const dueMs = effect === "NoSchedule" ? this.#latestMs(name) : Number.NEGATIVE_INFINITY;
+      const fromMs = Math.max(this.#unhealed.of(key) ?? nowMs, dueMs, disturbedMs + RECOVERY_MS);
+      const tooLateMs = nowMs - fromMs - lateMs;
+      if (tooLateMs > 0) throw new BrokenInvariant(`${key} of a ready node was still there ${tooLateMs} ms too late`);
+    }
+  }
+
+  /** The policy of a node, as every process knows it, keeps its NoSchedule taint on for that long at least. */
+  #checkEarly(node: CheckedNode): void {
+    const { name } = node.metadata;
+    const { nowMs, skewMs } = this.#view;
+    const policy = this.#view.onlyPolicy(this.#view.poolOf(name));
+    if (policy === null) return;
+    const delays = this.#view.said(policy, ({ healthyDelayMs }) => healthyDelayMs);
+    const readySince = this.#readySince.of(name) ?? nowMs;
+    const earlyMs = (dueMs: number): number => dueMs - nowMs - skewMs - STAMP_MS;
+    if (delays !== null && earlyMs(readySince + Math.min(...delays)) > 0) {
+      throw new BrokenInvariant(`${name}: NoSchedule went after ${nowMs - readySince} ms, before healthyDelay was over`);
+    }
+    const flapping = this.#view.steady(policy, (state) => state.flapping, this.#view.knownMs);
+    const heldMs = flapping === null ? null : heldUntil(this.#recorded(name, policy), strict(flapping));
+    if (heldMs === null) return;
+    this.#view.run.count("node held for flapping");
+    if (earlyMs(heldMs) > 0) throw new BrokenInvariant(`${name}: NoSchedule went while the node was flapping`);
+  }
+
+  /** The transitions that a process must know: it ran, and the policy asked for them. */
+  #recorded(name: string, policy: string): number[] {
+    const { nowMs, unknownMs } = this.#view;
+    return this.#transitionsOf(name, nowMs - KEPT_MS).filter((atMs) => {
+      if (this.#view.wasDisturbed(atMs - RECOVERY_MS, atMs + RECORDED_MS)) return false;
+      return this.#view.steady(policy, ({ flapping }) => flapping, atMs - unknownMs) !== null;
+    }).filter((atMs, index, all) => atMs - (all[index - 1] ?? Number.NEGATIVE_INFINITY) > STAMP_MS);
+  }
+
+  /** Until when any policy that the node has had may keep its NoSchedule taint on. */
+  #latestMs(name: string): number {
+    const { nowMs, api } = this.#view;
+    const states = api.since(nowMs - KEPT_MS).flatMap((each) => policiesOf(each, this.#view.poolOf(name)));
+    const delayMs = Math.max(0, ...states.map(({ healthyDelayMs }) => healthyDelayMs ?? 0));
+    const transitions = this.#transitionsOf(name, nowMs - KEPT_MS);
+    const held = states.map(({ flapping }) => (flapping === null ? null : heldUntil(transitions, loose(flapping))));
+    const heldMs = Math.max(...held.map((untilMs) => untilMs ?? Number.NEGATIVE_INFINITY));
+    return Math.max((this.#readySince.of(name) ?? nowMs) + delayMs, heldMs);
+  }
+
+  #transitionsOf(name: string, fromMs: number): number[] {
+    return (this.#transitions.get(name) ?? []).filter((atMs) => atMs >= fromMs);
+  }
+}
+
+/** Instants on a node are whole seconds, so its window may be a second wider than the API's. */
+function loose(flapping: Flapping): Flapping {
+  return { ...flapping, windowMs: flapping.windowMs + STAMP_MS };
+}
+
+/** The same for the transitions that count in any case. */
+function strict(flapping: Flapping): Flapping {
+  return { ...flapping, windowMs: flapping.windowMs - STAMP_MS };
+}
+
+/** Until when a node with these transitions is held down: for holdDown after the last of too many within the window. */
+export function heldUntil(transitions: readonly number[], { transitions: most, windowMs, holdDownMs }: Flapping) {
+  const lasts = transitions.filter((atMs, index) => {
+    const firstMs = transitions[index - most + 1];
+    return firstMs !== undefined && atMs - firstMs < windowMs;
+  });
+  const lastMs = lasts.at(-1);
+  return lastMs === undefined ? null : lastMs + holdDownMs;
+}
+
+function sickTaints({ spec }: CheckedNode) {
+  return (spec?.taints ?? []).filter(({ key }) => key.endsWith("/not-ready") || key.endsWith("/unreachable"));
+}

@@ -1,0 +1,83 @@
+/** Limits that count nodes: maxUnhealthy, budgets, and the window of a breaker. No window ever holds more. */
+import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
+import { BrokenInvariant } from "../invariants.ts";
+import { allowed, breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
+import { isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
+
+/** A request that was sent before a budget began to hold. */
+const UNDER_WAY_MS = 1_000;
+
+/** Checks the nodes that are condemned against the limits of their policy. */
+export class LimitChecks {
+  readonly #view: PolicyView;
+  /** Since when more nodes of a policy are unhealthy than it allows, by policy. */
+  readonly tooUnhealthy = new SinceWhen();
+
+  constructor(view: PolicyView) {
+    this.#view = view;
+  }
+
+  /** Brings up to date since when limits of policies are reached. */
+  recount(): void {
+    const { policies } = this.#view.api.now;
+    for (const name of new Set([...this.tooUnhealthy.keys(), ...policies.keys()])) {
+      const state = policies.get(name);
+      this.tooUnhealthy.note(name, state !== undefined && this.#isTooUnhealthy(state), this.#view.nowMs);
+    }
+  }
+
+  /** A node was condemned to which a policy alone applies. */
+  check(policy: string, node: string): void {
+    this.#checkUnhealthy(policy, node);
+    this.#checkBudgets(policy, node);
+    this.#checkBreaker(policy, node);
+  }
+
+  #checkUnhealthy(policy: string, node: string): void {
+    const sinceMs = this.tooUnhealthy.of(policy);
+    const { knownMs, nowMs } = this.#view;
+    if (sinceMs === null || sinceMs > knownMs) return;
+    throw new BrokenInvariant(`${node} was condemned ${nowMs - sinceMs} ms after policy ${policy} reached maxUnhealthy`);
+  }
+
+  #checkBudgets(policy: string, node: string): void {
+    const { nowMs } = this.#view;
+    const pool = this.#view.poolOf(node);
+    const fromMs = nowMs - UNDER_WAY_MS - this.#view.skewMs;
+    const said = this.#view.said(policy, (state) => budgetMost(state, this.#view.sizeOf(pool), fromMs, nowMs));
+    const most = Math.max(...(said ?? [Infinity]));
+    const condemned = this.#view.selected(pool).filter((each) => this.#view.isCondemned(each)).length;
+    if (condemned <= most) return;
+    throw new BrokenInvariant(
+      `${node} was condemned: ${condemned} nodes of policy ${policy}, whose budgets allow ${most}`,
+    );
+  }
+
+  #checkBreaker(policy: string, node: string): void {
+    const said = this.#view.said(policy, ({ breaker }) => breaker);
+    if (said === null) return;
+    const pool = this.#view.poolOf(node);
+    const nodesMax = Math.max(...said.map((breaker) => breakerMost(breaker, this.#view.sizeOf(pool))));
+    const durationMs = Math.min(...said.map((breaker) => breaker.durationMs));
+    const found = this.condemnedSince(policy, pool, this.#view.nowMs - durationMs + CLOCK_ERROR_MS);
+    if (found.size <= nodesMax) return;
+    throw new BrokenInvariant(
+      `${found.size} nodes of policy ${policy} were condemned within ${durationMs} ms, not ${nodesMax}`,
+    );
+  }
+
+  /** The nodes that were condemned since an instant and since their policy had its breaker. */
+  condemnedSince(policy: string, pool: string | undefined, fromMs: number): ReadonlySet<string> {
+    const snapshots = this.#view.api.since(fromMs);
+    const without = snapshots.findLastIndex(({ policies }) => policies.get(policy)?.breaker == null);
+    const sinceMs = Math.max(fromMs, (snapshots[without + 1]?.fromMs ?? fromMs) + this.#view.unknownMs);
+    const found = this.#view.condemned.filter((each) => each.pool === pool && each.atMs > sinceMs);
+    return new Set(found.map(({ node }) => node));
+  }
+
+  #isTooUnhealthy({ pool, maxUnhealthy }: PolicyState): boolean {
+    if (maxUnhealthy === null) return false;
+    const unhealthy = this.#view.selected(pool).filter(isDown).length;
+    return unhealthy > allowed(maxUnhealthy, this.#view.sizeOf(pool), "down");
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * What the checks of node policies see: the nodes of each pool, what policies have said, and since when every process
+ * must know it. It judges nothing. Instants are on the wall clock.
+ */
+import { CLOCK_ERROR_MS, viewLagMs } from "../fault-bounds.ts";
+import { type CheckedNode, conditionOf, isPaced } from "../invariants.ts";
+import type { Swarm } from "../swarm.ts";
+import type { World } from "../world.ts";
+import { ApiPolicies, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import type { PolicyState } from "./policy-state.ts";
+import { POOL_LABEL } from "./pools.ts";
+
+/** From a change of a policy to the last request that does not know it: a watch, a tenth of a second, two messages. */
+const KNOWN_MS = 2_500;
+/** The same after a death or a start of a process: others notice it, take over, list and publish. */
+export const RECOVERY_MS = 20_000;
+/** How long messages may be lost, delayed and published again. */
+export const REPEATED_MS = 45_000;
+/** How far off a countdown may end, in a run without faults of the bus, the API and clocks. */
+const EXACT_MS = 1_000;
+
+/** A node that Vigil tainted NoExecute or, in direct mode, began to drain. */
+export interface Condemned {
+  readonly node: string;
+  readonly pool: string | undefined;
+  readonly zone: string;
+  readonly atMs: number;
+}
+
+/** The parts of a run that these checks need. */
+export interface PolicyRun {
+  readonly world: World;
+  readonly count: (situation: string) => void;
+}
+
+/** The nodes and policies of one run. */
+export class PolicyView {
+  readonly run: PolicyRun;
+  readonly api: ApiPolicies;
+  readonly nodes = new Map<string, CheckedNode>();
+  /** In order. */
+  readonly condemned: Condemned[] = [];
+  /** When processes died or started. */
+  readonly disturbances: number[] = [];
+  /** The nodes that were drained in direct mode since they were last ready. */
+  readonly #drained = new Set<string>();
+  /** The largest number of nodes that each pool has had. */
+  readonly #sizes = new Map<string | undefined, number>();
+
+  constructor(run: PolicyRun, changed: (now: PolicySnapshot) => void) {
+    this.run = run;
+    this.api = new ApiPolicies(run.world, changed);
+  }
+
+  get swarm(): Swarm {
+    return this.run.world.swarm;
+  }
+
+  get nowMs(): number {
+    return this.run.world.clock.wallMs();
+  }
+
+  /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
+  get isExact(): boolean {
+    return this.swarm.policies?.isExact === true;
+  }
+
+  get isDirect(): boolean {
+    return this.swarm.profile.evictionMode === "direct";
+  }
+
+  /** How far off an instant may be for a process. */
+  get skewMs(): number {
+    return this.isExact && !this.swarm.faults.has("wrongClocks") ? EXACT_MS : CLOCK_ERROR_MS;
+  }
+
+  get disturbedMs(): number {
+    return this.disturbances.at(-1) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** How long a change may be unknown to a process that nothing has just disturbed. */
+  get unknownMs(): number {
+    return this.isExact ? KNOWN_MS : REPEATED_MS + viewLagMs(this.swarm);
+  }
+
+  /** The instant before which every process has known what the API showed. */
+  get knownMs(): number {
+    const isRecovering = this.nowMs - this.disturbedMs < RECOVERY_MS;
+    return Math.min(this.nowMs, isRecovering ? this.disturbedMs - RECOVERY_MS : this.nowMs) - this.unknownMs;
+  }
+
+  /** How long the owner of the limits may decide nothing after a death or a start: its predecessor's permits end. */
+  get settleMs(): number {
+    return this.swarm.profile.pulseTimeoutMs + RECOVERY_MS;
+  }
+
+  take(node: CheckedNode, isGone: boolean): void {
+    const { name } = node.metadata;
+    if (isGone) this.nodes.delete(name);
+    else this.nodes.set(name, node);
+    if (isGone || conditionOf(node, "Ready")?.status === "True") this.#drained.delete(name);
+    const pool = this.poolOf(name);
+    this.#sizes.set(pool, Math.max(this.sizeOf(pool), this.selected(pool).length));
+  }
+
+  /** Records a drain; false for a node that was drained before. */
+  drain(node: string): boolean {
+    if (this.#drained.has(node)) return false;
+    this.#drained.add(node);
+    return true;
+  }
+
+  poolOf(node: string): string | undefined {
+    return this.nodes.get(node)?.metadata.labels?.[POOL_LABEL];
+  }
+
+  selected(pool: string | undefined): CheckedNode[] {
+    return [...this.nodes.values()].filter(({ metadata }) => metadata.labels?.[POOL_LABEL] === pool);
+  }
+
+  /** The largest number of nodes that a pool has had. */
+  sizeOf(pool: string | undefined): number {
+    return this.#sizes.get(pool) ?? 0;
+  }
+
+  /** Whether a node is condemned now. */
+  isCondemned({ metadata, spec }: CheckedNode): boolean {
+    return this.isDirect ? this.#drained.has(metadata.name) : spec?.taints?.some(isPaced) === true;
+  }
+
+  /** The policy that alone has applied to a pool for as long as somebody may not know otherwise; null for none. */
+  onlyPolicy(pool: string | undefined, fromMs = this.knownMs): string | null {
+    const applied = this.api.since(fromMs).map((snapshot) => policiesOf(snapshot, pool));
+    const [name] = applied[0]?.map((policy) => policy.name) ?? [];
+    return name !== undefined && applied.every((each) => each.length === 1 && each[0]?.name === name) ? name : null;
+  }
+
+  /** What a policy has said since an instant, by a function; null where it said nothing once. */
+  said<T>(policy: string, field: (state: PolicyState) => T | null, fromMs = this.knownMs): readonly T[] | null {
+    const said = this.api.since(fromMs).map((each) => {
+      const state = each.policies.get(policy);
+      return state === undefined ? null : field(state);
+    });
+    const values = said.filter((value) => value !== null);
+    return values.length === said.length ? values : null;
+  }
+
+  /** What a policy has said about a field since an instant, if it has always said the same; null otherwise. */
+  steady<T>(policy: string, field: (state: PolicyState) => T | null, fromMs: number): T | null {
+    const said = this.said(policy, field, fromMs) ?? [];
+    const [first = null] = said;
+    return said.every((each) => JSON.stringify(each) === JSON.stringify(first)) ? first : null;
+  }
+
+  /** Whether a node of a pool was frozen at some instant of a time that lasts until now, by any snapshot. */
+  wasFrozen(pool: string | undefined, fromMs: number): boolean {
+    const snapshots = this.api.since(fromMs);
+    const starts = snapshots.flatMap((snapshot) =>
+      [...snapshot.everywhere, ...policiesOf(snapshot, pool).flatMap(({ pauses }) => pauses)].map(({ since }) => since),
+    );
+    const instants = [fromMs, this.nowMs, ...starts.filter((at) => at !== null && at >= fromMs && at <= this.nowMs)];
+    return snapshots.some((snapshot) => instants.some((at) => at !== null && isFrozen(snapshot, pool, at)));
+  }
+
+  /** Whether processes died or started between two instants. */
+  wasDisturbed(fromMs: number, toMs = Number.POSITIVE_INFINITY): boolean {
+    return this.disturbances.some((atMs) => atMs >= fromMs && atMs <= toMs);
+  }
+}
+
+/** Since when things are so, by their names. */
+export class SinceWhen {
+  readonly #since = new Map<string, number>();
+
+  note(key: string, isSo: boolean, nowMs: number): void {
+    if (!isSo) this.#since.delete(key);
+    else if (!this.#since.has(key)) this.#since.set(key, nowMs);
+  }
+
+  /** Null while it is not so. */
+  of(key: string): number | null {
+    return this.#since.get(key) ?? null;
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#since.keys();
+  }
+}
+
+/** Whether the API shows a node as down. */
+export function isDown(node: CheckedNode): boolean {
+  const status = conditionOf(node, "Ready")?.status;
+  return status === "False" || status === "Unknown";
+}

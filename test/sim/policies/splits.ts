@@ -1,0 +1,33 @@
+/** A bus that is split: each side goes on by itself, with all of the API server, and has an owner for everything. */
+import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
+import { between } from "../chance.ts";
+import type { Reach } from "../meddler.ts";
+
+/** How long the bus is whole between two splits, and how long a split lasts, in seconds. */
+const WHOLE_SECONDS = [15, 40] as const;
+const SPLIT_SECONDS = [60, 130] as const;
+
+/** Splits the bus of a run in two again and again. The returned function makes it whole for good. */
+export function splittingAgain({ world, network, processes, count, struck }: Reach, random: Random): Stop {
+  const members = processes.map(({ name }) => name);
+  let timer: Timer;
+  const after = ([least, most]: readonly [number, number], act: () => void): void => {
+    timer = world.clock.after(between(random, least * 1000, most * 1000), act);
+  };
+  const rejoin = (): void => {
+    network.isSplit = () => false;
+    after(WHOLE_SECONDS, split);
+  };
+  const split = (): void => {
+    const first = new Set([members[0], ...members.slice(1, -1).filter(() => random() < 0.5)]);
+    network.isSplit = (from, to) => first.has(from) !== first.has(to);
+    count("bus split");
+    struck("split");
+    after(SPLIT_SECONDS, rejoin);
+  };
+  after(WHOLE_SECONDS, split);
+  return () => {
+    timer.cancel();
+    network.isSplit = () => false;
+  };
+}

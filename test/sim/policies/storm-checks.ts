@@ -1,0 +1,183 @@
+/**
+ * What follows a storm: an open breaker condemns nobody until it resets, and after a storm nobody is condemned for
+ * stormCooldownDuration, then one node of a zone at a time at the secondary rate. A storm is recorded only where the
+ * owner of the limits must have noticed it, so each check is a lower bound.
+ */
+import { BrokenInvariant, type CheckedNode, zoneOf } from "../invariants.ts";
+import type { DomainRates } from "./domain-rates.ts";
+import type { LimitChecks } from "./limit-checks.ts";
+import { breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
+import { isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
+
+/** How long a reason has to last until the owner of the limits has noticed it and its memory is stored. */
+const NOTICED_MS = 4_000;
+/** Stamps are whole seconds, and a new owner counts from them. */
+const STAMP_MS = 1_500;
+/** Who waits has been judged so long ago that every process knows it. */
+const WAITS_MS = 2_000;
+
+/** A storm: nobody is condemned before `calmFromMs`, whoever decides. */
+interface Storm {
+  readonly field: "circuitBreaker" | "maxUnhealthy";
+  readonly fromMs: number;
+  readonly calmFromMs: number;
+}
+
+/** The parts that storms follow from. */
+export interface StormContext {
+  readonly view: PolicyView;
+  readonly limits: LimitChecks;
+  readonly rates: DomainRates;
+}
+
+/** Follows the storms of all policies. */
+export class StormChecks {
+  readonly #context: StormContext;
+  readonly #trips = new SinceWhen();
+  readonly #waiting = new SinceWhen();
+  /** Since when more nodes than maxUnhealthy allows are unhealthy, as the owner of the limits noticed it. */
+  readonly #unhealthy = new Map<string, number>();
+  readonly #storms = new Map<string, Storm>();
+
+  constructor(context: StormContext) {
+    this.#context = context;
+  }
+
+  /** Whether the last storm of a policy may still hold nodes back. */
+  isOver(policy: string, { breaker, stormCooldownMs }: PolicyState): boolean {
+    const { nowMs } = this.#context.view;
+    const storm = this.#storms.get(policy);
+    return storm === undefined || nowMs > storm.calmFromMs + (breaker?.resetAfterMs ?? 0) + 2 * (stormCooldownMs ?? 0);
+  }
+
+  /** Looks at the present state; called after each change and now and then. */
+  look(): void {
+    const { view } = this.#context;
+    if (!view.isExact) return;
+    for (const node of view.nodes.values()) {
+      const isWaiting = isDown(node) && !view.isCondemned(node) && this.#context.rates.isGranting(node);
+      this.#waiting.note(node.metadata.name, isWaiting, view.nowMs);
+    }
+    const { policies } = view.api.now;
+    for (const policy of [...this.#trips.keys(), ...this.#storms.keys(), ...this.#unhealthy.keys()]) {
+      if (!policies.has(policy)) this.#forget(policy);
+    }
+    for (const [policy, state] of policies) {
+      this.#noteTrip(policy, state);
+      this.#noteUnhealthy(policy);
+    }
+  }
+
+  /** A node was condemned to which a policy alone applies. */
+  check(policy: string, node: CheckedNode): void {
+    const { view } = this.#context;
+    const storm = this.#storms.get(policy);
+    if (storm === undefined || view.nowMs < storm.fromMs) return;
+    const skewMs = view.skewMs + STAMP_MS;
+    const { name } = node.metadata;
+    const isSame = view.steady(policy, limitsOf, storm.fromMs - view.unknownMs) !== null;
+    if (!isSame) return;
+    const [state] = view.said(policy, (each) => each, view.nowMs) ?? [];
+    if (state === undefined) return;
+    const cooldownMs = state.stormCooldownMs ?? 0;
+    const closedMs = storm.calmFromMs + cooldownMs;
+    if (view.nowMs < closedMs - skewMs) {
+      throw new BrokenInvariant(
+        `${name} was condemned ${view.nowMs - storm.fromMs} ms into a storm of policy ${policy} (${storm.field}), ` +
+          `${closedMs - view.nowMs} ms too early`,
+      );
+    }
+    if (view.nowMs < closedMs + cooldownMs - skewMs) this.#checkSlow(policy, state, node, closedMs);
+  }
+
+  /** After the cooldown the secondary rate counts, for each zone. */
+  #checkSlow(policy: string, { pool, rates }: PolicyState, node: CheckedNode, closedMs: number): void {
+    const { view } = this.#context;
+    const perSecond = rates?.secondary ?? view.swarm.profile.secondaryNodeEvictionsPerSecond;
+    const zone = zoneOf(node.metadata.labels);
+    const isOther = (each: { node: string; pool: string | undefined; zone: string }): boolean =>
+      each.pool === pool && each.zone === zone && each.node !== node.metadata.name;
+    const before = view.condemned.findLast(isOther);
+    if (before === undefined || before.atMs < closedMs) return;
+    const pauseMs = view.nowMs - before.atMs;
+    if (pauseMs >= 1000 / perSecond - view.skewMs - STAMP_MS) return;
+    throw new BrokenInvariant(
+      `${node.metadata.name} was condemned ${pauseMs} ms after ${before.node}; after a storm of policy ${policy} ` +
+        `the rate is ${perSecond}/s`,
+    );
+  }
+
+  /** A breaker trips when its window is full and one more node waits that nothing else holds back. */
+  #noteTrip(policy: string, state: PolicyState): void {
+    const { view } = this.#context;
+    const { nowMs } = view;
+    this.#trips.note(policy, this.#mustTrip(policy, state), nowMs);
+    const sinceMs = this.#trips.of(policy);
+    if (sinceMs === null || state.breaker === null || nowMs - sinceMs < NOTICED_MS) return;
+    const known = this.#storms.get(policy);
+    if (known !== undefined && known.field === "circuitBreaker" && known.calmFromMs > nowMs) return;
+    view.run.count("breaker must be open");
+    this.#storms.set(policy, {
+      field: "circuitBreaker",
+      fromMs: sinceMs + NOTICED_MS,
+      calmFromMs: sinceMs + state.breaker.resetAfterMs,
+    });
+  }
+
+  #mustTrip(policy: string, state: PolicyState): boolean {
+    const { view, limits } = this.#context;
+    const { nowMs } = view;
+    const { breaker, pool } = state;
+    const settledMs = nowMs - view.settleMs;
+    if (breaker === null || view.wasDisturbed(settledMs) || view.onlyPolicy(pool, settledMs) !== policy) return false;
+    if (view.steady(policy, limitsOf, settledMs) === null || !this.isOver(policy, state)) return false;
+    if (limits.tooUnhealthy.of(policy) !== null || view.wasFrozen(pool, nowMs - view.unknownMs)) return false;
+    const selected = view.selected(pool);
+    const condemned = selected.filter((each) => view.isCondemned(each)).length;
+    // A budget that holds now and then may hold back now.
+    const always = { ...state, budgets: state.budgets.map((budget) => ({ ...budget, eachMinuteMs: null })) };
+    if (condemned >= budgetMost(always, selected.length, nowMs, nowMs)) return false;
+    const inWindow = limits.condemnedSince(policy, pool, nowMs - breaker.durationMs + view.skewMs + STAMP_MS);
+    if (inWindow.size < breakerMost(breaker, view.sizeOf(pool))) return false;
+    return selected.some((each) => {
+      const sinceMs = this.#waiting.of(each.metadata.name);
+      return sinceMs !== null && nowMs - sinceMs > WAITS_MS && !inWindow.has(each.metadata.name);
+    });
+  }
+
+  /** More unhealthy nodes than allowed are a storm until there are fewer. */
+  #noteUnhealthy(policy: string): void {
+    const { view, limits } = this.#context;
+    const { nowMs } = view;
+    const sinceMs = limits.tooUnhealthy.of(policy);
+    const noticedMs = this.#unhealthy.get(policy);
+    if (sinceMs === null) {
+      if (noticedMs !== undefined) this.#endUnhealthy(policy, noticedMs);
+      return;
+    }
+    const settledMs = nowMs - view.settleMs;
+    const isNoticed = nowMs - sinceMs >= NOTICED_MS && !view.wasDisturbed(settledMs);
+    if (isNoticed && noticedMs === undefined) this.#unhealthy.set(policy, nowMs);
+  }
+
+  #endUnhealthy(policy: string, fromMs: number): void {
+    const { view } = this.#context;
+    this.#unhealthy.delete(policy);
+    view.run.count("storm by maxUnhealthy");
+    const known = this.#storms.get(policy);
+    if (known !== undefined && known.calmFromMs > view.nowMs) return;
+    this.#storms.set(policy, { field: "maxUnhealthy", fromMs, calmFromMs: view.nowMs });
+  }
+
+  #forget(policy: string): void {
+    this.#trips.note(policy, false, 0);
+    this.#storms.delete(policy);
+    this.#unhealthy.delete(policy);
+  }
+}
+
+/** The fields that limits follow from; a change of one may end a storm. */
+function limitsOf(state: PolicyState): Partial<PolicyState> {
+  const { maxUnhealthy, breaker, stormCooldownMs, rates } = state;
+  return { maxUnhealthy, breaker, stormCooldownMs, rates };
+}

@@ -51,8 +51,10 @@ const DATED = new Proxy(Date, {
     throw touched("Date()");
   },
   construct: (real, parts: unknown[]) => {
-    if (parts.length === 0) throw touched("new Date()");
-    return Reflect.construct(real, parts);
+    if (parts.length > 0) return Reflect.construct(real, parts);
+    // Croner reads the time even where it is asked about a given instant, and then uses the given one only.
+    if (new Error("who").stack?.includes("/node_modules/croner/") === true) return Reflect.construct(real, [0]);
+    throw touched("new Date()");
   },
 });
 

@@ -299,6 +299,7 @@ class Run {
     this.#checks.reports.evicted(now.uid);
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
+    this.#policies?.emptied(pod.spec.nodeName ?? "");
     const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");
     if (sinceMs <= this.#roundTripMs + this.#around().delayMaxMs) {
       this.#marks.count("node recovered within the round trip of a deletion");

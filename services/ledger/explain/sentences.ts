@@ -25,7 +25,7 @@ export const NODE_SENTENCES = {
   nodeTainted: "It carries {taints}.",
   nodeTaintRemoved: "It would no longer carry {taints}.",
   nodeExcluded: "A label excludes it from disruption checks, so it does not count towards the state of its zone.",
-  nodeTaintHeld: "{field} of its policy keeps its NoSchedule taint on until {at}.",
+  nodeTaintHeld: "Its NoSchedule taint stays until {at}: its policy has {field}.",
   nodeBlind: "Vigil takes no action against it at present: {why}.",
 } as const;
 

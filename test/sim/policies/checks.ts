@@ -96,12 +96,16 @@ export class PolicyChecks {
     this.#recount();
   }
 
-  /** Vigil deleted a pod of a node. */
-  deleted(pod: string, name: string): void {
-    this.#checkFreeze(name, `emptied of ${pod}`);
+  /** Vigil deleted a pod of a node. In direct mode that shows the drain of its node. */
+  emptied(name: string): void {
     const node = this.#view.nodes.get(name);
     if (!this.#view.isDirect || node === undefined || conditionOf(node, "Ready")?.status === "True") return;
     if (this.#view.drain(name)) this.condemned(node);
+  }
+
+  /** Vigil deleted a pod of a node, with no change of the node under way. */
+  deleted(pod: string, name: string): void {
+    this.#checkFreeze(name, `emptied of ${pod}`);
   }
 
   /** Checks what should have happened by now. */

@@ -21,7 +21,7 @@ const STAMP_MS = 1_500;
 /** The same for a new owner, which knows only the stamps. */
 const OWNER_MS = 12_000;
 
-/** A node that is condemned, with its domain. */
+/** A node that was condemned while every process knew its domain. */
 interface Turn {
   readonly domain: string;
   readonly atMs: number;
@@ -66,14 +66,15 @@ export class DomainRates {
   check(node: CheckedNode): void {
     const { api, nowMs, unknownMs, isExact } = this.#view;
     const domain = domainOf(api.now, node);
-    this.#turns.push({ domain, atMs: nowMs });
     this.look();
     const isSame = (fromMs: number): boolean =>
       api.since(fromMs).every((snapshot) => domainOf(snapshot, node) === domain);
     const stoppedMs = nowMs - (this.#stopped.of(domain) ?? nowMs);
     const boundMs = isExact ? UNDER_WAY_EXACT_MS : UNDER_WAY_MS + unknownMs;
+    if (!isSame(this.#view.knownMs)) return;
+    this.#turns.push({ domain, atMs: nowMs });
     const isKnown = this.#view.knownMs >= nowMs - unknownMs;
-    if (stoppedMs > boundMs && isKnown && isSame(this.#view.knownMs)) {
+    if (stoppedMs > boundMs && isKnown) {
       throw new BrokenInvariant(`${node.metadata.name} was condemned in ${title(domain)}, stopped for ${stoppedMs} ms`);
     }
     this.#checkPace(domain, isSame);

@@ -35,6 +35,7 @@ import { sendRequests } from "./node.requests.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
 import {
+  foundTransitions,
   isHoldEffective,
   isTransition,
   type TaintHold,
@@ -115,7 +116,7 @@ export class NodeActor {
     this.#since = Math.min(transitionAt, clock.wallMs());
     this.#transition = new ReadyTransition(node, clock);
     this.#resolvePolicy();
-    this.#transitionsAt = node.readyTransitionsAt ?? [];
+    this.#transitionsAt = foundTransitions(node, clock.wallMs());
   }
 
   /** The key of the disruption domain the node belongs to: its zone, or its zone and policy. */

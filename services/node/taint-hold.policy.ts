@@ -30,6 +30,8 @@ export interface ReadyHistory {
 const UNKNOWN_MS = 30_000;
 /** Instants in the annotation are whole seconds. */
 const STEP_MS = 1000;
+/** How far a kubelet's clock may be off before its transitions are told apart from those that were recorded. */
+const CLOCKS_APART_MS = 10_000;
 
 /** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */
 export function taintHoldOf(
@@ -80,6 +82,21 @@ export function withTransitions(known: readonly number[], more: readonly number[
   const rounded = more.map((at) => Math.floor(at / STEP_MS) * STEP_MS);
   if (rounded.every((at) => known.includes(at))) return known;
   return [...new Set([...known, ...rounded])].sort((left, right) => left - right).slice(-TRANSITIONS_MAX);
+}
+
+/**
+ * The transitions of a node that is found: the recorded ones, and the one by which it became Ready if that is later. No
+ * process followed the node then, so nobody recorded it. A time in the future is of a wrong clock and counts for nothing.
+ */
+export function foundTransitions(
+  { conditions, readyTransitionsAt = [] }: Pick<ObservedNode, "conditions" | "readyTransitionsAt">,
+  wallMs: number,
+): readonly number[] {
+  const ready = readyConditionOf({ conditions });
+  const readyAt = ready?.status === "True" ? ready.transitionAt : null;
+  const lastAt = readyTransitionsAt.at(-1);
+  if (readyAt === null || lastAt === undefined || readyAt > wallMs) return readyTransitionsAt;
+  return readyAt - lastAt > CLOCKS_APART_MS ? withTransitions(readyTransitionsAt, [readyAt]) : readyTransitionsAt;
 }
 
 /** Whether a node's Ready condition changed to or from True. A node without the condition has made no transition. */

@@ -1,13 +1,14 @@
 /** How long a Ready node keeps its NoSchedule taint: the rules, and all services over flaps and restarts. */
 import { describe, expect, test } from "vitest";
 import {
+  foundTransitions,
   heldDownAt,
   taintHoldOf,
   transitionsChangeOf,
   unknownHold,
   withTransitions,
 } from "../../services/node/taint-hold.policy.ts";
-import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
+import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import { nodeWith } from "./node-fixtures.ts";
 
@@ -62,6 +63,20 @@ describe("flapping", () => {
     expect(withTransitions([1000, 5000], [3999, 5400])).toEqual([1000, 3000, 5000]);
     const many = Array.from({ length: 64 }, (_, index) => index * 1000);
     expect(withTransitions(many, [64_000])).toEqual([...many.slice(1), 64_000]);
+  });
+
+  test.each([
+    ["later than the record", "True", 11, [0], [0, 11]],
+    ["as recorded, by a clock that is off", "True", 10, [0], [0]],
+    ["by a clock that is ahead", "True", 21, [0], [0]],
+    ["of a node that is not Ready", "False", 15, [0], [0]],
+    ["of a node without a record", "True", 15, [], []],
+  ] as const)("finds the last transition %s", (_what, status, atS, recorded, found) => {
+    const [condition] = nodeWith(status).conditions;
+    if (condition === undefined) throw new Error("a node has a condition");
+    const at = (second: number): number => WALL + second * S;
+    const node = { conditions: [{ ...condition, transitionAt: at(atS) }], readyTransitionsAt: recorded.map(at) };
+    expect(foundTransitions(node, at(20))).toEqual(found.map(at));
   });
 
   test.each([
@@ -136,6 +151,20 @@ describe("with all services", () => {
     world.advance(5 * S);
     expect(world.taints("a-0")).toEqual([]);
     expect(annotations(world, "a-0")).not.toHaveProperty([RECORD]);
+  });
+
+  test("a transition that no process followed counts for the next owner", () => {
+    const { world, process, start } = run({ flapping: { transitions: 2, window: "10m", holdDown: "10m" } });
+    world.kubelet("a-0").report("Ready", "False");
+    world.advance(70 * S);
+    process.kill();
+    world.kubelet("a-0").report("Ready", "True");
+    world.advance(5 * S);
+    start();
+    world.advance(9 * MINUTE);
+    expect(world.taints("a-0")).toEqual([`${NOT_READY}:NoSchedule`]);
+    world.advance(MINUTE);
+    expect(world.taints("a-0")).toEqual([]);
   });
 
   test("a held node is released when holdDown is over", () => {

@@ -12,6 +12,8 @@ import { type PolicyView, RECOVERY_MS, REPEATED_MS, SinceWhen } from "./policy-v
 const HEALED_MS = 5_000;
 /** Stamps are whole seconds. */
 const STAMP_MS = 1_500;
+/** A kubelet's clock may be this far off before an owner tells a transition apart from the last recorded one. */
+const CLOCKS_APART_MS = 10_000;
 /** From a transition to its record on the node. */
 const RECORDED_MS = 3_000;
 /** Transitions that are older count for no policy of a run. */
@@ -85,18 +87,21 @@ export class HoldChecks {
     }
     const flapping = this.#view.steady(policy, (state) => state.flapping, this.#view.knownMs);
     const heldMs = flapping === null ? null : heldUntil(this.#recorded(name, policy), strict(flapping));
-    if (heldMs === null) return;
+    // An owner that takes over reads the last transition off the kubelet's clock.
+    if (heldMs === null || (!this.#view.isExact && this.#view.swarm.faults.has("wrongClocks"))) return;
     this.#view.run.count("node held for flapping");
     if (earlyMs(heldMs) > 0) throw new BrokenInvariant(`${name}: NoSchedule went while the node was flapping`);
   }
 
-  /** The transitions that a process must know: it ran, and the policy asked for them. */
+  /** The transitions that a process must know: it ran or can read them, and the policy asked for them. */
   #recorded(name: string, policy: string): number[] {
-    const { nowMs, unknownMs } = this.#view;
-    return this.#transitionsOf(name, nowMs - KEPT_MS).filter((atMs) => {
+    const { nowMs, unknownMs, isExact } = this.#view;
+    const apartMs = isExact ? STAMP_MS : CLOCKS_APART_MS + STAMP_MS;
+    const recorded = this.#transitionsOf(name, nowMs - KEPT_MS).filter((atMs) => {
       if (this.#view.wasDisturbed(atMs - RECOVERY_MS, atMs + RECORDED_MS)) return false;
       return this.#view.steady(policy, ({ flapping }) => flapping, atMs - unknownMs) !== null;
-    }).filter((atMs, index, all) => atMs - (all[index - 1] ?? Number.NEGATIVE_INFINITY) > STAMP_MS);
+    });
+    return recorded.filter((atMs, index) => atMs - (recorded[index - 1] ?? Number.NEGATIVE_INFINITY) > apartMs);
   }
 
   /** Until when any policy that the node has had may keep its NoSchedule taint on. */

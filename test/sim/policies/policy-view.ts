@@ -80,7 +80,9 @@ export class PolicyView {
 
   /** How long a change may be unknown to a process that nothing has just disturbed. */
   get unknownMs(): number {
-    return this.isExact ? KNOWN_MS : REPEATED_MS + viewLagMs(this.swarm);
+    if (this.isExact) return KNOWN_MS;
+    const isChaos = this.swarm.policies?.isChaos === true;
+    return (isChaos ? REPEATED_MS + viewLagMs(this.swarm) : KNOWN_MS) + (this.swarm.policies?.isSplit === true ? this.settleMs : 0);
   }
 
   /** The instant before which every process has known what the API showed. */

@@ -8,6 +8,8 @@ export interface PolicyPlan {
   readonly isRestarted: boolean;
   /** Whether the bus is split now and then, so that each side has owners of its own for everything. */
   readonly isSplit: boolean;
+  /** Whether messages are lost and requests are slow. */
+  readonly isChaos: boolean;
   /** Mean pause between two changes by people, in seconds. */
   readonly everySeconds: number;
 }

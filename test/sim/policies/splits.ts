@@ -5,7 +5,7 @@ import type { Reach } from "../meddler.ts";
 
 /** How long the bus is whole between two splits, and how long a split lasts, in seconds. */
 const WHOLE_SECONDS = [15, 40] as const;
-const SPLIT_SECONDS = [60, 130] as const;
+const SPLIT_SECONDS = [60, 200] as const;
 
 /** Splits the bus of a run in two again and again. The returned function makes it whole for good. */
 export function splittingAgain({ world, network, processes, count, struck }: Reach, random: Random): Stop {

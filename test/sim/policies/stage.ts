@@ -19,12 +19,13 @@ const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wron
 /** A run as drawn, with policies. */
 export function withPolicies(drawn: Swarm, random: Random): Swarm {
   const { hindrance: _, ...swarm } = drawn;
-  const isExact = random() < 0.6;
-  const isRestarted = random() < 0.5;
-  const isSplit = !isExact && random() < 0.4;
-  const everySeconds = oneOf(random, [7, 7, 20, 45]);
+  const isSplit = random() < 0.25;
+  const isExact = !isSplit && random() < 0.6;
+  const isRestarted = random() < (isSplit ? 0.2 : 0.5);
+  const isChaos = !isExact && (!isSplit || random() < 0.3);
+  const everySeconds = oneOf(random, isSplit ? [20, 60] : [7, 7, 20, 45]);
   const evictionMode = random() < 0.2 ? "direct" : "taint";
-  const faults = only(swarm, isExact ? EXACT : OTHERS);
+  const faults = only(swarm, isChaos ? OTHERS : EXACT);
   return {
     ...swarm,
     plot: null,
@@ -33,8 +34,10 @@ export function withPolicies(drawn: Swarm, random: Random): Swarm {
     toleration: "short",
     processes: Array.from({ length: between(random, isSplit ? 2 : 1, 3) }, () => [...SERVICE_NAMES]),
     profile: { ...swarm.profile, evictionMode, nodeEvictionsPerSecond: oneOf(random, [0.5, 1]) },
-    faults: new Set([...faults, ...OF_NODES, ...(isSplit ? (["partitions"] as const) : [])]),
-    safetyMs: between(random, 200, isSplit ? 400 : 270) * SECOND,
-    policies: { isExact, isRestarted, isSplit, everySeconds },
+    faults: new Set([...faults, ...OF_NODES, ...(isSplit && isChaos ? (["partitions"] as const) : [])]),
+    // A split slows down what the checks of an undisturbed run expect.
+    ...(isSplit && { hindrance: { watchLagMs: 0 } }),
+    safetyMs: between(random, 200, isSplit ? 450 : 270) * SECOND,
+    policies: { isExact, isRestarted, isSplit, isChaos, everySeconds },
   };
 }

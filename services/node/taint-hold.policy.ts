@@ -86,7 +86,7 @@ export function withTransitions(known: readonly number[], more: readonly number[
 
 /**
  * The transitions of a node that is found: the recorded ones, and the one by which it became Ready if that is later. No
- * process followed the node then, so nobody recorded it. A time in the future is of a wrong clock and counts for nothing.
+ * process followed the node then, so nobody recorded it. A time in the future comes from a wrong clock and is ignored.
  */
 export function foundTransitions(
   { conditions, readyTransitionsAt = [] }: Pick<ObservedNode, "conditions" | "readyTransitionsAt">,

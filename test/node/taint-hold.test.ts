@@ -153,7 +153,7 @@ describe("with all services", () => {
     expect(annotations(world, "a-0")).not.toHaveProperty([RECORD]);
   });
 
-  test("a transition that no process followed counts for the next owner", () => {
+  test("a transition without an owner counts for the next one", () => {
     const { world, process, start } = run({ flapping: { transitions: 2, window: "10m", holdDown: "10m" } });
     world.kubelet("a-0").report("Ready", "False");
     world.advance(70 * S);

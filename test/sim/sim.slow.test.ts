@@ -44,9 +44,10 @@ const failedOnce = readFileSync(new URL("seeds.txt", import.meta.url), "utf8")
   .split("\n")
   .filter((line) => /^\d/.test(line))
   .map((line) => {
-    const [, seed, upTo, story] = /^(\d+) (?:upTo=(\w+) )?(.*)$/.exec(line) ?? [];
+    const [, seed, policies, upTo, story] = /^(\d+) (policies )?(?:upTo=(\w+) )?(.*)$/.exec(line) ?? [];
     const last = FAULT_CLASSES.find((name) => name === upTo);
-    return { seed: Number(seed), draw: last === undefined ? {} : { upTo: last }, story };
+    const draw = { policies: policies !== undefined, ...(last !== undefined && { upTo: last }) };
+    return { seed: Number(seed), draw, story };
   });
 
 it.each(failedOnce)("recovers with seed $seed: $story", ({ seed, draw }) => {

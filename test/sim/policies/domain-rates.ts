@@ -1,7 +1,7 @@
 /**
- * Rates per policy: the nodes of a policy that sets a rate or the threshold are a domain of their own in each zone, with
- * a count, a rate and a bucket; all others share those of their zone. The rule that nobody is tainted while every domain
- * is down counts all of them.
+ * Rates per policy: the nodes of a policy that sets a rate or the threshold are a domain of their own in each zone,
+ * with a count, a rate and a bucket. All others share those of their zone. The rule that nobody is tainted while every
+ * domain is down counts all of them.
  */
 import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
 import { rateOf, type ZoneCount } from "../zone-rates.ts";

@@ -96,5 +96,11 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podFrozenUntil: (claim) => podFrozen(claim) && endsAt(claim, (offMs) => offMs >= -SECOND_MS),
   podFrozenDue: podFrozen,
   podFrozenStill: podFrozen,
+  // No policy of a run is in mode Shadow or limits the rate of evictions.
+  nodeShadowed: () => false,
+  podPaced: () => false,
+  podPacedBehind: () => false,
+  podPacedNever: () => false,
+  podPacedUnknown: () => false,
   podFreezeAhead: (claim) => pausesOf(claim).some(({ since, until }) => since !== null && until === null),
 };

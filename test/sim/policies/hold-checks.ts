@@ -83,7 +83,9 @@ export class HoldChecks {
     const readySince = this.#readySince.of(name) ?? nowMs;
     const earlyMs = (dueMs: number): number => dueMs - nowMs - skewMs - STAMP_MS;
     if (delays !== null && earlyMs(readySince + Math.min(...delays)) > 0) {
-      throw new BrokenInvariant(`${name}: NoSchedule went after ${nowMs - readySince} ms, before healthyDelay was over`);
+      throw new BrokenInvariant(
+        `${name}: NoSchedule went after ${nowMs - readySince} ms, before healthyDelay was over`,
+      );
     }
     const flapping = this.#view.steady(policy, (state) => state.flapping, this.#view.knownMs);
     const heldMs = flapping === null ? null : heldUntil(this.#recorded(name, policy), strict(flapping));

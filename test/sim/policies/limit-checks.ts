@@ -37,7 +37,9 @@ export class LimitChecks {
     const sinceMs = this.tooUnhealthy.of(policy);
     const { knownMs, nowMs } = this.#view;
     if (sinceMs === null || sinceMs > knownMs) return;
-    throw new BrokenInvariant(`${node} was condemned ${nowMs - sinceMs} ms after policy ${policy} reached maxUnhealthy`);
+    throw new BrokenInvariant(
+      `${node} was condemned ${nowMs - sinceMs} ms after policy ${policy} reached maxUnhealthy`,
+    );
   }
 
   #checkBudgets(policy: string, node: string): void {

@@ -1,4 +1,4 @@
-/** Simulated fleets whose node policies and freezes change under way: a few seeds. `npm run sim -- --policies` runs more. */
+/** Simulated fleets whose node policies and freezes change: a few seeds. `npm run sim -- --policies` runs more. */
 import { expect, test } from "vitest";
 import { runSeeds } from "../crew.ts";
 import { endAfter } from "./frozen-time.ts";

@@ -72,7 +72,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
   if (typeof pool !== "string") return null;
   return {
     pool,
-    isFrozenByMode: mode === "Freeze" || mode === "Shadow",
+    isFrozenByMode: mode === "Freeze",
     pauses: [...pausesIn(pauseRequests), ...recorded],
     maxUnhealthy: isCount(maxUnhealthy) ? maxUnhealthy : null,
     budgets: budgetsOf(spec.budgets),

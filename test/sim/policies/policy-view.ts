@@ -82,7 +82,10 @@ export class PolicyView {
   get unknownMs(): number {
     if (this.isExact) return KNOWN_MS;
     const isChaos = this.swarm.policies?.isChaos === true;
-    return (isChaos ? REPEATED_MS + viewLagMs(this.swarm) : KNOWN_MS) + (this.swarm.policies?.isSplit === true ? this.settleMs : 0);
+    return (
+      (isChaos ? REPEATED_MS + viewLagMs(this.swarm) : KNOWN_MS) +
+      (this.swarm.policies?.isSplit === true ? this.settleMs : 0)
+    );
   }
 
   /** The instant before which every process has known what the API showed. */

@@ -69,7 +69,8 @@ export class ProgressChecks {
     const condemned = selected.filter((each) => view.isCondemned(each)).length;
     const always = { ...state, budgets: state.budgets.filter(({ eachMinuteMs }) => eachMinuteMs === null) };
     return (
-      limits.tooUnhealthy.of(policy) !== null || condemned >= budgetMost(always, selected.length, view.nowMs, view.nowMs)
+      limits.tooUnhealthy.of(policy) !== null ||
+      condemned >= budgetMost(always, selected.length, view.nowMs, view.nowMs)
     );
   }
 
@@ -100,7 +101,7 @@ export class ProgressChecks {
     const texts = view.api.since(fromMs - view.unknownMs).map((snapshot) => {
       const policies = policiesOf(snapshot, pool);
       const isSingle = policies.length < 2;
-      return isSingle ? JSON.stringify(policies.map(({ pauses: _, ...rest }) => rest)) : "conflict";
+      return isSingle ? JSON.stringify(policies.map((policy) => ({ ...policy, pauses: [] }))) : "conflict";
     });
     return texts.every((text) => text === texts[0] && text !== "conflict");
   }

@@ -4,7 +4,7 @@ import { listenProblem, parseAddress } from "../platform/config/address.ts";
 import { textSetting } from "../platform/config/setting-builders.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
 import type { ApiServer } from "../sandbox/apiserver/apiserver.ts";
-import { type HttpFront, listen } from "../sandbox/apiserver/http/http-front.ts";
+import type { HttpFront } from "../sandbox/apiserver/http/http-front.ts";
 import { Failure, type Host, writeNamedFile } from "./verb.ts";
 import { yamlText } from "./yaml.ts";
 
@@ -39,6 +39,8 @@ export async function serveApi(
   host: Host,
 ): Promise<ServedApi> {
   const { host: bound, port } = parseAddress(address, "listen");
+  // Loaded when it is wanted: the flags above are loaded by every verb.
+  const { listen } = await import("../sandbox/apiserver/http/http-front.ts");
   const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch((error: Error) => {
     throw new Failure(`--listen=${address}: ${listenProblem(error)}`);
   });

@@ -1,8 +1,6 @@
 /** `vigil apiserver`: serves the embedded Kubernetes API alone, for experiments and tests. */
 import { realClock } from "../../platform/process/clock.real.ts";
 import { systemRandom } from "../../platform/process/random.ts";
-import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
-import { startControllers } from "../../sandbox/controllers/controllers.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, untilStopped, type Verb } from "../verb.ts";
 
@@ -19,6 +17,9 @@ export const apiserverVerb: Verb = defineVerb({
     },
   ],
   run: async (values, _words, host) => {
+    // Loaded when they are wanted: no other verb but the playground needs them.
+    const { ApiServer } = await import("../../sandbox/apiserver/apiserver.ts");
+    const { startControllers } = await import("../../sandbox/controllers/controllers.ts");
     const clock = realClock();
     const apiserver = new ApiServer({ clock, random: systemRandom });
     const stopControllers = startControllers(apiserver, clock);

@@ -3,12 +3,12 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { PLAYGROUND_PROFILE } from "../../services/cli/playground-cluster.ts";
-import { playgroundVerb } from "../../services/cli/verbs/playground.ts";
-import { askLine } from "../../services/platform/process/line-socket.ts";
-import { storyOf } from "../../services/sandbox/playground/story.ts";
-import { until } from "../support/until.ts";
-import { fakeHost } from "./fake-host.ts";
+import { PLAYGROUND_PROFILE } from "../../../services/cli/playground/playground-cluster.ts";
+import { playgroundVerb } from "../../../services/cli/verbs/playground.ts";
+import { askLine } from "../../../services/platform/process/line-socket.ts";
+import { storyOf } from "../../../services/sandbox/playground/story.ts";
+import { until } from "../../support/until.ts";
+import { fakeHost } from "../fake-host.ts";
 
 const LONG = { timeout: 180_000 };
 

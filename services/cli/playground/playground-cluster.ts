@@ -1,15 +1,15 @@
 /** The playground on any clock: an embedded API, hollow nodes, Vigil, and the narration. */
-import { type Io, type Kube, SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
-import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { memoryTransport } from "../platform/bus/memory.ts";
-import { createKube } from "../platform/kube/kube.ts";
-import { createMetrics, type ReadableMetrics } from "../platform/process/metrics.ts";
-import { ApiServer } from "../sandbox/apiserver/apiserver.ts";
-import { startControllers } from "../sandbox/controllers/controllers.ts";
-import { HollowNodes } from "../sandbox/hollow/hollow.service.ts";
-import { createPods, playgroundNodes } from "../sandbox/playground/cluster.ts";
-import { Narration } from "../sandbox/playground/narration.ts";
-import { busOf, type Controller, type ControllerParts, startController } from "./controller.ts";
+import { type Io, type Kube, SERVICE_NAMES, type Stop } from "../../../protocols/ports.ts";
+import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { memoryTransport } from "../../platform/bus/memory.ts";
+import { createKube } from "../../platform/kube/kube.ts";
+import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
+import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
+import { startControllers } from "../../sandbox/controllers/controllers.ts";
+import { HollowNodes } from "../../sandbox/hollow/hollow.service.ts";
+import { createPods, playgroundNodes } from "../../sandbox/playground/cluster.ts";
+import { Narration } from "../../sandbox/playground/narration.ts";
+import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
 
 /** The ports of a playground. */
 export type PlaygroundIo = Pick<Io, "clock" | "random" | "log">;

@@ -1,13 +1,13 @@
 /** Plays the playground's story on virtual time and checks its output. */
 import { describe, expect, test } from "vitest";
-import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground-cluster.ts";
-import { silentLog } from "../../services/platform/process/log.ts";
-import { NODES_PER_ZONE, nodesOf, ZONES } from "../../services/sandbox/playground/cluster.ts";
-import { play } from "../../services/sandbox/playground/stage.ts";
-import { type Scene, storyOf } from "../../services/sandbox/playground/story.ts";
-import { closingTable, LiveView, picture, storyLine } from "../../services/sandbox/playground/view.ts";
-import { VirtualClock } from "../support/clock.virtual.ts";
-import { seededRandom } from "../support/random.seeded.ts";
+import { PLAYGROUND_PROFILE, startPlayground } from "../../../services/cli/playground/playground-cluster.ts";
+import { silentLog } from "../../../services/platform/process/log.ts";
+import { NODES_PER_ZONE, nodesOf, ZONES } from "../../../services/sandbox/playground/cluster.ts";
+import { play } from "../../../services/sandbox/playground/stage.ts";
+import { type Scene, storyOf } from "../../../services/sandbox/playground/story.ts";
+import { closingTable, LiveView, picture, storyLine } from "../../../services/sandbox/playground/view.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { seededRandom } from "../../support/random.seeded.ts";
 
 const STEP_MS = 100;
 const STORY_MS_MAX = 300_000;

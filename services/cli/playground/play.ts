@@ -1,0 +1,110 @@
+/** The process of `vigil playground`: starts the cluster, plays the story, and keeps both up if it is asked to. */
+import type { Clock } from "../../../protocols/ports.ts";
+import { parseAddress } from "../../platform/config/address.ts";
+import { realClock } from "../../platform/process/clock.real.ts";
+import { answerLines } from "../../platform/process/line-socket.ts";
+import { createLog } from "../../platform/process/log.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { obey } from "../../sandbox/hollow/control.ts";
+import { play } from "../../sandbox/playground/stage.ts";
+import { storyOf } from "../../sandbox/playground/story.ts";
+import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playground/view.ts";
+import { HOLLOW_SOCKET } from "../hollow/order.ts";
+import { openConsole, showOn } from "../run/open-console.ts";
+import { serveApi } from "../served-api.ts";
+import { Failure, type Host, untilStopped } from "../verb.ts";
+import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "./playground-cluster.ts";
+import type { PlaygroundSettings } from "./playground-settings.ts";
+
+const REDRAW_MS = 250;
+
+/** Plays the story; with `serve` the cluster stays up until the process is stopped. Throws a Failure. */
+export async function runPlayground(values: PlaygroundSettings, host: Host): Promise<number> {
+  if (values.console !== "") parseAddress(values.console, "console");
+  const clock = realClock();
+  const log = createLog({ level: "error", format: "auto" });
+  const playground = startPlayground({ clock, random: systemRandom, log });
+  const { front, kubeconfig } = await serveApi(playground.apiserver, values, host);
+  const dashboard = await openConsole({ listen: values.console, flag: "console" }, playground.parts);
+  showOn(dashboard, false, playground, host);
+  host.print(introduction(kubeconfig, dashboard?.url ?? null));
+  const missing = await narrate(playground, clock, values, host);
+  if (values.serve && missing === null && !host.stopped.aborted) {
+    await stayUp(playground, values, kubeconfig, host);
+  }
+  playground.stop();
+  await Promise.all([front.close(), dashboard?.close()]);
+  if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
+  return 0;
+}
+
+/** Keeps the cluster up until the process is stopped, with nodes that take orders. Throws a Failure. */
+async function stayUp(
+  { nodes }: Playground,
+  { socket }: Pick<PlaygroundSettings, "socket">,
+  kubeconfig: string,
+  host: Host,
+): Promise<void> {
+  const orders = await answerLines(socket, (line) => obey(nodes, line)).catch((error: Error) => {
+    throw new Failure(`--socket=${socket}: ${error.message}`);
+  });
+  host.print(invitation(socket, kubeconfig));
+  await untilStopped(host);
+  await orders.close();
+}
+
+function invitation(socket: string, kubeconfig: string): string {
+  const at = socket === HOLLOW_SOCKET ? "" : ` --socket=${socket}`;
+  return [
+    "",
+    "The cluster stays up until you interrupt it. Break something, and look at the dashboard:",
+    `  vigil hollow stop --zone=zone-b${at}`,
+    `  vigil hollow flap 10s --node=node-a-07${at}`,
+    `  kubectl --kubeconfig=${kubeconfig} delete node node-c-01`,
+    `\`vigil hollow resume${at}\` brings them all back.`,
+    "",
+  ].join("\n");
+}
+
+function introduction(kubeconfig: string, dashboard: string | null): string {
+  return [
+    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Watch it from outside:",
+    `  kubectl --kubeconfig=${kubeconfig} get nodes -w`,
+    `  kubectl --kubeconfig=${kubeconfig} get events -w`,
+    ...(dashboard === null ? [] : [`  ${dashboard}  (the dashboard)`]),
+    "Grace periods are shortened to fit in a minute: a node may be silent for 6 s here, 50 s by default.",
+    "",
+    "",
+  ].join("\n");
+}
+
+/** Plays the story and prints it. Returns what the story waited for in vain; null at its end or on an interruption. */
+async function narrate(
+  { narration, nodes }: Playground,
+  clock: Clock,
+  { pauseMs }: Pick<PlaygroundSettings, "pauseMs">,
+  host: Host,
+): Promise<string | null> {
+  const begunMs = clock.monotonicMs();
+  const elapsedMs = () => clock.monotonicMs() - begunMs;
+  const view = host.interactive ? new LiveView((text) => host.print(text), host.columns) : null;
+  const print = (line: string) => (view === null ? host.print(`${line}\n`) : view.line(line));
+  const redraw = (): void => {
+    view?.draw(["", ...picture(narration)]);
+    timer = clock.after(REDRAW_MS, redraw);
+  };
+  let timer = clock.after(0, redraw);
+  const scenes = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
+  const say = (line: string) => print(storyLine(elapsedMs(), line, host.columns));
+  const missing = await new Promise<string | null>((resolve) => {
+    const breakOff = play({ clock, scenes, narration, nodes, pauseMs, say }, resolve);
+    void untilStopped(host).then(() => {
+      breakOff();
+      resolve(null);
+    });
+  });
+  timer.cancel();
+  if (view === null) for (const row of picture(narration)) print(row);
+  for (const row of ["", ...closingTable(narration, elapsedMs())]) host.print(`${row}\n`);
+  return missing;
+}

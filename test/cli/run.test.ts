@@ -119,7 +119,7 @@ describe("vigil run", () => {
     const ahead = createServer((request, response) => {
       response.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString() });
       // Only the first read is answered whole, so it alone can have set the clock.
-      if (request.url?.includes("limit=1&") === true) response.end("{}");
+      if (request.url?.endsWith("limit=1") === true) response.end("{}");
     }).listen(0, "127.0.0.1");
     await new Promise((resolve) => ahead.once("listening", resolve));
     const { port } = ahead.address() as AddressInfo;

@@ -20,8 +20,8 @@ const CERTIFICATE_FAULT = /certificate|self[- ]signed|altname|wrong version numb
 
 /** The first request of a process: a small read that its permissions allow. */
 const FIRST_READS = {
-  /** An observer lists nodes. */
-  "list nodes": `${collectionPath("Node", "")}?limit=1&resourceVersion=0`,
+  /** An observer lists nodes. A list from the cache (resourceVersion=0) would ignore the limit and bring them all. */
+  "list nodes": `${collectionPath("Node", "")}?limit=1`,
   /** Any account may read this; a writer need not be able to list anything. */
   "ask for its version": "/version",
 } as const;

@@ -46,7 +46,8 @@ export function call(
       headers = received;
     },
     data: (chunk) => chunks.push(chunk),
-    end: () => finish({ kind: "answer", status, headers, text: Buffer.concat(chunks).toString("utf8") }),
+    // Emptied, because Node's agent keeps a connection's first request, and with it this closure, while it is open.
+    end: () => finish({ kind: "answer", status, headers, text: Buffer.concat(chunks.splice(0)).toString("utf8") }),
     failed: ({ message, sent, timedOut }) => finish({ kind: "lost", message, sent, timedOut: timedOut === true }),
   });
 }

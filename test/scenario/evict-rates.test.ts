@@ -167,3 +167,39 @@ test("drains of direct mode are paced as well", () => {
   expect(world.deleted).toHaveLength(5);
   expect(mostInAMinute(world.deleted)).toBe(2);
 });
+
+test("a drain that is halted leaves the queue, and nobody of it is evicted", () => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 2 }, profile: { evictionMode: "direct" } });
+  world.silence(["a-0"]);
+  while (world.deleted.length < 2) world.advance(1 * S);
+  world.silence(["a-1", "a-2"]);
+  world.advance(55 * S);
+  expect(world.deleted).toHaveLength(2);
+  expect(world.published("judged.evictions").at(-1)?.body).toMatchObject({ waiting: 0, queue: [] });
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(2);
+});
+
+test("EvictThenDelete is paced, and a refused pod is deleted within its time", () => {
+  const evictions = { method: "EvictThenDelete", deleteAfter: "3m", maxPerMinute: 1 } as const;
+  const world = ratedWorld({ evictions, pods: 3 });
+  world.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    when: ({ verb, subresource }) => verb === "create" && subresource === "eviction",
+  });
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(3 * MINUTE - 1 * S);
+  expect(world.deleted).toEqual([]);
+  world.advance(5 * MINUTE);
+  expect(world.deleted).toHaveLength(3);
+  expect(mostInAMinute(world.deleted)).toBe(1);
+});
+
+test("an eviction whose reply was lost counts", () => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 1 }, pods: 3 });
+  world.api.faults.add({ fault: { kind: "lostReply" }, when: ({ verb }) => verb === "delete" });
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(3);
+  expect(mostInAMinute(world.deleted)).toBe(1);
+});

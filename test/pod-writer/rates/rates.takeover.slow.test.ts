@@ -5,6 +5,8 @@ import { podWriterService } from "../../../services/pod-writer/pod-writer.servic
 import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
 import { HandFleet } from "../../support/hand-fleet.ts";
 import { HandPolicies } from "../../support/hand-policies.ts";
+import { seededRandom } from "../../support/random.seeded.ts";
+import { Standstill } from "../../support/standstill.ts";
 import { mostInAMinute } from "./evictions-per-minute.ts";
 
 const S = 1000;
@@ -27,7 +29,9 @@ function worldOfWriters() {
       for (let shard = 0; shard < SHARD_COUNT; shard++) if (owns(shard)) fleet.set("pod-writer", shard, isOwned);
     };
     own(true);
-    return { own, process: world.start({ "pod-writer": podWriterService }, { member, fleet, policies }) };
+    const standstill = new Standstill(world.clock);
+    const process = world.start({ "pod-writer": podWriterService }, { member, fleet, policies, standstill });
+    return { own, standstill, process };
   };
   const owner = writer("owner", (shard) => shard === 0);
   writer("odd", (shard) => shard % 2 === 1);
@@ -71,6 +75,21 @@ test("a rate holds with two owners at once", () => {
   expect(mostInAMinute(world.deleted)).toBeLessThanOrEqual(3);
 });
 
+test("an owner that was stopped permits nobody when it continues", () => {
+  const { world, owner, nextOwner } = worldOfWriters();
+  world.advance(1 * S);
+  owner.standstill.begin();
+  nextOwner("owner-2");
+  world.advance(155 * S);
+  expect(world.deleted).toHaveLength(9);
+  owner.standstill.end();
+  world.advance(2 * S);
+  owner.own(false);
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(24);
+  expect(mostInAMinute(world.deleted)).toBe(3);
+});
+
 test("nobody is evicted while the owner is cut off", () => {
   const { world, owner } = worldOfWriters();
   world.advance(1 * S);
@@ -92,4 +111,28 @@ test("a policy that gets its first rate is counted from then on", () => {
   policies.put(null);
   world.advance(1 * S);
   expect(world.deleted).toHaveLength(24);
+});
+
+/** Loses a part of all messages but those of observers, and repeats another part, as the seed decides. */
+function spoilBus({ transport }: EvictionWorld, seed: number): void {
+  const random = seededRandom(seed);
+  const publish = transport.publish.bind(transport);
+  transport.publish = (subject, payload) => {
+    const isObserved = subject.split(".")[3] === "observed";
+    const chance = isObserved ? 1 : random();
+    if (chance < 0.3) return;
+    publish(subject, payload);
+    if (chance < 0.4) publish(subject, payload);
+  };
+}
+
+test.each([1, 2, 3, 4])("a rate holds on a bus that loses and repeats messages, seed %d", (seed) => {
+  const { world, owner, nextOwner } = worldOfWriters();
+  spoilBus(world, seed);
+  world.advance(5 * MINUTE);
+  owner.process.kill();
+  nextOwner("owner-2");
+  world.advance(60 * MINUTE);
+  expect(world.deleted).toHaveLength(24);
+  expect(mostInAMinute(world.deleted)).toBeLessThanOrEqual(3);
 });

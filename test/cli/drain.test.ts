@@ -56,3 +56,18 @@ test("a write that a reply leads to is waited for too", () => {
   replyNext();
   expect(idle).toBe(1);
 });
+
+test("a watch keeps the labels that policies select by", () => {
+  const { kube } = heldKube();
+  const seen: (readonly string[])[] = [];
+  const watched: Kube = {
+    ...kube,
+    watch: (what, sink, options) => {
+      seen.push(options?.labelKeys?.() ?? []);
+      return kube.watch(what, sink, options);
+    },
+  };
+  const sink = { changed: () => {}, gone: () => {}, state: () => {} };
+  drainable(watched).kube.watch("nodes", sink, { labelKeys: () => ["pool"] });
+  expect(seen).toEqual([["pool"]]);
+});

@@ -28,7 +28,7 @@ export function drainable(kube: Kube): DrainableKube {
   };
   return {
     kube: {
-      watch: (what, sink) => kube.watch(what, sink),
+      watch: (what, sink, options) => kube.watch(what, sink, options),
       read: (ref, done, place) => kube.read(ref, counted(done), place),
       write: (request, done) => kube.write(request, counted(done)),
     },

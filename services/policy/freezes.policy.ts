@@ -123,20 +123,55 @@ export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMem
   return new Map([...scopes].map((scope) => [scope, boundedIntervals(both(scope), FROZEN_INTERVALS_MAX)]));
 }
 
-/** The text under `frozen`. */
-export function memoryText(memory: FreezeMemory): string {
+/**
+ * The text under `frozen`. The last interval of a scope says what froze its nodes, so that the next process sees what has
+ * ended while none ran.
+ */
+export function memoryText(memory: FreezeMemory, sources: FreezeSources = new Map()): string {
   const scopes = [...memory].toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return JSON.stringify(
-    Object.fromEntries(
-      scopes.map(([scope, intervals]) => [
-        scope,
-        intervals.map(({ fromAt, toAt }) => ({
-          from: apiMicroTime(fromAt),
-          to: toAt === null ? null : apiMicroTime(toAt),
-        })),
-      ]),
-    ),
-  );
+  const written = scopes.map(([scope, intervals]) => {
+    const by = sourcesWritten(sources.get(scope));
+    return [
+      scope,
+      intervals.map(({ fromAt, toAt }, index) => ({
+        from: apiMicroTime(fromAt),
+        to: instantText(toAt),
+        ...(by.length > 0 && index === intervals.length - 1 ? { by } : {}),
+      })),
+    ];
+  });
+  return JSON.stringify(Object.fromEntries(written));
+}
+
+/** A source as it is written: `{}` for a mode, otherwise a request without its reason. */
+type WrittenSource = { readonly name?: string; readonly since?: string | null; readonly until?: string | null };
+
+function sourcesWritten(source: FreezeSource | undefined): readonly WrittenSource[] {
+  if (source === undefined) return [];
+  const requests = source.pauseRequests.map(({ name, sinceAt, untilAt }) => {
+    return { name, since: instantText(sinceAt), until: instantText(untilAt) };
+  });
+  return [...(source.byMode ? [{}] : []), ...requests];
+}
+
+function instantText(at: number | null): string | null {
+  return at === null ? null : apiMicroTime(at);
+}
+
+/** What froze nodes when that text was written; nothing for a text of an earlier version. */
+export function readSources(text: string | null): FreezeSources {
+  const scopes = Object.entries(recordOf(parsed(text ?? "")));
+  return new Map(scopes.map(([scope, written]) => [scope, sourceIn(recordOf(listOf(written).at(-1)).by)]));
+}
+
+function sourceIn(written: unknown): FreezeSource {
+  const sources = listOf(written).map(recordOf);
+  const pauseRequests = sources.flatMap(({ name, since, until }): PauseRequest[] => {
+    const text = textOf(name);
+    const [sinceAt, untilAt] = [epochMsOf(textOf(since)), epochMsOf(textOf(until))];
+    return text === null ? [] : [{ name: text, reason: null, sinceAt, untilAt }];
+  });
+  return { byMode: sources.some(({ name }) => name === undefined), pauseRequests, changedAt: null };
 }
 
 /** Reads that text; what is malformed is left out. */

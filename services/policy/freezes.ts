@@ -24,6 +24,7 @@ import {
   type RecordedPauseRequest,
   readMemory,
   readPauseRequests,
+  readSources,
 } from "./freezes.policy.ts";
 
 /** How long a failed write of the memory waits for the next, in milliseconds. */
@@ -41,6 +42,7 @@ export class Freezes {
   #memory: FreezeMemory = new Map();
   #sourcesBefore: FreezeSources = new Map();
   #isKnown = false;
+  #isUpdated = false;
   /** Whether a write is under way or waits for its retry. */
   #isWriting = false;
   #retry: Timer | null = null;
@@ -84,6 +86,7 @@ export class Freezes {
     const sources = freezeSources(policies, this.#requests);
     this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, this.#io.clock.wallMs());
     this.#sourcesBefore = sources;
+    this.#isUpdated = true;
     this.#write();
   }
 
@@ -112,6 +115,8 @@ export class Freezes {
     this.#problems = problems.join();
     const text = resource?.frozen ?? null;
     if (text !== null && !this.#own.includes(text)) this.#memory = bothMemories(this.#memory, readMemory(text));
+    // What the process before has seen may have ended while none ran.
+    if (!this.#isUpdated) this.#sourcesBefore = readSources(text);
     this.#resource = resource;
     if (resource?.frozen === this.#written) this.#written = null;
   }
@@ -119,7 +124,7 @@ export class Freezes {
   #write(): void {
     // Beside upstream Vigil evicts nobody, so no countdown needs the memory.
     if (this.#io.profile.upstream === "beside") return;
-    const text = memoryText(this.#memory);
+    const text = memoryText(this.#memory, this.#sourcesBefore);
     const stored = this.#written ?? this.#resource?.frozen ?? null;
     if (this.#isWriting || stored === text || (this.#memory.size === 0 && stored === null)) return;
     this.#isWriting = true;

@@ -9,6 +9,7 @@ import {
   memoryText,
   readMemory,
   readPauseRequests,
+  readSources,
 } from "../../services/policy/freezes.policy.ts";
 
 const frozen = (...spans: readonly (readonly [number, number | null])[]): FrozenInterval[] =>
@@ -92,6 +93,17 @@ test("the memory is read as it was written, without what is malformed", () => {
   );
   expect(readMemory("no JSON").size).toBe(0);
   expect(readMemory(null).size).toBe(0);
+});
+
+test("what froze nodes is read as it was written, and unknown of an earlier text", () => {
+  const memory = new Map([["gpu", frozen([10, 20], [30, null])]]);
+  const sources = new Map([["gpu", byMode({ pauseRequests: [asked(30, 90), asked(null, null)] })]]);
+  const text = memoryText(memory, sources);
+  expect(readMemory(text)).toEqual(memory);
+  expect(readSources(text)).toEqual(sources);
+  expect(readSources(memoryText(memory)).get("gpu")).toEqual(by());
+  expect(readSources(null).size).toBe(0);
+  expect(readSources('{"gpu": [{"by": [{"name": 3}, "x"]}]}').get("gpu")?.pauseRequests).toEqual([]);
 });
 
 test("recorded requests are read, and wrong ones are named", () => {

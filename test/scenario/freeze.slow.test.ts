@@ -89,6 +89,23 @@ test("a freeze whose request was removed is remembered by the next process", () 
   expect(Math.abs((world.deletedAt("pod") ?? 0) - (dueMs + 200 * S))).toBeLessThanOrEqual(1 * S);
 });
 
+test("a request that ends unseen outlives one that began with it and ended", () => {
+  const world = deadNode();
+  const dueMs = world.timeAddedMs("a-0") + 300 * S;
+  const since = at(world);
+  request(world, [{ name: "named", since }, { name: "unnamed" }]);
+  world.advance(50 * S);
+  const thawed = { name: "named", since, until: at(world) };
+  request(world, [thawed, { name: "unnamed" }]);
+  world.advance(50 * S);
+  world.crash(10 * S, () => request(world, [thawed]));
+  world.advance(500 * S);
+  const frozenMs = (world.deletedAt("pod") ?? 0) - dueMs;
+  // Nobody saw when the last request went: at the earliest after 100 s, at the latest as the next process started.
+  expect(frozenMs).toBeGreaterThanOrEqual(100 * S);
+  expect(frozenMs).toBeLessThanOrEqual(111 * S);
+});
+
 test("mode Freeze of a policy keeps its pods, until the policy says otherwise", () => {
   const world = new EvictionWorld({}, [{ name: "gpu", spec: { ...EVERY_NODE, mode: "Freeze" } }]);
   world.addZone("a", 5);

@@ -88,9 +88,10 @@ export class EvictionWorld extends VirtualCluster {
     this.advance(this.#policies === null ? 0 : POLICIES_KNOWN_MS);
   }
 
-  /** Kills the process with all its memory and starts it again after `downMs`. */
-  crash(downMs: number): void {
+  /** Kills the process with all its memory and starts it again after `downMs`; `whileDown` runs just after the kill. */
+  crash(downMs: number, whileDown: () => void = () => {}): void {
     this.#process?.kill();
+    whileDown();
     this.advance(downMs);
     this.run();
   }

@@ -22,6 +22,8 @@ export interface LimitedNode {
   readonly zone: string;
   readonly groups: readonly string[] | null;
   readonly isCondemned: boolean;
+  /** Whether budgets count it: it is condemned, or is down without a pod that a drain would delete. */
+  readonly isDisrupted: boolean;
 }
 
 /** The nodes of one policy. */
@@ -34,11 +36,11 @@ export class LimitGroup {
   unjudged = 0;
   condemned = 0;
 
-  count({ member, zone, isCondemned }: LimitedNode, by: 1 | -1): void {
+  count({ member, zone, isDisrupted }: LimitedNode, by: 1 | -1): void {
     this.selected += by;
     if (member === null) this.unjudged += by;
     else if (isUnhealthy(member)) this.unhealthy += by;
-    if (isCondemned) this.condemned += by;
+    if (isDisrupted) this.condemned += by;
     const nodes = (this.zones.get(zone) ?? 0) + by;
     if (nodes === 0) this.zones.delete(zone);
     else this.zones.set(zone, nodes);
@@ -98,6 +100,7 @@ export class LimitedNodes {
       zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
       groups,
       isCondemned,
+      isDisrupted: isCondemned || (this.#mode === "direct" && member !== null && isEmptied(member)),
     };
     if (before !== undefined) this.#count(before, -1);
     this.#nodes.set(observed.node, node);
@@ -150,6 +153,15 @@ export class LimitedNodes {
     const stampedAt = newestTaintAt([observed]) ?? wallMs;
     return nowMs - Math.max(0, wallMs - stampedAt);
   }
+}
+
+/**
+ * Whether a node is down and no drain of it is due or ahead, as once its pods are deleted. Nothing else shows a drain to
+ * a process that has started since.
+ */
+function isEmptied(member: Member): boolean {
+  const { eviction, evictionFromAt } = member.judged;
+  return isUnhealthy(member) && eviction === "unmarked" && evictionFromAt === undefined;
 }
 
 /** Whether a node counts as unhealthy: it is down. A node without a Ready condition is new. */

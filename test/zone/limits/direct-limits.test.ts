@@ -1,0 +1,43 @@
+/** Budgets in direct mode, in which nothing on a node shows that it was drained. */
+import { expect, test } from "vitest";
+import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
+import { HandPolicies } from "../../support/hand-policies.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+
+function run() {
+  const world = new EvictionWorld({ evictionMode: "direct", podEvictionTimeoutMs: MINUTE, nodeEvictionsPerSecond: 1 });
+  world.addZone("a", 4);
+  for (const node of ["a-0", "a-1", "a-2"]) world.addTolerantPod(node, `pod-${node}`);
+  const policies = new HandPolicies({ budgets: [{ nodes: 1 }], unhealthyZoneThreshold: 1 });
+  const start = () => world.start(EVICTING, { member: "vigil", policies });
+  const process = start();
+  world.advance(10 * S);
+  const drained = () => ["a-0", "a-1", "a-2"].filter((node) => world.deletedAt(`pod-${node}`) !== undefined);
+  return { world, process, start, drained };
+}
+
+test("a drained node counts after a restart too, until it is ready", () => {
+  const { world, process, start, drained } = run();
+  world.kubelet("a-0").report("Ready", "False");
+  world.advance(10 * S);
+  world.kubelet("a-1").report("Ready", "False");
+  world.advance(3 * MINUTE);
+  expect(drained()).toEqual(["a-0"]);
+  process.kill();
+  start();
+  world.advance(5 * MINUTE);
+  expect(drained()).toEqual(["a-0"]);
+  world.kubelet("a-0").report("Ready", "True");
+  world.advance(MINUTE);
+  expect(drained()).toEqual(["a-0", "a-1"]);
+});
+
+test("of two nodes that are due one is drained", () => {
+  const { world, drained } = run();
+  world.kubelet("a-0").report("Ready", "False");
+  world.kubelet("a-1").report("Ready", "False");
+  world.advance(90 * S);
+  expect(drained()).toHaveLength(1);
+});

@@ -105,9 +105,12 @@ export class LimitedNodes {
     if (before !== undefined) this.#count(before, -1);
     this.#nodes.set(observed.node, node);
     this.#count(node, 1);
-    if (isCondemned && !(isSame && before.isCondemned && isSameGroups(before.groups, groups))) {
+    const isKnown = isSame && before.isCondemned && isSameGroups(before.groups, groups);
+    if (isCondemned && !isKnown) {
       const atMs = isSame && !before.isCondemned ? at.nowMs : this.#condemnedMs(observed, at);
       for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone: node.zone, atMs });
+    } else if (isSame && wasDrained(before, node)) {
+      for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone: node.zone, atMs: at.nowMs });
     }
     const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
     if (isWaiting) this.#waiting.add(observed.node);
@@ -162,6 +165,15 @@ export class LimitedNodes {
 function isEmptied(member: Member): boolean {
   const { eviction, evictionFromAt } = member.judged;
   return isUnhealthy(member) && eviction === "unmarked" && evictionFromAt === undefined;
+}
+
+/**
+ * Whether the pods of a node that is down went since it was last known, as in a drain of another owner that cannot be
+ * heard (direct mode).
+ */
+function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNode): boolean {
+  const wasDown = before.member !== null && isUnhealthy(before.member) && !before.isDisrupted;
+  return wasDown && isDisrupted && !isCondemned;
 }
 
 /** Whether a node counts as unhealthy: it is down. A node without a Ready condition is new. */

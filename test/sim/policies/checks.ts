@@ -65,8 +65,12 @@ export class PolicyChecks {
     // A policy that is gone may have frozen its nodes before.
     const snapshots = this.#view.api.since(0);
     const names = [...new Set(snapshots.flatMap((each) => policiesOf(each, pool).map(({ name }) => name)))];
+    // A countdown that started a little earlier may have ended just before a freeze.
+    const earlierMs = this.#view.isStamped ? 0 : this.#view.skewMs;
+    const leastEndAt = (startAt: number, ms: number): number =>
+      this.#frozen.leastEndAt(names, startAt, ms, this.#view.knownMs);
     return {
-      least: (startAt, ms) => this.#frozen.leastEndAt(names, startAt, ms, this.#view.knownMs),
+      least: (startAt, ms) => Math.min(leastEndAt(startAt, ms), leastEndAt(startAt - earlierMs, ms) + earlierMs),
       most: (startAt, ms) => this.#frozen.mostEndAt(names, startAt, ms),
     };
   }

@@ -69,9 +69,14 @@ export class PolicyView {
     return this.swarm.profile.evictionMode === "direct";
   }
 
+  /** Whether countdowns start exactly at the stamps of their taints. */
+  get isStamped(): boolean {
+    return this.isExact && !this.swarm.faults.has("wrongClocks");
+  }
+
   /** How far off an instant may be for a process. */
   get skewMs(): number {
-    return this.isExact && !this.swarm.faults.has("wrongClocks") ? EXACT_MS : CLOCK_ERROR_MS;
+    return this.isStamped ? EXACT_MS : CLOCK_ERROR_MS;
   }
 
   get disturbedMs(): number {

@@ -1,5 +1,9 @@
 /** Budgets in direct mode, in which nothing on a node shows that it was drained. */
 import { expect, test } from "vitest";
+import type { EvictionStatus, Readiness } from "../../../protocols/judged.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { LimitedNodes } from "../../../services/zone/limits/limited-nodes.ts";
+import { nodeWith } from "../../node/node-fixtures.ts";
 import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
 import { HandPolicies } from "../../support/hand-policies.ts";
 
@@ -40,4 +44,18 @@ test("of two nodes that are due one is drained", () => {
   world.kubelet("a-1").report("Ready", "False");
   world.advance(90 * S);
   expect(drained()).toHaveLength(1);
+});
+
+test("a drain of an owner that cannot be heard counts when the pods are gone", () => {
+  const nodes = new LimitedNodes("direct");
+  const at = { nowMs: 50_000, wallMs: 50_000 };
+  nodes.regroup(() => ["gpu"], at);
+  const show = (eviction: EvictionStatus, readiness: Readiness = "notReady"): number | undefined => {
+    const observed = { ...nodeWith("False"), node: "n", uid: "u" };
+    const judged = { node: "n", uid: "u", zone: "z", eviction, readiness } as BodyOf<"judged.node">;
+    nodes.take(observed, { observed, judged, shard: 0, cause: "" }, at);
+    return nodes.group("gpu")?.condemnations.since(0).nodes;
+  };
+  expect([show("toBeEvicted"), show("unmarked"), nodes.group("gpu")?.condemned]).toEqual([0, 1, 1]);
+  expect([show("unmarked", "ready"), nodes.group("gpu")?.condemned]).toEqual([1, 0]);
 });

@@ -135,6 +135,16 @@ export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
   return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
 }
 
+/**
+ * The order in which limits permit nodes: the longest not ready first, as the API server shows it. Owners that cannot
+ * hear each other, because the bus is split, permit the same nodes by it.
+ */
+export function byTransition(left: NodeInZone, right: NodeInZone): number {
+  const [leftAt, rightAt] = [left, right].map(({ observed }) => readyConditionOf(observed)?.transitionAt ?? Infinity);
+  if (leftAt !== rightAt) return Number(leftAt) - Number(rightAt);
+  return left.judged.node < right.judged.node ? -1 : 1;
+}
+
 /** The request that a grant leads to in taint mode; null when the node has become ready. */
 export function taintRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const ready = readyOf(node);

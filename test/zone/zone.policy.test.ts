@@ -5,6 +5,7 @@ import type { ZoneState } from "../../protocols/judged.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import {
   allZonesStateOf,
+  byTransition,
   byWaitingTime,
   type Damage,
   damageOf,
@@ -181,6 +182,16 @@ describe("a grant", () => {
     expect(request).toMatchObject({ add: [], remove: [{ key: NOT_READY }, { key: UNREACHABLE }], why: "healing" });
     expect(taintRemovalRequest(observedNode("a", { taints: [noExecute("foreign")] }))).toBeNull();
   });
+});
+
+test("limits order nodes by their Ready condition in the API, then by name", () => {
+  const member = (node: string, since: number, transitionAt: number) => {
+    const observed = observedNode(node, { ready: "False" });
+    const conditions = observed.conditions.map((each) => ({ ...each, transitionAt }));
+    return { observed: { ...observed, conditions }, judged: judgedNode(node, { since }) };
+  };
+  const members = [member("b", 1, 2000), member("a", 3, 2000), member("c", 9, 1000)];
+  expect(members.toSorted(byTransition).map(({ judged }) => judged.node)).toEqual(["c", "a", "b"]);
 });
 
 describe("taking a zone over", () => {

@@ -15,7 +15,7 @@ import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { byWaitingTime } from "../zone.policy.ts";
+import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { LimitRound } from "./limit-round.ts";
 import type { LimitedNode, LimitedNodes } from "./limited-nodes.ts";
@@ -219,7 +219,7 @@ export class LimitsActor {
       ranked.push({ node, member, isPermitted: permits.allows(policy, observed.node, observed.uid, nowMs) });
     }
     ranked.sort(
-      (left, right) => Number(right.isPermitted) - Number(left.isPermitted) || byWaitingTime(left.member, right.member),
+      (left, right) => Number(right.isPermitted) - Number(left.isPermitted) || byTransition(left.member, right.member),
     );
     return ranked.map(({ node }) => node);
   }

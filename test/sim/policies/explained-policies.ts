@@ -102,5 +102,6 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podPacedBehind: () => false,
   podPacedNever: () => false,
   podPacedUnknown: () => false,
-  podFreezeAhead: (claim) => pausesOf(claim).some(({ since, until }) => since !== null && until === null),
+  // A process may know that a freeze has ended before it knows the new deadline.
+  podFreezeAhead: (claim) => pausesOf(claim).some(({ until }) => until === null) || (frozen(claim) && !claim.isCalm),
 };

@@ -159,8 +159,8 @@ export class LimitedNodes {
 }
 
 /**
- * Whether a node is down and no drain of it is due or ahead, as once its pods are deleted. Nothing else shows a drain to
- * a process that has started since.
+ * Whether a node is down and no drain of it is due or ahead, as once its pods are deleted. A process that started after
+ * the drain has nothing else to know it by.
  */
 function isEmptied(member: Member): boolean {
   const { eviction, evictionFromAt } = member.judged;

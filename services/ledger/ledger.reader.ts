@@ -153,11 +153,11 @@ function nodesOf(
 
 /** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */
 function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEviction[] {
-  const kept = new MinHeap<PendingEviction>((left, right) => dueAt(left) > dueAt(right));
+  const kept = new MinHeap<PendingEviction>(isLater);
   for (const pod of pods) {
     if (kept.size === limit) {
       const latest = kept.peek();
-      if (latest === undefined || dueAt(latest) <= dueAt(pod)) continue;
+      if (latest === undefined || !isLater(latest, pod)) continue;
       kept.pop();
     }
     kept.push(pod);
@@ -196,6 +196,17 @@ function* pendingOf(
     const { frozen } = frozenOf(null, pod.node);
     yield frozen === undefined ? pod : { ...pod, deadlineAt: null, frozen };
   }
+}
+
+/** Whether a pod goes after another; of two that wait for one instant the place decides. */
+function isLater(left: PendingEviction, right: PendingEviction): boolean {
+  const [leftAt, rightAt] = [dueAt(left), dueAt(right)];
+  return leftAt === rightAt ? placeOfWait(left) > placeOfWait(right) : leftAt > rightAt;
+}
+
+/** A pod behind those with a place comes after them. */
+function placeOfWait({ waits }: PendingEviction): number {
+  return waits === undefined ? 0 : (waits.place ?? Number.POSITIVE_INFINITY);
 }
 
 /** When a pod is due: one that must go at once sorts first, one without an estimate last. */

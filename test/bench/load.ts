@@ -9,6 +9,8 @@ import { NODE_IMAGES } from "./typical-objects.ts";
 export interface ClusterSize {
   readonly nodes: number;
   readonly podsPerNode: number;
+  /** How many values the label `pool` has; absent for no such label. */
+  readonly pools?: number;
 }
 
 /** The options of such a process. */
@@ -42,12 +44,13 @@ export interface FilledReport {
 const ZONES = 10;
 
 /** The nodes of a cluster: n-0, n-1 and so on, spread over ten zones. */
-export function specsOf({ nodes, podsPerNode }: ClusterSize): HollowNodeSpec[] {
+export function specsOf({ nodes, podsPerNode, pools }: ClusterSize): HollowNodeSpec[] {
   return Array.from({ length: nodes }, (_, index) => ({
     name: `n-${index}`,
     zone: `zone-${index % ZONES}`,
     pods: podsPerNode,
     images: NODE_IMAGES,
+    ...(pools === undefined ? {} : { labels: { pool: `pool-${index % pools}` } }),
   }));
 }
 

@@ -11,6 +11,7 @@ import { fleet } from "./fleet.ts";
 import { hollow } from "./hollow.ts";
 import { type BenchReport, machine, tableOf } from "./measurements.ts";
 import { type BenchCommand, type BenchOptions, parseBenchCommand, USAGE } from "./options.ts";
+import { policies } from "./policies.ts";
 import { restart } from "./restart.ts";
 import { steady } from "./steady.ts";
 import { versus } from "./versus.ts";
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   evict,
   fleet,
   hollow,
+  policies,
   restart,
   steady,
   versus,

@@ -360,13 +360,6 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "rate of a policy that counts for nothing",
-    file: "services/zone/zone.policy.ts",
-    from: "nodeEvictionsPerSecond: policy?.nodeEvictionsPerSecond ?? profile.nodeEvictionsPerSecond,",
-    to: "nodeEvictionsPerSecond: profile.nodeEvictionsPerSecond,",
-    showsIn: "policies",
-  },
-  {
     name: "full disruption at the primary rate",
     file: "services/zone/zone.policy.ts",
     from: "profile.fullDisruptionEvictionsPerSecond ?? profile.nodeEvictionsPerSecond",

@@ -100,7 +100,7 @@ export class DomainRates {
   get #slack(): { readonly burst: number; readonly recoveryMs: number } {
     const { swarm, isExact } = this.#view;
     const { isRestarted = false } = swarm.policies ?? {};
-    if (isExact && !isRestarted && swarm.processes.length === 1) return { burst: 1, recoveryMs: STAMP_MS };
+    if (isExact && !isRestarted) return { burst: 1, recoveryMs: STAMP_MS };
     return { burst: 2, recoveryMs: isExact ? OWNER_MS : STALL_MS };
   }
 

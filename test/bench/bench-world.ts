@@ -24,12 +24,19 @@ export interface World {
   readonly pids: Readonly<Record<string, number>>;
   /** Silences nodes or lets them return; resolves with their number. */
   order(order: LoadOrder): Promise<number>;
+  /** Lets so many more nodes join; resolves when all are registered. Only on the real API server. */
+  join(nodes: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens a world and resolves when all its nodes, leases and pods exist. */
 export function openWorld(api: ApiKind, size: ClusterSize): Promise<World> {
   return api === "embedded" ? openEmbedded(size) : openReal(size);
+}
+
+/** Opens a world on a real API server that gives new nodes the taint not-ready:NoSchedule, as its defaults have it. */
+export function openTaintingWorld(size: ClusterSize): Promise<World> {
+  return openReal(size, false);
 }
 
 async function openEmbedded(size: ClusterSize): Promise<World> {
@@ -48,6 +55,7 @@ async function openEmbedded(size: ClusterSize): Promise<World> {
     wire,
     pids: { "API server with kubelets": load.pid },
     order: (order) => load.order(order),
+    join: () => Promise.reject(new Error("nodes join the real API server only")),
     close: async () => {
       wire.close();
       await load.stop();
@@ -56,21 +64,27 @@ async function openEmbedded(size: ClusterSize): Promise<World> {
   };
 }
 
-async function openReal(size: ClusterSize): Promise<World> {
-  const server = await startKubeApiserver({ untaintedNodes: true });
+async function openReal(size: ClusterSize, untaintedNodes = true): Promise<World> {
+  const server = await startKubeApiserver({ untaintedNodes });
   try {
     const { kubeconfig, pid } = server;
     await server.preload(podsInEtcd(size));
     // The pods exist already: the kubelets only maintain them.
     const kubelets = { nodes: size.nodes, podsPerNode: 0, leaseSeconds: LEASE_SECONDS, kubeconfig };
-    const { load } = await Load.start(import.meta.resolve("./hollow-process.ts"), kubelets);
+    const program = import.meta.resolve("./hollow-process.ts");
+    const { load } = await Load.start(program, kubelets);
+    const joined: Load[] = [];
+    const join = async (nodes: number) => {
+      const firstNode = size.nodes + joined.length * nodes;
+      joined.push((await Load.start(program, { ...kubelets, nodes, firstNode })).load);
+    };
     const close = async () => {
-      await load.stop();
+      await Promise.all([load, ...joined].map((each) => each.stop()));
       await server.stop();
     };
     const pids = { "kube-apiserver": pid, kubelets: load.pid };
     const order = (given: LoadOrder) => load.order(given);
-    return { size, server: "kube-apiserver 1.20.2", kubeconfig, wire: server.wire(), pids, order, close };
+    return { size, server: "kube-apiserver 1.20.2", kubeconfig, wire: server.wire(), pids, order, join, close };
   } catch (error) {
     await server.stop();
     throw error;

@@ -19,6 +19,8 @@ export interface LoadOptions extends ClusterSize {
   readonly leaseSeconds: number;
   /** An existing API server; the embedded one brings its own. */
   readonly kubeconfig?: string;
+  /** The number of the first node; 0 by default. */
+  readonly firstNode?: number;
   /** Without heartbeats the cluster is only filled. */
   readonly heartbeats?: boolean;
 }
@@ -44,9 +46,14 @@ export interface FilledReport {
 const ZONES = 10;
 
 /** The nodes of a cluster: n-0, n-1 and so on, spread over ten zones. */
-export function specsOf({ nodes, podsPerNode, pools }: ClusterSize): HollowNodeSpec[] {
+export function specsOf({
+  nodes,
+  podsPerNode,
+  pools,
+  firstNode = 0,
+}: ClusterSize & Pick<LoadOptions, "firstNode">): HollowNodeSpec[] {
   return Array.from({ length: nodes }, (_, index) => ({
-    name: `n-${index}`,
+    name: `n-${firstNode + index}`,
     zone: `zone-${index % ZONES}`,
     pods: podsPerNode,
     images: NODE_IMAGES,

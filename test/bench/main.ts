@@ -9,6 +9,7 @@ import { detect } from "./detect.ts";
 import { evict } from "./evict.ts";
 import { fleet } from "./fleet.ts";
 import { hollow } from "./hollow.ts";
+import { join } from "./join.ts";
 import { type BenchReport, machine, tableOf } from "./measurements.ts";
 import { type BenchCommand, type BenchOptions, parseBenchCommand, USAGE } from "./options.ts";
 import { policies } from "./policies.ts";
@@ -23,6 +24,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   evict,
   fleet,
   hollow,
+  join,
   policies,
   restart,
   steady,

@@ -8,9 +8,14 @@ import { apiTime } from "./api-time.ts";
 /** Where the search for a run begins that shows that a schedule runs at all. */
 const SEARCHED_FROM = "2024-01-01T00:00:00Z";
 
+/** Answers that are kept: a limit asks every second for the runs around the present, which change once in hours. */
+const ANSWERS_MAX = 4;
+
 /** A schedule that is right and runs at some time. */
 export class CronSchedule {
   readonly #cron: Cron;
+  /** The newest first. From `fromMs` until `runAt` the next run is the same. */
+  #answers: readonly { readonly fromMs: number; readonly runAt: number }[] = [];
 
   /** `timeZone` is an IANA name; null means UTC. Throws a RangeError for what `scheduleProblem` reports. */
   constructor(schedule: string, timeZone: string | null) {
@@ -21,8 +26,12 @@ export class CronSchedule {
 
   /** The first run after an instant, in epoch milliseconds; null when there is none in the years that are searched. */
   nextAfter(wallMs: number): number | null {
+    const known = this.#answers.find(({ fromMs, runAt }) => fromMs <= wallMs && wallMs < runAt);
+    if (known !== undefined) return known.runAt;
     // Runs are on whole seconds, so the fraction that is cut off changes nothing.
-    return this.#cron.nextRun(apiTime(wallMs))?.getTime() ?? null;
+    const runAt = this.#cron.nextRun(apiTime(wallMs))?.getTime() ?? null;
+    if (runAt !== null) this.#answers = [{ fromMs: wallMs, runAt }, ...this.#answers].slice(0, ANSWERS_MAX);
+    return runAt;
   }
 }
 

@@ -42,6 +42,8 @@ export interface KnownTaint extends StandingTaint {
   readonly latestMs: number;
   /** Whether its `timeAdded` changed while it was present, or may have before this process started. */
   readonly isRestamped: boolean;
+  /** Whether `sinceAt` was taken from this process's clock, not from a stamp or a record. */
+  readonly isOwnTime: boolean;
   readonly lineage?: TaintLineage & { readonly sinceAt: number; readonly secondSinceAt: number };
 }
 
@@ -50,6 +52,12 @@ export interface KnownTaint extends StandingTaint {
  * The API truncates it to whole seconds, and no two clocks agree exactly.
  */
 const STAMP_SLACK_MS = 1000;
+
+/**
+ * How long after its first sight a start by this process's clock follows a correction of that clock, in milliseconds: a
+ * machine that was suspended learns the time with the first answer of the API server.
+ */
+const CORRECTION_MS = 60_000;
 
 /**
  * The NoExecute taints of a node, each with its start. A known taint keeps its start, even if its stamp or the wall
@@ -62,7 +70,7 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], vi
     const before = known.find((each) => taintName(each.taint) === taintName(taint));
     const standing =
       before !== undefined && hasStood(before, taint, view)
-        ? stillStanding(before, taint, node)
+        ? stillStanding(corrected(before, view), taint, node)
         : newTaint(taint, node, view);
     const lineage = lineageOf(taint, standing.sinceAt, node);
     return { ...standing, ...knownLineage(lineage, [standing, ...known], view) };
@@ -74,15 +82,26 @@ function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory)
   return isUnbroken || before.isRestamped || before.taint.timeAdded === taint.timeAdded;
 }
 
+/**
+ * A start by a clock that turns out to have been behind is later on the API's clock; one that was ahead stays, because
+ * a countdown may be late but never early.
+ */
+function corrected(known: KnownTaint, { monotonicMs, wallMs }: Now): KnownTaint {
+  const { since, sinceAt, latestMs, isOwnTime } = known;
+  const nowAt = Math.ceil(wallMs - (monotonicMs - since));
+  const isBehind = isOwnTime && monotonicMs - latestMs <= CORRECTION_MS && nowAt - sinceAt > STAMP_SLACK_MS;
+  return isBehind ? { ...known, sinceAt: nowAt } : known;
+}
+
 /** A taint known before. A later start that is recorded counts, because the pod-writer goes by the record. */
 function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
-  const { since, sinceAt, latestMs } = before;
+  const { since, sinceAt, latestMs, isOwnTime } = before;
   const isRestamped = before.isRestamped || before.taint.timeAdded !== taint.timeAdded;
   const writtenAt = node.taintsSeenAt?.[taintName(taint)] ?? sinceAt;
   const laterMs = writtenAt - sinceAt;
   const isLater = laterMs > 0 && since + laterMs <= latestMs + STAMP_SLACK_MS;
   const counted = isLater ? { since: since + laterMs, sinceAt: writtenAt } : { since, sinceAt };
-  return { taint, ...counted, latestMs, isRestamped };
+  return { taint, ...counted, latestMs, isRestamped, isOwnTime };
 }
 
 function newTaint(taint: Taint, node: ObservedNode, view: ViewHistory): KnownTaint {
@@ -98,11 +117,11 @@ function newTaint(taint: Taint, node: ObservedNode, view: ViewHistory): KnownTai
   const earliestMs = Math.max(absentMs, createdMs);
   const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);
   if (recordedAt !== null && Math.abs(recordedMs - sinceMs) <= STAMP_SLACK_MS) {
-    return { taint, since: recordedMs, sinceAt: recordedAt, latestMs: monotonicMs, isRestamped };
+    return { taint, since: recordedMs, sinceAt: recordedAt, latestMs: monotonicMs, isRestamped, isOwnTime: false };
   }
   // Whole milliseconds, so that the start reads back from its record unchanged.
   const sinceAt = Math.ceil(wallMs - (monotonicMs - sinceMs));
-  return { taint, since: onMonotonic(sinceAt, view), sinceAt, latestMs: monotonicMs, isRestamped };
+  return { taint, since: onMonotonic(sinceAt, view), sinceAt, latestMs: monotonicMs, isRestamped, isOwnTime: true };
 }
 
 /** The lineage as recorded; instants known before keep their place on the monotonic clock. */

@@ -80,6 +80,28 @@ describe("a taint counts", () => {
     expect(sinceOf(node, known, stepped)).toEqual([-5000, 5000]);
   });
 
+  describe("that was found by a clock that was behind", () => {
+    const node = observedNode("a", { taints: [at("2026-01-01T00:00:16Z")] });
+    const known = knownTaints(node, [], { ...now, absentMs: now.monotonicMs });
+    const startAfter = (seconds: number, clockStepMs: number) => {
+      const instant = { monotonicMs: now.monotonicMs + seconds * 1000, wallMs: WALL + seconds * 1000 + clockStepMs };
+      return knownTaints(node, known, { ...now, ...instant })[0];
+    };
+
+    test("from that much later on the API's clock, once it is right", () => {
+      expect(known).toMatchObject([{ since: 5000, sinceAt: WALL }]);
+      expect(startAfter(1, 20_000)).toMatchObject({ since: 5000, sinceAt: WALL + 20_000 });
+    });
+
+    test.each([
+      ["a step back", 1, -20_000],
+      ["a step of a second", 1, 1000],
+      ["a step more than a minute later", 61, 20_000],
+    ])("from the same instant after %s", (_what, seconds, stepMs) => {
+      expect(startAfter(seconds, stepMs)).toMatchObject({ since: 5000, sinceAt: WALL });
+    });
+  });
+
   test.each([
     "2026-01-01T00:01:00Z",
     "2026-01-01T00:00:30Z",

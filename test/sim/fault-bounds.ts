@@ -47,13 +47,20 @@ export function viewLagMs(swarm: Swarm): number {
   );
 }
 
+/** Faults under which a write is stamped long before it lands: a pulse in between shows the node without the taint. */
+const SLOWING: readonly FaultClass[] = ["slowApi", "apiTimeouts"];
+
 /**
  * How long before its appearance a taint with a wrong stamp may count: since its owner last knew the node without it,
- * which was at a pulse (docs/decisions/0020-a-taint-counts-from-its-appearance.md).
+ * which was at a pulse (docs/decisions/0020-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle holds
+ * every stamp for wrong.
  */
 export function appearanceLagMs(swarm: Swarm): number {
-  if (swarm.faults.has("stolenSeeds")) return viewLagMs(swarm);
-  return swarm.plot === "wrongStamps" ? swarm.profile.pulsePeriodMs + viewLagMs(swarm) : 0;
+  const { faults, plot, profile } = swarm;
+  if (faults.has("stolenSeeds")) return viewLagMs(swarm);
+  if (plot === "wrongStamps") return profile.pulsePeriodMs + viewLagMs(swarm);
+  const isStampedEarly = faults.has("wrongClocks") && SLOWING.some((name) => faults.has(name));
+  return isStampedEarly ? profile.pulsePeriodMs + WAY_MS : 0;
 }
 
 /**

@@ -80,7 +80,7 @@ describe("a taint counts", () => {
     expect(sinceOf(node, known, stepped)).toEqual([-5000, 5000]);
   });
 
-  describe("that was found by a clock that was behind", () => {
+  describe("found by a slow clock", () => {
     const node = observedNode("a", { taints: [at("2026-01-01T00:00:16Z")] });
     const known = knownTaints(node, [], { ...now, absentMs: now.monotonicMs });
     const startAfter = (seconds: number, clockStepMs: number) => {
@@ -88,7 +88,7 @@ describe("a taint counts", () => {
       return knownTaints(node, known, { ...now, ...instant })[0];
     };
 
-    test("from that much later on the API's clock, once it is right", () => {
+    test("from later, once the clock is right", () => {
       expect(known).toMatchObject([{ since: 5000, sinceAt: WALL }]);
       expect(startAfter(1, 20_000)).toMatchObject({ since: 5000, sinceAt: WALL + 20_000 });
     });
@@ -97,7 +97,7 @@ describe("a taint counts", () => {
       ["a step back", 1, -20_000],
       ["a step of a second", 1, 1000],
       ["a step more than a minute later", 61, 20_000],
-    ])("from the same instant after %s", (_what, seconds, stepMs) => {
+    ])("as before after %s", (_what, seconds, stepMs) => {
       expect(startAfter(seconds, stepMs)).toMatchObject({ since: 5000, sinceAt: WALL });
     });
   });

@@ -9,7 +9,8 @@ import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
-import { publisherOf, translated } from "../platform/shard-view/watch-health.ts";
+import { PulseLateness, publisherOf } from "../platform/shard-view/pulse-lateness.ts";
+import { translated } from "../platform/shard-view/watch-health.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
 
 /** Names this process's own ended observer as a publisher. */
@@ -49,11 +50,13 @@ export class Standby {
   readonly #nodes = new Map<string, KnownNode>();
   readonly #resyncs = new Map<number, PublishedResyncs>();
   readonly #sync = new Map<WatchName, PublishedSync>();
+  readonly #lateness: PulseLateness;
   readonly #stops: readonly Stop[];
 
   /** `ended` is an observer of this process whose state the standby inherits. */
   constructor(io: Io, ended: EndedObserver | null = null) {
     this.#io = io;
+    this.#lateness = new PulseLateness(io.profile, io.clock.monotonicMs());
     if (ended !== null) this.#inherit(ended);
     this.#stops = [
       io.bus.subscribe("observed.lease", "all", (message) => this.#takeHeartbeats(message)),
@@ -125,7 +128,8 @@ export class Standby {
     const before = this.#resyncsBy(publisher, shard);
     if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnpublished(shard, publisher, before);
     this.#resyncs.set(shard, { publisher, resyncs });
-    this.#takeSync(watches, message.at);
+    // An old pulse, read after a stop of this process, would cover that time, in which nobody may have observed.
+    if (!this.#lateness.take(message, this.#io.clock.monotonicMs())) this.#takeSync(watches, message.at);
   }
 
   #resyncsBy(publisher: string, shard: number): number {

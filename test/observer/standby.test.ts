@@ -5,6 +5,7 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { NODE as NODE_SERVICE, SPINE } from "../scenario/spine.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
+import { Standstill } from "../support/standstill.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 
 const GRACE_MS = STANDARD_PROFILE.nodeMonitorGraceMs;
@@ -82,6 +83,32 @@ test("a heartbeat sent while no process observes counts", () => {
 test("after a gap longer than watchBlindMs every node gets a full grace period", () => {
   const pauseMs = STANDARD_PROFILE.watchBlindMs + 2 * SECOND_MS;
   const { cluster, isUnknown } = takenOver({ silentMs: 45 * SECOND_MS, pauseMs });
+  cluster.advance(GRACE_MS - SECOND_MS);
+  expect(isUnknown()).toBe(false);
+  cluster.advance(2 * SECOND_MS);
+  expect(isUnknown()).toBe(true);
+});
+
+test("pulses that waited unread in a standby continue no sync", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  const [first, second] = [new HandFleet("one"), new HandFleet("two")];
+  const standstill = new Standstill(cluster.clock);
+  giveAll(first);
+  const process = cluster.start(SPINE, { member: "one", fleet: first });
+  cluster.start(SPINE, { member: "two", fleet: second, standstill });
+  cluster.advance(100 * SECOND_MS);
+  kubelet.post();
+  kubelet.stop();
+  cluster.advance(5 * SECOND_MS);
+  standstill.begin();
+  cluster.advance(5 * SECOND_MS);
+  process.kill();
+  cluster.advance(2 * GRACE_MS);
+  standstill.end();
+  cluster.advance(0);
+  giveAll(second);
+  const isUnknown = () => cluster.published("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);

@@ -8,8 +8,9 @@ import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Digest } from "../../../protocols/observed.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { needsPods } from "../../domain/node-conditions.ts";
+import { publisherOf } from "./pulse-lateness.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
-import { type PulseMessage, publisherOf, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
+import { type PulseMessage, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
 /** The settings of a view. */
 export type ShardViewProfile = WatchHealthProfile & Pick<Profile, "resyncRetryMs">;

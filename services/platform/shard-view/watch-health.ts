@@ -3,15 +3,10 @@ import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
 import type { WatchState } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { PulseLateness, publisherOf } from "./pulse-lateness.ts";
 
 /** The fields of a pulse message that say how well its observer is synced. */
 export type PulseMessage = Pick<Message<"observed.pulse">, "id" | "source" | "at" | "cause" | "body">;
-
-/** Identifies one run of the process that published a message: a restart gives another identity. */
-export function publisherOf({ id }: Pick<PulseMessage, "id">): string {
-  // The id without type, shard and sequence: each reader of 64 shards needs it once a second.
-  return id.slice(0, id.lastIndexOf(":", id.lastIndexOf(":") - 1));
-}
 
 /**
  * Translates an instant of another process to the reader's monotonic clock, never into the future. Only the distance
@@ -37,23 +32,13 @@ function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: WatchHealt
   return Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs);
 }
 
-/** The pulse received last; `at` is when it was sent, on its publisher's wall clock. */
-interface LastPulse {
-  readonly publisher: string;
-  readonly at: number;
-}
-
 /** The health of one shard's watches. */
 export class WatchHealth {
   readonly #needs: readonly WatchName[];
   readonly #profile: WatchHealthProfile;
-  readonly #beganMs: number;
   /** The publisher of `#since`. */
   #publisher: string | null = null;
-  #receivedMs = Number.NEGATIVE_INFINITY;
-  #last: LastPulse | null = null;
-  /** How long the last pulse had waited unread; 0 when that was not long enough to matter. */
-  #lateMs = 0;
+  readonly #lateness: PulseLateness;
   #lateAt = Number.NEGATIVE_INFINITY;
   /**
    * Until when every needed watch is known to have been synced. A pulse may report a loss late, which moves it back.
@@ -70,7 +55,7 @@ export class WatchHealth {
   constructor(needs: readonly WatchName[], profile: WatchHealthProfile, beganMs: number) {
     this.#needs = needs;
     this.#profile = profile;
-    this.#beganMs = beganMs;
+    this.#lateness = new PulseLateness(profile, beganMs);
   }
 
   /** Since when the watches are synced, on the reader's monotonic clock: silence counts from here on. Null before. */
@@ -80,8 +65,8 @@ export class WatchHealth {
 
   /** Why the view is not current; null when it is. */
   blindness(nowMs: number): string | null {
-    if (nowMs - this.#receivedMs >= pulseWaitMs(this.#profile)) return "no pulse from the observer";
-    if (this.#lateMs > 0) return "the observer's pulses come late";
+    if (nowMs - this.#lateness.receivedMs >= pulseWaitMs(this.#profile)) return "no pulse from the observer";
+    if (this.#lateness.isLate) return "the observer's pulses come late";
     return this.#unsynced === null ? null : `the watch of ${this.#unsynced} is not synced`;
   }
 
@@ -90,35 +75,8 @@ export class WatchHealth {
    * behind it. A new synced period then begins with the first pulse that is not late.
    */
   take(message: PulseMessage, nowMs: number): void {
-    const publisher = publisherOf(message);
-    this.#lateMs = this.#latenessOf(message, publisher, nowMs);
-    this.#receivedMs = nowMs;
-    this.#last = { publisher, at: message.at };
-    if (this.#lateMs > 0) this.#lateAt = nowMs;
-    else this.#takeSync(message, publisher, nowMs);
-  }
-
-  /**
-   * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's, so wrong
-   * clocks do no harm. The first may have waited since the reader subscribed. Pulses become late after more than
-   * watchBlindMs. That ends with a pulse that has caught up, or with two sent as far apart as they arrive: then the
-   * publisher's clock stood still or differs from the last publisher's, and ours did not stand still.
-   */
-  #latenessOf({ at }: PulseMessage, publisher: string, nowMs: number): number {
-    const { pulsePeriodMs, watchBlindMs } = this.#profile;
-    if (this.#last === null) return nowMs - this.#beganMs > watchBlindMs ? nowMs - this.#beganMs : 0;
-    const passedMs = nowMs - this.#receivedMs;
-    const isLate = this.#lateMs > 0;
-    const isSame = this.#last.publisher === publisher;
-    const sentLaterMs = at - this.#last.at;
-    // Another observer's pulse shows only that taking over may have lasted so long. If it was sent before the last one,
-    // it waited, or its publisher was suspended and does not know that yet.
-    const otherApartMs = isLate ? 0 : watchBlindMs + Math.min(0, sentLaterMs);
-    const sentApartMs = isSame ? Math.max(0, sentLaterMs) : otherApartMs;
-    const lateMs = this.#lateMs + passedMs - sentApartMs;
-    if (!isLate) return lateMs > watchBlindMs ? lateMs : 0;
-    const keepsInterval = passedMs >= pulsePeriodMs / 2 && Math.abs(passedMs - sentApartMs) <= passedMs / 2;
-    return keepsInterval || lateMs <= pulsePeriodMs ? 0 : lateMs;
+    if (this.#lateness.take(message, nowMs)) this.#lateAt = nowMs;
+    else this.#takeSync(message, publisherOf(message), nowMs);
   }
 
   /**

@@ -31,7 +31,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "ignored pulse",
     file: "services/platform/shard-view/watch-health.ts",
-    from: 'if (nowMs - this.#receivedMs >= pulseWaitMs(this.#profile)) return "no pulse from the observer";',
+    from: 'if (nowMs - this.#lateness.receivedMs >= pulseWaitMs(this.#profile)) return "no pulse from the observer";',
     to: "",
   },
   {
@@ -196,9 +196,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "late pulse that counts as on time",
-    file: "services/platform/shard-view/watch-health.ts",
-    from: "    this.#lateMs = this.#latenessOf(message, publisher, nowMs);\n",
-    to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, publisher, nowMs));\n",
+    file: "services/platform/shard-view/pulse-lateness.ts",
+    from: "    this.#lateMs = this.#latenessOf(pulse, publisher, nowMs);\n",
+    to: "    this.#lateMs = Math.min(0, this.#latenessOf(pulse, publisher, nowMs));\n",
     showsIn: "latePulses",
   },
   {

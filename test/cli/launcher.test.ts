@@ -16,7 +16,7 @@ function onNode(version: string): Promise<{ code: number; stdout: string; stderr
   });
 }
 
-test.each(["20.19.2", "22.20.0", "23.11.0", "24.4.1"])("Node %s is told which Node is needed", async (version) => {
+test.each(["20.19.2", "22.20.0", "23.11.0", "24.4.1"])("Node %s gets a line that names the Node it needs", async (version) => {
   expect(await onNode(version)).toEqual({
     code: 1,
     stdout: "",

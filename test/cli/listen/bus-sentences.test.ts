@@ -24,7 +24,7 @@ test("a verdict is a sentence once, however often it is published", () => {
   expect(sentences.take(message("judged.node", verdict))).toBeNull();
 });
 
-test("a zone is told when its state changes, not with every pulse", () => {
+test("a zone is logged when its state changes, not with every pulse", () => {
   const sentences = new BusSentences(null);
   const texts = ["Normal", "Normal", "FullDisruption"].map(
     (state) => sentences.take(message("judged.zone", judgedZone({ state: state as "Normal" })))?.text ?? null,

@@ -251,7 +251,7 @@ function watchWorld(upstream: string, answers: Readonly<Record<string, readonly 
 describe("the watch", () => {
   const living = { "source%3Dnode-controller": [event({ managedFields: managedBy("kube-controller-manager") })] };
 
-  test("warns once where upstream does the same, and tells the probe", async () => {
+  test("warns once where upstream does the same, in the probe too", async () => {
     const world = watchWorld("replace", living);
     await world.settle(SECOND);
     await world.settle(600 * SECOND);

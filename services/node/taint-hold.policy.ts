@@ -30,7 +30,7 @@ export interface ReadyHistory {
 const UNKNOWN_MS = 30_000;
 /** Instants in the annotation are whole seconds. */
 const STEP_MS = 1000;
-/** How far a kubelet's clock may be off before its transitions are told apart from those that were recorded. */
+/** How far a kubelet's clock may be off before its transitions are distinguished from those that were recorded. */
 const CLOCKS_APART_MS = 10_000;
 
 /** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */

@@ -16,15 +16,18 @@ function onNode(version: string): Promise<{ code: number; stdout: string; stderr
   });
 }
 
-test.each(["20.19.2", "22.20.0", "23.11.0", "24.4.1"])("Node %s gets a line that names the Node it needs", async (version) => {
-  expect(await onNode(version)).toEqual({
-    code: 1,
-    stdout: "",
-    stderr:
-      `vigil: Node ${version} cannot run it: install Node 24.5 or newer, or 22.21; ` +
-      "in a checkout, `npm run vigil --` takes the Node 24 that npm installed\n",
-  });
-});
+test.each(["20.19.2", "22.20.0", "23.11.0", "24.4.1"])(
+  "Node %s gets a line that names the Node it needs",
+  async (version) => {
+    expect(await onNode(version)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        `vigil: Node ${version} cannot run it: install Node 24.5 or newer, or 22.21; ` +
+        "in a checkout, `npm run vigil --` takes the Node 24 that npm installed\n",
+    });
+  },
+);
 
 test.each(["22.21.0", "25.0.0"])("Node %s runs the program", async (version) => {
   expect(await onNode(version)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^vigil \d/) });

@@ -4,24 +4,49 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "./node-conditions.ts";
+import { policyOf } from "./node-policy.ts";
 import { isSwappable } from "./taint-swap.ts";
-import { isCounted, partsOfDomain, zoneKeyOf } from "./zone-key.ts";
+import { domainKeyOf, isCounted, partsOfDomain, zoneKeyOf } from "./zone-key.ts";
 
 type Judgement = BodyOf<"judged.node">;
 
-/** Whether a judgement contradicts anything observed of a node of its name: uid, status, zone or exclusion. */
+/** By what a judgement was made. */
+export interface JudgedBy {
+  readonly evictionMode: Profile["evictionMode"];
+  /** Null while they are not known. */
+  readonly policies: PolicySet | null;
+}
+
+/** Whether a judgement contradicts anything observed of a node of its name: uid, status, zone, exclusion or policy. */
 export function contradicts(
-  judged: Pick<Judgement, "uid" | "ready" | "eviction" | "zone" | "counted">,
+  judged: Pick<Judgement, "uid" | "ready" | "eviction" | "zone" | "counted" | "policy" | "conflict">,
   observed: ObservedNode,
-  evictionMode: Profile["evictionMode"],
+  { evictionMode, policies }: JudgedBy,
 ): boolean {
   return (
     judged.uid !== observed.uid ||
-    partsOfDomain(judged.zone).zone !== zoneKeyOf(observed.labels) ||
     judged.counted !== isCounted(observed.labels) ||
-    contradictsStatus(judged, observed, evictionMode)
+    contradictsStatus(judged, observed, evictionMode) ||
+    contradictsPolicy(judged, observed, policies)
+  );
+}
+
+/** While the policy of a node is not known, the judgement is by the one before, and only its zone can be compared. */
+function contradictsPolicy(
+  judged: Pick<Judgement, "zone" | "policy" | "conflict">,
+  observed: ObservedNode,
+  policies: PolicySet | null,
+): boolean {
+  const resolved = policyOf(observed, policies);
+  if (resolved.kind === "unknown") return partsOfDomain(judged.zone).zone !== zoneKeyOf(observed.labels);
+  const policy = resolved.kind === "policy" ? resolved.policy : null;
+  return (
+    judged.zone !== domainKeyOf(observed.labels, policy) ||
+    judged.policy !== policy?.name ||
+    (judged.conflict !== undefined) !== (resolved.kind === "conflict")
   );
 }
 
@@ -29,7 +54,7 @@ export function contradicts(
  * Whether it contradicts the observed Ready status or the eviction: in taint mode a node is evicted if and only if it
  * carries our taint.
  */
-export function contradictsStatus(
+function contradictsStatus(
   judged: Pick<Judgement, "ready" | "eviction">,
   observed: Pick<ObservedNode, "conditions" | "taints">,
   evictionMode: Profile["evictionMode"],

@@ -238,13 +238,16 @@ export function wasSent(outcome: Outcome): boolean {
   return outcome === "ok" || outcome === "denied" || outcome === "failed" || outcome === "unknown";
 }
 
-/** The part of an observed node that the ledger keeps: its identity, its Ready condition and its NoExecute taints. */
-export function reducedNode(node: ObservedNode): ObservedNode {
+/**
+ * The part of an observed node that the ledger keeps: its identity, its Ready condition and its NoExecute taints. Its
+ * labels are those given: usually none, because nothing shows them.
+ */
+export function reducedNode(node: ObservedNode, labels: ObservedNode["labels"] = NO_LABELS): ObservedNode {
   const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
   const ready = readyConditionOf(node);
   return {
     ...node,
-    labels: NO_LABELS,
+    labels,
     taints: taints.length === 0 ? NO_TAINTS : taints,
     conditions: ready === null ? [] : [ready],
   };

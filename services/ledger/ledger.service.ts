@@ -129,7 +129,7 @@ class RunningLedger {
     this.#recorder = new EventRecorder(io);
     this.#activityLog = activityLog && new ActivityLog(activityLog, io.clock);
     this.#resyncs = new RetrySchedule(requestRetries(io.profile));
-    this.#missingJudgements = new MissingJudgements(io.profile);
+    this.#missingJudgements = new MissingJudgements(io.profile, io.policies);
     this.reader = ledgerReader({
       state: this.#state,
       history: this.#history,
@@ -158,6 +158,7 @@ class RunningLedger {
       ...RECORDED_TYPES.map((type) => io.bus.subscribe(type, "all", (message) => this.#receive(message as AnyMessage))),
       io.bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
       io.bus.subscribe("pulse.member", "all", ({ body }) => this.#takeMember(body)),
+      io.policies.follow(() => this.#policiesChanged()),
       io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
       this.#repeating(SWEEP_MS, () => this.#sweep()),
@@ -276,6 +277,10 @@ class RunningLedger {
     }
     if (message.type === "judged.pod") this.#restored.confirm(message.body);
     this.#state.apply(message);
+  }
+
+  #policiesChanged(): void {
+    this.#missingJudgements.policiesChanged(this.#state.nodes.values(), this.#io.clock.monotonicMs());
   }
 
   /** A ledger that started well before this one has registered the nodes that existed then. */

@@ -6,58 +6,53 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Policies } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { contradicts, contradictsStatus } from "../domain/judgement.ts";
+import { contradicts } from "../domain/judgement.ts";
 import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
 const JUDGED_WITHIN_MS = 3000;
 
-/** A node without a judgement that fits it. */
-interface Unjudged {
-  /** Since when, on the monotonic clock. */
-  readonly sinceMs: number;
-  /** The whole node as last observed; null where only its judgement came since then. */
-  readonly observed: ObservedNode | null;
-}
-
 /** Nodes without a judgement that fits them. */
 export class MissingJudgements {
-  readonly #unjudged = new Map<string, Unjudged>();
+  /** Since when each of them has none, on the monotonic clock; the earliest first. */
+  readonly #unjudged = new Map<string, number>();
   readonly #resyncs: RetrySchedule<number>;
   readonly #evictionMode: Profile["evictionMode"];
+  readonly #policies: Pick<Policies, "current">;
   /** When each node was last judged to wait for a drain, on the monotonic clock; the earliest first. */
   readonly #waitingMs = new Map<string, number>();
   /** The owner of a node repeats within this time that it waits. */
   readonly #repeatedWithinMs: number;
   #isJudging = false;
 
-  constructor(profile: RequestRetryProfile & Pick<Profile, "evictionMode">) {
+  constructor(profile: RequestRetryProfile & Pick<Profile, "evictionMode">, policies: Pick<Policies, "current">) {
+    this.#policies = policies;
     this.#resyncs = new RetrySchedule(requestRetries(profile));
     this.#evictionMode = profile.evictionMode;
     this.#repeatedWithinMs = profile.askRetryMaxMs + JUDGED_WITHIN_MS;
   }
 
-  /** Takes a whole observed node and the judgement that is known of this uid. */
+  /** Takes an observed node and the judgement that is known of this uid. */
   takeNode(observed: ObservedNode, judged: NodeRecord["judged"], nowMs: number): void {
     const { node, uid } = observed;
-    const isUnjudged = judged === null || contradicts({ ...judged, uid }, observed, this.#evictionMode);
-    this.#note(node, isUnjudged ? observed : undefined, nowMs);
+    this.#note(node, judged === null || this.#contradicts({ ...judged, uid }, observed), nowMs);
   }
 
-  /** Takes a judgement and the node that it is about as the ledger keeps it, without labels; null if not observed. */
+  /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
   takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, nowMs: number): void {
     this.#isJudging = true;
     this.#waitingMs.delete(judged.node);
     if (this.#evictionMode === "direct" && judged.eviction === "toBeEvicted") this.#waitingMs.set(judged.node, nowMs);
-    const observed = this.#unjudged.get(judged.node)?.observed ?? null;
-    const isUnjudged =
-      observed === null
-        ? kept !== null && contradictsStatus(judged, kept, this.#evictionMode)
-        : contradicts(judged, observed, this.#evictionMode);
-    this.#note(judged.node, isUnjudged ? observed : undefined, nowMs);
+    if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), nowMs);
+  }
+
+  /** Compares every judgement with the policies that are in force now. */
+  policiesChanged(nodes: Iterable<NodeRecord>, nowMs: number): void {
+    for (const { observed, judged } of nodes) if (observed !== null) this.takeNode(observed, judged, nowMs);
   }
 
   /** A process of the fleet judges nodes, so a node without a judgement has one. */
@@ -82,7 +77,7 @@ export class MissingJudgements {
 
   /** Both maps are in the order of their instants, so whatever follows one that is not overdue is not either. */
   #isOverdue(shard: number, nowMs: number): boolean {
-    for (const [node, { sinceMs }] of this.#unjudged) {
+    for (const [node, sinceMs] of this.#unjudged) {
       if (nowMs - sinceMs < JUDGED_WITHIN_MS) break;
       if (shardOf(node) === shard) return true;
     }
@@ -93,10 +88,12 @@ export class MissingJudgements {
     return false;
   }
 
-  /** Keeps a node without a judgement that fits it; undefined for one that has it. */
-  #note(node: string, observed: ObservedNode | null | undefined, nowMs: number): void {
-    const sinceMs = this.#unjudged.get(node)?.sinceMs ?? nowMs;
-    if (observed === undefined) this.#unjudged.delete(node);
-    else this.#unjudged.set(node, { sinceMs, observed });
+  #contradicts(judged: Parameters<typeof contradicts>[0], observed: ObservedNode): boolean {
+    return contradicts(judged, observed, { evictionMode: this.#evictionMode, policies: this.#policies.current() });
+  }
+
+  #note(node: string, isUnjudged: boolean, nowMs: number): void {
+    if (!isUnjudged) this.#unjudged.delete(node);
+    else if (!this.#unjudged.has(node)) this.#unjudged.set(node, nowMs);
   }
 }

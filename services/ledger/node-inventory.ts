@@ -3,10 +3,14 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { ShardView, type ShardViewProfile } from "../platform/shard-view/shard-view.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import { reducedNode } from "./cluster-state.ts";
 
 /** How long after its start a ledger waits for the resyncs of other services before it requests one. */
 export const RESYNC_WAIT_MS = 3000;
+
+/** Most sets of labels that nodes share: zones, pools and architectures make up few of them. */
+const LABEL_SETS_MAX = 1000;
 
 /** What a pulse shows. */
 export interface PulseFindings {
@@ -19,6 +23,8 @@ export interface PulseFindings {
 /** The nodes of all shards. */
 export class NodeInventory {
   readonly #views: readonly ShardView[];
+  /** The labels of nodes, each set once. A set that had to make room is still kept by its nodes. */
+  readonly #labels = new BoundedMap<string, ObservedNode["labels"]>(LABEL_SETS_MAX);
   readonly #startedMs: number;
 
   constructor(profile: ShardViewProfile, nowMs: number) {
@@ -27,9 +33,9 @@ export class NodeInventory {
     this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 
-  /** Takes a node, and returns the reduced node that is kept. */
+  /** Takes a node, and returns the reduced node that is kept, with the labels that its zone and policy follow from. */
   take(node: ObservedNode): ObservedNode {
-    const reduced = reducedNode(node);
+    const reduced = reducedNode(node, this.#shared(node.labels));
     this.#views[shardOf(node.node)]?.takeNode(reduced);
     return reduced;
   }
@@ -57,5 +63,12 @@ export class NodeInventory {
     const departed = view?.takePulse(message, nowMs) ?? [];
     const isWaiting = nowMs - this.#startedMs < RESYNC_WAIT_MS;
     return { departed, resync: isWaiting ? null : (view?.resyncReason(nowMs) ?? null) };
+  }
+
+  #shared(labels: ObservedNode["labels"]): ObservedNode["labels"] {
+    const key = JSON.stringify(labels);
+    const shared = this.#labels.get(key) ?? labels;
+    this.#labels.set(key, shared);
+    return shared;
   }
 }

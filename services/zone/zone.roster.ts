@@ -1,6 +1,7 @@
 /** Which nodes belong to which zone, as observed and judged. The roster decides nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Policies } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { contradicts } from "../domain/judgement.ts";
@@ -40,6 +41,12 @@ interface RosterEntry {
   cause: string;
 }
 
+/** By what the nodes of a roster are judged. */
+export interface RosterContext {
+  readonly profile: Pick<Profile, "evictionMode">;
+  readonly policies: Pick<Policies, "current">;
+}
+
 /** A node's membership before and after a message; null for none. */
 export interface Move {
   readonly before: Member | null;
@@ -56,12 +63,12 @@ export class ZoneRoster {
   readonly #contradicting = new Set<string>();
   /** Nodes with a judgement but no observation. */
   readonly #unobserved = new Set<string>();
-  readonly #evictionMode: Profile["evictionMode"];
+  readonly #context: RosterContext;
   /** How many observed nodes of each zone have no judgement, by the zone key of their labels. */
   readonly #unjudged = new Map<string, number>();
 
-  constructor(evictionMode: Profile["evictionMode"]) {
-    this.#evictionMode = evictionMode;
+  constructor(context: RosterContext) {
+    this.#context = context;
   }
 
   /** How many observed nodes have no judgement yet. */
@@ -109,6 +116,11 @@ export class ZoneRoster {
     return this.#change(node, { observed: null, judged: null });
   }
 
+  /** Compares every judgement with the policies that are in force now. */
+  policiesChanged(): void {
+    for (const [node, entry] of this.#entries) put(this.#contradicting, node, this.#isContradicting(entry));
+  }
+
   /** Drops judgements of nodes that are not observed, where `isSynced` shows that an existing node would be. */
   dropUnobserved(isSynced: (node: string) => boolean): void {
     for (const node of this.#unobserved) {
@@ -128,12 +140,18 @@ export class ZoneRoster {
     else this.#entries.set(node, entry);
     const after = memberOf(entry);
     put(this.#unobserved, node, entry.observed === null && entry.judged !== null);
-    const isContradicting =
-      isUnjudged(entry) || (after !== null && contradicts(after.judged, after.observed, this.#evictionMode));
-    put(this.#contradicting, node, isContradicting);
+    put(this.#contradicting, node, this.#isContradicting(entry));
     if (before !== null) this.#leave(before);
     if (after !== null) this.#enter(after);
     return { before, after };
+  }
+
+  #isContradicting(entry: RosterEntry): boolean {
+    if (isUnjudged(entry)) return true;
+    const { observed, judged } = entry;
+    if (observed === null || judged === null) return false;
+    const { profile, policies } = this.#context;
+    return contradicts(judged, observed, { evictionMode: profile.evictionMode, policies: policies.current() });
   }
 
   #countUnjudged(entry: RosterEntry, by: 1 | -1): void {

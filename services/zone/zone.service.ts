@@ -66,7 +66,7 @@ class Zones {
   constructor(io: Io) {
     this.#io = io;
     this.#subscribedSince = this.#now();
-    this.#roster = new ZoneRoster(io.profile.evictionMode);
+    this.#roster = new ZoneRoster(io);
     this.#suspectRetries = new RetrySchedule(requestRetries(io.profile));
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
     this.#coverage = new ZoneCoverage(this.#feeds, this.#roster, io);
@@ -100,6 +100,7 @@ class Zones {
         if (!type.startsWith("asked.")) this.#feeds[shard]?.markSuspect("messages were lost", null);
       }),
       io.policies.follow((cause) => {
+        this.#roster.policiesChanged();
         for (const zone of this.#actors.keys()) this.#due.add(zone);
         this.#wake(cause);
       }),

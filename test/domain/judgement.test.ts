@@ -1,21 +1,27 @@
 /** When a node's judgement contradicts its observation. */
 import { expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintKey } from "../../protocols/names.ts";
-import { contradicts } from "../../services/domain/judgement.ts";
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
+import { contradicts, type JudgedBy } from "../../services/domain/judgement.ts";
+import { zoneKeyOf } from "../../services/domain/zone-key.ts";
+import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import { judgedNode, noExecute, observedNode } from "../support/observed-objects.ts";
 
 const UNREACHABLE = TaintKey.unreachable;
+const TAINT: JudgedBy = { evictionMode: "taint", policies: NO_POLICIES };
+const DIRECT: JudgedBy = { ...TAINT, evictionMode: "direct" };
 
 test("another status, uid, zone or exclusion contradicts the API", () => {
   const observed = observedNode("a", { ready: "Unknown" });
   const judged = judgedNode("a", { ready: "Unknown" });
-  expect(contradicts(judged, observed, "taint")).toBe(false);
-  expect(contradicts(judged, observedNode("a"), "taint")).toBe(true);
-  expect(contradicts(judged, { ...observed, uid: "other" }, "taint")).toBe(true);
+  expect(contradicts(judged, observed, TAINT)).toBe(false);
+  expect(contradicts(judged, observedNode("a"), TAINT)).toBe(true);
+  expect(contradicts(judged, { ...observed, uid: "other" }, TAINT)).toBe(true);
   const moved = { ...observed, labels: { "topology.kubernetes.io/zone": "z2" } };
-  expect(contradicts(judged, moved, "taint")).toBe(true);
+  expect(contradicts(judged, moved, TAINT)).toBe(true);
   const excluded = { ...observed, labels: { "node.kubernetes.io/exclude-disruption": "" } };
-  expect(contradicts(judged, excluded, "taint")).toBe(true);
+  expect(contradicts(judged, excluded, TAINT)).toBe(true);
 });
 
 test("evicted without our taint, or the reverse, is a contradiction in taint mode", () => {
@@ -26,9 +32,40 @@ test("evicted without our taint, or the reverse, is a contradiction in taint mod
     judgedNode("a", { ready: "Unknown", eviction }),
   );
   if (waits === undefined || evicted === undefined) throw new RangeError("expected two judgements");
-  expect(contradicts(evicted, bare, "taint")).toBe(true);
-  expect(contradicts(waits, tainted, "taint")).toBe(true);
-  expect(contradicts(evicted, foreign, "taint")).toBe(true);
-  expect(contradicts(evicted, tainted, "taint")).toBe(false);
-  expect(contradicts(evicted, bare, "direct")).toBe(false);
+  expect(contradicts(evicted, bare, TAINT)).toBe(true);
+  expect(contradicts(waits, tainted, TAINT)).toBe(true);
+  expect(contradicts(evicted, foreign, TAINT)).toBe(true);
+  expect(contradicts(evicted, tainted, TAINT)).toBe(false);
+  expect(contradicts(evicted, bare, DIRECT)).toBe(false);
+});
+
+test("another policy or another disruption domain of the zone contradicts the policies", () => {
+  const observed = observedNode("a", { labels: { "topology.kubernetes.io/zone": "a" } });
+  const zone = zoneKeyOf(observed.labels);
+  const by = (fields: PolicyFields | null): JudgedBy => ({ ...TAINT, policies: new HandPolicies(fields).current() });
+  const domain = `${zone}\u0000@pool`;
+  const cases: readonly [PolicyFields | null, Partial<BodyOf<"judged.node">>, boolean][] = [
+    [null, {}, false],
+    [null, { policy: "pool" }, true],
+    [null, { policy: "pool", zone: domain }, true],
+    [{}, {}, true],
+    [{}, { policy: "pool" }, false],
+    [{}, { policy: "pool", zone: domain }, true],
+    [{ nodeEvictionRate: 1 }, {}, true],
+    [{ nodeEvictionRate: 1 }, { policy: "pool" }, true],
+    [{ nodeEvictionRate: 1 }, { policy: "pool", zone: domain }, false],
+    [{}, { conflict: ["pool", "other"] }, true],
+  ];
+  for (const [fields, judged, isContradicting] of cases)
+    expect(contradicts(judgedNode("a", { zone, ...judged }), observed, by(fields)), JSON.stringify(judged)).toBe(
+      isContradicting,
+    );
+});
+
+test("while the policies are not known, only the zone is compared", () => {
+  const observed = observedNode("a", { labels: { "topology.kubernetes.io/zone": "a" } });
+  const unknown: JudgedBy = { ...TAINT, policies: null };
+  const judged = judgedNode("a", { zone: `${zoneKeyOf(observed.labels)}\u0000@pool`, policy: "pool" });
+  expect(contradicts(judged, observed, unknown)).toBe(false);
+  expect(contradicts({ ...judged, zone: "r:\u0000:b" }, observed, unknown)).toBe(true);
 });

@@ -4,16 +4,24 @@ import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts
 import type { Message } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
+
+interface ReasonsIn {
+  readonly profile: Partial<Profile>;
+  readonly seconds: number;
+  readonly policies: HandPolicies;
+}
 
 /** The reasons of the requested resyncs, with an observed node and a pulse every second for so many seconds. */
 function reasonsAfter(
   prepare: (world: LedgerWorld) => void,
-  { profile = {}, seconds = 6 }: { readonly profile?: Partial<Profile>; readonly seconds?: number } = {},
+  { profile = {}, seconds = 6, policies = new HandPolicies() }: Partial<ReasonsIn> = {},
 ): string[] {
-  const world = ledgerWorld({ profile });
+  const world = ledgerWorld({ profile, policies });
   const { io, transport } = world;
   const bus = typedBus({ ...io, transport, cluster: "test", service: "node", member: "m-1", mailboxMessagesMax: 100 });
   const asked: Message<"asked.resync">[] = [];
@@ -63,6 +71,34 @@ test("so does a judgement that contradicts the observation for long", () => {
     receive("observed.node", observedNode("n-1", { labels: { "topology.kubernetes.io/zone": "b" } }), null);
   });
   expect(moved[0]).toBe(REASON);
+});
+
+test("so does one that names another policy or another disruption domain of its zone", () => {
+  const labels = { "topology.kubernetes.io/zone": "a" };
+  const zone = zoneKeyOf(labels);
+  const policies = new HandPolicies({ nodeEvictionRate: 1 });
+  const fitting = judgedNode("n-1", { zone: `${zone}\u0000@pool`, policy: "pool" });
+  const prepare = ({ receive }: LedgerWorld) => {
+    receive("observed.node", observedNode("n-1", { labels }), null);
+    receive("judged.node", fitting, null);
+  };
+  expect(reasonsAfter(prepare, { policies })).toEqual([]);
+  const moved = reasonsAfter(
+    (world) => {
+      prepare(world);
+      world.receive("judged.node", { ...fitting, zone }, null);
+    },
+    { policies },
+  );
+  expect(moved[0]).toBe(REASON);
+  const changed = reasonsAfter(
+    (world) => {
+      prepare(world);
+      policies.put({});
+    },
+    { policies },
+  );
+  expect(changed[0]).toBe(REASON);
 });
 
 test("so does a drain whose wait is no longer repeated, in direct mode", () => {

@@ -4,6 +4,7 @@ import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { ZoneCoverage } from "../../services/zone/zone.coverage.ts";
 import { ZoneRoster } from "../../services/zone/zone.roster.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { judgedNode, observedNode } from "../support/observed-objects.ts";
 
 const BLIND_MS = 10_000;
@@ -19,7 +20,7 @@ let coverage: ZoneCoverage;
 
 beforeEach(() => {
   suspects = new Set();
-  roster = new ZoneRoster("taint");
+  roster = new ZoneRoster({ profile: { evictionMode: "taint" }, policies: new HandPolicies() });
   const feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => {
     const view = { blindness: () => (suspects.has(shard) ? "messages are missing" : null) };
     return { view };

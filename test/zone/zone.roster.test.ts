@@ -1,10 +1,13 @@
 /** Judgements of nodes that are not observed. */
 import { expect, test } from "vitest";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { domainKeyOf, zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { ZoneRoster } from "../../services/zone/zone.roster.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { judgedNode, observedNode } from "../support/observed-objects.ts";
 
 test("a judgement without an observation is dropped once its shard is synced", () => {
-  const roster = new ZoneRoster("taint");
+  const roster = new ZoneRoster({ profile: { evictionMode: "taint" }, policies: new HandPolicies() });
   for (const node of ["known", "late", "gone", "foreign"]) roster.takeJudged(judgedNode(node), "cause");
   roster.takeObserved(observedNode("known"));
   roster.takeObserved(observedNode("late"));
@@ -23,4 +26,20 @@ test("a judgement without an observation is dropped once its shard is synced", (
   roster.takeObserved(observedNode("foreign"));
   expect(roster.unjudged).toBe(1);
   expect([...(roster.zone("")?.members.keys() ?? [])]).toEqual(["known", "late"]);
+});
+
+test("judgements are compared again when the policies change", () => {
+  const policies = new HandPolicies();
+  const roster = new ZoneRoster({ profile: { evictionMode: "taint" }, policies });
+  const observed = observedNode("a", { labels: { "topology.kubernetes.io/zone": "a" } });
+  const zone = zoneKeyOf(observed.labels);
+  const domain = domainKeyOf(observed.labels, nodePolicyOf("pool", { selector: {}, nodeEvictionRate: 1 }));
+  roster.takeObserved(observed);
+  roster.takeJudged(judgedNode("a", { zone }), "cause");
+  expect([...roster.contradicting]).toEqual([]);
+  policies.put({ nodeEvictionRate: 1 });
+  roster.policiesChanged();
+  expect([...roster.contradicting]).toEqual(["a"]);
+  roster.takeJudged(judgedNode("a", { zone: domain, policy: "pool" }), "cause");
+  expect([...roster.contradicting]).toEqual([]);
 });

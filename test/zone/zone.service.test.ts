@@ -184,6 +184,24 @@ test("a judgement that contradicts the API for long is requested again", () => {
   expect(world.tainted).toEqual([]);
 });
 
+test("so is one that names another disruption domain of the same zone", () => {
+  const selector = {
+    matchExpressions: [{ key: "topology.kubernetes.io/zone", operator: "In" as const, values: ["a"] }],
+  };
+  const world = new EvictionWorld({}, [{ name: "pool", spec: { selector, nodeEvictionRate: 1 } }]);
+  const [moved = ""] = world.addZone("a", 6);
+  world.run();
+  world.advance(20 * S);
+  const domain = `${ZONE_A}\u0000@pool`;
+  expect(stateOf(world, domain)).toMatchObject({ size: 6 });
+  const { uid } = world.node(moved).metadata;
+  world.busOf("node", "foreign").publish("judged.node", judgedNode(moved, { uid, zone: ZONE_A }), null);
+  world.advance(1 * S);
+  expect(stateOf(world, domain)).toMatchObject({ size: 5 });
+  world.advance(20 * S);
+  expect(stateOf(world, domain)).toMatchObject({ size: 6 });
+});
+
 test("a waiting node is tainted even if a later judgement of it was lost", () => {
   const world = new EvictionWorld();
   const [first = "", second = ""] = world.addZone("a", 6);

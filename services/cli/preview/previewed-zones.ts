@@ -40,7 +40,7 @@ export class PreviewedZones {
 
   constructor({ io, announced }: PreviewedZonesContext) {
     this.#io = io;
-    this.#roster = new ZoneRoster(io.profile.evictionMode);
+    this.#roster = new ZoneRoster(io);
     this.#limits = new ZoneLimits({
       io,
       isSynced: () => true,

@@ -288,7 +288,8 @@ export class NodeActor {
     if (readiness !== this.#readiness) this.#since = io.clock.wallMs();
     this.#readiness = readiness;
     const dueMs = isOverdue ? null : fromMs;
-    this.#drainFrom = drainFrom(this.#drainFrom, dueMs, nowMs, io.clock.wallMs());
+    const aheadMs = this.#state.eviction === "unmarked" ? fromMs : null;
+    this.#drainFrom = drainFrom(this.#drainFrom, aheadMs, nowMs, io.clock.wallMs());
     return dueMs;
   }
 

@@ -1,7 +1,7 @@
 /** The node actors of one shard: starts and ends them as nodes come and go, and routes messages to them. */
 import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import type { Io, Stop } from "../../protocols/ports.ts";
+import type { Io, Stop, Timer } from "../../protocols/ports.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { NodeActor, type NodeContext } from "./node.actor.ts";
@@ -24,6 +24,8 @@ export class NodeShard {
   readonly #stops: Stop[];
   /** Nodes whose judgement is still to be republished; null when none is. */
   #republishing: Iterator<NodeActor> | null = null;
+  /** Runs until a rival owner has had time to end; null without a rival. */
+  #rivalTimer: Timer | null = null;
   #hasEnded = false;
 
   constructor(shared: SharedNodeContext, shard: number) {
@@ -75,6 +77,7 @@ export class NodeShard {
     this.#hasEnded = true;
     this.#feed.stop();
     for (const stop of this.#stops) stop();
+    this.#rivalTimer?.cancel();
     for (const actor of this.#actors.values()) actor.end();
     this.#actors.clear();
   }
@@ -117,6 +120,25 @@ export class NodeShard {
    */
   #republishFor(source: string, cause: string): void {
     if (source === `${NODE_SERVICE_PREFIX}${this.#io.fleet.member}`) return;
+    if (source.startsWith(NODE_SERVICE_PREFIX)) this.#outlastRival(cause);
+    this.#republish(cause);
+  }
+
+  /**
+   * Another node service reads this shard, so it takes itself for the owner. Where it is wrong, because it received no
+   * pulse of this member for a while, its last judgements would stand after it has ended, so they are corrected when it
+   * has had the time to end. Where it is right, this shard ends before.
+   */
+  #outlastRival(cause: string): void {
+    const { clock, profile } = this.#io;
+    this.#rivalTimer?.cancel();
+    this.#rivalTimer = clock.after(profile.memberTimeoutMs + profile.memberPulseMs, () => {
+      this.#rivalTimer = null;
+      this.#republish(cause);
+    });
+  }
+
+  #republish(cause: string): void {
     const isUnderWay = this.#republishing !== null;
     this.#republishing = this.#actors.values();
     if (!isUnderWay) this.#republishSome(cause);

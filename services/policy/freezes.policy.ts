@@ -58,7 +58,9 @@ function remembered(
 ): readonly FrozenInterval[] {
   const past = before.filter(({ toAt }) => toAt !== null && toAt <= nowAt);
   const running = before.find(({ toAt }) => toAt === null || toAt > nowAt) ?? null;
-  const changeAt = Math.max(Math.min(source.changedAt ?? nowAt, nowAt), past.at(-1)?.toAt ?? Number.NEGATIVE_INFINITY);
+  // The API server stamped the change, so a later one proves that this clock is behind, as after a suspension. A freeze
+  // that ended too early would bring evictions forward.
+  const changeAt = Math.max(source.changedAt ?? nowAt, past.at(-1)?.toAt ?? Number.NEGATIVE_INFINITY);
   const startAt = running !== null && running.fromAt <= nowAt ? running.fromAt : Math.min(changeAt, nowAt);
   const named = source.pauseRequests.filter(({ sinceAt }) => sinceAt !== null);
   const requested = named.map(({ sinceAt, untilAt }) => ({ fromAt: sinceAt ?? nowAt, toAt: untilAt }));

@@ -33,6 +33,7 @@ describe("a freeze", () => {
     ["by mode goes on", [[60, null]], byMode({ changedAt: 90 }), 100, [[60, null]]],
     ["by mode ends when that is seen", [[60, null]], by(), 100, [[60, 100]]],
     ["by mode ends when the policy was changed", [[60, null]], { ...by(), changedAt: 80 }, 100, [[60, 80]]],
+    ["by mode ends then on a clock behind", [[60, null]], { ...by(), changedAt: 120 }, 100, [[60, 120]]],
     ["by a request is as the request says", [], by(asked(70, 200)), 100, [[70, 200]]],
     ["by a request without instants begins when it is seen", [], by(asked(null, null)), 100, [[100, null]]],
     ["by a request without a beginning ends as it says", [[60, 200]], by(asked(null, 150)), 100, [[60, 150]]],

@@ -8,7 +8,7 @@ import { defineConfig } from "vitest/config";
 const UNIT = "test/**/*.test.ts";
 /** Virtual time, but over five seconds of it for the processor: many seeds, long scenarios. */
 const SLOW = "test/**/*.slow.test.ts";
-/** Real servers, containers and browsers, in real time. Such a suite mostly waits, so three of them share two cores. */
+/** Real servers, containers and browsers, in real time. Such a suite mostly waits, so four of them share two cores. */
 const REAL = "test/**/*.real.test.ts";
 /**
  * Upstream's own tests and journeys with real kubelets, in real time. They hardly compute, so they may run beside the
@@ -26,7 +26,7 @@ export default defineConfig({
     projects: [
       set("unit", { include: [UNIT], exclude: [SLOW, REAL], maxWorkers: "100%" }, 0),
       set("slow", { include: [SLOW], maxWorkers: "100%" }, 1),
-      set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 3 }, 2),
+      set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 4 }, 2),
       set("upstream", { include: [UPSTREAM], maxWorkers: 4, env: { FIRST_TEST_PORT: "26000" } }, 3),
     ],
   },

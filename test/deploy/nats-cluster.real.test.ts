@@ -90,8 +90,11 @@ describeWithEachNats("the StatefulSet's servers", () => {
       return heard.length > 0;
     };
     await until("what one server takes in another gives out", arrives);
-    const isLed = () => servers.every((server) => server.log().includes("metadata leader"));
-    await until("the three servers have elected a JetStream leader", isLed);
+    const logs = () => servers.map((server) => server.log().split("\n").slice(-20).join("\n")).join("\n\n");
+    // A follower does not always log who leads.
+    const isLed = () =>
+      servers.some((server) => server.log().includes("Self is new JetStream cluster metadata leader"));
+    await until(() => `a server leads JetStream:\n${logs()}`, isLed);
     const history = await link(third.url, { nkeyFile: join(keys, "history.nk") });
     const store = openLedgerStore({
       connect: async () => history.transport.connection,
@@ -102,7 +105,10 @@ describeWithEachNats("the StatefulSet's servers", () => {
       metrics: createMetrics(),
     });
     atEnd(() => store.close());
-    await until("the three keep the ledger's history", () => store.ready());
+    await until(
+      () => `the three keep the ledger's history:\n${logs()}`,
+      () => store.ready(),
+    );
     await second.kill();
     heard.length = 0;
     await until("two of them are still one bus", arrives);

@@ -10,6 +10,7 @@ export const TaintKey = {
   pidPressure: "node.kubernetes.io/pid-pressure",
   networkUnavailable: "node.kubernetes.io/network-unavailable",
   cloudUninitialized: "node.cloudprovider.kubernetes.io/uninitialized",
+  outOfService: "node.kubernetes.io/out-of-service",
 } as const;
 
 /** Taint effects. */

@@ -142,7 +142,17 @@ export interface Watch<T = unknown> {
 
 /** Identifies an object of the API. */
 export interface ObjectRef {
-  readonly kind: "Node" | "Pod" | "Lease" | "Event" | "DaemonSet" | "Namespace" | "NodePolicy" | "ConfigMap";
+  readonly kind:
+    | "Node"
+    | "Pod"
+    | "Lease"
+    | "Event"
+    | "DaemonSet"
+    | "Namespace"
+    | "NodePolicy"
+    | "ConfigMap"
+    | "PersistentVolumeClaim"
+    | "VolumeAttachment";
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;

@@ -9,12 +9,14 @@ import type {
   ZoneReport,
 } from "../../protocols/ledger-reader.ts";
 import type { Clock } from "../../protocols/ports.ts";
-import type { NATS_SETTINGS } from "../platform/config/settings.ts";
+import type { KUBE_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
 import { type ConsoleAddress, getFromConsole } from "./console-client.ts";
 import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, POLICIES, type Table, TIMERS, ZONES } from "./get-tables.ts";
+import { STUCK } from "./stuck/stuck-table.ts";
+import { openStuckPods } from "./stuck/stuck-topic.ts";
 import { Failure, type Host } from "./verb.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
@@ -23,7 +25,10 @@ import { blindLine, watchRows } from "./watch-rows.ts";
 export const ANY = "any";
 
 /** The flags of `vigil get`. */
-export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, ConsoleAddress {
+export interface Wanted
+  extends Readonly<ValuesOf<typeof NATS_SETTINGS>>,
+    Readonly<ValuesOf<typeof KUBE_SETTINGS>>,
+    ConsoleAddress {
   readonly output: Output;
   readonly watch: boolean;
   readonly outputWatchEvents: boolean;
@@ -84,6 +89,15 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
   [
     "timers",
     showOf({ name: "timers", table: TIMERS, open: (wanted, host) => ({ ask: () => askTimers(wanted, host) }) }),
+  ],
+  [
+    "stuck",
+    showOf({
+      name: "stuck pods",
+      table: STUCK,
+      open: openStuckPods,
+      where: () => ": none is Terminating past its grace on a node that is not Ready or gone",
+    }),
   ],
   [
     "fleet",

@@ -104,7 +104,7 @@ describe("a mistake is one line and exit code 2:", () => {
     [["completion", "tcsh"], "vigil: completion tcsh: name a shell, bash, zsh, fish\n"],
     [["apiserver", "--listen=here"], "vigil: --listen=here: not an address; write it as :8080 or 127.0.0.1:8080\n"],
     [["apiserver", "--listen=:99999"], "vigil: --listen=:99999: not an address; write it as :8080 or 127.0.0.1:8080\n"],
-    [["get"], "vigil: get: name one of zones, nodes, policies, timers, fleet\n"],
+    [["get"], "vigil: get: name one of zones, nodes, policies, timers, stuck, fleet\n"],
     [
       ["get", "nodes", "--readiness=unkown"],
       'vigil: --readiness=unkown: "unkown" is none of any, starting, ready, notReady, unknown; did you mean unknown?\n',
@@ -140,7 +140,7 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "zones", "-o"], "vigil: -o: needs a value, such as -o=table\n"],
     [["get", "zones", "--cluster=blue"], "vigil: get zones --cluster=blue: only get fleet takes it\n"],
     [["get", "timers", "--nats=nats://n"], "vigil: get timers --nats=nats://n: only get fleet takes it\n"],
-    [["get", "fleet", "--limit=3"], "vigil: get fleet --limit=3: only get nodes and get timers take it\n"],
+    [["get", "fleet", "--limit=3"], "vigil: get fleet --limit=3: only get nodes, get timers and get stuck take it\n"],
     [["hollow", "--name-prefix=A_B"], /^vigil: --name-prefix=A_B: not a prefix of node names; .*\n$/],
   ])("%j", async (argv, err) => {
     const answer = await run(argv, { "vigil.yaml": "shadw: true" });

@@ -1,4 +1,4 @@
-/** `vigil get`: shows the zones, nodes, node policies, pending evictions and members of a running fleet. */
+/** `vigil get`: shows the zones, nodes, policies, evictions and members of a running fleet, and stuck pods. */
 import { LIMIT_MAX } from "../../../protocols/bounds.ts";
 import { readinessSchema } from "../../../protocols/judged.ts";
 import type { Clock } from "../../../protocols/ports.ts";
@@ -7,7 +7,7 @@ import { listText } from "../../domain/format.ts";
 import { nearest } from "../../domain/suggest.ts";
 import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
 import { choiceSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
-import { NATS_SETTINGS } from "../../platform/config/settings.ts";
+import { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
@@ -40,22 +40,33 @@ const SETTINGS = {
     unit: "count",
     flag: "limit",
     standard: 1000,
-    meaning: "Most nodes or timers to show.",
+    meaning: "Most nodes, timers or stuck pods to show.",
     example: "100",
   } as Setting<number>,
   ...CONSOLE_SETTINGS,
+  kubeconfig: { ...KUBE_SETTINGS.kubeconfig, meaning: `For get stuck: ${KUBE_SETTINGS.kubeconfig.meaning}` },
+  context: { ...KUBE_SETTINGS.context, meaning: `For get stuck: ${KUBE_SETTINGS.context.meaning}` },
+  allowTokenOverHttp: {
+    ...CONSOLE_SETTINGS.allowTokenOverHttp,
+    meaning: "Send the token to an http:// console or API server too, where it can be read on the way.",
+  },
   ...NATS_SETTINGS,
   nats: { ...NATS_SETTINGS.nats, meaning: "For get fleet: NATS servers of the fleet, in place of a console." },
 } as const;
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
+
+/** The topics that a console answers. */
+const CONSOLE_TOPICS: readonly string[] = [...TOPICS.keys()].filter((topic) => topic !== "stuck");
 
 /** The topics that take a flag, where not all do. */
 const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   readiness: ["nodes"],
   zone: ["nodes"],
   policy: ["nodes"],
-  limit: ["nodes", "timers"],
-  ...Object.fromEntries(Object.keys(CONSOLE_SETTINGS).map((name) => [name, [...TOPICS.keys()]])),
+  limit: ["nodes", "timers", "stuck"],
+  ...Object.fromEntries(Object.keys(CONSOLE_SETTINGS).map((name) => [name, CONSOLE_TOPICS])),
+  ...Object.fromEntries(Object.keys(KUBE_SETTINGS).map((name) => [name, ["stuck"]])),
+  allowTokenOverHttp: [...TOPICS.keys()],
   ...Object.fromEntries(Object.keys(NATS_SETTINGS).map((name) => [name, ["fleet"]])),
 };
 
@@ -99,7 +110,7 @@ function unknownTopic(word: string): ConfigProblem {
 export const getVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "get",
-    summary: "show zones, nodes, node policies, pending evictions, or the members of the fleet",
+    summary: "show zones, nodes, node policies, pending evictions, stuck pods, or the members of the fleet",
     words: `<${[...TOPICS.keys(), "pods"].join("|")}> [NODE…]`,
     firstWords: [...TOPICS.keys(), "pods"],
     liveNames: new Map([
@@ -126,6 +137,7 @@ export const getVerb = (clock: Clock): Verb =>
       { command: "vigil get nodes -w", does: "the nodes, and each again when its readiness changes" },
       { command: "vigil get pods", does: "the pods to be evicted, and when: the same as get timers" },
       { command: "vigil get timers --limit=20 -o yaml", does: "the twenty pods to be evicted next, and when" },
+      { command: "vigil get stuck -o wide", does: "the pods Terminating on dead nodes, what holds and releases them" },
       { command: "vigil get fleet", does: "the processes of the console's fleet and their shards" },
       { command: "vigil get fleet --nats=nats://127.0.0.1:4222", does: "the processes on this NATS and their shards" },
     ],

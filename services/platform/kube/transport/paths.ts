@@ -18,6 +18,8 @@ const PLACES: Readonly<Record<ObjectRef["kind"], Place>> = {
   DaemonSet: { root: "/apis/apps/v1", plural: "daemonsets", namespaced: true },
   Namespace: { root: CORE, plural: "namespaces", namespaced: false },
   ConfigMap: { root: CORE, plural: "configmaps", namespaced: true },
+  PersistentVolumeClaim: { root: CORE, plural: "persistentvolumeclaims", namespaced: true },
+  VolumeAttachment: { root: "/apis/storage.k8s.io/v1", plural: "volumeattachments", namespaced: false },
   NodePolicy: {
     root: `/apis/${NODE_POLICY_API.group}/${NODE_POLICY_API.version}`,
     plural: NODE_POLICY_API.plural,

@@ -1,0 +1,140 @@
+/**
+ * Pods that stay Terminating because their node is dead: past their deletion grace, on a node that is not Ready or has
+ * left the API. Nothing can confirm there that their containers have ended, so the API server keeps them, and a
+ * StatefulSet gets no replacement. Each hold says what keeps a pod, and what would release it. Pure.
+ */
+import type { ConditionStatus } from "../../../protocols/objects.ts";
+
+/** What is known of a node that is in the API. */
+export interface NodeFacts {
+  /** The status of its Ready condition; null without one. */
+  readonly ready: ConditionStatus | null;
+  /** When that status began, in epoch milliseconds; null where it is not known. */
+  readonly since: number | null;
+  /** Whether it carries the taint node.kubernetes.io/out-of-service. */
+  readonly isOutOfService: boolean;
+}
+
+/** Why a node counts as dead. `NoStatus`: it has no Ready condition. */
+export type DeadState = "NotReady" | "Unknown" | "NoStatus" | "Gone";
+
+/** What is known of a terminating pod. */
+export interface TerminatingPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string;
+  /** When its deletion grace ended, in epoch milliseconds. */
+  readonly graceEndedAt: number;
+  /** 0: the API server no longer waits for a kubelet, and only finalizers hold the pod. */
+  readonly gracePeriodSeconds: number | null;
+  readonly finalizers: readonly string[];
+  /** The names of its PersistentVolumeClaims. */
+  readonly claims: readonly string[];
+}
+
+/** A volume that is attached to a node. */
+export interface Attachment {
+  /** The name of the VolumeAttachment. */
+  readonly name: string;
+  readonly node: string;
+  /** The name of the PersistentVolume. */
+  readonly volume: string;
+}
+
+/** The volumes behind pods. */
+export interface Volumes {
+  readonly attachments: readonly Attachment[];
+  /** The PersistentVolume of each claim, by `namespace/name`. */
+  readonly ofClaims: ReadonlyMap<string, string>;
+}
+
+/** One thing that keeps a pod, or its volume, where it is. */
+export interface StuckHold {
+  readonly kind: "Finalizer" | "Node" | "VolumeAttachment";
+  readonly name: string;
+  readonly why: string;
+  readonly releasedBy: string;
+}
+
+/** A pod that is stuck, as `vigil get stuck` shows it. Instants are epoch milliseconds. */
+export interface StuckPod extends Pick<TerminatingPod, "namespace" | "name" | "uid" | "node" | "graceEndedAt"> {
+  readonly nodeState: DeadState;
+  readonly nodeSince: number | null;
+  readonly holds: readonly StuckHold[];
+}
+
+const DEAD_STATES: Readonly<Record<ConditionStatus, DeadState | null>> = {
+  True: null,
+  False: "NotReady",
+  Unknown: "Unknown",
+};
+
+const POD_GC = "the pod garbage collector of kube-controller-manager";
+const PROOF = "the taint node.kubernetes.io/out-of-service once the machine is surely off";
+
+/** Why a node counts as dead; null while it is Ready. Undefined is a node that is not in the API. */
+export function deadStateOf(node: NodeFacts | undefined): DeadState | null {
+  if (node === undefined) return "Gone";
+  return node.ready === null ? "NoStatus" : DEAD_STATES[node.ready];
+}
+
+/** Whether a pod is stuck: its deletion grace is over, and its node is dead. */
+export function isStuck(deletionAt: number | null, node: NodeFacts | undefined, nowAt: number): boolean {
+  return deletionAt !== null && deletionAt < nowAt && deadStateOf(node) !== null;
+}
+
+/** A stuck pod with its holds; null when its node is Ready after all. */
+export function stuckPodOf(pod: TerminatingPod, node: NodeFacts | undefined, volumes: Volumes): StuckPod | null {
+  const nodeState = deadStateOf(node);
+  if (nodeState === null) return null;
+  const { namespace, name, uid, graceEndedAt } = pod;
+  const holds = [
+    ...pod.finalizers.map(finalizerHold),
+    ...(pod.gracePeriodSeconds === 0 ? [] : [nodeHold(pod.node, nodeState, node?.isOutOfService === true)]),
+    ...volumeHolds(pod, volumes),
+  ];
+  return { namespace, name, uid, node: pod.node, graceEndedAt, nodeState, nodeSince: node?.since ?? null, holds };
+}
+
+/** Orders stuck pods: the longest stuck first. */
+export function byAge(
+  left: Pick<StuckPod, "graceEndedAt" | "namespace" | "name">,
+  right: Pick<StuckPod, "graceEndedAt" | "namespace" | "name">,
+): number {
+  const key = ({ namespace, name }: Pick<StuckPod, "namespace" | "name">) => `${namespace}/${name}`;
+  return left.graceEndedAt - right.graceEndedAt || key(left).localeCompare(key(right));
+}
+
+function finalizerHold(name: string): StuckHold {
+  const releasedBy = "the controller of the finalizer, which removes it";
+  return { kind: "Finalizer", name, why: `finalizer ${name}`, releasedBy };
+}
+
+function nodeHold(name: string, state: DeadState, isOutOfService: boolean): StuckHold {
+  const kind = "Node";
+  if (state === "Gone") {
+    const releasedBy = `${POD_GC}, or kubectl delete pod --force`;
+    return { kind, name, why: `node ${name} is gone, and the pod was not garbage collected yet`, releasedBy };
+  }
+  if (isOutOfService) {
+    const why = `node ${name} is out of service, and the pod was not garbage collected yet`;
+    return { kind, name, why, releasedBy: `${POD_GC} 1.26 or later` };
+  }
+  const silence = state === "Unknown" ? "is silent" : "is not Ready";
+  const why = `node ${name} ${silence}, and not proved down`;
+  return { kind, name, why, releasedBy: `its kubelet, the deletion of the Node, or ${PROOF}` };
+}
+
+function volumeHolds({ namespace, node, claims }: TerminatingPod, { attachments, ofClaims }: Volumes): StuckHold[] {
+  return claims.flatMap((claim) => {
+    const volume = ofClaims.get(`${namespace}/${claim}`);
+    return attachments
+      .filter((attachment) => attachment.node === node && attachment.volume === volume)
+      .map(({ name }): StuckHold => {
+        const why = `volume ${volume} of claim ${claim} is attached to ${node}`;
+        const releasedBy = "the attach-detach controller of kube-controller-manager, once the pod is gone";
+        return { kind: "VolumeAttachment", name, why, releasedBy };
+      });
+  });
+}

@@ -1,0 +1,43 @@
+/** The table of `vigil get stuck`. Pure. */
+import { apiTime } from "../../domain/api-time.ts";
+import { spanText } from "../../domain/format.ts";
+import type { Table } from "../get-tables.ts";
+import type { StuckPod } from "./stuck-pods.policy.ts";
+
+const timeText = (at: number | null): string => (at === null ? "" : apiTime(at));
+
+/** The pods that stay Terminating on dead nodes. */
+export const STUCK: Table<StuckPod> = {
+  kind: "pod",
+  nameOf: ({ namespace, name }) => `${namespace}/${name}`,
+  document: ({ namespace, name, uid, node, nodeState, nodeSince, graceEndedAt, holds }) => ({
+    namespace,
+    name,
+    uid,
+    node,
+    nodeState,
+    nodeSince: nodeSince === null ? null : apiTime(nodeSince),
+    graceEndedAt: apiTime(graceEndedAt),
+    heldBy: holds,
+  }),
+  wide: {
+    heading: ["GRACE ENDED AT", "NODE SINCE", "RELEASED BY"],
+    cells: ({ graceEndedAt, nodeSince, holds }) => [
+      timeText(graceEndedAt),
+      timeText(nodeSince),
+      [...new Set(holds.map(({ releasedBy }) => releasedBy))].join("; "),
+    ],
+  },
+  heading: ["NAMESPACE", "POD", "NODE", "NODE STATE", "STUCK FOR", "HELD BY"],
+  cells: ({ namespace, name, node, nodeState, graceEndedAt, holds }, nowMs) => [
+    namespace,
+    name,
+    node,
+    nodeState,
+    spanText(nowMs - graceEndedAt),
+    holds.map(({ why }) => why).join("; "),
+  ],
+  state: "NODE STATE",
+  key: ({ uid }) => uid,
+  ignoredChanges: [],
+};

@@ -1,0 +1,32 @@
+/** Lists a collection once, whole, from the cache of the API server: for a question that is asked now and then. */
+import type { Clock, Wire } from "../../../../protocols/ports.ts";
+import type { Shape } from "../protobuf/protobuf.ts";
+import { startListing } from "./listing.ts";
+
+/** What to list; `shape` has the fields to decode where the server offers protobuf, null for JSON. */
+export interface ListOnceOptions {
+  readonly path: string;
+  readonly shape: Shape | null;
+}
+
+/** Passes on each item as it arrives. Resolves with why the list is incomplete; with null when it is whole. */
+export function listOnce(
+  io: { readonly wire: Wire; readonly clock: Clock },
+  { path, shape }: ListOnceOptions,
+  item: (raw: unknown) => void,
+): Promise<string | null> {
+  const form = shape === null ? "json" : "protobuf";
+  return new Promise((resolve) => {
+    startListing(
+      io,
+      { path, selectors: {}, form, shape, fromCache: true, limit: null },
+      {
+        item,
+        closed: (end) => {
+          if (end.kind === "listed") resolve(null);
+          else resolve(end.kind === "refused" ? end.refusal.message : end.message);
+        },
+      },
+    );
+  });
+}

@@ -38,9 +38,12 @@ const PAGE: ReadonlyMap<string, RouteAnswer> = new Map(
       ["/page.css", "page.css", "text/css; charset=utf-8"],
       ["/page.js", "page.js", "text/javascript; charset=utf-8"],
       ["/elements.js", "elements.js", "text/javascript; charset=utf-8"],
+      ["/evictions.js", "evictions.js", "text/javascript; charset=utf-8"],
       ["/explain.js", "explain.js", "text/javascript; charset=utf-8"],
+      ["/fleet.js", "fleet.js", "text/javascript; charset=utf-8"],
       ["/held-back.js", "held-back.js", "text/javascript; charset=utf-8"],
       ["/nodes.js", "nodes.js", "text/javascript; charset=utf-8"],
+      ["/policies.js", "policies.js", "text/javascript; charset=utf-8"],
       ["/icon.svg", "icon.svg", "image/svg+xml"],
     ] as const
   ).map(([path, file, contentType]) => {

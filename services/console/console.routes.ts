@@ -1,6 +1,6 @@
 /** The console's read-only routes: which path gives which answer. No socket here. */
 import { LIMIT_MAX } from "../../protocols/bounds.ts";
-import type { LedgerReader, Overview, PendingEviction } from "../../protocols/ledger-reader.ts";
+import type { LedgerReader, Overview, PendingEviction, PolicyReport } from "../../protocols/ledger-reader.ts";
 import { byTrouble, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
@@ -18,6 +18,8 @@ export interface About {
   readonly services: readonly string[];
   /** Whether writes are only recorded. */
   readonly shadow: boolean;
+  /** Whether it works beside kube-controller-manager, which evicts, so that it evicts nobody. */
+  readonly beside: boolean;
   readonly version: string;
 }
 
@@ -34,6 +36,8 @@ export interface RouteSources {
 /** The state that the dashboard shows. */
 export interface Snapshot extends Overview {
   readonly evictions: readonly PendingEviction[];
+  /** None while they are not known. */
+  readonly policies: readonly PolicyReport[];
 }
 
 const EVICTIONS_SHOWN = 100;
@@ -44,7 +48,11 @@ const TEXT_TYPE = "text/plain; charset=utf-8";
 
 /** The present state for the dashboard. */
 export function snapshotOf(ledger: LedgerReader): Snapshot {
-  return { ...ledger.overview(), evictions: ledger.pendingEvictions(EVICTIONS_SHOWN) };
+  return {
+    ...ledger.overview(),
+    evictions: ledger.pendingEvictions(EVICTIONS_SHOWN),
+    policies: ledger.policies() ?? [],
+  };
 }
 
 /** The answer to a GET while the process waits for something: liveness is ok, all else is 503 with the reason. */

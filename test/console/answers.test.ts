@@ -4,7 +4,7 @@ import { answerTo } from "../../services/console/console.routes.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "../ledger/ledger-world.ts";
 import { observedNode } from "../support/observed-objects.ts";
 
-const ABOUT = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, version: "0.0.0" };
+const ABOUT = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, beside: false, version: "0.0.0" };
 
 function answered(path: string, { ledger }: LedgerWorld): unknown {
   const sources = { about: ABOUT, ledger: ledger.reader, fleet: async () => [], readiness: () => [] };

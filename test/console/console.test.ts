@@ -39,7 +39,14 @@ interface Setup {
 async function setup(changes: Partial<FrontOptions & ShownOptions> = {}): Promise<Setup> {
   const world = ledgerWorld();
   const { clock, io, metrics, ledger } = world;
-  const about = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, version: "0.0.0" };
+  const about = {
+    cluster: "test",
+    member: "m-0",
+    services: ["ledger"],
+    shadow: false,
+    beside: false,
+    version: "0.0.0",
+  };
   const front = { host: "127.0.0.1", port: 0, log: io.log, metricsText: () => metrics.text() };
   const running_ = await startConsole({ ...front, ...changes });
   running.push(running_);
@@ -289,7 +296,7 @@ describe("the page", () => {
       for (const [, imported = ""] of scripts.get(path)?.matchAll(/ from "([^"]+)"/g) ?? []) await load(imported);
     };
     await load("/page.js");
-    expect(scripts.size).toBe(5);
+    expect(scripts.size).toBe(8);
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
     const named = [...[...scripts.values()].join("").matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
     expect(named.length).toBeGreaterThan(9);

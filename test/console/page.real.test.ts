@@ -2,9 +2,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { afterEach, describe, expect, test } from "vitest";
+import type { Policies } from "../../protocols/ports.ts";
 import { SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";
@@ -20,8 +24,17 @@ afterEach(async () => {
   await served.close();
 });
 
-async function open(shadow = false): Promise<LedgerWorld> {
-  const world = ledgerWorld();
+interface Opened {
+  readonly shadow?: boolean;
+  readonly beside?: boolean;
+  readonly policies?: Policies;
+}
+
+/** The only member of the fleet. */
+const MEMBER = { member: "m-0", services: ["ledger"], since: 0, lagMs: 3, unableSince: null, withheld: [], shards: 64 };
+
+async function open({ shadow = false, beside = false, policies }: Opened = {}): Promise<LedgerWorld> {
+  const world = ledgerWorld(policies === undefined ? {} : { policies });
   const { clock, transport, metrics, io, ledger } = world;
   const identity = { cluster: "test", service: "console", member: "m-0" };
   const metricsText = () => metrics.text();
@@ -30,9 +43,9 @@ async function open(shadow = false): Promise<LedgerWorld> {
     clock,
     bus: typedBus({ ...identity, transport, clock, log: io.log, metrics, mailboxMessagesMax: 1000 }),
     profile: io.profile,
-    about: { cluster: "test", member: "m-0", services: [], shadow, version: "0.0.0" },
+    about: { cluster: "test", member: "m-0", services: [], shadow, beside, version: "0.0.0" },
     ledger: ledger.reader,
-    fleet: async () => [],
+    fleet: async () => [MEMBER],
   });
   page = await openPage(served.url);
   return world;
@@ -52,9 +65,11 @@ async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]):
 
 describeWithChromium("the dashboard in a browser", () => {
   test("shows zones, nodes, pending evictions and decisions live", async () => {
-    const { clock, receive } = await open(true);
+    const { clock, receive } = await open({ shadow: true });
     await shows("link", /^live$/, clock);
-    await shows("about", /cluster test, member m-0, shadow: nothing is written/);
+    await shows("about", /cluster test, member m-0/);
+    await shows("badges", /^shadow: nothing is written$/);
+    await shows("fleet", /^m-0\s+able\s+64\s/);
     receive(
       "judged.zone",
       judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: Math.fround(0.01), queueLength: 4 }),
@@ -65,14 +80,58 @@ describeWithChromium("the dashboard in a browser", () => {
     receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
     await shows("zones", /a\s+PartialDisruption\s+6 of 10\s+one node every 100 s\s+1\.00\s+4/, clock);
     await shows("nodes", /unknown\s+1/, clock);
-    await shows(
-      "evictions",
-      /in \d+ min \d+ s default\/web on n-1, node\.kubernetes\.io\/unreachable:NoExecute/,
-      clock,
-    );
+    await shows("evictions", /in \d+ min \d+ s 1 pod\s+on n-1, node\.kubernetes\.io\/unreachable:NoExecute/, clock);
     await shows("decisions", /zone a is PartialDisruption: 6 of 10 nodes not ready/);
     await shows("watch-health", /blind in 64 of 64/, clock);
     expect(page.problems).toEqual([]);
+  });
+
+  test("folds pending evictions by node, and keeps what is unfolded", async () => {
+    const { clock, receive } = await open();
+    await shows("link", /^live$/, clock);
+    const deadlineAt = clock.wallMs() + 3_600_000;
+    for (const name of ["web-1", "web-2"]) receive("judged.pod", judgedPod({ name, uid: name, deadlineAt }), null);
+    receive("judged.pod", judgedPod({ name: "db", uid: "db", node: "n-2", deadlineAt: deadlineAt + 1 }), null);
+    await shows("evictions", /2 pods\s+on n-1[\s\S]*1 pod\s+on n-2/, clock);
+    await page.evaluate(`document.querySelector("#evictions summary").focus()`);
+    await page.press("Enter");
+    await shows("evictions", /default\/web-[12][\s\S]*default\/web-[12]/, clock);
+    const before = await page.evaluate<string>(`document.getElementById("evictions").innerText`);
+    const isLater = async () => {
+      clock.advance(SNAPSHOT_MS);
+      return before !== (await page.evaluate<string>(`document.getElementById("evictions").innerText`));
+    };
+    await until("the countdown goes on", isLater, { everyMs: 50 });
+    await shows("evictions", /default\/web-[12][\s\S]*default\/web-[12]/, clock);
+    expect(await page.evaluate("document.activeElement.dataset.place")).toBe("n-1");
+    await shows("evictions-count", /^\(3\)$/);
+  });
+
+  test("shows node policies, what they hold back, and their nodes", async () => {
+    const gpu = nodePolicyOf("gpu", { selector: {}, circuitBreaker: { maxNodes: 1, duration: "1m" } });
+    const world = await open({ policies: fixedPolicies(policySet([gpu])) });
+    const { clock, receive } = world;
+    await shows("link", /^live$/, clock);
+    for (const [name, policy] of Object.entries({ "n-1": "gpu", "n-2": undefined })) {
+      receive("observed.node", observedNode(name, { ready: "Unknown" }), null);
+      receive("judged.node", judgedNode(name, { readiness: "unknown", ...(policy && { policy }) }), null);
+    }
+    const hold = { policy: "gpu", field: "circuitBreaker", untilAt: null, detail: "1 in 1m", nodes: 1 };
+    const counts = { selected: 1, unhealthy: 1, condemned: 1, inWindow: 1 };
+    const memory = { trippedAt: clock.wallMs(), resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
+    receive("judged.limits", { policy: "gpu", ...counts, permits: [], holds: [hold], memory }, null);
+    await shows("policies", /gpu\s+Enforce\s+1\s+1\s+open\s+–\s+circuitBreaker: 1 node/, clock);
+    await shows("node-list", /n-1[\s\S]*n-2/);
+    await page.evaluate(
+      `{ const field = document.getElementById("node-policy"); field.value = "gpu"; field.dispatchEvent(new Event("change")); }`,
+    );
+    await shows("node-count", /^1 node$/);
+    expect(page.problems).toEqual([]);
+  });
+
+  test("says so where Vigil works beside upstream", async () => {
+    await open({ beside: true });
+    await shows("badges", /^beside kube-controller-manager: nobody is evicted$/);
   });
 
   test("explains a node, and reports a pod that is not found", async () => {

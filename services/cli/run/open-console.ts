@@ -65,7 +65,7 @@ export function showOn(
     clock,
     bus: busOf(parts, "console"),
     profile,
-    about: { cluster, member, services, shadow, version: packageJson.version },
+    about: { cluster, member, services, shadow, beside: profile.upstream === "beside", version: packageJson.version },
     ledger: controller.ledger,
     fleet: fleetOf(parts, { stopped }),
     ownChecks: () => [

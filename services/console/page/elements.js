@@ -36,5 +36,37 @@ export function zoneTitle(key) {
 export function explained(kind, text, ...path) {
   const link = element("a", "", text);
   link.href = `#/${[kind, ...path].map(encodeURIComponent).join("/")}`;
+  link.dataset.place = link.hash;
   return link;
+}
+
+/** A cell that names its column where the table is folded. */
+export function cell(label, className, ...children) {
+  const made = element("td", className, ...children);
+  made.dataset.label = label;
+  return made;
+}
+
+/** The first cell of a row, which names its subject. */
+export function rowHead(...children) {
+  const made = element("th", "", ...children);
+  made.scope = "row";
+  return made;
+}
+
+/** Replaces the rows of a list. A keyboard's place in it outlives that, where the new rows have it too. */
+export function replaceRows(list, rows) {
+  const place = list.contains(document.activeElement) ? document.activeElement.dataset.place : undefined;
+  list.replaceChildren(...rows);
+  if (place !== undefined) list.querySelector(`[data-place="${CSS.escape(place)}"]`)?.focus();
+}
+
+/** Offers values in a select behind its first option, which is for any. The chosen one stays while it is offered. */
+export function offer(select, values) {
+  const offered = [...select.options].slice(1).map(({ value }) => value);
+  if (offered.join("\n") === values.join("\n")) return;
+  const chosen = select.value;
+  const options = values.map((value) => Object.assign(element("option", "", value), { value }));
+  select.replaceChildren(select.options[0], ...options);
+  select.value = values.includes(chosen) ? chosen : "";
 }

@@ -1,45 +1,38 @@
 /** The list of nodes: searched, filtered and ordered by the console, so that thousands of nodes cost the page nothing. */
-import { byId, element, explained, span, zoneTitle } from "/elements.js";
+import { byId, cell, element, explained, offer, replaceRows, rowHead, span, zoneTitle } from "/elements.js";
 
 const ROWS_SHOWN = 50;
 const REFRESH_MS = 2000;
 /** A pause in typing. */
 const TYPED_MS = 150;
+const FILTERS = ["readiness", "zone", "policy"];
 const MOOD = { ready: "well", starting: "quiet", notReady: "care", unknown: "harm" };
 
 let asked = 0;
 let timer = null;
 
-function labelled(label, cell) {
-  cell.dataset.label = label;
-  return cell;
-}
-
 function rowOf(node, now) {
-  const { name, readiness, since, heartbeatAt, eviction, queuePlace, zone, isShadow } = node;
+  const { name, readiness, since, heartbeatAt, eviction, queuePlace, zone, policy, isShadow } = node;
   const would = isShadow && eviction === "evicted" ? "would be evicted" : eviction;
   const state = queuePlace === undefined ? would : `${would} (number ${queuePlace})`;
   const title = zoneTitle(zone);
-  const head = element("th", "", explained("node", name, name));
-  head.scope = "row";
+  const beat = heartbeatAt === null ? "not known" : `${span(now - heartbeatAt)} ago`;
   return element(
     "tr",
     "",
-    head,
-    labelled("Readiness", element("td", MOOD[readiness], readiness === "notReady" ? "not ready" : readiness)),
-    labelled("For", element("td", "", span(now - since))),
-    labelled(
-      "Last heartbeat",
-      element("td", "", heartbeatAt === null ? "not known" : `${span(now - heartbeatAt)} ago`),
-    ),
-    labelled("Eviction", element("td", "", state === "unmarked" ? "–" : state)),
-    labelled("Zone", element("td", "", explained("zone", title, title))),
+    rowHead(explained("node", name, name)),
+    cell("Readiness", MOOD[readiness], readiness === "notReady" ? "not ready" : readiness),
+    cell("For", "", span(now - since)),
+    cell("Last heartbeat", "", beat),
+    cell("Eviction", "", state === "unmarked" ? "–" : state),
+    cell("Zone", "", explained("zone", title, title)),
+    cell("Policy", "", policy ?? "–"),
   );
 }
 
 function query() {
   const wanted = new URLSearchParams({ order: "trouble", limit: String(ROWS_SHOWN) });
-  for (const name of ["search", "readiness", "zone"]) {
+  for (const name of ["search", ...FILTERS]) {
     const { value } = byId(`node-${name}`);
     if (value !== "") wanted.set(name, value);
   }
@@ -57,34 +50,21 @@ async function refresh() {
   if (!response?.ok) return;
   const { total, nodes } = await response.json();
   const now = Date.now();
-  const list = byId("node-list");
-  const focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-  list.replaceChildren(...nodes.map((node) => rowOf(node, now)));
-  // A keyboard's place in the list outlives the refresh.
-  if (focused)
-    byId("node-list")
-      .querySelector(`a[href="${CSS.escape(focused)}"]`)
-      ?.focus();
+  replaceRows(
+    byId("node-list"),
+    nodes.map((node) => rowOf(node, now)),
+  );
   const more = total > nodes.length ? `, the first ${nodes.length} shown` : "";
   byId("node-count").textContent = `${total} ${total === 1 ? "node" : "nodes"}${more}`;
 }
 
-/** Offers the zones of a snapshot as a filter. */
-export function offerZones(zones) {
-  const select = byId("node-zone");
+/** Offers the zones and policies of a snapshot as filters. */
+export function offerFilters({ zones, policies }) {
   const titles = zones.map(({ title }) => title);
-  if (
-    titles.join("\n") ===
-    [...select.options]
-      .slice(1)
-      .map(({ value }) => value)
-      .join("\n")
-  )
-    return;
-  const chosen = select.value;
-  const options = titles.map((title) => Object.assign(element("option", "", title), { value: title }));
-  select.replaceChildren(select.options[0], ...options);
-  select.value = titles.includes(chosen) ? chosen : "";
+  const names = policies.map(({ name }) => name).filter(Boolean);
+  offer(byId("node-zone"), titles);
+  offer(byId("node-policy"), names);
+  byId("node-policy-filter").hidden = names.length === 0;
 }
 
 /** Lists nodes from now on. */
@@ -93,6 +73,6 @@ export function followNodes() {
     clearTimeout(timer);
     timer = setTimeout(() => void refresh(), TYPED_MS);
   });
-  for (const name of ["readiness", "zone"]) byId(`node-${name}`).addEventListener("change", () => void refresh());
+  for (const name of FILTERS) byId(`node-${name}`).addEventListener("change", () => void refresh());
   void refresh();
 }

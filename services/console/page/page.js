@@ -1,8 +1,11 @@
 /** The dashboard in the browser: shows the console's event stream. It is read-only. */
-import { byId, element, explained, span } from "/elements.js";
+import { byId, cell, element, explained, replaceRows, rowHead, span } from "/elements.js";
+import { showEvictions } from "/evictions.js";
 import { decisionRow, followAddress } from "/explain.js";
+import { followFleet } from "/fleet.js";
 import { showHeldBack } from "/held-back.js";
-import { followNodes, offerZones } from "/nodes.js";
+import { followNodes, offerFilters } from "/nodes.js";
+import { showPolicies } from "/policies.js";
 
 const DECISIONS_SHOWN = 200;
 /** The list shows judgements and results; observations and requests would only repeat them. */
@@ -47,13 +50,6 @@ function rate(zone) {
   return perSecond >= 1 ? `${perSecond} nodes a second` : `one node every ${span(1000 / perSecond)}`;
 }
 
-/** A cell that names its column where the table is folded. */
-function cell(label, className, ...children) {
-  const made = element("td", className, ...children);
-  made.dataset.label = label;
-  return made;
-}
-
 /** How bad the share of nodes that are not ready is. */
 function alarm({ notReady, size }) {
   if (notReady === 0) return "";
@@ -70,7 +66,7 @@ function showZones(zones) {
     return element(
       "tr",
       "",
-      element("th", "", explained("zone", zone.title, zone.title)),
+      rowHead(explained("zone", zone.title, zone.title)),
       cell("State", STATE_MOOD[zone.state], zone.state),
       cell("Not ready", alarm(zone), share, `${zone.notReady} of ${zone.size}`),
       cell("Eviction rate", "", rate(zone)),
@@ -78,50 +74,7 @@ function showZones(zones) {
       cell("Queue", zone.queueLength > 0 ? "care" : "", String(zone.queueLength)),
     );
   });
-  byId("zones").replaceChildren(...rows);
-}
-
-function frozenText({ untilAt, remainingMs }) {
-  const until = untilAt === null ? "frozen" : `frozen until ${new Date(untilAt).toLocaleTimeString()}`;
-  return remainingMs === null ? until : `${until}, ${span(remainingMs)} left`;
-}
-
-function waitingText({ policy, field, place, waiting, expectedAt, behind }, now) {
-  if (field === null) return `waits for the eviction rate of NodePolicy ${policy}`;
-  const where = place === null ? `behind ${behind} of ${waiting}` : `number ${place} of ${waiting}`;
-  const head = `waits for ${field} of NodePolicy ${policy}, ${where}`;
-  if (expectedAt === null) return head;
-  return `${head}, in ${place === null ? "more than " : ""}${span(Math.max(0, expectedAt - now))}`;
-}
-
-function dueText(eviction, now) {
-  const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
-  const would = eviction.isShadow ? "would be " : "";
-  if (eviction.frozen !== undefined) return element("strong", "care", frozenText(eviction.frozen));
-  if (eviction.waits !== undefined) return element("strong", "care", waitingText(eviction.waits, now));
-  if (eviction.isBeforeFreeze) return element("strong", "care", "after a planned freeze");
-  if (!isAhead && eviction.isEarliest) return element("strong", "care", `${would}once its node is admitted`);
-  if (!isAhead) return element("strong", eviction.isShadow ? "care" : "harm", `${would}now`);
-  const earliest = eviction.isEarliest ? " at the earliest" : "";
-  return element("strong", "care", `${would}in ${span(eviction.deadlineAt - now)}${earliest}`);
-}
-
-function showEvictions({ evictions, pendingEvictions, at }) {
-  byId("evictions-count").textContent = pendingEvictions === 0 ? "" : `(${pendingEvictions})`;
-  const rows = evictions.map((eviction) => {
-    const why = eviction.taint === null ? "drained" : `${eviction.taint.key}:${eviction.taint.effect}`;
-    const pod = `${eviction.namespace}/${eviction.name}`;
-    return element(
-      "li",
-      "",
-      dueText(eviction, at),
-      " ",
-      explained("pod", pod, eviction.namespace, eviction.name),
-      " ",
-      element("span", "quiet", "on ", explained("node", eviction.node, eviction.node), `, ${why}`),
-    );
-  });
-  byId("evictions").replaceChildren(...(rows.length > 0 ? rows : [element("li", "quiet", "none")]));
+  replaceRows(byId("zones"), rows);
 }
 
 function showDecision(decision) {
@@ -157,16 +110,21 @@ function follow() {
     showWatchHealth(snapshot.watchHealth);
     showZones(snapshot.zones);
     showHeldBack(snapshot);
-    offerZones(snapshot.zones);
+    showPolicies(snapshot.policies);
+    offerFilters(snapshot);
     showEvictions(snapshot);
   });
 }
 
 const about = await (await fetch("/api/about")).json();
-byId("about").textContent =
-  `cluster ${about.cluster}, member ${about.member}${about.shadow ? ", shadow: nothing is written" : ""}`;
+byId("about").textContent = `cluster ${about.cluster}, member ${about.member}`;
+byId("badges").replaceChildren(
+  ...(about.shadow ? [element("span", "badge", "shadow: nothing is written")] : []),
+  ...(about.beside ? [element("span", "badge", "beside kube-controller-manager: nobody is evicted")] : []),
+);
 document.title = `Vigil: ${about.cluster}`;
 byId("time-zone").textContent = `times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 follow();
 followNodes();
+followFleet();
 followAddress();

@@ -1,0 +1,41 @@
+/** The node policies: whose nodes are in trouble, and what each holds back. */
+import { byId, cell, element, replaceRows, rowHead, timeOf } from "/elements.js";
+
+/** What a policy holds back, and why. */
+function holdsOf({ holds, freeze, evictions, conflicts }) {
+  const frozen =
+    freeze === null ? [] : [freeze.untilAt === null ? "frozen" : ["frozen until ", timeOf(freeze.untilAt)]];
+  const limits = holds.map(({ field, nodes }) => `${field}: ${nodes} ${nodes === 1 ? "node" : "nodes"}`);
+  const pods =
+    evictions === undefined || evictions.waiting === 0 ? [] : [`${evictions.waiting} pods wait for their turn`];
+  const both = conflicts === 0 ? [] : [`${conflicts} nodes have another policy too`];
+  const all = [...frozen, ...limits, ...pods, ...both];
+  return all.length === 0 ? ["–"] : all.flatMap((words, index) => (index === 0 ? words : ["; ", words].flat()));
+}
+
+function breakerCell({ breaker }) {
+  if (breaker === null) return cell("Breaker", "quiet", "–");
+  const until = breaker.state === "open" && breaker.resetAt !== null ? [" until ", timeOf(breaker.resetAt)] : [];
+  return cell("Breaker", breaker.state === "open" ? "harm" : "", breaker.state, ...until);
+}
+
+/** Shows the policies of a snapshot; nothing where there are none. */
+export function showPolicies(policies) {
+  byId("policies-section").hidden = policies.length === 0;
+  const rows = policies.map((policy) => {
+    const { name, mode, nodes, unhealthy, budget } = policy;
+    const held = holdsOf(policy);
+    return element(
+      "tr",
+      "",
+      rowHead(name || "(all nodes)"),
+      cell("Mode", mode === null || mode === "Enforce" ? "" : "care", mode ?? "–"),
+      cell("Nodes", "", String(nodes)),
+      cell("Unhealthy", unhealthy > 0 ? "care" : "", String(unhealthy)),
+      breakerCell(policy),
+      cell("Budget left", "", budget === null ? "–" : `${budget.left} of ${budget.nodes}`),
+      cell("Held back", held[0] === "–" ? "quiet" : "care", ...held),
+    );
+  });
+  replaceRows(byId("policies"), rows);
+}

@@ -71,27 +71,31 @@ function remembered(
   const present = [...requested, ...unnamed, ...byMode];
   const isContinued = running === null || present.some(({ fromAt }) => fromAt === running.fromAt);
   const ended = isContinued ? [] : [{ fromAt: running.fromAt, toAt: Math.max(changeAt, running.fromAt) }];
-  const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt });
+  const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt, nowAt });
   return boundedIntervals(mergedIntervals([...past, ...present, ...ended, ...withdrawn]), FROZEN_INTERVALS_MAX);
 }
 
 /**
- * The time until now of what is no longer there. The memory has one interval for all that freezes nodes at once, so
- * another request that began it may have ended earlier than what was withdrawn.
+ * The time until now of what is no longer there, or has been given an end that is past. The memory has one interval for
+ * all that freezes nodes at once, so another request that began it may have ended earlier.
  */
 function withdrawnIntervals(
   before: FreezeSource,
   now: FreezeSource,
-  { startAt, changeAt }: { readonly startAt: number; readonly changeAt: number },
+  { startAt, changeAt, nowAt }: { readonly startAt: number; readonly changeAt: number; readonly nowAt: number },
 ): readonly FrozenInterval[] {
-  const isThere = ({ name, sinceAt }: PauseRequest): boolean =>
-    now.pauseRequests.some((request) => request.name === name && request.sinceAt === sinceAt);
-  const requests = before.pauseRequests.filter((request) => !isThere(request));
-  const byMode = before.byMode && !now.byMode ? [{ sinceAt: null, untilAt: null }] : [];
-  return [...requests, ...byMode].map(({ sinceAt, untilAt }) => ({
-    fromAt: sinceAt ?? startAt,
-    toAt: Math.min(untilAt ?? changeAt, changeAt),
-  }));
+  /** When a request ended by the change; null where it goes on, says itself when it was, or has ended as planned. */
+  const endOf = ({ name, sinceAt, untilAt }: PauseRequest): number | null => {
+    const present = now.pauseRequests.find((request) => request.name === name && request.sinceAt === sinceAt);
+    if (present === undefined) return Math.min(untilAt ?? changeAt, changeAt);
+    const isThawed = sinceAt === null && present.untilAt !== untilAt;
+    return isThawed && present.untilAt !== null && present.untilAt <= nowAt ? present.untilAt : null;
+  };
+  const requests = before.pauseRequests.map((request) => ({ sinceAt: request.sinceAt, endAt: endOf(request) }));
+  const byMode = before.byMode && !now.byMode ? [{ sinceAt: null, endAt: changeAt }] : [];
+  return [...requests, ...byMode].flatMap(({ sinceAt, endAt }) => {
+    return endAt === null ? [] : [{ fromAt: sinceAt ?? startAt, toAt: endAt }];
+  });
 }
 
 /** A policy in force, as far as it may freeze nodes. */

@@ -63,6 +63,17 @@ describe("a freeze", () => {
     expect(step(frozen([60, null]), by(ended), 100, both)).toEqual(frozen([60, endAt]));
   });
 
+  test.each([
+    ["now", [60, null], 90, 100, [60, 90]],
+    ["earlier than the ended request", [60, null], 70, 100, [60, 80]],
+    ["earlier than planned", [60, 200], 90, 100, [60, 90]],
+    ["later than now", [60, null], 150, 100, [60, 150]],
+  ] as const)("without a beginning that is thawed %s outlives an ended one", (_when, before, untilAt, nowAt, after) => {
+    const ended = { ...asked(60, 80), name: "ended" };
+    const planned = asked(null, before[1]);
+    expect(step(frozen(before), by(ended, asked(null, untilAt)), nowAt, by(ended, planned))).toEqual(frozen(after));
+  });
+
   test("of a policy that is gone is forgotten", () => {
     expect(freezeMemory(new Map([["gone", frozen([1, 2])]]), { sources: new Map([["gpu", by()]]) }, 9).size).toBe(0);
   });

@@ -30,8 +30,10 @@ export interface NodeFreeze {
 }
 
 const NOT_FROZEN: NodeFreeze = { frozen: [], freeze: null };
+/** What is named in place of a field while the policy of a node is not known. */
+export const POLICY_UNKNOWN = "the node's policy is not known yet";
 /** Until the policies are known, and the labels that they select by, any of them may freeze the node. */
-const UNKNOWN: Freeze = { field: "the node's policy is not known yet", untilAt: null };
+const UNKNOWN: Freeze = { field: POLICY_UNKNOWN, untilAt: null };
 
 /** How a node is frozen at an instant of the API's clock. `set` is null while the policies are not known. */
 export function nodeFreezeOf(

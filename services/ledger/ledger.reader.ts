@@ -2,6 +2,7 @@
 import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { policyOf } from "../domain/node-policy.ts";
 import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
@@ -83,6 +84,7 @@ function explainContext(node: string | null, sources: ReaderSources): ExplainCon
     ...shadowOn(node, sources),
     blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
     freezes: presentFreezes(policies.current(), clock.wallMs()),
+    isPolicyKnown: (observed) => policyOf(observed, policies.current()).kind !== "unknown",
     isDrainEmpty: (name) => drainPods.isEmpty(name),
     unknownReason: (name) => inventory.unknownReason(name, clock.monotonicMs()),
     now: clock.wallMs(),

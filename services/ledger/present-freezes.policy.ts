@@ -51,7 +51,8 @@ function policyNames(judged: PoliciesOfNode | null | undefined): readonly string
 /**
  * How a freeze holds back the deletion of a pod; null while none does. The policies say whether, because nothing about
  * the pod is published when a freeze begins or ends as planned. What is left of its countdown is known from the
- * judgement of the pod that was made in the same freeze.
+ * judgement of the pod that was made in the same freeze. While this process does not know the policies, the judgement
+ * alone says what holds the pod back: a freeze, or that its maker did not know the policy either.
  */
 export function frozenEviction(
   judged: BodyOf<"judged.pod"> | null,

@@ -1,4 +1,5 @@
 /** The context of an explanation. */
+import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import type { ClusterState, NodeRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
@@ -24,6 +25,8 @@ export interface ExplainContext {
   readonly isDrainEmpty: (node: string) => boolean;
   /** What is frozen now. */
   readonly freezes: PresentFreezes;
+  /** Whether this process knows the policy of a node, or that it has none. */
+  readonly isPolicyKnown: (node: ObservedNode) => boolean;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
   /** Whether the explained object is in shadow mode, so that what Vigil is about to do is only what it would do. */

@@ -28,12 +28,13 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const taints = observed === null ? [] : taintSentences(observed);
   const requested = [...verdictSentences(observed), ...nodeRequestSentences(requests.all, context)];
   const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
-  if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
+  const unknown = observed === null || context.isPolicyKnown(observed) ? [] : [sentence("nodePolicyUnknown", {})];
+  if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
   const queue = [...heldTaintSentences(judged), ...queueSentences(node, judged, context)];
-  const policies = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
+  const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
   const readiness = readinessSentence(node, judged, context);
-  return [readiness, ...taints, ...policies, ...queue, ...requested, ...excluded, ...blind];
+  return [readiness, ...taints, ...unknown, ...selecting, ...queue, ...requested, ...excluded, ...blind];
 }
 
 function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {

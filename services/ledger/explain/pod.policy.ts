@@ -5,6 +5,7 @@ import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/obje
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
 import { countdownText, listText, spanText } from "../../domain/format.ts";
+import { POLICY_UNKNOWN } from "../../domain/freeze.ts";
 import { countdownStartAt } from "../../domain/frozen-time.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
@@ -126,10 +127,11 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
 /** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */
 function frozenSentence(
   target: { readonly pod: string; readonly node: string },
-  { untilAt, remainingMs }: FrozenEviction,
+  { untilAt, remainingMs, by }: FrozenEviction,
   deadlineAt: number | null,
   { now }: ExplainContext,
 ): Sentence {
+  if (by === POLICY_UNKNOWN) return sentence("podPolicyUnknown", target);
   if (remainingMs === null) return sentence("podFrozenStill", target);
   if (remainingMs === 0) return sentence("podFrozenDue", target);
   const left = countdownText(remainingMs);

@@ -58,6 +58,8 @@ export const QUEUE_SENTENCES = {
 
 /** Sentences about node policies and freezes. */
 export const POLICY_SENTENCES = {
+  nodePolicyUnknown:
+    "This process does not know the policy of the node yet, so it does nothing harmful to it; healing goes on.",
   nodeConflict: "It is selected by {policies}, so none of them applies; each may still freeze it.",
   nodeShadowed:
     "It is in shadow mode, by NodePolicy {policy}: Vigil writes neither to it nor to its pods, and goes on as if it had.",
@@ -71,6 +73,7 @@ export const POLICY_SENTENCES = {
     "Pod {pod} stays while its node {node} is frozen: {left} remain of its countdown, so it is due to be deleted at {at}.",
   podFrozenDue: "Pod {pod} stays while its node {node} is frozen: its deletion is due as soon as that ends.",
   podFrozenStill: "Pod {pod} stays while its node {node} is frozen.",
+  podPolicyUnknown: "Pod {pod} stays until the policy of its node {node} is known.",
   podPaced:
     "It waits for {field} of NodePolicy {policy}: it is number {place} of {waiting}, and is deleted at about {at}, in {span}.",
   podPacedBehind:

@@ -57,9 +57,11 @@ const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === 
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
 
 const unknown: Rule = (claim) => claim.isSilent(claim.node) || someNode(claim, (node) => readyOf(node) === "Unknown");
-/** Unknown, with its kubelet's last heartbeat at the named instant. */
-const unknownSince: Rule = (claim) =>
-  unknown(claim) && claim.wasAlive(claim.node, Date.parse(claim.values.heartbeat ?? ""));
+/** Unknown, with its kubelet's last heartbeat at the named instant; those of a node that has left are forgotten. */
+const unknownSince: Rule = (claim) => {
+  const hasLeft = nodes(claim).some((node) => node === null);
+  return unknown(claim) && (hasLeft || claim.wasAlive(claim.node, Date.parse(claim.values.heartbeat ?? "")));
+};
 const untainted: Rule = (claim) => someNode(claim, (node) => noExecuteNames(node).length === 0);
 const waits: Rule = (claim) => someNode(claim, (node) => isDown(node)) || claim.isSilent(claim.node);
 /** A node that waits in a zone of this rate state. While things fail, a zone changes before its owner knows it. */

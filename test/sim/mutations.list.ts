@@ -360,6 +360,27 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
+    name: "rate of a policy that counts for nothing",
+    file: "services/zone/zone.policy.ts",
+    from: "nodeEvictionsPerSecond: policy?.nodeEvictionsPerSecond ?? profile.nodeEvictionsPerSecond,",
+    to: "nodeEvictionsPerSecond: profile.nodeEvictionsPerSecond,",
+    showsIn: "policies",
+  },
+  {
+    name: "eviction rate of one more",
+    file: "services/pod-writer/rates/eviction-order.policy.ts",
+    from: "    if (over < 0) return",
+    to: "    if (over <= 0) return",
+    showsIn: "policies",
+  },
+  {
+    name: "eviction owner that counts from its first minute on",
+    file: "services/pod-writer/rates/rates.actor.ts",
+    from: "const SETTLE_MS = PERMIT_ENDS_MS + WINDOW_MS;",
+    to: "const SETTLE_MS = PERMIT_ENDS_MS + WINDOW_MS - 90_000;",
+    showsIn: "policies",
+  },
+  {
     name: "full disruption at the primary rate",
     file: "services/zone/zone.policy.ts",
     from: "profile.fullDisruptionEvictionsPerSecond ?? profile.nodeEvictionsPerSecond",

@@ -299,7 +299,7 @@ class Run {
     this.#checks.reports.evicted(now.uid);
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
-    this.#policies?.emptied(pod.spec.nodeName ?? "");
+    this.#policies?.evicted(pod.spec.nodeName ?? "");
     const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");
     if (sinceMs <= this.#roundTripMs + this.#around().delayMaxMs) {
       this.#marks.count("node recovered within the round trip of a deletion");
@@ -308,7 +308,8 @@ class Run {
     const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
     this.#policies?.deleted(pod.metadata.name, pod.spec.nodeName ?? "");
     this.#edits.check(pod, (read) => checkDeletion(read, shown, this.#around()));
-    if (shown !== null) this.#promptness.check(pod, shown, this.#around());
+    const isRated = this.#policies?.hasEvictionRate(pod.spec.nodeName ?? "") === true;
+    if (shown !== null && !isRated) this.#promptness.check(pod, shown, this.#around());
   }
 
   #around(): WriteContext {

@@ -138,7 +138,7 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   // Long enough for a process that is stopped for ten minutes.
   const isLong = swarm.faults.has("standstills") && chance("safety/standstills")() < LONG_SHARE;
   const drawn = isLong ? { ...swarm, safetyMs: swarm.safetyMs + LONGER_MS } : swarm;
-  if (options.policies === true) return withPolicies(drawn, chance("policies"));
+  if (options.policies === true) return withPolicies(drawn, chance);
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);

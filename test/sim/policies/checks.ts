@@ -5,6 +5,7 @@
 import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
 import { DomainRates } from "./domain-rates.ts";
+import { EvictionRateChecks } from "./eviction-rates.ts";
 import { FrozenTimes } from "./frozen-time.ts";
 import { HoldChecks } from "./hold-checks.ts";
 import { LimitChecks } from "./limit-checks.ts";
@@ -24,6 +25,7 @@ export class PolicyChecks {
   readonly #storms: StormChecks;
   readonly #holds: HoldChecks;
   readonly #progress: ProgressChecks;
+  readonly #evictions: EvictionRateChecks;
 
   constructor(run: PolicyRun) {
     this.#view = new PolicyView(run, (snapshot) => {
@@ -39,6 +41,7 @@ export class PolicyChecks {
     this.#storms = new StormChecks(context);
     this.#holds = new HoldChecks(this.#view);
     this.#progress = new ProgressChecks(context);
+    this.#evictions = new EvictionRateChecks(this.#view);
   }
 
   /** What the API shows and has shown, for other checks. */
@@ -100,11 +103,15 @@ export class PolicyChecks {
     this.#recount();
   }
 
-  /** Vigil deleted a pod of a node. In direct mode that shows the drain of its node. */
-  emptied(name: string): void {
-    const node = this.#view.nodes.get(name);
-    if (!this.#view.isDirect || node === undefined || conditionOf(node, "Ready")?.status === "True") return;
-    if (this.#view.drain(name)) this.condemned(node);
+  /** Whether a rate of its policy may have held back the pods of a node. */
+  hasEvictionRate(node: string): boolean {
+    return this.#evictions.hasEvictionRate(node);
+  }
+
+  /** Vigil deleted a pod of a node. */
+  evicted(node: string): void {
+    this.#evictions.evicted(node);
+    this.#emptied(node);
   }
 
   /** Vigil deleted a pod of a node, with no change of the node under way. */
@@ -124,6 +131,13 @@ export class PolicyChecks {
     this.#limits.recount();
     this.#rates.look();
     this.#storms.look();
+  }
+
+  /** In direct mode a deletion shows the drain of its node. */
+  #emptied(name: string): void {
+    const node = this.#view.nodes.get(name);
+    if (!this.#view.isDirect || node === undefined || conditionOf(node, "Ready")?.status === "True") return;
+    if (this.#view.drain(name)) this.condemned(node);
   }
 
   #checkFreeze(node: string, what: string): void {

@@ -6,7 +6,7 @@ import type { PolicySentenceName, SentenceName } from "../../../services/ledger/
 import type { Claim } from "../explained-claims.ts";
 import { type CheckedNode, conditionOf } from "../invariants.ts";
 import { type PolicySnapshot, policiesOf } from "./api-policies.ts";
-import type { Pause, PolicyState } from "./policy-state.ts";
+import type { EvictionRates, Pause, PolicyState } from "./policy-state.ts";
 
 type Rule = (claim: Claim) => boolean;
 type OfPolicies = PolicySentenceName | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld">;
@@ -22,6 +22,8 @@ const SETS: Readonly<Record<string, (state: PolicyState) => boolean>> = {
   budgets: ({ budgets }) => budgets.length > 0,
   healthyDelay: ({ healthyDelayMs }) => healthyDelayMs !== null,
   flapping: ({ flapping }) => flapping !== null,
+  "evictions.maxPerMinute": ({ evictionRates }) => evictionRates?.perMinuteMax != null,
+  "evictions.maxPerNamespacePerMinute": ({ evictionRates }) => evictionRates?.perNamespacePerMinuteMax != null,
 };
 
 /** The policies that selected the node of a claim, one list for each state of the API that the claim may describe. */
@@ -68,6 +70,21 @@ const held: Rule = (claim) => {
   );
 };
 
+/** The named policy selects the pod's node, and its named field, or any, limits the rate of evictions. */
+const paced =
+  (isSo: (rates: EvictionRates) => boolean): Rule =>
+  (claim) => {
+    const { field, policy } = claim.values;
+    return selecting(claim).some((policies) =>
+      policies.some((state) => {
+        const { name, evictionRates } = state;
+        const isNamed = name === policy && (field === undefined || SETS[field]?.(state) === true);
+        return isNamed && evictionRates !== null && isSo(evictionRates);
+      }),
+    );
+  };
+const pacedAtAll = paced(() => true);
+
 const hasReadinessTaint = ({ spec }: CheckedNode): boolean =>
   (spec?.taints ?? []).some(
     ({ key, effect }) => effect === "NoSchedule" && (key.endsWith("/not-ready") || key.endsWith("/unreachable")),
@@ -75,6 +92,8 @@ const hasReadinessTaint = ({ spec }: CheckedNode): boolean =>
 
 /** The rules, by name. */
 export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
+  nodePolicyUnknown: (claim) => !claim.isCalm,
+  podPolicyUnknown: (claim) => !claim.isCalm,
   nodeConflict: (claim) =>
     selecting(claim).some(
       (policies) => policies.length > 1 && policies.every(({ name }) => claim.values.policies?.includes(name)),
@@ -96,12 +115,12 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podFrozenUntil: (claim) => podFrozen(claim) && endsAt(claim, (offMs) => offMs >= -SECOND_MS),
   podFrozenDue: podFrozen,
   podFrozenStill: podFrozen,
-  // No policy of a run is in mode Shadow or limits the rate of evictions.
+  // No policy of a run is in mode Shadow.
   nodeShadowed: () => false,
-  podPaced: () => false,
-  podPacedBehind: () => false,
-  podPacedNever: () => false,
-  podPacedUnknown: () => false,
+  podPaced: pacedAtAll,
+  podPacedBehind: pacedAtAll,
+  podPacedNever: paced((rates) => Object.values(rates).includes(0)),
+  podPacedUnknown: pacedAtAll,
   // A process may know that a freeze has ended before it knows the new deadline.
   podFreezeAhead: (claim) => pausesOf(claim).some(({ until }) => until === null) || (frozen(claim) && !claim.isCalm),
 };

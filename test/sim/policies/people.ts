@@ -12,7 +12,7 @@ import { dyingAgain } from "../plots.stage.ts";
 import type { World } from "../world.ts";
 import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
 import { EACH_MINUTE } from "./policy-state.ts";
-import { POOL_LABEL, POOLS } from "./pools.ts";
+import { POOL_LABEL, POOLS, type PolicyTheme } from "./pools.ts";
 import { splittingAgain } from "./splits.ts";
 
 const CONFIG_MAPS = storedAs("configmaps");
@@ -30,7 +30,7 @@ export function changePolicies(reach: Reach, random: Random): Stop {
       plan();
     });
   };
-  for (const pool of POOLS) if (random() < 0.7) people.write(pool, fieldsOf(random));
+  for (const pool of POOLS) if (random() < 0.7) people.write(pool, people.fields(random));
   plan();
   // A new owner of the limits waits before it decides, so lives are long now and then.
   const deaths = { livesSeconds: oneOf(random, [[8, 50] as const, [60, 110] as const]), deadSeconds: [1, 8] } as const;
@@ -52,10 +52,13 @@ const SCOPES: readonly (string | null)[] = [...POOLS, null];
 
 /** What they do, and how often in comparison. */
 const ACTS: readonly (readonly [times: number, act: (people: People, random: Random) => void])[] = [
-  [3, (people, random) => people.write(oneOf(random, POOLS), fieldsOf(random))],
+  [3, (people, random) => people.write(oneOf(random, POOLS), people.fields(random))],
   [2, (people, random) => people.change(oneOf(random, POOLS), brokenFieldOf(random))],
   [1, (people, random) => people.remove(oneOf(random, POOLS))],
-  [1, (people, random) => (random() < 0.5 ? people.write("a", fieldsOf(random), "a-too") : people.remove("a-too"))],
+  [
+    1,
+    (people, random) => (random() < 0.5 ? people.write("a", people.fields(random), "a-too") : people.remove("a-too")),
+  ],
   [6, (people, random) => people.freeze(random)],
   [5, (people, random) => people.thaw(oneOf(random, SCOPES), random() < 0.5)],
   [2, (people) => people.tidy()],
@@ -79,6 +82,11 @@ class People {
       return left < 0;
     });
     this.#reach.world.asWorld(() => chosen?.[1](this, random));
+  }
+
+  /** The fields of a new policy. */
+  fields(random: Random): JsonObject {
+    return fieldsOf(random, this.#world.swarm.policies?.theme ?? "any");
   }
 
   /** Creates a policy, or gives it other fields; its freezes stay. */
@@ -245,9 +253,9 @@ function requestsIn(text: Json | undefined): Written[] {
   }
 }
 
-/** Each field at some values, and left out more often than not. */
-function fieldsOf(random: Random): JsonObject {
-  const chosen = FIELDS.filter(([, share]) => random() < share);
+/** Each field of a theme at some values, left out now and then. */
+function fieldsOf(random: Random, theme: PolicyTheme): JsonObject {
+  const chosen = FIELDS[theme].filter(([, share]) => random() < share);
   return Object.fromEntries(chosen.map(([field, , values]) => [field, oneOf(random, values)]));
 }
 
@@ -265,7 +273,9 @@ const BREAKER_COUNTS: readonly JsonObject[] = [
 /** Nobody in the first part of each minute. */
 const QUIET = { nodes: 0, schedule: EACH_MINUTE, duration: "25s" };
 
-const FIELDS: readonly (readonly [field: string, share: number, values: readonly Json[]])[] = [
+type Field = readonly [field: string, share: number, values: readonly Json[]];
+
+const ANY: readonly Field[] = [
   ["nodeMonitorGracePeriod", 0.3, ["20s", "40s", "60s"]],
   ["nodeStartupGracePeriod", 0.2, ["30s", "60s"]],
   ["nodeEvictionRate", 0.25, [0.1, 0.2, 1, 2]],
@@ -298,6 +308,33 @@ const FIELDS: readonly (readonly [field: string, share: number, values: readonly
     ],
   ],
 ];
+
+/** A rate that is far from the profile's, so that a second node shows by which one it was admitted. */
+const RATES: readonly Field[] = [
+  ["nodeMonitorGracePeriod", 0.3, ["20s", "40s"]],
+  ["nodeEvictionRate", 0.9, [0.05, 0.1, 2]],
+  ["secondaryNodeEvictionRate", 0.3, [0.05, 0.2]],
+  ["fullDisruptionEvictionRate", 0.3, [0, 0.05]],
+  ["unhealthyZoneThreshold", 0.3, [0.8, 1]],
+];
+
+const EVICTIONS: readonly Field[] = [
+  ["nodeMonitorGracePeriod", 0.3, ["20s", "40s"]],
+  ["budgets", 0.15, [[{ nodes: 2 }]]],
+  [
+    "evictions",
+    0.95,
+    [
+      { maxPerMinute: 1 },
+      { maxPerMinute: 3 },
+      { maxPerNamespacePerMinute: 2 },
+      { maxPerMinute: 4, maxPerNamespacePerMinute: 2 },
+      { maxPerMinute: 0 },
+    ],
+  ],
+];
+
+const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = { any: ANY, rates: RATES, evictions: EVICTIONS };
 
 /** A wrong field, which counts as unset. */
 function brokenFieldOf(random: Random): JsonObject {

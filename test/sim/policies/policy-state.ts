@@ -43,6 +43,12 @@ export interface Flapping {
   readonly holdDownMs: number;
 }
 
+/** The most pods of a policy's nodes that may be evicted in any minute; null for no limit. */
+export interface EvictionRates {
+  readonly perMinuteMax: number | null;
+  readonly perNamespacePerMinuteMax: number | null;
+}
+
 /** A policy as far as the checks follow it. */
 export interface PolicyState {
   /** The pool that it selects. */
@@ -57,6 +63,8 @@ export interface PolicyState {
   readonly stormCooldownMs: number | null;
   readonly healthyDelayMs: number | null;
   readonly flapping: Flapping | null;
+  /** Null where it sets none of them. */
+  readonly evictionRates: EvictionRates | null;
 }
 
 /** The only schedule that the checks read. */
@@ -81,6 +89,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     stormCooldownMs: msOf(spec.stormCooldownDuration),
     healthyDelayMs: msOf(spec.healthyDelay),
     flapping: flappingOf(spec.flapping),
+    evictionRates: evictionRatesOf(spec.evictions),
   };
 }
 
@@ -162,6 +171,12 @@ function ratesOf(spec: Raw): Rates | null {
     full: numberOf(spec.fullDisruptionEvictionRate),
     threshold: numberOf(spec.unhealthyZoneThreshold),
   };
+  return Object.values(rates).some((rate) => rate !== null) ? rates : null;
+}
+
+function evictionRatesOf(value: unknown): EvictionRates | null {
+  const { maxPerMinute, maxPerNamespacePerMinute } = (value ?? {}) as Raw;
+  const rates = { perMinuteMax: numberOf(maxPerMinute), perNamespacePerMinuteMax: numberOf(maxPerNamespacePerMinute) };
   return Object.values(rates).some((rate) => rate !== null) ? rates : null;
 }
 

@@ -1,7 +1,14 @@
 /** What a run with node policies has beside others: the pools of its nodes, and bounds of what policies say. */
 
-/** How a run with policies is disturbed. */
+/**
+ * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; or how many pods
+ * may be evicted in a minute.
+ */
+export type PolicyTheme = "any" | "rates" | "evictions";
+
+/** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {
+  readonly theme: PolicyTheme;
   /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
   readonly isExact: boolean;
   /** Whether processes are killed and started again. */

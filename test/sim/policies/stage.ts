@@ -3,7 +3,10 @@ import { type Random, SERVICE_NAMES } from "../../../protocols/ports.ts";
 import { between, oneOf } from "../chance.ts";
 import { BYSTANDERS, only, SECOND, zone } from "../plots.stage.ts";
 import type { FaultClass, Swarm } from "../swarm.ts";
+import type { PolicyTheme } from "./pools.ts";
 
+/** Each as often as it stands here. */
+const THEMES: readonly PolicyTheme[] = ["any", "any", "any", "rates", "evictions"];
 /** Faults of nodes, without which nobody is evicted. */
 const OF_NODES: readonly FaultClass[] = ["death", "zoneDeath", "notReady"];
 /** Further faults under which what the checks know of policies still holds. */
@@ -17,7 +20,8 @@ const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
 const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping"]);
 
 /** A run as drawn, with policies. */
-export function withPolicies(drawn: Swarm, random: Random): Swarm {
+export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Swarm {
+  const random = chance("policies");
   const { hindrance: _, ...swarm } = drawn;
   const isSplit = random() < 0.25;
   const isExact = !isSplit && random() < 0.6;
@@ -38,6 +42,6 @@ export function withPolicies(drawn: Swarm, random: Random): Swarm {
     // A split slows down what the checks of an undisturbed run expect.
     ...(isSplit && { hindrance: { watchLagMs: 0 } }),
     safetyMs: between(random, 200, isSplit ? 450 : 270) * SECOND,
-    policies: { isExact, isRestarted, isSplit, isChaos, everySeconds },
+    policies: { theme: oneOf(chance("policies/theme"), THEMES), isExact, isRestarted, isSplit, isChaos, everySeconds },
   };
 }

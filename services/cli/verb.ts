@@ -1,7 +1,13 @@
 /** The type of a verb of the command line and its access to the process. The verbs are in verbs/. */
 import type { Clock } from "../../protocols/ports.ts";
 import { type Alias, parseFlags, refuseWords } from "../platform/config/flags.ts";
-import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../platform/config/value.ts";
+import {
+  ConfigProblem,
+  exampleOf,
+  type SettingTable,
+  type SettingValue,
+  type ValuesOf,
+} from "../platform/config/value.ts";
 import type { ProcessPort } from "../platform/process/process.ts";
 
 /** The process as a verb uses it: output, files, and the signal to stop. */
@@ -86,6 +92,9 @@ export interface Verb {
   start(argv: readonly string[], host: Host): Promise<number>;
 }
 
+/** The values of the flags that were given, by setting name. */
+export type GivenFlags = ReadonlyMap<string, SettingValue>;
+
 /** What defines a verb with one table of flags. */
 export interface VerbDefinition<T extends SettingTable> {
   readonly name: string;
@@ -97,8 +106,8 @@ export interface VerbDefinition<T extends SettingTable> {
   readonly wordsMax?: number;
   readonly settings: T;
   readonly examples: readonly Example[];
-  /** Runs with a value for every setting and the arguments. Returns the exit code. */
-  run(values: Readonly<ValuesOf<T>>, words: readonly string[], host: Host): Promise<number>;
+  /** Runs with a value for every setting and the arguments; `given` has the flags alone. Returns the exit code. */
+  run(values: Readonly<ValuesOf<T>>, words: readonly string[], host: Host, given: GivenFlags): Promise<number>;
 }
 
 /** Makes a verb with one table of flags. */
@@ -121,7 +130,7 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
       const extra = wordsMax === undefined ? undefined : args[wordsMax];
       if (extra !== undefined) throw unexpectedArgument([name, ...args], extra);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
-      return definition.run(Object.fromEntries(values) as ValuesOf<T>, args, host);
+      return definition.run(Object.fromEntries(values) as ValuesOf<T>, args, host, given);
     },
   };
 }

@@ -1,19 +1,24 @@
-/** The policies and freezes that the API shows at one instant, as the policy service would publish them. */
+/** The policies and freezes at one instant, from the API and --config, as the policy service would publish them. */
 import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { FreezeResource, PolicyResource } from "../../protocols/ports.ts";
-import { nodePolicyOf, pauseRequestOf } from "../domain/node-policy.parse.ts";
+import { type ConfiguredPolicy, nodePolicyOf, pauseRequestOf } from "../domain/node-policy.parse.ts";
 import { policySet } from "../domain/node-policy.ts";
 import { EVERYWHERE, freezeMemory, freezeSources, readMemory, readPauseRequests } from "./freezes.policy.ts";
 import { resolvedPolicies } from "./resolved-policies.policy.ts";
 
-/** The set of policies of the API's objects at an instant of its clock; `freeze` is null without the ConfigMap. */
-export function presentPolicies(
-  resources: readonly PolicyResource[],
-  freeze: FreezeResource | null,
-  at: number,
-): PolicySet {
-  const inForce = resolvedPolicies([], resources).flatMap(({ name, spec, changedAt }) =>
+/** What the policies at one instant follow from. */
+export interface PolicySources {
+  /** Those of --config. */
+  readonly configured: readonly ConfiguredPolicy[];
+  readonly resources: readonly PolicyResource[];
+  /** Null without the ConfigMap. */
+  readonly freeze: FreezeResource | null;
+}
+
+/** The set of policies at an instant of the API's clock. */
+export function presentPolicies({ configured, resources, freeze }: PolicySources, at: number): PolicySet {
+  const inForce = resolvedPolicies(configured, resources).flatMap(({ name, spec, changedAt }) =>
     spec === null ? [] : [{ name, spec, changedAt }],
   );
   const { requests } = readPauseRequests(freeze?.pauseRequests ?? null);

@@ -5,6 +5,8 @@ import { presentPolicies } from "../../services/policy/present-policies.policy.t
 const AT = Date.UTC(2026, 0, 1, 12);
 const SINCE = "2026-01-01T11:00:00Z";
 
+const NOTHING = { configured: [], resources: [], freeze: null };
+
 function resource(name: string, spec: unknown) {
   return { name, uid: name, resourceVersion: "1", generation: 1, changedAt: AT - 60_000, spec, status: null };
 }
@@ -17,17 +19,19 @@ function freezeOf(pauseRequests: unknown, frozen: unknown = null) {
   return { name: "vigil-freeze", uid: "u", resourceVersion: "1", ...texts };
 }
 
+const GPU = { ...NOTHING, resources: [resource("gpu", { selector: {} })] };
+
 test("a policy without a selector is not in force, and a wrong field counts as unset", () => {
-  const set = presentPolicies(
-    [resource("none", {}), resource("gpu", { selector: {}, healthyDelay: "soon" })],
-    null,
-    AT,
-  );
+  const resources = [resource("none", {}), resource("gpu", { selector: {}, healthyDelay: "soon" })];
+  const set = presentPolicies({ ...NOTHING, resources }, AT);
   expect(set.policies.map(({ name, healthyDelayMs }) => [name, healthyDelayMs])).toEqual([["gpu", null]]);
 });
 
 test("a mode freezes since the policy was changed", () => {
-  const [gpu] = presentPolicies([resource("gpu", { selector: {}, mode: "Freeze" })], null, AT).policies;
+  const [gpu] = presentPolicies(
+    { ...NOTHING, resources: [resource("gpu", { selector: {}, mode: "Freeze" })] },
+    AT,
+  ).policies;
   expect(gpu?.frozen).toEqual([{ fromAt: AT - 60_000, toAt: null }]);
 });
 
@@ -36,7 +40,7 @@ test("requests of the ConfigMap freeze the nodes of a policy, or all", () => {
     { name: "alice", since: SINCE },
     { name: "bob", since: SINCE, policy: "gpu" },
   ];
-  const set = presentPolicies([resource("gpu", { selector: {} })], freezeOf(requests), AT);
+  const set = presentPolicies({ ...GPU, freeze: freezeOf(requests) }, AT);
   const interval = { fromAt: Date.parse(SINCE), toAt: null };
   expect(set.everywhere).toMatchObject({ pauseRequests: [{ name: "alice" }], frozen: [interval] });
   expect(set.policies).toMatchObject([{ pauseRequests: [{ name: "bob" }], frozen: [interval] }]);
@@ -44,6 +48,15 @@ test("requests of the ConfigMap freeze the nodes of a policy, or all", () => {
 
 test("what was frozen before is remembered", () => {
   const past = { from: SINCE, to: "2026-01-01T11:10:00Z" };
-  const set = presentPolicies([resource("gpu", { selector: {} })], freezeOf([], { gpu: [past] }), AT);
+  const set = presentPolicies({ ...GPU, freeze: freezeOf([], { gpu: [past] }) }, AT);
   expect(set.policies[0]?.frozen).toEqual([{ fromAt: Date.parse(past.from), toAt: Date.parse(past.to) }]);
+});
+
+test("a policy of --config is in force, also in place of one of the same name", () => {
+  const configured = [
+    { name: "gpu", spec: { selector: {}, nodeMonitorGracePeriod: "20s" } },
+    { name: "spot", spec: { selector: {} } },
+  ];
+  const { policies } = presentPolicies({ ...GPU, configured }, AT);
+  expect(policies).toMatchObject([{ name: "gpu", nodeMonitorGraceMs: 20_000 }, { name: "spot" }]);
 });

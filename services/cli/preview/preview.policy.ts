@@ -107,7 +107,7 @@ function podReports(node: PreviewedNode, cluster: PreviewedCluster): PreviewedPo
   return node.alikePods.flatMap(({ uid, pods: alike }) => {
     const deletion = cluster.deletions.get(uid);
     const isDeleted = deletion !== undefined && !isShadow;
-    const hold = { held, isDue: cluster.isCountingDown(uid) };
+    const hold = { held: cluster.waitsFor(uid) ?? held, isDue: cluster.isCountingDown(uid) };
     const why = deletion === undefined ? stayReason(alike[0], node, hold) : deletionReason(deletion, isShadow);
     const outcome = isDeleted ? { deletedAfterMs: deletion.atMs, ...methodOf(deletion) } : { deletedAfterMs: null };
     return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, ...outcome, why }));
@@ -120,8 +120,8 @@ function methodOf({ method, latestMs }: PreviewedDeletion): Pick<PreviewedPodRep
 }
 
 function deletionReason(deletion: PreviewedDeletion, isShadow: boolean): string {
-  const { atMs, method, latestMs } = deletion;
-  const why = evictionReason(deletion);
+  const { atMs, method, latestMs, waitedFor } = deletion;
+  const why = `${evictionReason(deletion)}${waitedFor === null ? "" : `; waits for ${waitedFor}`}`;
   if (isShadow) return `its policy is in shadow mode; without that, in ${wholeSeconds(atMs)}: ${why}`;
   if (method === "Delete") return why;
   const refused = latestMs === null ? "" : `, until ${wholeSeconds(latestMs)} have passed`;

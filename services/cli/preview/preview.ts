@@ -65,6 +65,8 @@ export interface PreviewedDeletion {
   readonly method: EvictionSettings["method"];
   /** When it is deleted although a disruption budget refuses; null for never, and where none is asked. */
   readonly latestMs: number | null;
+  /** The field and the policy whose rate it waited for; null for none. */
+  readonly waitedFor: string | null;
 }
 
 /** How long a pod tolerates a taint; null for not at all. */

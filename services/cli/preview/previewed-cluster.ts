@@ -7,6 +7,7 @@ import type { ObservedNode, ObservedPod, Taint } from "../../../protocols/object
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
@@ -32,6 +33,7 @@ import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-
 import { ownTaintsOf } from "../../zone/zone.policy.ts";
 import type { PreviewedDeletion, PreviewedToleration } from "./preview.ts";
 import { PreviewedNode } from "./previewed-node.ts";
+import { PreviewedRates } from "./previewed-rates.ts";
 import { PreviewedZones } from "./previewed-zones.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -65,6 +67,7 @@ export class PreviewedCluster {
   readonly drainedMs = new Map<string, number>();
   readonly #io: Io;
   readonly #zones: PreviewedZones;
+  readonly #rates: PreviewedRates;
   readonly #context: NodeContext;
   readonly #deadlines: Deadlines<EvictionSchedule>;
   readonly #halted = new Set<string>();
@@ -78,6 +81,7 @@ export class PreviewedCluster {
     this.policies = snapshot.policies;
     this.#io = this.#ports(profile);
     this.#zones = new PreviewedZones({ io: this.#io, announced: this.announced });
+    this.#rates = new PreviewedRates({ clock: this.clock, evict: (ask, waitedFor) => this.#evict(ask, waitedFor) });
     this.#context = this.#nodeContext();
     this.#deadlines = new Deadlines({ clock: this.clock, fire: (schedule) => this.#evictionDue(schedule) });
     const pods = Map.groupBy(snapshot.pods, ({ node }) => node);
@@ -85,7 +89,8 @@ export class PreviewedCluster {
     for (const node of snapshot.nodes) {
       const seenMs = this.#lastHeartbeatMs(snapshot, node.node, readyConditionOf(node)?.heartbeatAt ?? null);
       const isAlive = !down.has(node.node) && -seenMs <= this.#stoppedMs(node);
-      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt }));
+      const isRated = ratedPolicyOf(node, this.policies) !== null;
+      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt, isRated }));
     }
     for (const node of this.nodes.values()) this.#begin(node, snapshot);
     for (const policy of [WHOLE_CLUSTER, ...this.policies.policies.map(({ name }) => name)]) {
@@ -102,6 +107,11 @@ export class PreviewedCluster {
   /** Whether a taint of its node decides about a pod. */
   isCountingDown(uid: string): boolean {
     return this.#tolerations.has(uid);
+  }
+
+  /** The rate of evictions that a pod waits for at the end; null for none. */
+  waitsFor(uid: string): string | null {
+    return this.#rates.waitsFor(uid);
   }
 
   /** Lets everything happen that follows. */
@@ -172,7 +182,7 @@ export class PreviewedCluster {
       "asked.unready": later(({ node, uid }: BodyOf<"asked.unready">) =>
         this.#changePod(node, uid, (pod) => ({ ...pod, ready: "False" })),
       ),
-      "asked.eviction": later((ask: BodyOf<"asked.eviction">) => this.#evict(ask)),
+      "asked.eviction": later((ask: BodyOf<"asked.eviction">) => this.#requestEviction(ask)),
       "asked.drain": later(({ node, uid }: BodyOf<"asked.drain">, id) => {
         this.drainedMs.set(node, this.clock.monotonicMs());
         this.nodes.get(node)?.actor?.grantDrain(uid, id);
@@ -237,8 +247,9 @@ export class PreviewedCluster {
     return nodeFreezeOf(node, this.policies, this.clock.wallMs());
   }
 
-  /** Requests an eviction that is due, after a freeze of its node. */
+  /** Requests an eviction that is due, after a freeze of its node. One that waits for a rate is not requested again. */
   #evictionDue(schedule: EvictionSchedule): void {
+    if (this.#rates.isWaiting(schedule.pod.uid)) return;
     const node = this.nodes.get(schedule.node.name);
     const freeze = node === undefined ? null : this.#freezeOf(node.shown).freeze;
     if (freeze === null) schedule.node.requestEviction(schedule);
@@ -312,10 +323,19 @@ export class PreviewedCluster {
     node.tainted.review(node.shown, node.pods, { absentMs, isUnbroken: true, ...this.#freezeOf(node.shown) }, "");
   }
 
-  #evict(ask: BodyOf<"asked.eviction">): void {
+  /** Evicts a pod, at once or when the rates of its policy and the freezes of its node allow it. */
+  #requestEviction(ask: BodyOf<"asked.eviction">): void {
+    const shown = this.nodes.get(ask.node)?.shown;
+    const rated = shown === undefined ? null : ratedPolicyOf(shown, this.policies);
+    if (rated === null) this.#evict(ask, null);
+    else this.#rates.request(rated, ask);
+  }
+
+  /** Returns whether the pod went. */
+  #evict(ask: BodyOf<"asked.eviction">, waitedFor: string | null): boolean {
     const node = this.nodes.get(ask.node);
     const pod = node?.pod(ask.uid);
-    if (node === undefined || pod === undefined) return;
+    if (node === undefined || pod === undefined) return false;
     const wallMs = this.clock.wallMs();
     const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
     const object = { metadata: { name: pod.name } };
@@ -323,14 +343,18 @@ export class PreviewedCluster {
     const { frozen, freeze } = this.#freezeOf(node.shown);
     const rules = { comparisonOperators, wallMs, latestMs: wallMs, behindMs: 0, freeze };
     const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
-    if (decision.kind !== "act") return;
+    if (decision.kind !== "act") {
+      if (freeze?.untilAt != null) this.clock.after(freeze.untilAt - wallMs, () => this.#requestEviction(ask));
+      return false;
+    }
     const toleration = decision.taint === null ? null : (this.#tolerations.get(ask.uid) ?? null);
     const resolved = policyOf(node.shown, this.policies);
     const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
     const latestAt = deleteAt(settings, { deadlineAt: wallMs, frozen });
     const atMs = this.clock.monotonicMs();
     const latestMs = latestAt === null ? null : atMs + (latestAt - wallMs);
-    this.deletions.set(ask.uid, { atMs, toleration, method: settings.method, latestMs });
+    this.deletions.set(ask.uid, { atMs, toleration, method: settings.method, latestMs, waitedFor });
     this.#changePod(ask.node, ask.uid, (deleted) => ({ ...deleted, deletionAt: wallMs }));
+    return true;
   }
 }

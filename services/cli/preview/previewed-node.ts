@@ -1,6 +1,7 @@
 /**
  * One node of a preview: as the API showed it, with everything that Vigil has written to it since. No decision depends
  * on the name of a pod, so pods of one node that differ in nothing else share their fate: the actors get one of them.
+ * Only where a policy limits the rate of evictions do they go one after the other, and the actors get all of them.
  */
 import type { NodeShadowChange, ObservedNode, ObservedPod, Taint } from "../../../protocols/objects.ts";
 import type { BoundPod } from "../../../protocols/ports.ts";
@@ -19,6 +20,16 @@ export interface AlikePods {
   readonly pods: readonly ObservedPod[];
 }
 
+/** What is known of a node beside its object. */
+interface PreviewedNodeOptions {
+  /** Whether its kubelet sends heartbeats as long as the preview lasts. */
+  readonly isAlive: boolean;
+  /** When the preview begins, epoch milliseconds. */
+  readonly takenAt: number;
+  /** Whether its policy limits the rate of evictions. */
+  readonly isRated: boolean;
+}
+
 /** A node with its pods and its actors. */
 export class PreviewedNode {
   readonly #found: ObservedNode;
@@ -29,6 +40,7 @@ export class PreviewedNode {
   #shown: ObservedNode;
   readonly #bound: readonly BoundPod[];
   readonly #takenAt: number;
+  readonly #isRated: boolean;
   #alike: readonly AlikePods[] | null = null;
   /** The pods that the actors get, by uid. */
   #acting: Map<string, ObservedPod> | null = null;
@@ -39,16 +51,12 @@ export class PreviewedNode {
   unknownMs: number | null = null;
   taintedMs: number | null = null;
 
-  /** `takenAt` is when the preview begins, epoch milliseconds. */
-  constructor(
-    node: ObservedNode,
-    pods: readonly BoundPod[],
-    { isAlive, takenAt }: { readonly isAlive: boolean; readonly takenAt: number },
-  ) {
+  constructor(node: ObservedNode, pods: readonly BoundPod[], { isAlive, takenAt, isRated }: PreviewedNodeOptions) {
     this.#found = node;
     this.#shown = node;
     this.#bound = pods;
     this.#takenAt = takenAt;
+    this.#isRated = isRated;
     this.isAlive = isAlive;
   }
 
@@ -105,7 +113,8 @@ export class PreviewedNode {
   }
 
   /** Everything about a pod that a decision depends on. When it was bound matters only to a taint from before. */
-  #kindOf({ boundAt, phase, ready, owner, deletionAt, tolerations }: ObservedPod): string {
+  #kindOf({ uid, boundAt, phase, ready, owner, deletionAt, tolerations }: ObservedPod): string {
+    if (this.#isRated) return uid;
     const isDated = boundAt > this.#takenAt - BOUND_LATELY_MS || noExecuteTaints(this.#found.taints).length > 0;
     return JSON.stringify([isDated ? boundAt : null, phase, ready, owner, deletionAt, tolerations]);
   }

@@ -14,6 +14,7 @@ import type {
   Watched,
   WatchOptions,
 } from "../../../protocols/ports.ts";
+import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { projectFreezes } from "../../platform/kube/watch/projection.ts";
 import { Interner } from "../../platform/structures/interner.ts";
 import { readLimitMemories } from "../../policy/limit-memory.policy.ts";
@@ -47,16 +48,24 @@ const POLICIES_MS = 5_000;
 
 const projection = { interner: new Interner(), problem: () => {} };
 
+/** Where a snapshot comes from. */
+export interface SnapshotSources {
+  readonly kube: Kube;
+  readonly clock: SnapshotClock;
+  /** The node policies of --config. */
+  readonly configured: readonly ConfiguredPolicy[];
+}
+
 /** Reads the policies, lists nodes, leases and pods, then calls `done` once. */
-export function takeSnapshot(kube: Kube, clock: SnapshotClock, done: (snapshot: Snapshot) => void): Stop {
-  let stop = readPolicies(kube, clock, (present) => {
-    stop = readObjects(kube, clock, present, done);
+export function takeSnapshot(sources: SnapshotSources, done: (snapshot: Snapshot) => void): Stop {
+  let stop = readPolicies(sources, (present) => {
+    stop = readObjects(sources, present, done);
   });
   return () => stop();
 }
 
 /** Reads the NodePolicy objects and the ConfigMap of freezes; after a while goes on without those it may not read. */
-function readPolicies(kube: Kube, clock: SnapshotClock, done: (present: PresentPolicies) => void): Stop {
+function readPolicies({ kube, clock, configured }: SnapshotSources, done: (present: PresentPolicies) => void): Stop {
   const resources = new Map<string, PolicyResource>();
   let object: KubeObject | null = null;
   const unread = new Set<string>([`${NODE_POLICY_API.kind} objects`, `ConfigMap ${FREEZE_CONFIG_MAP.name}`]);
@@ -65,7 +74,7 @@ function readPolicies(kube: Kube, clock: SnapshotClock, done: (present: PresentP
     if (isOver) return;
     stop();
     const freeze = object === null ? null : projectFreezes(object, projection);
-    const policies = presentPolicies([...resources.values()], freeze, clock.wallMs());
+    const policies = presentPolicies({ configured, resources: [...resources.values()], freeze }, clock.wallMs());
     const { memories: limitMemories } = object === null ? { memories: new Map() } : readLimitMemories(object);
     done({ policies, limitMemories, unread: [...unread] });
   };
@@ -94,8 +103,7 @@ function readPolicies(kube: Kube, clock: SnapshotClock, done: (present: PresentP
 }
 
 function readObjects(
-  kube: Kube,
-  clock: SnapshotClock,
+  { kube, clock }: SnapshotSources,
   present: PresentPolicies,
   done: (snapshot: Snapshot) => void,
 ): Stop {

@@ -1,5 +1,8 @@
 /** `vigil preview`: shows what would follow from a failure, from the live state of a cluster. It reads and writes nothing. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
+import { parseRunFile } from "../../platform/config/config.ts";
+import type { ConfigFile } from "../../platform/config/file.ts";
 import { countSetting, listSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import type { Setting, ValuesOf } from "../../platform/config/value.ts";
@@ -14,7 +17,7 @@ import { previewOf } from "../preview/preview.policy.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
 import { type Snapshot, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
-import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
+import { defineVerb, ExitCode, type GivenFlags, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
 
 /** The flags of a run that decide what follows. They need the values that `vigil run` has. */
 const RUN_TUNABLES = {
@@ -52,6 +55,11 @@ const SETTINGS = {
     choices: ["table", "json"],
     meaning: "Output format.",
   } as Setting<string>,
+  config: textSetting(
+    "config",
+    "vigil.yaml",
+    "The file of vigil run --config: its node policies count, and its values for the flags below; flags win over it.",
+  ),
   limit: countSetting("limit", 20, "Most nodes and most pods that the tables show.", 1),
   ...RUN_TUNABLES,
   ...KUBE_SETTINGS,
@@ -69,23 +77,35 @@ export const previewVerb: Verb = defineVerb({
     { command: "vigil preview --node=worker-7,worker-8 --down -o json", does: "the same for two nodes, as JSON" },
     { command: "vigil preview --taint=worker-7=maintenance:NoExecute", does: "which pods a taint evicts, and when" },
   ],
-  run: async (values, _words, host) => {
+  run: async (values, _words, host, given) => {
     checkFaultFlags(values);
-    const snapshot = await readSnapshot(values, host);
+    const { config } = values;
+    const filed = config === "" ? NO_FILE : parseRunFile(config, readNamedFile(host, "config", config));
+    const snapshot = await readSnapshot(values, host, filed.policies);
     if (snapshot === null) return ExitCode.ok;
-    const preview = previewOf(snapshot, faultOf(values, snapshot.nodes), profileOf(values));
+    const preview = previewOf(snapshot, faultOf(values, snapshot.nodes), profileOf(values, filed.values, given));
     host.print(values.output === "json" ? previewJson(preview) : previewText(preview, values.limit));
     return ExitCode.ok;
   },
 });
 
-function profileOf(values: Values): Profile {
-  const tuned = Object.keys(RUN_TUNABLES).map((name) => [name, values[name as keyof typeof RUN_TUNABLES]]);
+/** What a run without --config has. */
+const NO_FILE: ConfigFile = { values: new Map(), policies: [] };
+
+function profileOf(values: Values, filed: ConfigFile["values"], given: GivenFlags): Profile {
+  const tuned = Object.keys(RUN_TUNABLES).map((name) => [
+    name,
+    given.get(name) ?? filed.get(name) ?? values[name as keyof typeof RUN_TUNABLES],
+  ]);
   return { ...STANDARD_PROFILE, ...Object.fromEntries(tuned) };
 }
 
 /** The cluster as it is now; null when the process was stopped before. Throws a Failure. */
-async function readSnapshot(values: Values, host: Host): Promise<Snapshot | null> {
+async function readSnapshot(
+  values: Values,
+  host: Host,
+  configured: readonly ConfiguredPolicy[],
+): Promise<Snapshot | null> {
   const clock = realClock();
   const log = createLog({ level: values.logLevel, format: values.logFormat });
   const cluster = await openCluster(values, { clock, log, host });
@@ -93,7 +113,7 @@ async function readSnapshot(values: Values, host: Host): Promise<Snapshot | null
   const io = { wire: cluster.wire, clock, random: systemRandom, log, metrics: createMetrics() };
   const kube = readOnlyKube(createKube({ ...io, profile: STANDARD_PROFILE }), (run) => clock.soon(run));
   const taken = Promise.withResolvers<Snapshot>();
-  const stop = takeSnapshot(kube, clock, taken.resolve);
+  const stop = takeSnapshot({ kube, clock, configured }, taken.resolve);
   const snapshot = await Promise.race([taken.promise, untilStopped(host).then(() => null)]);
   stop();
   cluster.wire.close();

@@ -2,7 +2,7 @@
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { readNatsAddresses, shownNatsAddress } from "../bus/nats.address.ts";
-import { fieldOf, parseConfigFile } from "./file.ts";
+import { type ConfigFile, fieldOf, parseConfigFile } from "./file.ts";
 import { type Alias, parseFlags, refuseWords } from "./flags.ts";
 import { FEATURE_GATES, readFeatureGates } from "./gates.ts";
 import {
@@ -105,11 +105,16 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
   refuseWords("run", words);
   const file = given.get("configFile");
   const isFiled = typeof file === "string" && !help;
-  const filed = isFiled ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : { values: new Map(), policies: [] };
+  const filed = isFiled ? parseRunFile(file, readFile(file)) : { values: new Map(), policies: [] };
   const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));
   const config = { ...configOf(new Map([...filed.values, ...gates.set, ...given])), policies: filed.policies };
   if (!help) checkTogether(config);
   return { config, printConfig: given.get("printConfig") === true, help, remarks: gates.remarks };
+}
+
+/** Parses the text of a file for --config; `file` names it in problems. Throws a ConfigProblem. */
+export function parseRunFile(file: string, text: string): ConfigFile {
+  return parseConfigFile(file, text, FILE_SETTINGS);
 }
 
 /**

@@ -37,6 +37,9 @@ describe("a preview comes true with", () => {
     ["a freeze", { mode: "Freeze" }, 0],
     ["a freeze without an end", { pauseRequests: [{ name: "alice" }] }, 0],
     ["shadow mode", { mode: "Shadow" }, 0],
+    ["a rate of evictions", { evictions: { maxPerMinute: 1 } }, 3],
+    ["a rate of evictions of each namespace", { evictions: { maxPerNamespacePerMinute: 2 } }, 3],
+    ["no evictions", { evictions: { maxPerMinute: 0 } }, 3],
     ["evictions through the Eviction API", { evictions: { method: "Evict" } }, 3],
   ])("%s", (_name, fields, nodes) => {
     const { world, preview, fromMs, admitted } = previewed(() => fields);
@@ -119,6 +122,15 @@ describe("a preview names", () => {
     expect(pod?.evictedBy).toBe("EvictThenDelete");
     expect((pod?.latestAfterMs ?? 0) - (pod?.deletedAfterMs ?? 0)).toBe(600 * S);
     expect(pod?.why).toMatch(/for more than 300 s; a disruption budget may refuse, until \d+m\d+s have passed$/);
+  });
+
+  test("the rate that pods wait for, and the one that lets none go", () => {
+    const { pods } = reportOf({ evictions: { maxPerMinute: 1 } });
+    const [, second, third] = pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null);
+    expect(second?.why).not.toContain("waits for");
+    expect(third?.why).toMatch(/; waits for evictions.maxPerMinute of pool$/);
+    const never = reportOf({ evictions: { maxPerMinute: 0 } }).pods.find(({ name }) => name === "web-a-0");
+    expect(never).toMatchObject({ deletedAfterMs: null, why: "held back by evictions.maxPerMinute of pool" });
   });
 
   test("the shadow mode that keeps pods", () => {

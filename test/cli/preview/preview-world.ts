@@ -19,9 +19,9 @@ const STAGGER_MS = 610;
 const CRD = join(import.meta.dirname, "../../../deploy/crd/nodepolicies.yaml");
 
 /** The cluster as it is now. */
-export function snapshotOf(world: EvictionWorld): Snapshot {
+export function snapshotOf(world: EvictionWorld, configured: readonly ConfiguredPolicy[] = []): Snapshot {
   let taken: Snapshot | null = null;
-  takeSnapshot(world.kube, world.clock, (snapshot) => {
+  takeSnapshot({ kube: world.kube, clock: world.clock, configured }, (snapshot) => {
     taken = snapshot;
   });
   world.advance(0);

@@ -88,7 +88,7 @@ test("a cluster in which nothing follows says so", () => {
   expect(previewText(nothing, 20)).toContain("; nothing would follow.");
 });
 
-test("the verb reads a cluster, prints what would follow", async () => {
+test("the verb reads a cluster and a configuration, prints what would follow", async () => {
   const folder = mkdtempSync(join(tmpdir(), "preview-"));
   const server = new ApiServer({ clock: realClock(), random: seededRandom(1) });
   const front = await listen(server, { port: 0 });
@@ -104,6 +104,14 @@ test("the verb reads a cluster, prints what would follow", async () => {
   const preview = JSON.parse(host.out()) as Preview;
   expect(preview.nodes.map(({ node }) => node).sort()).toEqual(["hollow-1", "hollow-4"]);
   expect(preview.pods.map(({ name }) => name).sort()).toEqual(["hollow-1-pod-0", "hollow-4-pod-0"]);
+  const zone = { key: "topology.kubernetes.io/zone", operator: "In", values: ["zone-1"] };
+  const held = { name: "held", spec: { selector: { matchExpressions: [zone] }, mode: "Freeze" } };
+  const configured = fakeHost({ "v.yaml": JSON.stringify({ policies: [held], nodeMonitorGracePeriod: "100s" }) });
+  const withConfig = ["--zone=zone-1", "--down", "-o=json", "--config=v.yaml", ...flags];
+  expect(await previewVerb.start(withConfig, configured)).toBe(0);
+  const { nodes: frozen } = JSON.parse(configured.out()) as Preview;
+  expect(frozen).toMatchObject(Array(2).fill({ policy: "held", heldBy: "NodePolicy held: spec.mode (Freeze)" }));
+  expect(Math.min(...frozen.map(({ unknownAfterMs }) => unknownAfterMs ?? 0))).toBeGreaterThan(80_000);
   await expect(previewVerb.start(["--node=hollow-9", "--down", ...flags], host)).rejects.toThrow(
     "--node=hollow-9: there is no node hollow-9; did you mean hollow-",
   );

@@ -53,7 +53,7 @@ export const askedTaint = z.object({
   taintSwap: taintSwapSchema.optional(),
   /** When not-ready and unreachable began to count, by `key:effect`, where `timeAdded` does not show it. */
   taintsSeenAt: instantsByTaint.optional(),
-  add: listOf(taintIdSchema),
+  add: listOf(taintIdSchema.extend({ value: value.optional() })),
   remove: listOf(taintIdSchema),
   /**
    * The Ready status that the request is based on; null when the node has no Ready condition. A different status at the

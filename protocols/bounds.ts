@@ -85,6 +85,9 @@ export function mapOf<S extends z.ZodType>(entry: S): z.ZodRecord<z.ZodString, S
 /** Instants by the `key:effect` of taints. */
 export const instantsByTaint = z.record(taintNameText, instant).refine(isSmall, `more than ${ENTRIES_MAX} entries`);
 
+/** Keys, such as types of conditions, by the `key:effect` of taints. */
+export const keysByTaint = z.record(taintNameText, key).refine(isSmall, `more than ${ENTRIES_MAX} entries`);
+
 function isSmall(entries: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(entries).length <= ENTRIES_MAX;
 }

@@ -49,6 +49,8 @@ export const nodeDocument = z.object({
   heldBy: z.string().optional(),
   /** Set while it is frozen: it is neither tainted NoExecute nor drained, and its pods stay. */
   isFrozen: z.literal(true).optional(),
+  /** The conditions that its policy makes taints of, and the state of each; absent for none. */
+  conditions: z.array(z.string()).optional(),
   /** The node policy that applies to it; absent for none. */
   policy: z.string().optional(),
   zone: z.string(),

@@ -1,6 +1,19 @@
 /** Messages with Vigil's conclusions. They request nothing; `asked.*` messages do. */
 import { z } from "zod";
-import { count, durationMs, instant, int64Seconds, listOf, name, rate, text, tokens, word } from "./bounds.ts";
+import {
+  count,
+  durationMs,
+  instant,
+  int64Seconds,
+  key,
+  listOf,
+  name,
+  rate,
+  text,
+  tokens,
+  value,
+  word,
+} from "./bounds.ts";
 import { nodePolicySpecSchema, pauseRequestSchema } from "./node-policy.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
 
@@ -21,6 +34,28 @@ export type ZoneState = z.infer<typeof zoneStateSchema>;
 
 /** How many policies that select one node it names. */
 export const CONFLICT_MAX = 16;
+
+/** How many conditions of a node a judgement names. */
+export const JUDGED_CONDITIONS_MAX = 64;
+
+/** A rule of the policy of a node about one of its conditions, or a taint that Vigil put on it for one. */
+const judgedConditionSchema = z.object({
+  type: key,
+  /** Its status; absent for a condition that the node does not have. */
+  status: conditionStatus.optional(),
+  /** Since when Vigil has observed that status; absent where that is not recorded. */
+  since: instant.optional(),
+  taint: taintIdSchema.extend({ value: value.optional() }),
+  /**
+   * `waiting`: its taint is put on at `untilAt`. `due`: the taint is to be put on. `tainted`: the node carries it.
+   * `healing`: the taint goes at `untilAt`. `missing`: the condition says nothing any more, so the taint stays.
+   * `left`: no rule holds for the taint, so it stays until somebody removes it.
+   */
+  state: z.enum(["waiting", "due", "tainted", "healing", "missing", "left"]),
+  untilAt: instant.optional(),
+});
+/** A rule of the policy of a node about one of its conditions. */
+export type JudgedCondition = z.infer<typeof judgedConditionSchema>;
 
 /** Body of `judged.node`: published when it changes, and for every node of a shard when that shard is resynced. */
 export const judgedNode = z.object({
@@ -50,6 +85,8 @@ export const judgedNode = z.object({
   conflict: listOf(name, CONFLICT_MAX).optional(),
   /** The field of its policy that keeps the NoSchedule taint of a Ready node on, and until when; absent for none. */
   taintHold: z.object({ field: word, untilAt: instant }).optional(),
+  /** The conditions that its policy makes taints of, as far as the node has them; absent for none. */
+  conditions: listOf(judgedConditionSchema, JUDGED_CONDITIONS_MAX).optional(),
 });
 
 /** How many nodes of its queue a zone publishes. */

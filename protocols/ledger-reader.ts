@@ -124,6 +124,8 @@ export interface NodeReport {
   readonly heldBy?: string;
   /** Set while it is frozen: it is neither tainted NoExecute nor drained, and its pods stay. */
   readonly isFrozen?: true;
+  /** The conditions that its policy makes taints of, and the state of each, as text; absent for none. */
+  readonly conditions?: readonly string[];
   /** The node policy that applies to it; absent for none. */
   readonly policy?: string;
   readonly zone: string;

@@ -67,6 +67,13 @@ export const Annotation = {
   taintSwap: "vigil.v1/taint-swap",
   /** On a node whose policy sets `flapping`: JSON list of the instants at which it became ready or not ready. */
   readyTransitions: "vigil.v1/ready-transitions",
+  /**
+   * On a node whose policy watches a condition that it has: JSON with the status of each and since when Vigil has
+   * observed it.
+   */
+  conditions: "vigil.v1/conditions",
+  /** On a node: JSON with each taint that Vigil has put on it for a condition, and the type of that condition. */
+  conditionTaints: "vigil.v1/condition-taints",
 } as const;
 
 /** The node labels that the observer keeps; all others are dropped while parsing. */

@@ -62,10 +62,11 @@ const instant = matching(
   "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$",
   "an instant such as 2026-01-31T12:00:00Z",
 );
-const condition = {
-  type: text("a condition type such as KernelDeadlock"),
-  status: choice(["True", "False", "Unknown"]),
-};
+const CONDITION_TYPE_FIX = "a condition type such as KernelDeadlock";
+const unhealthyType = matching(LABEL_KEY_PATTERN, CONDITION_TYPE_FIX).refine(
+  (type) => type !== "Ready",
+  wrong(`${CONDITION_TYPE_FIX}; Ready has taints of its own`),
+);
 
 const expression = record(
   {
@@ -133,9 +134,20 @@ const budget = record(
     "timeZone belongs to a schedule",
   );
 
+/** Key prefixes of the taints that belong to Kubernetes' own controllers. */
+const RESERVED_TAINT_PREFIXES = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
+
+/** Whether a taint key belongs to Kubernetes' own controllers. */
+export function isReservedTaintKey(key: string): boolean {
+  return RESERVED_TAINT_PREFIXES.some((prefix) => key.startsWith(prefix));
+}
+
 const taint = record(
   {
-    key: labelKey,
+    key: labelKey.refine(
+      (key) => !isReservedTaintKey(key),
+      wrong("a key of your own, such as vigil.io/kernel-deadlock; this one belongs to Kubernetes"),
+    ),
     value: labelValue.optional(),
     effect: choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
   },
@@ -172,7 +184,10 @@ export const NODE_POLICY_FIELDS = {
     "{transitions: 4, window: 30m, holdDown: 1h}",
   ).optional(),
   unhealthyConditions: list(
-    record({ ...condition, duration, taint }, "{type, status, duration, taint}"),
+    record(
+      { type: unhealthyType, status: choice(["True", "False", "Unknown"]), duration, taint },
+      "{type, status, duration, taint}",
+    ),
     "a list of {type, status, duration, taint}",
   ).optional(),
   evictions: record(
@@ -222,7 +237,6 @@ export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
  * change that implements a field takes it off this list.
  */
 export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([
-  "unhealthyConditions",
   "maintenance",
   "remediations",
   "outOfService",

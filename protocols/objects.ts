@@ -10,6 +10,7 @@ import {
   instantsByTaint,
   int64Seconds,
   key,
+  keysByTaint,
   listOf,
   mapOf,
   name,
@@ -71,6 +72,17 @@ export const taintSwapSchema = z.object({ at: instant, firstKey: key, firstAt: i
 /** A swap of Vigil's two NoExecute taints. */
 export type TaintSwap = z.infer<typeof taintSwapSchema>;
 
+/** How long Vigil has observed a condition with its status, as Annotation.conditions records it. */
+const conditionSightingSchema = z.object({
+  type: key,
+  status: conditionStatus,
+  since: instant,
+  /** The transition time of the condition at its last sighting; null where it has none. */
+  transitionAt: instant.nullable(),
+});
+/** How long Vigil has observed a condition with its status. */
+export type ConditionSighting = z.infer<typeof conditionSightingSchema>;
+
 /**
  * What shadow mode would have written to a node and has not: a verdict with the heartbeats it is based on, taints with
  * the stamps they would have had, and taints that would be gone.
@@ -114,7 +126,7 @@ export const nodeSchema = z.object({
   createdAt: instant,
   /** Only the labels named in OBSERVED_LABELS, and those that policies select by. */
   labels: mapOf(value),
-  /** The checksum of the label keys that policies select by, as the observer knew them; absent for none. */
+  /** The checksum of the labels and conditions that policies name, as the observer knew them; absent for none. */
   policyLabels: checksum.optional(),
   unschedulable: z.boolean(),
   taints: listOf(taintSchema),
@@ -123,7 +135,7 @@ export const nodeSchema = z.object({
    * a patch of the taints begins with a live read.
    */
   taintsOmitted: count.optional(),
-  /** Only the types named in ConditionType, one of each. */
+  /** Only the types named in ConditionType, and those that policies name; one of each. */
   conditions: listOf(conditionSchema),
   /**
    * Annotation.taintsSeen for taints that are on the node: from when they count, by `key:effect`; absent without that
@@ -136,6 +148,10 @@ export const nodeSchema = z.object({
   taintSwap: taintSwapSchema.optional(),
   /** Annotation.readyTransitions, in order; absent without that annotation. */
   readyTransitionsAt: listOf(instant).optional(),
+  /** Annotation.conditions; absent without that annotation. */
+  conditionSightings: listOf(conditionSightingSchema).optional(),
+  /** Annotation.conditionTaints: types of conditions by the `key:effect` of their taints; absent without it. */
+  conditionTaints: keysByTaint.optional(),
   /** The part of this state that only shadow mode shows; absent when the API shows all of it. */
   shadow: nodeShadowSchema.optional(),
 });

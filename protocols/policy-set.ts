@@ -3,6 +3,8 @@
  * field is null and means upstream's behaviour.
  */
 
+import type { ConditionStatus } from "./objects.ts";
+
 /** How a node is chosen by one label. An operator without values has an empty list. */
 export interface LabelRequirement {
   readonly key: string;
@@ -58,6 +60,14 @@ export interface EvictionSettings {
   readonly perNamespacePerMinuteMax: number | null;
 }
 
+/** A condition that becomes a taint of its node once it has had this status for the duration. */
+export interface UnhealthyCondition {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly durationMs: number;
+  readonly taint: { readonly key: string; readonly effect: string; readonly value: string | null };
+}
+
 /** One policy. Fields that no service honours yet are not here. */
 export interface NodePolicy extends Freezes {
   readonly name: string;
@@ -75,6 +85,7 @@ export interface NodePolicy extends Freezes {
   readonly stormCooldownMs: number | null;
   readonly healthyDelayMs: number | null;
   readonly flapping: { readonly transitions: number; readonly windowMs: number; readonly holdDownMs: number } | null;
+  readonly unhealthyConditions: readonly UnhealthyCondition[];
   readonly evictions: EvictionSettings | null;
   readonly budgets: readonly Budget[];
 }
@@ -82,13 +93,18 @@ export interface NodePolicy extends Freezes {
 /** All policies at one instant. */
 export interface PolicySet {
   readonly policies: readonly NodePolicy[];
-  /** A checksum of the label keys that the selectors need and the observer otherwise drops; 0 when there are none. */
+  /** A checksum of what the policies need of a node and the observer otherwise drops; 0 when there is nothing. */
   readonly labelsChecksum: number;
-  /** Those keys, sorted. */
+  /** The label keys among that, sorted. */
   readonly labelKeys: readonly string[];
+  /** The types of conditions among that, sorted. */
+  readonly conditionTypes: readonly string[];
   /** The freezes of all nodes, whatever their policies. */
   readonly everywhere: Freezes;
 }
+
+/** What policies need of a node and the observer otherwise drops. */
+export type PolicyKeys = Pick<PolicySet, "labelKeys" | "conditionTypes">;
 
 /**
  * Which policy a node has. `unknown`: the policies, or the node's labels that they select by, have not arrived; nothing
@@ -104,4 +120,10 @@ export type PolicyOfNode =
 export const NO_FREEZES: Freezes = { pauseRequests: [], frozen: [] };
 
 /** The set without any policy. */
-export const NO_POLICIES: PolicySet = { policies: [], labelsChecksum: 0, labelKeys: [], everywhere: NO_FREEZES };
+export const NO_POLICIES: PolicySet = {
+  policies: [],
+  labelsChecksum: 0,
+  labelKeys: [],
+  conditionTypes: [],
+  everywhere: NO_FREEZES,
+};

@@ -1,7 +1,7 @@
 /** The ports through which services reach anything outside themselves. The adapters are in services/platform. */
 import type { BodyOf, Message, MessageType } from "./messages.ts";
 import type { ObservedNode, ObservedPod, WatchState } from "./objects.ts";
-import type { PolicySet } from "./policy-set.ts";
+import type { PolicyKeys, PolicySet } from "./policy-set.ts";
 import type { Profile } from "./profile.ts";
 
 /** A timer that has not fired yet. */
@@ -122,8 +122,8 @@ export interface WatchSink<T> {
 
 /** What a watch takes besides its sink. */
 export interface WatchOptions {
-  /** The label keys of nodes to keep besides OBSERVED_LABELS; called for each node. */
-  readonly labelKeys?: () => readonly string[];
+  /** What policies need of nodes besides OBSERVED_LABELS and ConditionType; called for each node. */
+  readonly policyKeys?: () => PolicyKeys | null;
 }
 
 /** A running watch. */

@@ -119,12 +119,13 @@ export const NODES: Table<NodeReport> = {
   nameOf: ({ name }) => name,
   document: nodeDocument,
   wide: {
-    heading: ["READY", "SINCE", "HEARTBEAT AT", "POLICY"],
-    cells: ({ ready, since, heartbeatAt, policy }) => [
+    heading: ["READY", "SINCE", "HEARTBEAT AT", "POLICY", "CONDITIONS"],
+    cells: ({ ready, since, heartbeatAt, policy, conditions = [] }) => [
       ready ?? "",
       apiTime(since),
       heartbeatAt === null ? "" : apiTime(heartbeatAt),
       policy ?? "",
+      conditions.join(", "),
     ],
   },
   heading: ["NODE", "READINESS", "FOR", "HEARTBEAT", "EVICTION", "ZONE"],

@@ -2,8 +2,10 @@
  * Whether a node's judgement contradicts its observation. It does for a moment while a write is under way, and for long
  * only when a message was lost.
  */
+import type { JudgedCondition } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
+import { TaintEffect, TaintKey } from "../../protocols/names.ts";
+import type { ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "./node-conditions.ts";
@@ -63,4 +65,33 @@ function contradictsStatus(
     judged.ready !== (readyConditionOf(observed)?.status ?? null) ||
     (evictionMode === "taint" && (judged.eviction === "evicted") !== observed.taints.some(isSwappable))
   );
+}
+
+/**
+ * The NoExecute taint that a node gets once its zone admits it, in taint mode: for its readiness, else for a condition
+ * that its policy names; null when it waits for none.
+ */
+export function waitingTaintOf({
+  eviction,
+  ready,
+  conditions = [],
+}: Pick<Judgement, "eviction" | "conditions"> & Partial<Pick<Judgement, "ready">>): TaintId | null {
+  if (eviction === "toBeEvicted") {
+    return { key: ready === "False" ? TaintKey.notReady : TaintKey.unreachable, effect: TaintEffect.noExecute };
+  }
+  return (
+    conditions.find(({ state, taint }) => state === "due" && taint.effect === TaintEffect.noExecute)?.taint ?? null
+  );
+}
+
+/** Whether a condition of a node is so bad that its pods go, or went: it counts as unhealthy. */
+export function hasEvictingCondition({ conditions = [] }: Pick<Judgement, "conditions">): boolean {
+  return conditions.some(
+    ({ state, taint }) => taint.effect === TaintEffect.noExecute && state !== "waiting" && state !== "left",
+  );
+}
+
+/** A condition as people write it: `KernelDeadlock=True`. */
+export function conditionText({ type, status }: Pick<JudgedCondition, "type" | "status">): string {
+  return `${type}${status === undefined ? " (missing)" : `=${status}`}`;
 }

@@ -17,6 +17,7 @@ import type {
   NodeCount,
   NodePolicy,
   PauseRequest,
+  UnhealthyCondition,
 } from "../../protocols/policy-set.ts";
 import { epochMsOf } from "./api-time.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
@@ -79,6 +80,7 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     stormCooldownMs: durationOf(spec.stormCooldownDuration),
     healthyDelayMs: durationOf(spec.healthyDelay),
     flapping: flappingOf(spec.flapping),
+    unhealthyConditions: (spec.unhealthyConditions ?? []).map(unhealthyConditionOf),
     evictions: evictionsOf(spec.evictions),
     budgets: (spec.budgets ?? []).map(budgetOf),
   };
@@ -116,6 +118,13 @@ function flappingOf(written: NodePolicySpec["flapping"]): NodePolicy["flapping"]
   if (written === undefined) return null;
   const { transitions, window, holdDown } = written;
   return { transitions, windowMs: durationOf(window) ?? 0, holdDownMs: durationOf(holdDown) ?? 0 };
+}
+
+type WrittenCondition = NonNullable<NodePolicySpec["unhealthyConditions"]>[number];
+
+function unhealthyConditionOf({ type, status, duration, taint }: WrittenCondition): UnhealthyCondition {
+  const { key, effect, value = null } = taint;
+  return { type, status, durationMs: durationOf(duration) ?? 0, taint: { key, effect, value } };
 }
 
 function evictionsOf(written: NodePolicySpec["evictions"]): NodePolicy["evictions"] {

@@ -1,11 +1,12 @@
 /** Which policy a node has, by its labels. */
-import { OBSERVED_LABELS } from "../../protocols/names.ts";
+import { ConditionType, OBSERVED_LABELS } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import {
   type Freezes,
   type LabelRequirement,
   NO_FREEZES,
   type NodePolicy,
+  type PolicyKeys,
   type PolicyOfNode,
   type PolicySet,
 } from "../../protocols/policy-set.ts";
@@ -14,13 +15,25 @@ import { fnv1a } from "../../protocols/subjects.ts";
 /** Most label keys that the selectors of all policies may use together: what a node's message has room for. */
 export const SELECTOR_KEYS_MAX = 64;
 
+/** Most condition types that all policies may name together, for the same reason. */
+export const CONDITION_TYPES_MAX = 16;
+
+const KEPT_CONDITIONS: readonly string[] = Object.values(ConditionType);
+
 const NONE: PolicyOfNode = { kind: "none" };
 const UNKNOWN: PolicyOfNode = { kind: "unknown" };
 
 /** A set of policies, and the freezes of all nodes. */
 export function policySet(policies: readonly NodePolicy[], everywhere: Freezes = NO_FREEZES): PolicySet {
   const labelKeys = selectorKeys(policies);
-  return { policies, labelKeys, labelsChecksum: labelsChecksum(labelKeys), everywhere };
+  const conditionTypes = policyConditionTypes(policies);
+  return {
+    policies,
+    labelKeys,
+    conditionTypes,
+    labelsChecksum: labelsChecksum({ labelKeys, conditionTypes }),
+    everywhere,
+  };
 }
 
 /** The label keys that selectors use and the observer does not keep for other reasons, sorted. */
@@ -29,8 +42,15 @@ export function selectorKeys(policies: readonly Pick<NodePolicy, "selector">[]):
   return [...new Set(keys)].filter((key) => !OBSERVED_LABELS.includes(key)).sort();
 }
 
-/** A checksum of label keys; 0 for none. */
-export function labelsChecksum(keys: readonly string[]): number {
+/** The condition types that policies name and the observer does not keep for other reasons, sorted. */
+export function policyConditionTypes(policies: readonly Pick<NodePolicy, "unhealthyConditions">[]): readonly string[] {
+  const types = policies.flatMap(({ unhealthyConditions }) => unhealthyConditions.map(({ type }) => type));
+  return [...new Set(types)].filter((type) => !KEPT_CONDITIONS.includes(type)).sort();
+}
+
+/** A checksum of label keys and condition types; 0 for none. */
+export function labelsChecksum({ labelKeys, conditionTypes }: PolicyKeys): number {
+  const keys = conditionTypes.length === 0 ? labelKeys : [...labelKeys, "", ...conditionTypes];
   return keys.length === 0 ? 0 : fnv1a(keys.join("\n"));
 }
 

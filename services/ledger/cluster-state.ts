@@ -4,6 +4,7 @@ import type { Readiness } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import { waitingTaintOf } from "../domain/judgement.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
@@ -34,6 +35,7 @@ export interface NodeRecord {
     | "policy"
     | "conflict"
     | "taintHold"
+    | "conditions"
   > | null;
   readonly requests: NodeRequests;
   /** Whether an Event has reported its silence since it was last ready. */
@@ -159,7 +161,7 @@ export class ClusterState {
     const ofPolicy = policyPartOf(body);
     node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted, ...ofPolicy };
     if (eviction === "unmarked") node.drainReported = false;
-    if (eviction !== "toBeEvicted") node.requests.endGrant();
+    if (waitingTaintOf(body) === null) node.requests.endGrant();
     if (readiness !== "unknown") node.requests.endVerdict();
   }
 
@@ -225,11 +227,12 @@ export class ClusterState {
 }
 
 /** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */
-function policyPartOf({ policy, conflict, taintHold }: BodyOf<"judged.node">) {
+function policyPartOf({ policy, conflict, taintHold, conditions }: BodyOf<"judged.node">) {
   return {
     ...(policy === undefined ? {} : { policy }),
     ...(conflict === undefined ? {} : { conflict }),
     ...(taintHold === undefined ? {} : { taintHold }),
+    ...(conditions === undefined ? {} : { conditions }),
   };
 }
 

@@ -2,12 +2,13 @@
 import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { conditionText, waitingTaintOf } from "../domain/judgement.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { MinHeap } from "../platform/structures/heap.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 import type { Comparison } from "./compare/comparison.ts";
 import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod, explainZone } from "./explain/explain.policy.ts";
@@ -138,12 +139,13 @@ function nodesOf(
     const heartbeatAt = readiness === "unknown" ? judged.heartbeatAt : heartbeatOf(name);
     const queue = state.zones.get(zone);
     const place =
-      eviction === "toBeEvicted" && queue !== undefined && isRecent(queue, now) ? placeOf(name, queue) : null;
+      waitingTaintOf(judged) !== null && queue !== undefined && isRecent(queue, now) ? placeOf(name, queue) : null;
     const hold = holdOn({ name }, judged, state.limits, now);
     const ahead = {
       ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
       ...(place === null ? {} : { queuePlace: place }),
       ...(hold === null ? {} : { heldBy: hold.field }),
+      ...conditionsPart(judged),
       ...(judged.policy === undefined ? {} : { policy: judged.policy }),
       ...(freezes.ofNode(judged) === null ? {} : { isFrozen: true as const }),
     };
@@ -151,6 +153,12 @@ function nodesOf(
     reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone, ...shadow });
   }
   return reports;
+}
+
+/** The conditions that call for a taint of the node, or keep one on it. */
+function conditionsPart({ conditions = [] }: NonNullable<NodeRecord["judged"]>): Pick<NodeReport, "conditions"> {
+  if (conditions.length === 0) return {};
+  return { conditions: conditions.map((judged) => `${conditionText(judged)} (${judged.state})`) };
 }
 
 /** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */

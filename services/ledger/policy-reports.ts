@@ -3,6 +3,7 @@ import type { BreakerReport, PolicyReport } from "../../protocols/ledger-reader.
 import type { NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
 import { evictionRatesOf } from "../domain/eviction-rates.ts";
 import { freezeReport } from "../domain/freeze-report.ts";
+import { hasEvictingCondition } from "../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { ClusterState, EvictionsRecord, LimitsRecord, NodeRecord } from "./cluster-state.ts";
@@ -49,7 +50,8 @@ function countsOf(nodes: Iterable<NodeRecord>): ReadonlyMap<string, PolicyNodes>
   };
   for (const { observed, judged } of nodes) {
     if (observed === null || judged === null) continue;
-    const unhealthy = readyConditionOf(observed)?.status === "True" ? 0 : 1;
+    const isReady = readyConditionOf(observed)?.status === "True";
+    const unhealthy = isReady && !hasEvictingCondition(judged) ? 0 : 1;
     add(WHOLE_CLUSTER, { nodes: 1, unhealthy });
     if (judged.policy !== undefined) add(judged.policy, { nodes: 1, unhealthy });
     for (const name of judged.conflict ?? []) add(name, { conflicts: 1 });

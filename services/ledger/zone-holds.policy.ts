@@ -2,6 +2,7 @@
 import type { ZoneHold } from "../../protocols/ledger-reader.ts";
 import { NODE_POLICY_API } from "../../protocols/node-policy.ts";
 import { countText, listText } from "../domain/format.ts";
+import { waitingTaintOf } from "../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { holdOn } from "./explain/queue.policy.ts";
@@ -14,7 +15,7 @@ export function zoneHolds(
 ): ReadonlyMap<string, readonly ZoneHold[]> {
   const zones = new Map<string, ZoneHold[]>();
   for (const node of nodes.values()) {
-    if (node.observed === null || node.judged?.eviction !== "toBeEvicted") continue;
+    if (node.observed === null || node.judged === null || waitingTaintOf(node.judged) === null) continue;
     const { zone } = node.judged;
     const isFrozen = freezes.ofNode(node.judged) !== null;
     const hold = isFrozen ? FROZEN : holdOn(node, node.judged, limits, freezes.at);

@@ -13,13 +13,21 @@ import {
   SilentReason,
   TaintEffect,
 } from "../../protocols/names.ts";
+import { isReservedTaintKey } from "../../protocols/node-policy.ts";
 import type { TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { isSwappable } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 
 /** The annotations that Vigil sets by themselves; that of a swap goes with its taints. */
-const ANNOTATIONS: ReadonlySet<string> = new Set([Annotation.taintsSeen, Annotation.readyTransitions]);
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  Annotation.taintsSeen,
+  Annotation.readyTransitions,
+  Annotation.conditions,
+  Annotation.conditionTaints,
+]);
+
+const EFFECTS: readonly string[] = Object.values(TaintEffect);
 
 /** The labels that Vigil sets: deprecated names, which follow the current ones (R4.27). */
 const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));
@@ -47,7 +55,8 @@ export function forbiddenChange(
 }
 
 /**
- * A grant changes NoExecute taints alone, a swap adds one, `conditions` adds none, and healing adds no taint at all.
+ * A grant adds one NoExecute taint and changes no other effect, a swap adds one of Vigil's two, `conditions` adds none,
+ * and healing adds no taint at all. Any key that is not Kubernetes' own may be the one of a policy.
  */
 function forbiddenTaintChange(
   { add, remove, why }: Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">,
@@ -56,16 +65,21 @@ function forbiddenTaintChange(
   const all = [...add, ...remove];
   const foreign = all.find((id) => !isOwnTaint(id));
   if (foreign !== undefined) return `taint ${taintName(foreign)} is not one of Vigil's`;
-  const evicting = all.filter(isSwappable);
+  const evicting = all.filter(({ effect }) => effect === TaintEffect.noExecute);
   if (evictionMode === "direct" && evicting.length > 0) return "in direct mode Vigil changes no NoExecute taint";
-  const added = add.filter(isSwappable).length;
+  const added = add.filter(({ effect }) => effect === TaintEffect.noExecute);
   const isOfItsReason = {
-    granted: added === 1 && evicting.length === all.length,
-    swap: added === 1,
-    conditions: added === 0,
+    granted: added.length === 1 && evicting.length === all.length && isSameKind(added, remove),
+    swap: added.length === 1 && added.every(isSwappable),
+    conditions: added.length === 0,
     healing: add.length === 0,
   };
   return isOfItsReason[why] ? null : `for ${why} Vigil does not add ${add.map(taintName).join(" ") || "no taint"}`;
+}
+
+/** A grant replaces the opposite taint of Vigil's two; one for a condition replaces nothing. */
+function isSameKind(added: readonly TaintId[], removed: readonly TaintId[]): boolean {
+  return removed.length === 0 || [...added, ...removed].every(isSwappable);
 }
 
 function forbiddenConditions({ conditions }: Pick<BodyOf<"asked.condition">, "conditions">): string | null {
@@ -86,5 +100,6 @@ function forbiddenLabels({ labels, annotations = {} }: BodyOf<"asked.label">): s
 }
 
 function isOwnTaint(id: TaintId): boolean {
+  if (!isReservedTaintKey(id.key)) return EFFECTS.includes(id.effect);
   return isSwappable(id) || (id.effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(id.key));
 }

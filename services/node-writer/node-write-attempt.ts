@@ -1,6 +1,7 @@
 /** Attempts one request about a node: live reads, decision, patch. WriteJobs decides when to retry. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE, TaintEffect } from "../../protocols/names.ts";
+import { isReservedTaintKey } from "../../protocols/node-policy.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import {
   type Io,
@@ -91,14 +92,15 @@ function isWithdrawn(ask: NodeRequest): boolean {
 }
 
 /**
- * Whether the first attempt reads the node too: for a taint that evicts, for labels and annotations, and if the request
- * omits taints that a patch of the whole list would delete.
+ * Whether the first attempt reads the node too: for a taint that evicts or follows a condition of a policy, for labels
+ * and annotations, and if the request omits taints that a patch of the whole list would delete.
  */
 function needsLiveNode(ask: NodeRequest): boolean {
   if (ask.type === "asked.condition") return false;
   if (ask.type === "asked.label") return true;
-  const { add, taintsOmitted = 0 } = ask.body;
-  return taintsOmitted > 0 || add.some(({ effect }) => effect === TaintEffect.noExecute);
+  const { add, remove, taintsOmitted = 0 } = ask.body;
+  const isOfCondition = [...add, ...remove].some(({ key }) => !isReservedTaintKey(key));
+  return taintsOmitted > 0 || isOfCondition || add.some(({ effect }) => effect === TaintEffect.noExecute);
 }
 
 function decide({ clock, policies }: Io, ask: NodeRequest, live: ObservedNode | null): NodeWriteDecision {
@@ -108,7 +110,7 @@ function decide({ clock, policies }: Io, ask: NodeRequest, live: ObservedNode | 
     if (freeze !== null) return { kind: "refused", detail: `node ${live.node} is frozen: ${freeze.field}` };
   }
   if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
-  if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs);
+  if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs, policies.current());
   return live === null ? { kind: "refused", detail: "the node was not read" } : decideLabels(ask.body, live);
 }
 
@@ -141,10 +143,7 @@ function readNode(
     if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else if (reply.outcome !== "ok") report(unread("node", reply));
     else {
-      const node = projectNode(reply.object, {
-        ...projection,
-        labelKeys: () => io.policies.current()?.labelKeys ?? [],
-      });
+      const node = projectNode(reply.object, { ...projection, policyKeys: () => io.policies.current() });
       if (node === null) report(unwritten("failed", "the node as read is not a valid Node"));
       else withNode({ node, object: reply.object });
     }

@@ -1,11 +1,16 @@
 /** Decides whether a request about a node still holds, and builds its patch. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../protocols/names.ts";
-import type { NodeShadowChange, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import { isReservedTaintKey } from "../../protocols/node-policy.ts";
+import type { ConditionSighting, NodeShadowChange, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type { PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";
+import { conditionTaintsText } from "../domain/condition-records.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { policyOf } from "../domain/node-policy.ts";
 import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
+import { conditionTaintsOf, isRemovable, ruleFor, statusOf } from "../domain/unhealthy-conditions.ts";
 import { nodeRecords } from "../platform/kube/watch/node-annotations.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 
@@ -36,6 +41,9 @@ interface LabelPatch {
 
 /** A version of a node: the one a request names, or the live one. */
 export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
+
+/** How far the clocks of the node service and the node-writer may lie apart, in milliseconds. */
+const CLOCKS_APART_MS = 2000;
 
 const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to change" };
 
@@ -97,9 +105,14 @@ export function decideConditions(
  * node that is not ready after all. A NoExecute taint is added only to a live node, and only the one its Ready status
  * calls for.
  */
-export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): NodeWriteDecision {
-  const changed = identityProblem(ask, live);
-  if (changed !== null) return changed;
+export function decideTaints(
+  ask: BodyOf<"asked.taint">,
+  live: ObservedNode | null,
+  wallMs: number,
+  policies: PolicySet | null = null,
+): NodeWriteDecision {
+  const gone = identityProblem(ask, live);
+  if (gone !== null) return gone;
   const ready = live === null ? ask.ready : (readyConditionOf(live)?.status ?? null);
   // When all zones are down, taints also go from nodes that are not ready (R6.10), whatever their status has become.
   if (ask.why === "healing" ? ask.ready === "True" && ready !== "True" : ready !== ask.ready) {
@@ -108,19 +121,28 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
       detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${ask.ready ?? "missing"}`,
     };
   }
-  const wrong = ask.add.find((id) => isEviction(id) && (live === null || evictingTaintOf(ready)?.key !== id.key));
+  const wrong = ask.add.find(
+    (id) => isReservedTaintKey(id.key) && isEviction(id) && (live === null || evictingTaintOf(ready)?.key !== id.key),
+  );
   if (wrong !== undefined) {
     return { kind: "refused", detail: `a node whose Ready is ${ready ?? "missing"} gets no ${taintName(wrong)}` };
   }
+  const { add, remove, unfounded } = foundedChange(ask, { live, wallMs, policies });
   const before = live === null ? ask.taints : live.taints;
-  const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)) && !isOpposite(taint, ask.add));
-  const added = wantedOf(ask, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
-  if (added.length === 0 && kept.length === before.length) return UNCHANGED;
+  const kept = before.filter((taint) => !remove.some((id) => isSame(id, taint)) && !isOpposite(taint, add));
+  const added = wantedOf({ ...ask, add, remove }, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
+  if (added.length === 0 && kept.length === before.length) {
+    return unfounded === null ? UNCHANGED : { kind: "refused", detail: unfounded };
+  }
   const removed = before.filter((taint) => !kept.includes(taint));
   const stamped = added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }));
   const taints: Taint[] = [...kept, ...stamped];
   const changes = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
-  const annotations = swapAnnotation(live ?? ask, { kept, added, removed }, wallMs);
+  const changed = { kept, added, removed };
+  const annotations = annotationsPart({
+    ...swapAnnotation(live ?? ask, changed, wallMs),
+    ...(live === null ? {} : conditionTaintsAnnotation({ live, wallMs, policies }, changed)),
+  });
   const spec = { taints: taints.length === 0 ? null : taints };
   const body = { metadata: { ...preconditionOf(live ?? ask), ...annotations }, spec };
   const change = `taints: ${changes.join(" ")}`;
@@ -143,7 +165,7 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   if (differing !== undefined)
     return { kind: "refused", detail: `label ${differing[0]} does not follow its current name` };
   if (!annotations.every(([name, text]) => isRecord(name, text, live))) {
-    return { kind: "refused", detail: "an annotation does not record the present taints or transitions" };
+    return { kind: "refused", detail: "an annotation does not record the present taints, transitions or conditions" };
   }
   const metadata = {
     uid: ask.uid,
@@ -158,13 +180,20 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   };
 }
 
-function isRecord(name: string, text: string | null, { taints }: ObservedNode): boolean {
+function isRecord(name: string, text: string | null, live: ObservedNode): boolean {
   if (text === null) return true;
+  const { taints } = live;
+  const isPresent = ({ type, status }: ConditionSighting): boolean => statusOf(live, type) === status;
+  const isRecorded = ([taint, type]: readonly [string, string]): boolean => live.conditionTaints?.[taint] === type;
   let isSound = true;
   const recorded = nodeRecords({ [name]: text }, taints, () => {
     isSound = false;
   });
   if (name === Annotation.readyTransitions) return isSound && recorded.readyTransitionsAt !== undefined;
+  if (name === Annotation.conditions) return isSound && (recorded.conditionSightings ?? []).every(isPresent);
+  if (name === Annotation.conditionTaints) {
+    return isSound && Object.entries(recorded.conditionTaints ?? {}).every(isRecorded);
+  }
   return isSound && recorded.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
 }
 
@@ -178,8 +207,67 @@ function changeText(what: string, entries: readonly (readonly [string, string | 
   return [`${what}: ${entries.map(([name, value]) => (value === null ? `-${name}` : `${name}=${value}`)).join(" ")}`];
 }
 
+/** What the node-writer knows when it checks taints of conditions. */
+interface ConditionTaintContext {
+  readonly live: ObservedNode | null;
+  readonly wallMs: number;
+  readonly policies: PolicySet | null;
+}
+
+/**
+ * The change without those taints of conditions that the live node and its policy do not call for, and without removals
+ * of taints that Vigil has not put on. `unfounded` says why one is left out; null when none is.
+ */
+function foundedChange(
+  { add, remove }: Pick<BodyOf<"asked.taint">, "add" | "remove">,
+  context: ConditionTaintContext,
+): Pick<BodyOf<"asked.taint">, "add" | "remove"> & { readonly unfounded: string | null } {
+  const { live, policies } = context;
+  const own = new Set(live === null ? [] : conditionTaintsOf(live).map(taintName));
+  const isMine = (id: TaintId): boolean => own.has(taintName(id)) && isRemovable(id, policies);
+  const foundedAdd = add.filter((id) => isReservedTaintKey(id.key) || conditionRule(id, context) !== null);
+  const foundedRemove = remove.filter((id) => isReservedTaintKey(id.key) || isMine(id));
+  const [added] = add.filter((id) => !foundedAdd.includes(id));
+  const [removed] = remove.filter((id) => !foundedRemove.includes(id));
+  const unfounded =
+    added !== undefined
+      ? `no condition of the node calls for ${taintName(added)} by its policy`
+      : removed === undefined
+        ? null
+        : `${taintName(removed)} is not recorded as put on for a condition`;
+  return { add: foundedAdd, remove: foundedRemove, unfounded };
+}
+
+function conditionRule(
+  taint: TaintId & { readonly value?: string | undefined },
+  { live, wallMs, policies }: ConditionTaintContext,
+): UnhealthyCondition | null {
+  const resolved = live === null ? null : policyOf(live, policies);
+  if (live === null || resolved?.kind !== "policy") return null;
+  return ruleFor(live, resolved.policy, taint, wallMs + CLOCKS_APART_MS);
+}
+
+/** The record of the taints put on for conditions, after this change of them. */
+function conditionTaintsAnnotation(
+  context: ConditionTaintContext & { readonly live: ObservedNode },
+  { kept, added, removed }: Readonly<Record<"kept" | "added" | "removed", readonly Taint[]>>,
+): Readonly<Record<string, string | null>> {
+  const own = [...added, ...removed].filter(({ key }) => !isReservedTaintKey(key));
+  if (own.length === 0) return {};
+  const recorded = Object.entries(context.live.conditionTaints ?? {});
+  const standing = recorded.filter(([name]) => kept.some((taint) => taintName(taint) === name));
+  const fresh = added.flatMap((taint) => {
+    const rule = conditionRule(taint, context);
+    return rule === null ? [] : [[taintName(taint), rule.type] as const];
+  });
+  return { [Annotation.conditionTaints]: conditionTaintsText(Object.fromEntries([...standing, ...fresh])) };
+}
+
 /** What to add. A swap whose opposite is gone adds no NoExecute taint: that needs a grant of the zone (P5). */
-function wantedOf({ why, add, remove }: BodyOf<"asked.taint">, before: readonly Taint[]): readonly TaintId[] {
+function wantedOf(
+  { why, add, remove }: Pick<BodyOf<"asked.taint">, "why" | "add" | "remove">,
+  before: readonly Taint[],
+): BodyOf<"asked.taint">["add"] {
   const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSame(id, taint)));
   return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
 }
@@ -192,12 +280,18 @@ function swapAnnotation(
   seen: Pick<ObservedNode, "taintSwap" | "taintsSeenAt">,
   { kept, added, removed }: Readonly<Record<"kept" | "added" | "removed", readonly Taint[]>>,
   at: number,
-): { readonly annotations?: Readonly<Record<string, string | null>> } {
+): Readonly<Record<string, string | null>> {
   const replaced = removed.find(isSwappable);
   if (replaced === undefined || kept.some(isSwappable)) return {};
   const swap = added.some(isSwappable) ? taintSwapOf(replaced, seen, at) : null;
   if (swap === null && seen.taintSwap === undefined) return {};
-  return { annotations: { [Annotation.taintSwap]: swap === null ? null : taintSwapText(swap) } };
+  return { [Annotation.taintSwap]: swap === null ? null : taintSwapText(swap) };
+}
+
+function annotationsPart(annotations: Readonly<Record<string, string | null>>): {
+  readonly annotations?: Readonly<Record<string, string | null>>;
+} {
+  return Object.keys(annotations).length === 0 ? {} : { annotations };
 }
 
 /**

@@ -4,6 +4,7 @@ import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import type { ConditionPlan } from "./condition-taints.policy.ts";
 import { podsToEvict } from "./eviction.policy.ts";
 import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
 import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";
@@ -20,6 +21,8 @@ export interface NodeSituation {
   readonly eviction: EvictionStatus;
   /** Whether the policy of a Ready node keeps its NoSchedule taint on. */
   readonly isTaintHeld: boolean;
+  /** The taints that come and go with conditions that its policy names. */
+  readonly conditionTaints: Pick<ConditionPlan, "add" | "remove">;
   /** The change of Vigil's annotations that the policy of the node needs; null for none. */
   readonly annotations: Readonly<Record<string, string | null>> | null;
   readonly profile: Pick<Profile, "evictionMode" | "upstream">;
@@ -44,7 +47,10 @@ export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
   const isDrained = profile.evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions,
-    taints: taintChangeOf(node, profile.evictionMode, situation.isTaintHeld),
+    taints: taintChangeOf(node, profile.evictionMode, {
+      isHeld: situation.isTaintHeld,
+      ofConditions: situation.conditionTaints,
+    }),
     labels: labelChangeOf(node),
     annotations: situation.annotations,
     unready: podsToMarkUnready(node, pods, bound),

@@ -11,6 +11,14 @@ import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
+import { NO_SIGHTINGS, type Sightings, withSightings } from "./condition-sightings.ts";
+import {
+  type ConditionPlan,
+  conditionPlanOf,
+  NO_CONDITION_PLAN,
+  NO_RULES,
+  typesOf,
+} from "./condition-taints.policy.ts";
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
 import {
   type DrainFrom,
@@ -99,6 +107,10 @@ export class NodeActor {
   #transitionsAt: readonly number[];
   /** What keeps the NoSchedule taint of a Ready node on; null for nothing. */
   #taintHold: TaintHold | null = null;
+  /** Since when this process has seen the conditions that its policy names. */
+  #sightings: Sightings = NO_SIGHTINGS;
+  /** What those call for. */
+  #conditions: ConditionPlan = NO_CONDITION_PLAN;
   /** The last judgement published; empty to publish the next one even if it is the same. */
   #published = "";
   /** Null without open requests. */
@@ -212,6 +224,7 @@ export class NodeActor {
     this.#checkGrace(nowMs, canJudge);
     const evictionFromMs = this.#decideEviction(nowMs, canJudge);
     this.#holdTaint(nowMs);
+    this.#reviewConditions(nowMs);
     if (this.#isGrantRequestDue(nowMs)) this.#published = "";
     this.#publishJudgement(cause);
     this.#request(nowMs, canJudge, cause);
@@ -302,6 +315,23 @@ export class NodeActor {
     else this.#taintHold = this.#policy === null ? null : taintHoldOf(this.#node, this.#policy, history, at);
   }
 
+  /** Decides which taints its conditions call for; while its policy is not known, what was decided last stays open. */
+  #reviewConditions(nowMs: number): void {
+    const { io, view } = this.#context;
+    const { upstream, evictionMode } = io.profile;
+    if (upstream === "beside") return;
+    if (!this.#isPolicyKnown) {
+      this.#conditions = { ...NO_CONDITION_PLAN, judged: this.#conditions.judged };
+      return;
+    }
+    const rules = this.#conflict.length > 0 ? null : (this.#policy ?? NO_RULES);
+    const now = { nowMs, wallMs: io.clock.wallMs() };
+    const isUnbroken = view.blindness(nowMs) === null;
+    const [node, policies] = [this.#node, io.policies.current()];
+    this.#sightings = withSightings(this.#sightings, node, typesOf(rules ?? NO_RULES), { ...now, isUnbroken });
+    this.#conditions = conditionPlanOf({ node, rules, sightings: this.#sightings, policies, evictionMode, now });
+  }
+
   #directEvictionFromMs(readiness: Readiness): number | null {
     if (this.#state.eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
@@ -336,13 +366,15 @@ export class NodeActor {
     const hold = this.#publishedHold();
     const policy = this.#publishedPolicy();
     const held = `${this.#drainFrom.evictionFromAt} ${hold.taintHold?.field} ${policy.policy} ${policy.conflict?.join()}`;
-    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held}`;
+    const conditions = this.#publishedConditions();
+    const ofConditions = conditions.conditions === undefined ? "" : JSON.stringify(conditions.conditions);
+    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held} ${ofConditions}`;
     if (judgement === this.#published) return;
     this.#published = judgement;
     const { bus, clock } = this.#context.io;
     const { witnessedMs } = this.#heartbeats;
     const heartbeatAt = Number.isFinite(witnessedMs) ? clock.wallMs() - (clock.monotonicMs() - witnessedMs) : null;
-    const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom, ...policy, ...hold };
+    const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom, ...policy, ...hold, ...conditions };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }
 
@@ -350,6 +382,11 @@ export class NodeActor {
   #publishedPolicy(): Pick<BodyOf<"judged.node">, "policy" | "conflict"> {
     if (this.#conflict.length > 0) return { conflict: this.#conflict.slice(0, CONFLICT_MAX) };
     return this.#policy == null ? {} : { policy: this.#policy.name };
+  }
+
+  #publishedConditions(): Pick<BodyOf<"judged.node">, "conditions"> {
+    const { judged } = this.#conditions;
+    return judged.length === 0 ? {} : { conditions: [...judged] };
   }
 
   /** What keeps the NoSchedule taint on, for people; nothing for a node that carries none. */
@@ -375,7 +412,8 @@ export class NodeActor {
       isSilent: isSilent(this.#state),
       eviction,
       isTaintHeld: this.#taintHold !== null,
-      annotations: this.#transitionsChange(),
+      conditionTaints: this.#conditions,
+      annotations: this.#annotationsChange(),
       profile,
     });
     const mustWait = !canJudge && !isHarmless(changes);
@@ -391,18 +429,25 @@ export class NodeActor {
     this.#requests = schedule.nextDueMs() === null ? null : schedule;
   }
 
-  #transitionsChange(): Readonly<Record<string, string | null>> | null {
-    if (this.#policy === undefined) return null;
+  #annotationsChange(): Readonly<Record<string, string | null>> | null {
+    if (this.#policy === undefined) return this.#conditions.annotations;
     const flapping = this.#policy?.flapping ?? null;
-    return transitionsChangeOf(this.#node, flapping, this.#transitionsAt, this.#context.io.clock.wallMs());
+    const wallMs = this.#context.io.clock.wallMs();
+    const transitions = transitionsChangeOf(this.#node, flapping, this.#transitionsAt, wallMs);
+    const { annotations } = this.#conditions;
+    return transitions === null || annotations === null
+      ? (transitions ?? annotations)
+      : { ...transitions, ...annotations };
   }
 
   #armReview(evictionFromMs: number | null): void {
     const never = Number.POSITIVE_INFINITY;
+    const { clock } = this.#context.io;
     const dueMs = Math.min(
       this.#requests?.nextDueMs() ?? never,
       evictionFromMs ?? never,
       this.#taintHold?.untilMs ?? never,
+      clock.monotonicMs() + Math.max(0, this.#conditions.nextAt - clock.wallMs()),
     );
     if (dueMs < never) this.#context.reviews.schedule(this, dueMs);
     else this.#context.reviews.cancel(this);

@@ -6,9 +6,20 @@ import type { ConditionStatus, ObservedNode, TaintId } from "../../protocols/obj
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isSwappable } from "../domain/taint-swap.ts";
+import type { ConditionPlan } from "./condition-taints.policy.ts";
 
 /** A change of a node's taints in one patch, with its reason. */
 export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;
+
+/** What a policy adds to the taints of a node. */
+export interface TaintChangeOptions {
+  /** Whether the policy of a Ready node keeps the NoSchedule taints of its readiness on. */
+  readonly isHeld?: boolean;
+  /** The taints that come and go with other conditions. */
+  readonly ofConditions?: Pick<ConditionPlan, "add" | "remove">;
+}
+
+const NOTHING: Pick<ConditionPlan, "add" | "remove"> = { add: [], remove: [] };
 
 /** The keys of the taints that follow the Ready condition: those of the NoExecute taints this controller owns. */
 export const READINESS_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
@@ -41,18 +52,17 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 /**
  * The change that a node's taints need; null for none. NoSchedule taints follow the conditions (R4.19–R4.22). A wrong
  * NoExecute taint of ours is swapped at once, and both go when the node is ready (R4.33). A node that is not ready
- * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14). `isHeld`: the policy of a Ready node
- * keeps the NoSchedule taints of its readiness on.
+ * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14).
  */
 export function taintChangeOf(
   node: ObservedNode,
   evictionMode: Profile["evictionMode"],
-  isHeld = false,
+  { isHeld = false, ofConditions = NOTHING }: TaintChangeOptions = {},
 ): TaintChange | null {
   const condition = noScheduleChange(node, isHeld);
   const eviction = evictionMode === "taint" ? noExecuteChange(node) : { add: [], remove: [] };
-  const add = [...condition.add, ...eviction.add];
-  const remove = [...condition.remove, ...eviction.remove];
+  const add = [...condition.add, ...ofConditions.add, ...eviction.add];
+  const remove = [...condition.remove, ...ofConditions.remove, ...eviction.remove];
   if (add.length === 0) return remove.length === 0 ? null : { add, remove, why: "healing" };
   return { add, remove, why: eviction.add.length > 0 ? "swap" : "conditions" };
 }

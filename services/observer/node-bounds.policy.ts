@@ -15,7 +15,7 @@ const TIME_CHARACTERS_MAX = 64;
 export function boundedNode(node: ObservedNode): ObservedNode {
   const { taints, taintsSeenAt } = node;
   if (taints.length <= TAINTS_MAX && taints.every(isOrdinary)) return node;
-  const byRank = taints.filter(isOrdinary).sort((left, right) => rankOf(left) - rankOf(right));
+  const byRank = taints.filter(isOrdinary).sort((left, right) => rankOf(left, node) - rankOf(right, node));
   const kept = new Set(byRank.slice(0, TAINTS_MAX));
   const names = new Set([...kept].map(taintName));
   const seen = Object.entries(taintsSeenAt ?? {}).filter(([name]) => names.has(name));
@@ -27,9 +27,9 @@ export function boundedNode(node: ObservedNode): ObservedNode {
   };
 }
 
-function rankOf({ key, effect }: Taint): number {
-  if (CONDITION_TAINT_KEYS.includes(key)) return 0;
-  return effect === TaintEffect.noExecute ? 1 : 2;
+function rankOf(taint: Taint, { conditionTaints = {} }: Pick<ObservedNode, "conditionTaints">): number {
+  if (CONDITION_TAINT_KEYS.includes(taint.key) || Object.hasOwn(conditionTaints, taintName(taint))) return 0;
+  return taint.effect === TaintEffect.noExecute ? 1 : 2;
 }
 
 function isOrdinary({ key, value = "", effect, timeAdded = "" }: Taint): boolean {

@@ -1,5 +1,5 @@
 /** Decides which changes of a node are published, and splits its pods into messages. */
-import type { Condition, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import type { Condition, ConditionSighting, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
 
 /** Room for pods in one message, in bytes; the frame and the node's name take the rest of the limit. */
@@ -20,6 +20,7 @@ const sameScalars = sameFields<ObservedNode>(
 );
 const sameTaint = sameFields<Taint>("key", "effect", "value", "timeAdded");
 const sameCondition = sameFields<Condition>("type", "status", "reason", "transitionAt");
+const sameSighting = sameFields<ConditionSighting>("type", "status", "since", "transitionAt");
 const sameHeartbeat = sameFields<Condition>("heartbeatAt");
 
 /** Compares two states of the same node. Only heartbeat times and the resourceVersion may change unpublished. */
@@ -30,6 +31,8 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) &&
     sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) &&
     before.readyTransitionsAt?.join() === after.readyTransitionsAt?.join() &&
+    sameLists(before.conditionSightings ?? [], after.conditionSightings ?? [], sameSighting) &&
+    sameRecords(before.conditionTaints ?? {}, after.conditionTaints ?? {}) &&
     JSON.stringify(before.shadow) === JSON.stringify(after.shadow) &&
     sameLists(before.taints, after.taints, sameTaint) &&
     sameLists(before.conditions, after.conditions, sameCondition);

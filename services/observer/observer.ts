@@ -128,10 +128,10 @@ export class Observer {
       gone: (name) => this.#shardOf(name).takeNodeGone(name),
       state: (state) => this.#takeState("nodes", state),
     };
-    return this.#io.kube.watch("nodes", sink, { labelKeys: () => this.#io.policies.current()?.labelKeys ?? [] });
+    return this.#io.kube.watch("nodes", sink, { policyKeys: () => this.#io.policies.current() });
   }
 
-  /** Lists the nodes again when policies select by labels that were dropped so far. */
+  /** Lists the nodes again when policies need labels or conditions that were dropped so far. */
   #followPolicies(nodes: Watch): Stop {
     const { policies } = this.#io;
     let known = policies.current()?.labelsChecksum ?? 0;
@@ -139,7 +139,7 @@ export class Observer {
       const checksum = policies.current()?.labelsChecksum ?? 0;
       if (checksum === known) return;
       known = checksum;
-      nodes.refresh("node policies select by other labels");
+      nodes.refresh("node policies need other labels or conditions");
     });
   }
 

@@ -14,10 +14,9 @@ export const NODE_READ_KEPT_MS = 500;
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/** Projects a node's read once for all its pods, with the labels that policies select by. */
+/** Projects a node's read once for all its pods, with what policies need of it. */
 export function nodeReader(policies: Pick<Policies, "current">): (reply: ReadReply) => NodeRead {
-  const labelKeys = (): readonly string[] => policies.current()?.labelKeys ?? [];
-  return (reply) => nodeReadOf(reply, { ...projection, labelKeys });
+  return (reply) => nodeReadOf(reply, { ...projection, policyKeys: () => policies.current() });
 }
 
 /** What a live read of a node found: its state, or how an attempt ends without it. */

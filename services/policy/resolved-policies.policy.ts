@@ -4,7 +4,7 @@ import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
-import { SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
+import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
 
 /** A policy with what is wrong with it. */
 export interface ResolvedPolicy {
@@ -58,18 +58,28 @@ function resolved(
 /** Refuses the policies beyond the limits of a set, last names first. */
 function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedPolicy[] {
   const keys = new Set<string>();
+  const types = new Set<string>();
   let inForce = 0;
   return candidates.map((candidate) => {
     if (candidate.spec === null) return candidate;
     if (inForce === POLICIES_MAX) return refused(candidate, `there are already ${POLICIES_MAX} other policies`);
-    const more = selectorKeys([nodePolicyOf(candidate.name, candidate.spec)]).filter((key) => !keys.has(key));
+    const policy = nodePolicyOf(candidate.name, candidate.spec);
+    const more = selectorKeys([policy]).filter((key) => !keys.has(key));
+    const moreTypes = policyConditionTypes([policy]).filter((type) => !types.has(type));
     if (keys.size + more.length > SELECTOR_KEYS_MAX) {
       return refused(
         candidate,
         `spec.selector: all policies together may select by ${SELECTOR_KEYS_MAX} label keys; it has more`,
       );
     }
+    if (types.size + moreTypes.length > CONDITION_TYPES_MAX) {
+      return refused(
+        candidate,
+        `spec.unhealthyConditions: all policies together may name ${CONDITION_TYPES_MAX} condition types; it has more`,
+      );
+    }
     for (const key of more) keys.add(key);
+    for (const type of moreTypes) types.add(type);
     inForce += 1;
     return candidate;
   });

@@ -33,10 +33,11 @@ import {
   type AllZonesState,
   byWaitingTime,
   damageOf,
+  grantRequest,
+  isForCondition,
   newestTaintAt,
   ownTaintsOf,
   taintRemovalRequest,
-  taintRequest,
   taintsPerSecondOf,
   waitsForGrant,
   zoneProfileOf,
@@ -183,10 +184,10 @@ export class ZoneActor {
   }
 
   #place(member: Member): void {
-    const { node, uid, taints } = member.observed;
+    const { node, uid } = member.observed;
     if (waitsForGrant(member, this.#mode)) this.#queue.add(node, uid);
     else this.#queue.remove(node);
-    if (ownTaintsOf(taints).length > 0) this.#tainted.add(node);
+    if (ownTaintsOf(member.observed).length > 0) this.#tainted.add(node);
     else this.#tainted.delete(node);
   }
 
@@ -254,6 +255,8 @@ export class ZoneActor {
     const { mayGrant } = this.#options;
     const head = this.#queue.head(now, mayGrant);
     if (head !== null && hasToken(this.#bucket, now)) {
+      const member = this.#zone.members.get(head.node);
+      const isOfCondition = member !== undefined && isForCondition(member);
       const requestId = this.#request(head.node);
       this.#queue.granted(head.node, requestId, now + this.#pauseMs(head.grants + 1));
       if (requestId !== null) {
@@ -261,7 +264,7 @@ export class ZoneActor {
         const { zone, grants } = this.#options;
         // A drain puts no taint on the node, so none is under way.
         if (this.#mode !== "taint") grants.spend(zone, now, requestId);
-        else grants.add({ zone, node: head.node, uid: head.uid, requestId, atMs: now });
+        else grants.add({ zone, node: head.node, uid: head.uid, requestId, atMs: now, isOfCondition });
       }
     }
     const againAt = Math.max(this.#queue.headAt(mayGrant), nextTokenAt(this.#bucket));
@@ -278,7 +281,7 @@ export class ZoneActor {
     if (this.#mode !== "taint") {
       return bus.publish("asked.drain", { node, uid: observed.uid, zone: this.#options.zone }, cause);
     }
-    const request = taintRequest(observed);
+    const request = grantRequest(member);
     return request === null ? null : bus.publish("asked.taint", request, cause);
   }
 

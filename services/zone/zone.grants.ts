@@ -14,6 +14,8 @@ export interface Grant {
   readonly uid: string;
   /** Id of the request that the grant led to. */
   readonly requestId: string;
+  /** Whether the taint is for a condition of the node's policy, not for its readiness. */
+  readonly isOfCondition?: boolean;
   /** When it was granted, or its request was received, on the monotonic clock. */
   readonly atMs: number;
 }
@@ -96,7 +98,9 @@ export class Grants {
   observe(observed: ObservedNode, nowMs: number): void {
     const grant = this.#underWay.get(observed.node);
     if (grant === undefined || grant.requestId !== this.#refused.get(observed.node)) return;
-    if (grant.uid !== observed.uid || needsNoTaint(observed)) this.#refund(grant, nowMs);
+    // What its readiness shows says nothing about a taint for another condition, so such a token stays spent.
+    const isMoot = grant.isOfCondition !== true && needsNoTaint(observed);
+    if (grant.uid !== observed.uid || isMoot) this.#refund(grant, nowMs);
   }
 
   /** Gives the token of a grant back whose node left the API before its taint landed. */

@@ -1,13 +1,15 @@
 /** How disrupted a zone is, how fast it may evict, and which of its nodes wait for a grant. Pure functions. */
 
-import type { ZoneState } from "../../protocols/judged.ts";
+import type { JudgedCondition, ZoneState } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import { TaintEffect } from "../../protocols/names.ts";
+import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, isSwappable, taintIdOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
+import { evictingConditionTaintsOf } from "../domain/unhealthy-conditions.ts";
 import { partsOfDomain, zoneKeyOf } from "../domain/zone-key.ts";
 
 /** How many nodes of a zone count for disruption, and how many of them are not ready. */
@@ -99,20 +101,37 @@ export function allZonesStateOf(damages: Iterable<Damage | null>): AllZonesState
   return state;
 }
 
-/** Our NoExecute taints among these: the only ones that a zone adds or removes (R4.41). */
-export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
-  return taints.filter(isSwappable);
+/** A node's NoExecute taints of ours: those of its readiness (R4.41), and those put on for conditions of its policy. */
+export function ownTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints">): Taint[] {
+  return [...node.taints.filter(isSwappable), ...evictingConditionTaintsOf(node)];
 }
 
-/** Whether one of our taints landed on a node that had none, so its zone spent a token in some process. */
+/**
+ * Whether one of our taints landed on a node, so its zone spent a token in some process. The opposite one replaces that
+ * of its readiness without a token.
+ */
 export function isNewlyTainted(before: ObservedNode | null, after: ObservedNode): boolean {
   if (before === null || before.uid !== after.uid) return false;
-  return ownTaintsOf(before.taints).length === 0 && ownTaintsOf(after.taints).length > 0;
+  const known = evictingConditionTaintsOf(before);
+  const isOfReadiness = !before.taints.some(isSwappable) && after.taints.some(isSwappable);
+  return isOfReadiness || evictingConditionTaintsOf(after).some((taint) => !known.some((one) => one.key === taint.key));
 }
 
-/** Whether a node neither needs nor carries a NoExecute taint of ours, so a grant would write nothing. */
+/** Whether a node neither needs nor carries a NoExecute taint of its readiness, so its grant would write nothing. */
 export function needsNoTaint(node: ObservedNode): boolean {
-  return evictingTaintOf(readyOf(node)) === null && ownTaintsOf(node.taints).length === 0;
+  return evictingTaintOf(readyOf(node)) === null && !node.taints.some(isSwappable);
+}
+
+/** The condition whose NoExecute taint a node waits for, as judged; null for none. */
+export function dueConditionOf({ observed, judged }: NodeInZone): JudgedCondition | null {
+  const due = judged.conditions?.find(
+    ({ state, taint }) => state === "due" && taint.effect === TaintEffect.noExecute && !carries(observed.taints, taint),
+  );
+  return due ?? null;
+}
+
+function carries(taints: readonly Taint[], { key, effect }: TaintId): boolean {
+  return taints.some((taint) => taint.key === key && taint.effect === effect);
 }
 
 /** The observation and the judgement of one node. */
@@ -122,17 +141,30 @@ export interface NodeInZone {
 }
 
 /**
- * Whether a node waits for a grant: its eviction is due and, in taint mode, the API shows it as not ready. A node whose
- * new status is not written yet waits once it is (R4.37). A node that has moved waits in its new zone, at that rate.
+ * Whether a node waits for a grant: its eviction is due and, in taint mode, the API shows it as not ready, or a
+ * condition calls for a NoExecute taint. A node whose new status is not written yet waits once it is (R4.37). A node
+ * that has moved waits in its new zone, at that rate.
  */
-export function waitsForGrant({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
-  if (judged.eviction !== "toBeEvicted" || partsOfDomain(judged.zone).zone !== zoneKeyOf(observed.labels)) return false;
-  return evictionMode !== "taint" || evictingTaintOf(readyOf(observed)) !== null;
+export function waitsForGrant(node: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
+  const { observed, judged } = node;
+  if (partsOfDomain(judged.zone).zone !== zoneKeyOf(observed.labels)) return false;
+  if (evictionMode !== "taint") return judged.eviction === "toBeEvicted";
+  return waitsForReadiness(node) || dueConditionOf(node) !== null;
+}
+
+function waitsForReadiness({ observed, judged }: NodeInZone): boolean {
+  return judged.eviction === "toBeEvicted" && evictingTaintOf(readyOf(observed)) !== null;
 }
 
 /** The order in which a new owner queues nodes: the longest not ready first, then by name. */
 export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
-  return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
+  const [leftAt, rightAt] = [left, right].map((node) => waitingConditionAt(node) ?? node.judged.since);
+  return Number(leftAt) - Number(rightAt) || (left.judged.node < right.judged.node ? -1 : 1);
+}
+
+/** Since when a node that waits for nothing else has had the condition that it is to be tainted for. */
+function waitingConditionAt(node: NodeInZone): number | null {
+  return waitsForReadiness(node) ? null : (dueConditionOf(node)?.since ?? null);
 }
 
 /**
@@ -140,23 +172,42 @@ export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
  * hear each other, because the bus is split, permit the same nodes by it.
  */
 export function byTransition(left: NodeInZone, right: NodeInZone): number {
-  const [leftAt, rightAt] = [left, right].map(({ observed }) => readyConditionOf(observed)?.transitionAt ?? Infinity);
+  const [leftAt, rightAt] = [left, right].map(
+    (node) => waitingConditionAt(node) ?? readyConditionOf(node.observed)?.transitionAt ?? Infinity,
+  );
   if (leftAt !== rightAt) return Number(leftAt) - Number(rightAt);
   return left.judged.node < right.judged.node ? -1 : 1;
 }
 
-/** The request that a grant leads to in taint mode; null when the node has become ready. */
+/** The request that a grant leads to in taint mode; null when the node needs no taint any more. */
+export function grantRequest(node: NodeInZone): BodyOf<"asked.taint"> | null {
+  const { observed } = node;
+  const ready = readyOf(observed);
+  const ofReadiness = evictingTaintOf(ready);
+  const ofCondition = dueConditionOf(node);
+  if (ofCondition === null || (ofReadiness !== null && !carries(observed.taints, ofReadiness))) {
+    return taintRequest(observed);
+  }
+  return { ...basisOf(observed, ready), add: [ofCondition.taint], remove: [], why: "granted" };
+}
+
+/** Whether a grant would put on a taint for a condition of the node's policy. */
+export function isForCondition(node: NodeInZone): boolean {
+  return grantRequest(node)?.add.some((taint) => !isSwappable(taint)) === true;
+}
+
+/** The request for the NoExecute taint of a node's readiness; null when it has become ready. */
 export function taintRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const ready = readyOf(node);
   const taint = evictingTaintOf(ready);
   if (taint === null) return null;
-  const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== taint.key);
+  const opposite = node.taints.filter((each) => isSwappable(each) && each.key !== taint.key);
   return { ...basisOf(node, ready), add: [taint], remove: opposite.map(taintIdOf), why: "granted" };
 }
 
 /** The request to remove our NoExecute taints from a node (R6.10); null when it carries none. */
 export function taintRemovalRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
-  const own = ownTaintsOf(node.taints);
+  const own = ownTaintsOf(node);
   if (own.length === 0) return null;
   return { ...basisOf(node, readyOf(node)), add: [], remove: own.map(taintIdOf), why: "healing" };
 }
@@ -172,7 +223,7 @@ function readyOf(node: ObservedNode): ConditionStatus | null {
 export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
   let newest: number | null = null;
   for (const node of nodes) {
-    for (const taint of ownTaintsOf(node.taints)) {
+    for (const taint of ownTaintsOf(node)) {
       const addedAt = taintStartAt(taint, node);
       if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + API_TIME_STEP_MS);
     }

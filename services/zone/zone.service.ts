@@ -4,6 +4,7 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { isSwappable } from "../domain/taint-swap.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
@@ -167,7 +168,8 @@ class Zones {
     const zone = this.#roster.zoneOf(observed);
     // Two grants to one node land one taint, so they cost one token.
     const isGranted = this.#grants.underWay(node)?.uid === uid;
-    this.#grants.add({ zone, node, uid, requestId: id, atMs: now });
+    const isOfCondition = !body.add.some(isSwappable);
+    this.#grants.add({ zone, node, uid, requestId: id, atMs: now, isOfCondition });
     if (!isGranted) this.#actors.get(zone)?.spend(now);
   }
 

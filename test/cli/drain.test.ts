@@ -57,17 +57,17 @@ test("a write that a reply leads to is waited for too", () => {
   expect(idle).toBe(1);
 });
 
-test("a watch keeps the labels that policies select by", () => {
+test("a watch keeps what policies need of nodes", () => {
   const { kube } = heldKube();
   const seen: (readonly string[])[] = [];
   const watched: Kube = {
     ...kube,
     watch: (what, sink, options) => {
-      seen.push(options?.labelKeys?.() ?? []);
+      seen.push(options?.policyKeys?.()?.labelKeys ?? []);
       return kube.watch(what, sink, options);
     },
   };
   const sink = { changed: () => {}, gone: () => {}, state: () => {} };
-  drainable(watched).kube.watch("nodes", sink, { labelKeys: () => ["pool"] });
+  drainable(watched).kube.watch("nodes", sink, { policyKeys: () => ({ labelKeys: ["pool"], conditionTypes: [] }) });
   expect(seen).toEqual([["pool"]]);
 });

@@ -184,6 +184,35 @@ describe("a spec", () => {
   });
 });
 
+describe("a condition that becomes a taint", () => {
+  test.each<[object, string]>([
+    [
+      {
+        unhealthyConditions: [
+          { type: "Ready", status: "False", duration: "1m", taint: { key: "a", effect: "NoSchedule" } },
+        ],
+      },
+      'spec.unhealthyConditions[0].type: "Ready": write a condition type such as KernelDeadlock; Ready has taints of its own',
+    ],
+    [
+      {
+        unhealthyConditions: [
+          { type: "A", status: "True", duration: "1m", taint: { key: "node.kubernetes.io/a", effect: "NoSchedule" } },
+        ],
+      },
+      'spec.unhealthyConditions[0].taint.key: "node.kubernetes.io/a": write a key of your own, such as vigil.io/kernel-deadlock; this one belongs to Kubernetes',
+    ],
+    [
+      {
+        unhealthyConditions: [{ type: "A", status: "true", duration: "1m", taint: { key: "a", effect: "NoSchedule" } }],
+      },
+      'spec.unhealthyConditions[0].status: "true": write True or False or Unknown',
+    ],
+  ])("names the wrong part, its value and the fix: %j", (fields, message) => {
+    expect(problemsOf(withSelector(fields))).toEqual([message]);
+  });
+});
+
 describe("the schedule of a budget", () => {
   test.each<[object, string]>([
     [

@@ -18,7 +18,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "conditions of any type",
     file: "services/platform/kube/watch/projection.ts",
-    from: "if (!CONDITION_TYPES.includes(type)) return null;",
+    from: "if (!CONDITION_TYPES.includes(type) && !types.includes(type)) return null;",
     to: "",
     showsIn: "hostileNodes",
   },

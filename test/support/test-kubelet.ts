@@ -102,6 +102,14 @@ export class TestKubelet {
     this.post();
   }
 
+  /** Takes a condition off the node; it is posted no more. */
+  withdraw(type: string): void {
+    this.#statuses.delete(type);
+    const body = { status: { conditions: [{ $patch: "delete", type }] } };
+    const ref = this.#nodeRef;
+    this.#write({ verb: "patch", patch: "strategic", subresource: "status", ref, urgency, body });
+  }
+
   get #nodeRef(): ObjectRef {
     return { kind: "Node", namespace: "", name: this.name };
   }

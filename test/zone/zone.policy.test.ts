@@ -10,6 +10,8 @@ import {
   type Damage,
   damageOf,
   damageOfState,
+  grantRequest,
+  isNewlyTainted,
   newestTaintAt,
   taintRemovalRequest,
   taintRequest,
@@ -223,5 +225,54 @@ describe("taking a zone over", () => {
     const taintsSeenAt = { [`${UNREACHABLE}:NoExecute`]: Date.UTC(2026, 0, 1) };
     const taints = [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:05:00Z" })];
     expect(newestTaintAt([observedNode("a", { taints, taintsSeenAt })])).toBe(Date.UTC(2026, 0, 1, 0, 0, 1));
+  });
+});
+
+describe("a node with a due NoExecute rule", () => {
+  const taint = { key: "vigil.io/deadlock", effect: "NoExecute" };
+  const dueWith = (state: "due" | "waiting" | "tainted", fields = {}) =>
+    judgedNode("a", { conditions: [{ type: "Deadlock", status: "True", since: 5000, taint, state }], ...fields });
+  const carried = { taints: [taint], conditionTaints: { "vigil.io/deadlock:NoExecute": "Deadlock" } };
+
+  test.each([
+    ["waits for a grant", observedNode("a"), dueWith("due"), true],
+    ["not before its duration is over", observedNode("a"), dueWith("waiting"), false],
+    ["not once it carries the taint", observedNode("a", carried), dueWith("due"), false],
+  ] as const)("%s", (_what, observed, judged, waits) => {
+    expect(waitsForGrant({ observed, judged }, "taint")).toBe(waits);
+    expect(waitsForGrant({ observed, judged }, "direct")).toBe(false);
+  });
+
+  test("gets the taint of its readiness first", () => {
+    const keys = (ready: "True" | "Unknown", taints = [] as ReturnType<typeof noExecute>[]) =>
+      grantRequest({ observed: observedNode("a", { ready, taints }), judged: dueWith("due") })?.add.map(
+        ({ key }) => key,
+      );
+    expect(keys("True")).toEqual([taint.key]);
+    expect(keys("Unknown")).toEqual([UNREACHABLE]);
+    expect(keys("Unknown", [noExecute(UNREACHABLE)])).toEqual([taint.key]);
+  });
+
+  test("spends a token when the taint lands", () => {
+    const [before, after] = [observedNode("a"), observedNode("a", carried)];
+    expect(isNewlyTainted(before, after)).toBe(true);
+    expect(isNewlyTainted(after, after)).toBe(false);
+    expect(isNewlyTainted(before, observedNode("a", { taints: [taint] }))).toBe(false);
+    const down = observedNode("a", { taints: [noExecute(NOT_READY)] });
+    expect(isNewlyTainted(down, observedNode("a", { taints: [noExecute(UNREACHABLE)] }))).toBe(false);
+  });
+
+  test("loses the taint in a halt", () => {
+    expect(taintRemovalRequest(observedNode("a", carried))?.remove).toEqual([taint]);
+    expect(taintRemovalRequest(observedNode("a", { taints: [taint] }))).toBeNull();
+  });
+
+  test("is queued by the time of its condition", () => {
+    const observed = observedNode("a");
+    const late = {
+      observed: observedNode("b", { ready: "Unknown" }),
+      judged: { ...judgedNode("b", { eviction: "toBeEvicted" }), since: 4000 },
+    };
+    expect(byWaitingTime({ observed, judged: dueWith("due", { since: 0 }) }, late)).toBe(1000);
   });
 });

@@ -174,7 +174,7 @@ export class PreviewedCluster {
         this.#write(ask.node, (node) => decideConditions(ask, node.shown, this.clock.wallMs())),
       ),
       "asked.taint": later((ask: BodyOf<"asked.taint">) =>
-        this.#write(ask.node, (node) => decideTaints(ask, node.shown, this.clock.wallMs())),
+        this.#write(ask.node, (node) => decideTaints(ask, node.shown, this.clock.wallMs(), this.policies)),
       ),
       "asked.label": later((ask: BodyOf<"asked.label">) =>
         this.#write(ask.node, (node) => decideLabels(ask, node.shown)),
@@ -286,7 +286,7 @@ export class PreviewedCluster {
     const nowMs = this.clock.monotonicMs();
     const isUnknown = (of: typeof before): boolean => readyConditionOf(of)?.status === "Unknown";
     if (!isUnknown(before) && isUnknown(node.shown)) node.unknownMs = nowMs;
-    if (ownTaintsOf(before.taints).length === 0 && ownTaintsOf(node.shown.taints).length > 0) node.taintedMs ??= nowMs;
+    if (ownTaintsOf(before).length === 0 && ownTaintsOf(node.shown).length > 0) node.taintedMs ??= nowMs;
     this.#zones.takeObserved(before, node.shown);
     node.actor?.observe(node.shown, "");
     this.#reviewPods(node, nowMs);

@@ -3,7 +3,7 @@ import type { BodyOf } from "../../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { PolicySet } from "../../../protocols/policy-set.ts";
+import type { PolicyKeys, PolicySet } from "../../../protocols/policy-set.ts";
 import type {
   BoundPod,
   Clock,
@@ -130,8 +130,8 @@ function readObjects(
     const watch = kube.watch(what, { changed, gone, state: (state) => state.synced && synced(what) }, options);
     stops.push(() => watch.stop());
   };
-  const labelKeys = (): readonly string[] => present.policies.labelKeys;
-  open("nodes", { changed: (node) => nodes.set(node.node, node), gone: (name) => nodes.delete(name) }, { labelKeys });
+  const policyKeys = (): PolicyKeys => present.policies;
+  open("nodes", { changed: (node) => nodes.set(node.node, node), gone: (name) => nodes.delete(name) }, { policyKeys });
   open("leases", {
     changed: (lease) => renewedAt.set(lease.node, lease.renewedAt),
     gone: (name) => renewedAt.delete(name),

@@ -5,6 +5,7 @@ import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { listText, spanText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
+import { conditionText } from "../../domain/judgement.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
@@ -31,7 +32,11 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const unknown = observed === null || context.isPolicyKnown(observed) ? [] : [sentence("nodePolicyUnknown", {})];
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
-  const queue = [...heldTaintSentences(judged), ...queueSentences(node, judged, context)];
+  const queue = [
+    ...heldTaintSentences(judged),
+    ...conditionSentences(judged),
+    ...queueSentences(node, judged, context),
+  ];
   const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
   const readiness = readinessSentence(node, judged, context);
   return [readiness, ...taints, ...unknown, ...selecting, ...queue, ...requested, ...excluded, ...blind];
@@ -57,6 +62,30 @@ function freezeSentences(judged: JudgedNode, { freezes }: ExplainContext): Sente
 function heldTaintSentences({ taintHold }: JudgedNode): Sentence[] {
   if (taintHold === undefined) return [];
   return [sentence("nodeTaintHeld", { field: taintHold.field, at: apiTime(taintHold.untilAt) })];
+}
+
+function conditionSentences({ conditions = [] }: JudgedNode): Sentence[] {
+  return conditions.map(conditionSentence);
+}
+
+function conditionSentence(judged: NonNullable<JudgedNode["conditions"]>[number]): Sentence {
+  const values = { condition: conditionText(judged), taint: taintName(judged.taint) };
+  const since = judged.since === undefined ? "" : apiTime(judged.since);
+  const at = judged.untilAt === undefined ? null : apiTime(judged.untilAt);
+  switch (judged.state) {
+    case "waiting":
+      if (at === null) return sentence("nodeConditionUnrecorded", { ...values, since });
+      return sentence("nodeConditionWaits", { ...values, since, at });
+    case "due":
+    case "tainted":
+      return sentence("nodeConditionCalls", { ...values, since });
+    case "healing":
+      return sentence("nodeConditionHeals", { ...values, since, at: at ?? "" });
+    case "missing":
+      return sentence("nodeConditionMissing", values);
+    case "left":
+      return sentence("nodeConditionLeft", values);
+  }
 }
 
 function readinessSentence(

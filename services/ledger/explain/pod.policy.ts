@@ -7,6 +7,7 @@ import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
 import { countdownText, listText, spanText } from "../../domain/format.ts";
 import { POLICY_UNKNOWN } from "../../domain/freeze.ts";
 import { countdownStartAt } from "../../domain/frozen-time.ts";
+import { waitingTaintOf } from "../../domain/judgement.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
   type Eviction,
@@ -21,7 +22,6 @@ import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
 import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
 import { type ExplainContext, presentNode } from "./explain-context.ts";
-import { evictingTaint } from "./queue.policy.ts";
 import { requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 import { waitingEviction } from "./waiting-evictions.policy.ts";
@@ -234,8 +234,9 @@ function notEvictedSentences(pod: string, { node, pod: observed }: BoundPod, con
   if (hasCompleted(observed)) return [sentence("podCompleted", { pod, phase: observed.phase })];
   const taints = noExecuteTaints(known.observed.taints);
   if (taints.length > 0) return [taintedSentence(pod, observed, known.observed, context)];
-  if (known.judged?.eviction !== "toBeEvicted") return [sentence("podSafe", { pod, node })];
-  return [sentence("podWaits", { pod, node }), thenSentence(observed, evictingTaint(known.judged), context)];
+  const taint = known.judged === null ? null : waitingTaintOf(known.judged);
+  if (taint === null) return [sentence("podSafe", { pod, node })];
+  return [sentence("podWaits", { pod, node }), thenSentence(observed, taint, context)];
 }
 
 function undrainedSentence(

@@ -1,9 +1,9 @@
 /** Sentences about a node that waits: the state of its zone, its place in the eviction queue, and what follows. */
 import type { BodyOf } from "../../../protocols/messages.ts";
-import { TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, rateText, spanText } from "../../domain/format.ts";
+import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
@@ -23,20 +23,17 @@ type JudgedNode = NonNullable<NodeRecord["judged"]>;
 export function queueSentences(node: NodeRecord, judged: JudgedNode, context: ExplainContext): Sentence[] {
   const zone = context.state.zones.get(judged.zone);
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
-  if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(node.name, judged, context)];
-  if (judged.eviction !== "toBeEvicted") return sentences;
+  const taint = waitingTaintOf(judged);
+  if (taint === null) {
+    return judged.eviction === "unmarked" ? [...sentences, ...drainSentences(node.name, judged, context)] : sentences;
+  }
   if (context.freezes.ofNode(judged) !== null) return [...sentences, sentence("queueFrozen", {})];
   if (context.profile.upstream === "beside") return [...sentences, sentence("queueUpstreams", {})];
   const stops = zone === undefined ? null : stopSentence(zone.judged, context.profile);
   if (stops !== null) return [...sentences, stops];
   const held = heldSentence(node, judged, context);
-  if (held !== null) return [...sentences, held, effectSentence(judged, context)];
-  return [...sentences, ...waitSentences(node, zone, context), effectSentence(judged, context)];
-}
-
-/** The NoExecute taint that a node gets once admitted. */
-export function evictingTaint({ ready }: Pick<JudgedNode, "ready">): TaintId {
-  return { key: ready === "False" ? TaintKey.notReady : TaintKey.unreachable, effect: TaintEffect.noExecute };
+  if (held !== null) return [...sentences, held, effectSentence(taint, context)];
+  return [...sentences, ...waitSentences(node, zone, context), effectSentence(taint, context)];
 }
 
 /** When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. */
@@ -104,11 +101,12 @@ function heldSentence(node: NodeRecord, judged: JudgedNode, { state, now }: Expl
 /** The limit that holds a waiting node back, as its owner published it lately; null for none. */
 export function holdOn(
   { name }: Pick<NodeRecord, "name">,
-  { eviction, policy }: Pick<JudgedNode, "eviction" | "policy">,
+  judged: Pick<JudgedNode, "eviction" | "conditions" | "policy">,
   limits: ClusterState["limits"],
   now: number,
 ): BodyOf<"judged.limits">["holds"][number] | null {
-  if (eviction !== "toBeEvicted") return null;
+  if (waitingTaintOf(judged) === null) return null;
+  const { policy } = judged;
   const record = (policy === undefined ? undefined : limits.get(policy)) ?? limits.get(WHOLE_CLUSTER);
   if (record === undefined || !isRecent(record, now)) return null;
   const isPermitted = record.judged.permits.some(({ node }) => node === name);
@@ -133,7 +131,8 @@ function waitSentences(
     return { ...counted, at: apiTime(at), span: spanText(at - now) };
   };
   if (place !== null) return [sentence("queuePlace", { ...estimate(place), place: String(place) })];
-  if (profile.evictionMode === "taint" && !isShownDown(node)) return [sentence("queueNotShown", {})];
+  const isOfReadiness = node.judged?.eviction === "toBeEvicted";
+  if (isOfReadiness && profile.evictionMode === "taint" && !isShownDown(node)) return [sentence("queueNotShown", {})];
   const named = queue?.length ?? 0;
   if (named === 0 || length <= named) return [sentence("queueMissing", {})];
   return [sentence("queueBehind", { ...estimate(named), count: String(named) })];
@@ -145,7 +144,7 @@ function isShownDown({ observed }: NodeRecord): boolean {
   return status === "False" || status === "Unknown";
 }
 
-function effectSentence(judged: JudgedNode, { profile, isShadow }: ExplainContext): Sentence {
+function effectSentence(taint: TaintId, { profile, isShadow }: ExplainContext): Sentence {
   if (profile.evictionMode !== "taint") return sentence("queueDrains", {}, isShadow);
-  return sentence("queueTaints", { taint: taintName(evictingTaint(judged)) }, isShadow);
+  return sentence("queueTaints", { taint: taintName(taint) }, isShadow);
 }

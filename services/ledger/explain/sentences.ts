@@ -63,6 +63,15 @@ export const POLICY_SENTENCES = {
   nodeConflict: "It is selected by {policies}, so none of them applies; each may still freeze it.",
   nodeShadowed:
     "It is in shadow mode, by NodePolicy {policy}: Vigil writes neither to it nor to its pods, and goes on as if it had.",
+  nodeConditionWaits: "Its condition {condition} has lasted since {since}, which calls for the taint {taint} at {at}.",
+  nodeConditionUnrecorded:
+    "Its condition {condition} has lasted since {since}, which calls for the taint {taint} once that is recorded on the node.",
+  nodeConditionCalls: "Its condition {condition} has lasted since {since}, which calls for the taint {taint}.",
+  nodeConditionHeals: "Its condition has been {condition} since {since}, so the taint {taint} has to go at {at}.",
+  nodeConditionMissing:
+    "The taint {taint} stays: its condition {condition} does not show that the node is healthy again.",
+  nodeConditionLeft:
+    "The taint {taint} stays until somebody removes it: Vigil put it on for {condition}, and no rule decides about it now.",
   nodeFrozen:
     "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenUntil:

@@ -5,6 +5,7 @@
  */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { hasEvictingCondition } from "../../domain/judgement.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
@@ -147,8 +148,8 @@ export class LimitedNodes {
   }
 
   /** In taint mode the API server shows who is condemned; in direct mode the node's own judgement does. */
-  #isCondemned({ taints }: ObservedNode, member: Member | null): boolean {
-    return this.#mode === "taint" ? ownTaintsOf(taints).length > 0 : member?.judged.eviction === "evicted";
+  #isCondemned(observed: ObservedNode, member: Member | null): boolean {
+    return this.#mode === "taint" ? ownTaintsOf(observed).length > 0 : member?.judged.eviction === "evicted";
   }
 
   /** The latest instant at which a node that is found condemned can have been, by the stamp of its taint. */
@@ -164,7 +165,7 @@ export class LimitedNodes {
  */
 function isEmptied(member: Member): boolean {
   const { eviction, evictionFromAt } = member.judged;
-  return isUnhealthy(member) && eviction === "unmarked" && evictionFromAt === undefined;
+  return isDown(member) && eviction === "unmarked" && evictionFromAt === undefined;
 }
 
 /**
@@ -172,12 +173,16 @@ function isEmptied(member: Member): boolean {
  * heard (direct mode).
  */
 function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNode): boolean {
-  const wasDown = before.member !== null && isUnhealthy(before.member) && !before.isDisrupted;
+  const wasDown = before.member !== null && isDown(before.member) && !before.isDisrupted;
   return wasDown && isDisrupted && !isCondemned;
 }
 
-/** Whether a node counts as unhealthy: it is down. A node without a Ready condition is new. */
+/** Whether a node counts as unhealthy: it is down, or its pods go for a condition. One without Ready is new. */
 function isUnhealthy({ judged }: Member): boolean {
+  return isDown({ judged }) || hasEvictingCondition(judged);
+}
+
+function isDown({ judged }: Pick<Member, "judged">): boolean {
   return judged.readiness === "notReady" || judged.readiness === "unknown";
 }
 

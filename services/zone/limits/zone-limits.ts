@@ -7,6 +7,8 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
+import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
+import { dueConditionOf } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { scheduledBudgets } from "./budget.policy.ts";
 import { type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
@@ -86,13 +88,15 @@ export class ZoneLimits {
   }
 
   /**
-   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit; not while it is frozen or its
-   * policy unknown, for its writer would refuse the grant and the token be lost to the zone.
+   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit, unless it is condemned and
+   * needs another taint; not while it is frozen or its policy unknown, for its writer would refuse the grant and the
+   * token be lost to the zone.
    */
   mayGrant(name: string): boolean {
     const node = this.#nodes.node(name);
     if (node === null || node.groups === null) return false;
     if (this.#isFrozen(node)) return false;
+    if (node.isCondemned && needsAnotherTaint(node)) return true;
     const policy = limitingPolicy(node);
     return policy === null || this.#permits.allows(policy, name, node.observed.uid, this.#instant().nowMs);
   }
@@ -147,6 +151,12 @@ export class ZoneLimits {
     const { clock } = this.#context.io;
     return { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
+}
+
+/** Whether a condemned node waits for a second taint: its readiness and its conditions each have one. */
+function needsAnotherTaint({ observed, member }: LimitedNode): boolean {
+  if (member === null) return false;
+  return dueConditionOf(member) !== null || evictingConditionTaintsOf(observed).length > 0;
 }
 
 /** The limits of each policy that has any, and of the cluster if it has a breaker. */

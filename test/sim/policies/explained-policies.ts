@@ -84,6 +84,25 @@ const paced =
     );
   };
 const pacedAtAll = paced(() => true);
+/** Some policy of the node names the taint and the type of the condition, and the node has had that status. */
+const called =
+  (isSo: (node: CheckedNode, type: string, status: string) => boolean): Rule =>
+  (claim) => {
+    const { condition = "", taint = "" } = claim.values;
+    const [type = "", status = ""] = condition.split("=");
+    const isNamed = selecting(claim).some((policies) =>
+      policies.some(({ conditions }) => conditions.some((rule) => rule.type === type && rule.taint === taint)),
+    );
+    const states = claim.truth.nodes.since(claim.node, claim.nodeSinceMs);
+    return isNamed && states.some((node) => node !== null && isSo(node, type, status));
+  };
+const hasStatus = called((node, type, status) => conditionOf(node, type)?.status === status);
+const isTainted: Rule = ({ truth, node, nodeSinceMs, values }) =>
+  truth.nodes.since(node, nodeSinceMs).some((state) => state !== null && taintsOf(state).includes(values.taint ?? ""));
+
+function taintsOf({ spec }: CheckedNode): string[] {
+  return (spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
+}
 
 const hasReadinessTaint = ({ spec }: CheckedNode): boolean =>
   (spec?.taints ?? []).some(
@@ -116,6 +135,13 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podFrozenDue: podFrozen,
   podFrozenStill: podFrozen,
   // No policy of a run is in mode Shadow.
+  nodeConditionWaits: hasStatus,
+  nodeConditionUnrecorded: hasStatus,
+  nodeConditionCalls: hasStatus,
+  nodeConditionHeals: (claim) => hasStatus(claim) && isTainted(claim),
+  nodeConditionMissing: isTainted,
+  nodeConditionLeft: isTainted,
+  // No policy of a run is in mode Shadow or limits the rate of evictions.
   nodeShadowed: () => false,
   podPaced: pacedAtAll,
   podPacedBehind: pacedAtAll,

@@ -65,6 +65,16 @@ export interface PolicyState {
   readonly flapping: Flapping | null;
   /** Null where it sets none of them. */
   readonly evictionRates: EvictionRates | null;
+  readonly conditions: readonly ConditionRule[];
+}
+
+/** A condition that a policy makes a taint of. */
+export interface ConditionRule {
+  readonly type: string;
+  readonly status: string;
+  readonly durationMs: number;
+  /** As `key:effect`. */
+  readonly taint: string;
 }
 
 /** The only schedule that the checks read. */
@@ -90,6 +100,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     healthyDelayMs: msOf(spec.healthyDelay),
     flapping: flappingOf(spec.flapping),
     evictionRates: evictionRatesOf(spec.evictions),
+    conditions: conditionsOf(spec.unhealthyConditions),
   };
 }
 
@@ -185,4 +196,16 @@ function flappingOf(value: unknown): Flapping | null {
   const [windowMs, holdDownMs] = [msOf(window), msOf(holdDown)];
   if (typeof transitions !== "number" || windowMs === null || holdDownMs === null) return null;
   return { transitions, windowMs, holdDownMs };
+}
+
+function conditionsOf(value: unknown): ConditionRule[] {
+  if (!Array.isArray(value)) return [];
+  const rules = (value as Raw[]).map(({ type, status, duration, taint }) => {
+    const { key, effect } = (taint ?? {}) as Raw;
+    const isRight = typeof key === "string" && !key.startsWith("node.kubernetes.io/") && type !== "Ready";
+    const durationMs = msOf(duration);
+    if (!isRight || durationMs === null) return null;
+    return { type: String(type), status: String(status), durationMs, taint: `${key}:${String(effect)}` };
+  });
+  return rules.every((rule) => rule !== null) ? rules : [];
 }

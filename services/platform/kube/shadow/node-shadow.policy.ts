@@ -191,7 +191,15 @@ function objectCondition(
 
 /** A node without the records of taints whose annotation an unsent write changes. */
 function withoutRecords(
-  { taintsSeenAt, taintsSeenStale, taintSwap, readyTransitionsAt, ...node }: ObservedNode,
+  {
+    taintsSeenAt,
+    taintsSeenStale,
+    taintSwap,
+    readyTransitionsAt,
+    conditionSightings,
+    conditionTaints,
+    ...node
+  }: ObservedNode,
   annotations: Readonly<Record<string, string | null>>,
 ): ObservedNode {
   const seen =
@@ -199,13 +207,21 @@ function withoutRecords(
       ? {}
       : { taintsSeenAt, ...(taintsSeenStale === undefined ? {} : { taintsSeenStale }) };
   const swap = taintSwap === undefined || Object.hasOwn(annotations, Annotation.taintSwap) ? {} : { taintSwap };
-  const isUnsent = Object.hasOwn(annotations, Annotation.readyTransitions);
-  const transitions = readyTransitionsAt === undefined || isUnsent ? {} : { readyTransitionsAt };
-  return { ...node, ...seen, ...swap, ...transitions };
+  const isSent = (annotation: string): boolean => !Object.hasOwn(annotations, annotation);
+  return {
+    ...node,
+    ...seen,
+    ...swap,
+    ...(readyTransitionsAt !== undefined && isSent(Annotation.readyTransitions) ? { readyTransitionsAt } : {}),
+    ...(conditionSightings !== undefined && isSent(Annotation.conditions) ? { conditionSightings } : {}),
+    ...(conditionTaints !== undefined && isSent(Annotation.conditionTaints) ? { conditionTaints } : {}),
+  };
 }
 
 function isRecorded(real: ObservedNode, annotation: string): boolean {
   if (annotation === Annotation.readyTransitions) return real.readyTransitionsAt !== undefined;
+  if (annotation === Annotation.conditions) return real.conditionSightings !== undefined;
+  if (annotation === Annotation.conditionTaints) return real.conditionTaints !== undefined;
   return (annotation === Annotation.taintSwap ? real.taintSwap : real.taintsSeenAt) !== undefined;
 }
 

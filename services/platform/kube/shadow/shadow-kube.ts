@@ -7,6 +7,7 @@
  */
 import type { BodyOf } from "../../../../protocols/messages.ts";
 import type { NodeShadowChange, ObservedNode, PodShadow } from "../../../../protocols/objects.ts";
+import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
 import type {
   BoundPod,
   Bus,
@@ -358,8 +359,8 @@ export class ShadowKube implements Kube {
     const { object } = reply;
     if (!this.#scope.isActive()) return reply;
     if (kind === "Node") {
-      const labelKeys = (): readonly string[] => this.#scope.labelKeys();
-      const [real, unsent] = [projectNode(object, { ...projection, labelKeys }), this.#nodes.get(name)];
+      const policyKeys = (): PolicyKeys | null => this.#scope.policyKeys();
+      const [real, unsent] = [projectNode(object, { ...projection, policyKeys }), this.#nodes.get(name)];
       if (real !== null) this.#see(name, real);
       if (real === null || unsent?.uid !== real.uid || this.#scope.includes(real) === false) return reply;
       const { shadow } = this.#settled(unsent.shadow, real);

@@ -1,5 +1,6 @@
 /** Which writes are not sent: all of them in shadow mode, or those to the nodes of policies with `mode: Shadow`. */
 import type { ObservedNode } from "../../../../protocols/objects.ts";
+import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
 import { type ObjectRef, type Policies, type Stop, Urgency, type WriteRequest } from "../../../../protocols/ports.ts";
 import { hasShadowPolicies, isInShadow } from "../../../domain/policy-shadow.ts";
 
@@ -17,8 +18,8 @@ export interface ShadowScope {
   includes(node: LabelledNode): boolean | null;
   /** Whether a write is sent. `nodeOf` finds a node as it was last seen. */
   sending(request: Pick<WriteRequest, "ref" | "urgency">, nodeOf: (name: string) => readonly LabelledNode[]): Sending;
-  /** The labels that policies select by. */
-  labelKeys(): readonly string[];
+  /** What policies need of nodes. */
+  policyKeys(): PolicyKeys | null;
   /** Calls back whenever other nodes may be in shadow mode. */
   follow(changed: () => void): Stop;
 }
@@ -28,7 +29,7 @@ export const EVERY_NODE: ShadowScope = {
   isActive: () => true,
   includes: () => true,
   sending: () => "unsent",
-  labelKeys: () => [],
+  policyKeys: () => null,
   follow: () => () => {},
 };
 
@@ -49,7 +50,7 @@ export function shadowPolicyScope(policies: Policies): ShadowScope {
       if (known.includes(true)) return "unsent";
       return known.includes(false) ? "sent" : "unknown";
     },
-    labelKeys: () => policies.current()?.labelKeys ?? [],
+    policyKeys: () => policies.current(),
     follow: (changed) => policies.follow(() => changed()),
   };
 }

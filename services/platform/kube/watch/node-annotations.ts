@@ -5,6 +5,7 @@
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
+import { readConditionTaints, readSightings } from "../../../domain/condition-records.ts";
 import { readReadyTransitions } from "../../../domain/ready-transitions.ts";
 import { readTaintSwap } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
@@ -13,19 +14,26 @@ import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json
 /** Longest annotation that is parsed, in characters. TAINTS_MAX taints with the longest names take 23,000. */
 const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
 
+/** Longest annotation about conditions that is parsed, in characters. 16 types with names of 100 take 3,400. */
+const CONDITIONS_CHARACTERS_MAX = 4 * 1024;
+
 /** Reports a field that was ignored. */
 type Problem = (field: string) => void;
 
-/** What a node's annotations record about its taints, and when it became ready and not ready. */
-export function nodeRecords(
-  annotations: JsonRecord,
-  taints: readonly Taint[],
-  problem: Problem,
-): Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale" | "taintSwap" | "readyTransitionsAt"> {
+/** The parts of an observed node that its annotations record. */
+export type NodeRecords = Pick<
+  ObservedNode,
+  "taintsSeenAt" | "taintsSeenStale" | "taintSwap" | "readyTransitionsAt" | "conditionSightings" | "conditionTaints"
+>;
+
+/** What a node's annotations record about its taints and conditions, and when it became ready and not ready. */
+export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], problem: Problem): NodeRecords {
   return {
     ...taintsSeen(annotations, taints, problem),
     ...taintSwap(annotations, problem),
     ...readyTransitions(annotations, problem),
+    ...conditionSightings(annotations, problem),
+    ...conditionTaints(annotations, problem),
   };
 }
 
@@ -76,4 +84,33 @@ function readyTransitions(annotations: JsonRecord, problem: Problem): Pick<Obser
   const recorded = text.length > ANNOTATION_CHARACTERS_MAX ? null : readReadyTransitions(text);
   if (recorded === null) problem(`metadata.annotations.${Annotation.readyTransitions}`);
   return { readyTransitionsAt: recorded ?? [] };
+}
+
+/** Since when conditions have been observed. An unreadable record counts as none. */
+function conditionSightings(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "conditionSightings"> {
+  const recorded = readRecord(annotations, { name: Annotation.conditions, read: readSightings, problem });
+  return recorded === null ? {} : { conditionSightings: recorded === undefined ? [] : recorded };
+}
+
+/** The taints put on for conditions. An unreadable record counts as none. */
+function conditionTaints(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "conditionTaints"> {
+  const recorded = readRecord(annotations, { name: Annotation.conditionTaints, read: readConditionTaints, problem });
+  return recorded === null ? {} : { conditionTaints: recorded === undefined ? {} : recorded };
+}
+
+/** One annotation; null when it is absent, undefined when it cannot be read. */
+function readRecord<T>(
+  annotations: JsonRecord,
+  {
+    name,
+    read,
+    problem,
+  }: { readonly name: string; readonly read: (text: string) => T | null; readonly problem: Problem },
+): T | null | undefined {
+  const text = textOf(annotations[name]);
+  if (text === null) return null;
+  const recorded = text.length > CONDITIONS_CHARACTERS_MAX ? null : read(text);
+  if (recorded !== null) return recorded;
+  problem(`metadata.annotations.${name}`);
+  return undefined;
 }

@@ -9,6 +9,7 @@ import type {
   Taint,
   Toleration,
 } from "../../../../protocols/objects.ts";
+import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
 import type { BoundPod, FreezeResource, ObservedLease, PolicyResource } from "../../../../protocols/ports.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
 import { labelsChecksum } from "../../../domain/node-policy.ts";
@@ -25,8 +26,8 @@ export interface ProjectionIo {
    * should inspect the object.
    */
   readonly problem: (field: string, line?: string) => void;
-  /** The label keys of nodes to keep besides OBSERVED_LABELS; absent for none. */
-  readonly labelKeys?: () => readonly string[];
+  /** What policies need of nodes besides OBSERVED_LABELS and ConditionType; absent or null for nothing. */
+  readonly policyKeys?: () => PolicyKeys | null;
 }
 
 /** The condition types Vigil acts on; a node has at most one of each. */
@@ -42,6 +43,7 @@ const LABEL_CHARACTERS_MAX = 63;
 const REASON_CHARACTERS_MAX = 256;
 /** An unreadable toleration tolerates everything: no pod is evicted when its tolerations are unclear. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
+const NO_KEYS: PolicyKeys = { labelKeys: [], conditionTypes: [] };
 /** A neutral instant: every rule takes the latest of several instants. */
 const LONG_AGO = 0;
 
@@ -51,17 +53,18 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   const identity = identityOf(metadata, io);
   if (identity === null) return null;
   const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
-  const labelKeys = io.labelKeys?.() ?? [];
+  const keys = io.policyKeys?.() ?? NO_KEYS;
+  const policyLabels = labelsChecksum(keys);
   return {
     node: identity.name,
     uid: identity.uid,
     resourceVersion: identity.resourceVersion,
     createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
-    labels: observedLabels(recordOf(metadata.labels), labelKeys, io.interner),
-    ...(labelKeys.length === 0 ? {} : { policyLabels: labelsChecksum(labelKeys) }),
+    labels: observedLabels(recordOf(metadata.labels), keys.labelKeys, io.interner),
+    ...(policyLabels === 0 ? {} : { policyLabels }),
     unschedulable: spec.unschedulable === true,
     taints,
-    conditions: projectConditions(status.conditions, metadata, io),
+    conditions: projectConditions(status.conditions, { metadata, types: keys.conditionTypes }, io),
     ...nodeRecords(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
   };
 }
@@ -207,23 +210,29 @@ function textFields<K extends string>(record: JsonRecord, ...fields: K[]): { [F 
 }
 
 /** The conditions Vigil acts on, the first of each type (R2.31). */
-function projectConditions(raw: unknown, metadata: JsonRecord, io: ProjectionIo): Condition[] {
+function projectConditions(raw: unknown, of: ConditionsOf, io: ProjectionIo): Condition[] {
   const kept = new Map<string, Condition>();
   for (const item of listOf(raw)) {
-    const condition = projectCondition(recordOf(item), metadata, io);
+    const condition = projectCondition(recordOf(item), of, io);
     if (condition !== null && !kept.has(condition.type)) kept.set(condition.type, condition);
   }
   return [...kept.values()];
 }
 
-function projectCondition(raw: JsonRecord, metadata: JsonRecord, io: ProjectionIo): Condition | null {
+/** Whose conditions are projected, and which of them besides ConditionType. */
+interface ConditionsOf {
+  readonly metadata: JsonRecord;
+  readonly types: readonly string[];
+}
+
+function projectCondition(raw: JsonRecord, { metadata, types }: ConditionsOf, io: ProjectionIo): Condition | null {
   const type = textOf(raw.type);
   if (type === null) return dropped("status.conditions", io);
-  if (!CONDITION_TYPES.includes(type)) return null;
+  if (!CONDITION_TYPES.includes(type) && !types.includes(type)) return null;
   const status = statusOf(raw, metadata, io);
   if (status === null) return null;
   const reason = textOf(raw.reason);
-  const isKept = reason !== null && reason.length <= REASON_CHARACTERS_MAX;
+  const isKept = CONDITION_TYPES.includes(type) && reason !== null && reason.length <= REASON_CHARACTERS_MAX;
   return {
     type: io.interner.text(type),
     status,

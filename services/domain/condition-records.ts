@@ -1,0 +1,64 @@
+/**
+ * What the annotations of a node keep about conditions that become taints: since when Vigil has observed each of them,
+ * and which taints it has put on for them. So a duration goes on over restarts, and only Vigil's own taints are taken
+ * off.
+ */
+import type { ConditionSighting, ConditionStatus } from "../../protocols/objects.ts";
+import { parsed, recordOf } from "../platform/structures/json.ts";
+import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
+
+const STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
+/** Most entries that are read of one annotation. */
+const ENTRIES_MAX = 64;
+/** Longest type of a condition that is read, in characters. */
+const TYPE_CHARACTERS_MAX = 317;
+
+/** The value of Annotation.conditions. */
+export function sightingsText(sightings: readonly ConditionSighting[]): string {
+  const entries = sightings.map(({ type, status, since, transitionAt }) => {
+    const transition = transitionAt === null ? {} : { transition: apiTime(transitionAt) };
+    return [type, { status, since: apiMicroTime(since), ...transition }] as const;
+  });
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+/** Reads that value; null when it is malformed. */
+export function readSightings(text: string): ConditionSighting[] | null {
+  const entries = Object.entries(recordOf(parsed(text)));
+  if (entries.length === 0 || entries.length > ENTRIES_MAX) return null;
+  const sightings: ConditionSighting[] = [];
+  for (const [type, entry] of entries) {
+    const { status, since, transition = null } = recordOf(entry);
+    const sinceAt = typeof since === "string" ? epochMsOf(since) : null;
+    const transitionAt = typeof transition === "string" ? epochMsOf(transition) : null;
+    const isSound = isType(type) && isStatus(status) && (transition === null || transitionAt !== null);
+    if (!isSound || sinceAt === null) return null;
+    sightings.push({ type, status, since: sinceAt, transitionAt });
+  }
+  return sightings;
+}
+
+/** The value of Annotation.conditionTaints for types of conditions by `key:effect`; null for none. */
+export function conditionTaintsText(types: Readonly<Record<string, string>>): string | null {
+  return Object.keys(types).length === 0 ? null : JSON.stringify(types);
+}
+
+/** Reads that value; null when it is malformed. */
+export function readConditionTaints(text: string): Record<string, string> | null {
+  const entries = Object.entries(recordOf(parsed(text)));
+  if (entries.length === 0 || entries.length > ENTRIES_MAX) return null;
+  const types: (readonly [string, string])[] = [];
+  for (const [name, type] of entries) {
+    if (name.length > 2 * TYPE_CHARACTERS_MAX || typeof type !== "string" || !isType(type)) return null;
+    types.push([name, type]);
+  }
+  return Object.fromEntries(types);
+}
+
+function isType(type: string): boolean {
+  return type !== "" && type !== "__proto__" && type.length <= TYPE_CHARACTERS_MAX;
+}
+
+function isStatus(status: unknown): status is ConditionStatus {
+  return typeof status === "string" && STATUSES.includes(status);
+}

@@ -1,0 +1,93 @@
+/**
+ * `unhealthyConditions` of a policy: when a condition of a node calls for a taint, and which taints on a node are
+ * Vigil's for that reason. The node service requests them, the zone grants those that evict, and the node-writer checks
+ * each of them again on the node as read live.
+ */
+import { TaintEffect } from "../../protocols/names.ts";
+import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
+import { isSwappable } from "./taint-swap.ts";
+import { taintName } from "./toleration.ts";
+
+/** Taints with such a key are Vigil's even when no policy names them any more. */
+const OWN_KEY_PREFIX = "vigil.io/";
+
+/** The status of a condition of a node; null when the node does not have it. */
+export function statusOf({ conditions }: Pick<ObservedNode, "conditions">, type: string): ConditionStatus | null {
+  return conditions.find((condition) => condition.type === type)?.status ?? null;
+}
+
+/**
+ * Whether a status ends what a rule looks for. A condition that is missing, or Unknown where the rule does not look for
+ * that, says nothing: whoever posts it may have failed.
+ */
+export function isHealed(
+  { status: wrong }: Pick<UnhealthyCondition, "status">,
+  status: ConditionStatus | null,
+): boolean {
+  return status !== null && status !== wrong && status !== "Unknown";
+}
+
+/**
+ * From when a rule calls for its taint by what is recorded on the node, in epoch milliseconds; null while the node does
+ * not have the condition with that status, or no record says since when.
+ */
+function dueAt(
+  node: Pick<ObservedNode, "conditions" | "conditionSightings">,
+  { type, status, durationMs }: UnhealthyCondition,
+): number | null {
+  if (statusOf(node, type) !== status) return null;
+  const sighting = node.conditionSightings?.find((each) => each.type === type);
+  return sighting?.status === status ? sighting.since + durationMs : null;
+}
+
+/** The rule of a policy that calls for this taint on a node at an instant of the API's clock; null for none. */
+export function ruleFor(
+  node: Pick<ObservedNode, "conditions" | "conditionSightings">,
+  { unhealthyConditions }: Pick<NodePolicy, "unhealthyConditions">,
+  taint: TaintId & { readonly value?: string | undefined },
+  at: number,
+): UnhealthyCondition | null {
+  const called = unhealthyConditions.filter(
+    (rule) => isSameTaint(rule.taint, taint) && (rule.taint.value ?? undefined) === taint.value,
+  );
+  return called.find((rule) => (dueAt(node, rule) ?? Number.POSITIVE_INFINITY) <= at) ?? null;
+}
+
+/** The taints of a node that are recorded as put on for a condition. */
+export function conditionTaintsOf({
+  taints,
+  conditionTaints,
+}: Pick<ObservedNode, "taints" | "conditionTaints">): readonly Taint[] {
+  if (conditionTaints === undefined) return NONE;
+  return taints.filter((taint) => Object.hasOwn(conditionTaints, taintName(taint)) && !isSwappable(taint));
+}
+
+const NONE: readonly Taint[] = [];
+
+/** Those of them that evict pods. */
+export function evictingConditionTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints">): readonly Taint[] {
+  return conditionTaintsOf(node).filter(({ effect }) => effect === TaintEffect.noExecute);
+}
+
+/**
+ * Whether Vigil may take a recorded taint off. A kubelet can write the record, but must not change the taints of its
+ * node, so a policy has to name the taint, or its key has to be one of Vigil's.
+ */
+export function isRemovable(taint: TaintId, set: PolicySet | null): boolean {
+  if (set === null) return false;
+  return taint.key.startsWith(OWN_KEY_PREFIX) || set.policies.some((policy) => rulesOfTaint(policy, taint).length > 0);
+}
+
+/** The rules of a policy with this taint. */
+export function rulesOfTaint(
+  { unhealthyConditions }: Pick<NodePolicy, "unhealthyConditions">,
+  taint: TaintId,
+): readonly UnhealthyCondition[] {
+  return unhealthyConditions.filter((rule) => isSameTaint(rule.taint, taint));
+}
+
+/** Whether two taints have the same identity. */
+export function isSameTaint(left: TaintId, right: TaintId): boolean {
+  return left.key === right.key && left.effect === right.effect;
+}

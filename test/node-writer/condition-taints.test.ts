@@ -1,0 +1,121 @@
+/** Which taints of conditions the node-writer puts on and takes off: it checks each on the live node. */
+import { describe, expect, test } from "vitest";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
+import { forbiddenChange } from "../../services/node-writer/allowed-changes.policy.ts";
+import { decideLabels, decideTaints } from "../../services/node-writer/node-writer.policy.ts";
+import { condition, nodeWith } from "../node/node-fixtures.ts";
+
+const S = 1000;
+const WALL = Date.UTC(2026, 0, 5, 12);
+const KEY = "vigil.io/deadlock";
+const TAINT = { key: KEY, effect: "NoSchedule" };
+const TYPE = "KernelDeadlock";
+const RECORD = "vigil.v1/condition-taints";
+
+const unhealthyConditions = (["NoSchedule", "NoExecute"] as const).map((effect) => {
+  return { type: TYPE, status: "True" as const, duration: "60s", taint: { key: KEY, effect } };
+});
+const POLICIES = policySet([nodePolicyOf("gpu", { selector: {}, unhealthyConditions })]);
+
+/** A node with the condition since so many seconds. */
+function sick(agoS: number, fields: Partial<ObservedNode> = {}): ObservedNode {
+  const conditions = [condition("Ready", "True"), condition(TYPE, "True")];
+  const conditionSightings = [{ type: TYPE, status: "True" as const, since: WALL - agoS * S, transitionAt: 0 }];
+  return { ...nodeWith(null), policyLabels: POLICIES.labelsChecksum, conditions, conditionSightings, ...fields };
+}
+
+type Ids = { readonly key: string; readonly effect: string; readonly value?: string }[];
+type Why = "conditions" | "granted" | "healing";
+
+function ask(node: ObservedNode, change: { add?: Ids; remove?: Ids; why?: Why }) {
+  const { node: name, uid, resourceVersion, taints } = node;
+  const { add = [], remove = [], why = "conditions" } = change;
+  return { node: name, uid, resourceVersion, taints, add, remove, ready: "True" as const, why };
+}
+
+function decided(node: ObservedNode, change: Parameters<typeof ask>[1], policies: typeof POLICIES | null = POLICIES) {
+  const decision = decideTaints(ask(node, change), node, WALL, policies);
+  if (decision.kind !== "write") return decision.kind;
+  return { change: decision.change, record: decision.body.metadata.annotations?.[RECORD] };
+}
+
+const own = { taints: [TAINT], conditionTaints: { [`${KEY}:NoSchedule`]: TYPE } };
+
+describe("a taint is put on", () => {
+  const put = { change: `taints: +${KEY}:NoSchedule`, record: `{"${KEY}:NoSchedule":"${TYPE}"}` };
+  test.each([
+    ["when the condition has lasted, with its record", sick(60), put],
+    ["up to two seconds early, for clocks are apart", sick(58), put],
+    ["not earlier", sick(57.999), "refused"],
+    ["not without the record", sick(60, { conditionSightings: [] }), "refused"],
+    [
+      "not with another status",
+      sick(60, { conditions: [condition("Ready", "True"), condition(TYPE, "False")] }),
+      "refused",
+    ],
+    ["not again", sick(60, { taints: [TAINT] }), "ok"],
+  ])("%s", (_when, node, expected) => {
+    expect(decided(node, { add: [TAINT] })).toEqual(expected);
+  });
+
+  test("not unless its policy says so", () => {
+    expect(decided(sick(60), { add: [{ key: "vigil.io/other", effect: "NoSchedule" }] })).toBe("refused");
+    expect(decided(sick(60), { add: [{ ...TAINT, value: "deep" }] })).toBe("refused");
+    expect(decided(sick(60), { add: [TAINT] }, policySet([]))).toBe("refused");
+    expect(decided(sick(60), { add: [TAINT] }, null)).toBe("refused");
+  });
+
+  test("beside one that is refused", () => {
+    const pressure = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
+    expect(decided(sick(0), { add: [pressure, TAINT] })).toMatchObject({
+      change: "taints: +node.kubernetes.io/memory-pressure:NoSchedule",
+    });
+  });
+});
+
+describe("a taint is taken off", () => {
+  const healing = (node: ObservedNode, policies: typeof POLICIES | null = POLICIES, id = TAINT) =>
+    decided(node, { remove: [id], why: "healing" }, policies);
+  test("with its record", () => {
+    expect(healing(sick(60, own))).toEqual({ change: `taints: -${KEY}:NoSchedule`, record: null });
+  });
+
+  test("if Vigil put it on", () => {
+    expect(healing(sick(60, { taints: [TAINT] }))).toBe("refused");
+  });
+
+  test.each([
+    [KEY, true],
+    ["dedicated", false],
+  ])("with the key %s and no policy that names it: %s", (key, isTakenOff) => {
+    const id = { key, effect: "NoSchedule" };
+    const node = sick(60, { taints: [id], conditionTaints: { [`${key}:NoSchedule`]: TYPE } });
+    expect(healing(node, policySet([]), id) !== "refused").toBe(isTakenOff);
+  });
+});
+
+test.each([
+  ["a grant adds one taint that evicts", "granted", "NoExecute", true],
+  ["a grant adds no other", "granted", "NoSchedule", false],
+  ["conditions add one that does not evict", "conditions", "NoSchedule", true],
+  ["conditions add none that evicts", "conditions", "NoExecute", false],
+  ["healing adds none", "healing", "NoSchedule", false],
+] as const)("%s", (_what, why, effect, isAllowed) => {
+  const body = ask(sick(60), { add: [{ key: KEY, effect }], why });
+  const profile = { evictionMode: "taint", upstream: "replace" } as const;
+  expect(forbiddenChange({ type: "asked.taint", body }, profile) === null).toBe(isAllowed);
+  expect(forbiddenChange({ type: "asked.taint", body }, { ...profile, upstream: "beside" })).not.toBeNull();
+});
+
+test.each([
+  ["of a condition that the node has", "True", "write"],
+  ["of another status", "False", "refused"],
+])("a record %s: %s", (_what, status, kind) => {
+  const node = sick(60);
+  const text = JSON.stringify({ [TYPE]: { status, since: "2026-01-05T12:00:00.000000Z" } });
+  const { node: name, uid, resourceVersion } = node;
+  const annotations = { "vigil.v1/conditions": text };
+  expect(decideLabels({ node: name, uid, resourceVersion, labels: {}, annotations }, node).kind).toBe(kind);
+});

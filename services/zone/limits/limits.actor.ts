@@ -56,13 +56,23 @@ const MEMORY_WAIT_MS = 30_000;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
 
+/** How often a message is repeated that has been the same for a while and neither permits nor holds anybody. */
+const REPEAT_MS = 5_000;
+
+/** What was published last about a policy. */
+interface Published {
+  readonly text: string;
+  /** Since when it has been published without a change, and when it was last, on the monotonic clock. */
+  readonly sinceMs: number;
+  readonly atMs: number;
+}
+
 /** Decides for all policies with limits while this process is the owner. */
 export class LimitsActor {
   readonly #context: LimitsContext;
   #limits: ReadonlyMap<string, Limits> = new Map();
   readonly #memories = new Map<string, LimitMemory>();
-  /** What was published last about each policy. */
-  readonly #published = new Map<string, string>();
+  readonly #published = new Map<string, Published>();
   /** Since when this process is the owner; null while it is not. */
   #ownerSinceMs: number | null = null;
   #timer: Timer | null = null;
@@ -100,7 +110,7 @@ export class LimitsActor {
     });
   }
 
-  /** Decides and publishes everything, changed or not. */
+  /** Decides and publishes everything; what has not changed for a while less often. */
   tick(): void {
     if (this.#ownerSinceMs !== null && this.#limits.size > 0) this.#decide(true);
   }
@@ -226,9 +236,19 @@ export class LimitsActor {
 
   #publish(body: Announced, isRepeated: boolean): void {
     const text = JSON.stringify(body);
-    if (!isRepeated && this.#published.get(body.policy) === text) return;
-    this.#published.set(body.policy, text);
+    const nowMs = this.#now();
+    const before = this.#published.get(body.policy);
+    const same = before?.text === text ? before : null;
+    if (same !== null && !(isRepeated && this.#isRepeatDue(body, same, nowMs))) return;
+    this.#published.set(body.policy, { text, sinceMs: same?.sinceMs ?? nowMs, atMs: nowMs });
     this.#context.io.bus.publish("judged.limits", body, null);
+  }
+
+  /** A permit ends without a repetition, and what was lost of a change is repeated with each of the next pulses. */
+  #isRepeatDue({ permits, holds }: Announced, { sinceMs, atMs }: Published, nowMs: number): boolean {
+    if (permits.length > 0 || holds.length > 0) return true;
+    const { pulseTimeoutMs, pulsePeriodMs } = this.#context.io.profile;
+    return nowMs - sinceMs <= pulseTimeoutMs || nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
   }
 }
 

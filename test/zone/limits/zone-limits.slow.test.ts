@@ -1,5 +1,6 @@
 /** The limits of node policies with all evicting services: over zones, processes, takeovers and restarts. */
 import { expect, test } from "vitest";
+import type { Profile } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { zoneService } from "../../../services/zone/zone.service.ts";
 import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
@@ -21,8 +22,8 @@ const holds = (world: EvictionWorld) =>
     ?.body.holds.map(({ field, nodes }) => `${field} ${nodes}`);
 
 /** Zones a, b and c; a and b are selected. The limits, and each zone, have a process of their own. */
-function worldWith(policies: HandPolicies, size = 6) {
-  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+function worldWith(policies: HandPolicies, size = 6, profile: Partial<Profile> = {}) {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, ...profile });
   const nodes = { a: world.addZone("a", size), b: world.addZone("b", size), c: world.addZone("c", size) };
   world.start(OTHERS, { member: "rest", policies });
   const zoneProcess = (member: string, owns: (shard: number) => boolean) => {
@@ -78,6 +79,22 @@ test("a budget that was taken away and given again counts the nodes that are con
   world.advance(3 * MINUTE);
   expect(condemned(world)).toEqual(["a-0"]);
   expect(world.published("judged.limits").at(-1)?.body).toMatchObject({ selected: 12, unhealthy: 3, condemned: 1 });
+});
+
+test("limits are repeated with each pulse after a change, and every 5 s at rest", () => {
+  const policies = new HandPolicies({ budgets: [{ nodes: 1 }] });
+  const { world } = worldWith(policies, 6, { pulsePeriodMs: 1 * S, pulseTimeoutMs: 3 * S });
+  const times = (ms: number): number => {
+    const before = world.published("judged.limits").length;
+    world.advance(ms);
+    return world.published("judged.limits").length - before;
+  };
+  world.advance(MINUTE);
+  expect(times(MINUTE)).toBe(12);
+  world.silence(["a-0", "a-1"]);
+  world.advance(MINUTE);
+  expect(holds(world)).toEqual(["budgets 1"]);
+  expect(times(MINUTE)).toBeGreaterThanOrEqual(60);
 });
 
 test("above maxUnhealthy nobody new is tainted, and those tainted before heal", () => {

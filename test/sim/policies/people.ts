@@ -334,7 +334,28 @@ const EVICTIONS: readonly Field[] = [
   ],
 ];
 
-const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = { any: ANY, rates: RATES, evictions: EVICTIONS };
+/** A breaker stays open for much longer than its window lasts. */
+const STORMS: readonly Field[] = [
+  ["nodeMonitorGracePeriod", 0.3, ["20s", "40s"]],
+  ["maxUnhealthy", 0.2, [2, "60%"]],
+  [
+    "circuitBreaker",
+    0.95,
+    [
+      { maxNodes: 1, duration: "20s", resetAfter: "90s" },
+      { maxNodes: 2, duration: "20s", resetAfter: "60s" },
+      { percentage: 20, duration: "30s", resetAfter: "90s" },
+    ],
+  ],
+  ["stormCooldownDuration", 0.4, ["15s", "40s"]],
+];
+
+const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
+  any: ANY,
+  rates: RATES,
+  evictions: EVICTIONS,
+  storms: STORMS,
+};
 
 /** A wrong field, which counts as unset. */
 function brokenFieldOf(random: Random): JsonObject {

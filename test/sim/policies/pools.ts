@@ -1,10 +1,10 @@
 /** What a run with node policies has beside others: the pools of its nodes, and bounds of what policies say. */
 
 /**
- * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; or how many pods
- * may be evicted in a minute.
+ * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; how many pods
+ * may be evicted in a minute; or what trips a breaker and what follows, for so long that it shows.
  */
-export type PolicyTheme = "any" | "rates" | "evictions";
+export type PolicyTheme = "any" | "rates" | "evictions" | "storms";
 
 /** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {

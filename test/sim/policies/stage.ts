@@ -5,8 +5,10 @@ import { BYSTANDERS, only, SECOND, zone } from "../plots.stage.ts";
 import type { FaultClass, Swarm } from "../swarm.ts";
 import type { PolicyTheme } from "./pools.ts";
 
+/** A storm and what follows lasts minutes, in which its policy must not change. */
+const STORMS_SECONDS = 45;
 /** Each as often as it stands here. */
-const THEMES: readonly PolicyTheme[] = ["any", "any", "any", "rates", "evictions"];
+const THEMES: readonly PolicyTheme[] = ["any", "any", "any", "rates", "evictions", "storms"];
 /** Faults of nodes, without which nobody is evicted. */
 const OF_NODES: readonly FaultClass[] = ["death", "zoneDeath", "notReady"];
 /** Further faults under which what the checks know of policies still holds. */
@@ -27,7 +29,9 @@ export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Sw
   const isExact = !isSplit && random() < 0.6;
   const isRestarted = random() < (isSplit ? 0.2 : 0.5);
   const isChaos = !isExact && (!isSplit || random() < 0.3);
-  const everySeconds = oneOf(random, isSplit ? [20, 60] : [7, 7, 20, 45]);
+  const changesSeconds = oneOf(random, isSplit ? [20, 60] : [7, 7, 20, 45]);
+  const theme = oneOf(chance("policies/theme"), THEMES);
+  const everySeconds = theme === "storms" ? Math.max(changesSeconds, STORMS_SECONDS) : changesSeconds;
   const evictionMode = random() < 0.2 ? "direct" : "taint";
   const faults = only(swarm, isChaos ? OTHERS : EXACT);
   return {
@@ -42,6 +46,6 @@ export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Sw
     // A split slows down what the checks of an undisturbed run expect.
     ...(isSplit && { hindrance: { watchLagMs: 0 } }),
     safetyMs: between(random, 200, isSplit ? 450 : 270) * SECOND,
-    policies: { theme: oneOf(chance("policies/theme"), THEMES), isExact, isRestarted, isSplit, isChaos, everySeconds },
+    policies: { theme, isExact, isRestarted, isSplit, isChaos, everySeconds },
   };
 }

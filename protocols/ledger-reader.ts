@@ -212,6 +212,32 @@ export interface Overview {
   readonly watchHealth: WatchHealthReport;
 }
 
+/** What happened within a minute, over all nodes; `at` is its beginning, in epoch milliseconds. */
+export interface TimelineMinute {
+  readonly at: number;
+  /** Nodes found silent. */
+  readonly verdicts: number;
+  /** Nodes that became ready again. */
+  readonly recoveries: number;
+  /** Pods whose deletion was accepted. */
+  readonly evictions: number;
+}
+
+/** The states of a zone, each until the next, and when another process took it over; in epoch milliseconds. */
+export interface ZoneBand {
+  readonly title: string;
+  readonly states: readonly { readonly at: number; readonly state: string }[];
+  readonly takeovers: readonly number[];
+}
+
+/** The last hours, from the start of the ledger at the earliest. Minutes without an event are left out. */
+export interface TimelineReport {
+  readonly fromAt: number;
+  readonly at: number;
+  readonly minutes: readonly TimelineMinute[];
+  readonly zones: readonly ZoneBand[];
+}
+
 /** When one side did something, and the message that shows it; null when it has not. */
 export type ComparedInstant = {
   /** Epoch milliseconds. */
@@ -280,6 +306,8 @@ export interface LedgerReader {
   pendingEvictions(limit: number): readonly PendingEviction[];
   /** The latest decisions, newest first. */
   decisions(limit: number): readonly Decision[];
+  /** The last hours at a glance. */
+  timeline(): TimelineReport;
   /** What Vigil and the other controllers did about nodes that failed since an instant, in epoch milliseconds. */
   compare(sinceAt: number): ComparisonReport;
   /** Null when the ledger does not know the node. */

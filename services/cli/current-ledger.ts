@@ -25,6 +25,7 @@ export class CurrentLedger implements LedgerReader {
   readonly policies: LedgerReader["policies"] = () => this.#reader.policies();
   readonly pendingEvictions: LedgerReader["pendingEvictions"] = (limit) => this.#reader.pendingEvictions(limit);
   readonly decisions: LedgerReader["decisions"] = (limit) => this.#reader.decisions(limit);
+  readonly timeline: LedgerReader["timeline"] = () => this.#reader.timeline();
   readonly compare: LedgerReader["compare"] = (sinceAt) => this.#reader.compare(sinceAt);
   readonly explainNode: LedgerReader["explainNode"] = (name) => this.#reader.explainNode(name);
   readonly explainZone: LedgerReader["explainZone"] = (name) => this.#reader.explainZone(name);

@@ -44,6 +44,7 @@ const PAGE: ReadonlyMap<string, RouteAnswer> = new Map(
       ["/held-back.js", "held-back.js", "text/javascript; charset=utf-8"],
       ["/nodes.js", "nodes.js", "text/javascript; charset=utf-8"],
       ["/policies.js", "policies.js", "text/javascript; charset=utf-8"],
+      ["/timeline.js", "timeline.js", "text/javascript; charset=utf-8"],
       ["/icon.svg", "icon.svg", "image/svg+xml"],
     ] as const
   ).map(([path, file, contentType]) => {

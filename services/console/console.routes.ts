@@ -107,6 +107,7 @@ function ledgerAnswer(
   if (topic === "zones") return json(200, ledger.overview().zones);
   if (topic === "nodes") return nodes(query, ledger);
   if (topic === "policies") return policies(ledger);
+  if (topic === "timeline") return json(200, ledger.timeline());
   if (topic === "compare") return comparison(query, ledger);
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;

@@ -8,6 +8,7 @@ import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { MinHeap } from "../platform/structures/heap.ts";
+import type { Timeline } from "./activity/timeline.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 import type { Comparison } from "./compare/comparison.ts";
 import type { DrainPods } from "./drain-pods.ts";
@@ -38,6 +39,7 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
   readonly ages: Pick<HeartbeatAges, "lastMs">;
   readonly isShadow: boolean;
   readonly comparison: Pick<Comparison, "report">;
+  readonly timeline: Pick<Timeline, "report">;
   /** Whether JetStream keeps the comparison. */
   readonly isKept: () => boolean;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;
@@ -46,7 +48,7 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
 /** Read access to a ledger's state. */
 export function ledgerReader(sources: ReaderSources): LedgerReader {
   const { state, history, watchHealth, livePods, drainPods, ages, clock, policies } = sources;
-  const { comparison, isKept, onDecision } = sources;
+  const { comparison, timeline, isKept, onDecision } = sources;
   const freezes = (): PresentFreezes => presentFreezes(policies.current(), clock.wallMs());
   return {
     overview: () => ({
@@ -63,6 +65,7 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
       return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));
     },
     decisions: (limit) => history.latest(limit),
+    timeline: () => timeline.report(clock.wallMs()),
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
     explainNode: (name) => explainNode(name, explainContext(name, sources)),
     explainZone: (name) => explainZone(name, explainContext(null, sources)),

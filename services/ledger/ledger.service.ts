@@ -13,8 +13,9 @@ import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
-import { activityOf } from "./activity.policy.ts";
-import { ActivityLog } from "./activity-log.ts";
+import { activityOf } from "./activity/activity.policy.ts";
+import { ActivityLog } from "./activity/activity-log.ts";
+import { Timeline } from "./activity/timeline.ts";
 import { ClusterState, wasSent } from "./cluster-state.ts";
 import { comparisonMetrics } from "./compare/comparison.metrics.ts";
 import { Comparison } from "./compare/comparison.ts";
@@ -102,6 +103,7 @@ class RunningLedger {
   readonly #comparesPods: boolean;
   readonly #restored = new RestoredPods(this.#state);
   readonly #drainPods = new DrainPods();
+  readonly #timeline: Timeline;
   readonly #lostReplies = new LostReplies();
   readonly #missingJudgements: MissingJudgements;
   readonly #ages = new HeartbeatAges();
@@ -123,6 +125,7 @@ class RunningLedger {
     this.#startedAt = io.clock.wallMs();
     this.#comparesPods = isShadow || io.profile.upstream === "beside";
     this.#comparison = this.#newComparison();
+    this.#timeline = new Timeline(this.#startedAt);
     this.#inventory = new NodeInventory(io.profile, io.clock.monotonicMs());
     this.#watchHealth = new ClusterWatchHealth(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics, zoneLabel);
@@ -143,6 +146,7 @@ class RunningLedger {
       policies: io.policies,
       isShadow,
       comparison: this.#comparison,
+      timeline: this.#timeline,
       isKept: () => store?.ready() === true,
       onDecision: (listener) => {
         this.#listeners.add(listener);
@@ -154,15 +158,20 @@ class RunningLedger {
       message: (message) => this.#restore(message),
       compared: (records) => this.#comparison.restore(records, io.clock.wallMs()),
     });
-    this.#stops = [
-      ...RECORDED_TYPES.map((type) => io.bus.subscribe(type, "all", (message) => this.#receive(message as AnyMessage))),
-      io.bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
-      io.bus.subscribe("pulse.member", "all", ({ body }) => this.#takeMember(body)),
-      io.policies.follow(() => this.#policiesChanged()),
-      io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
+    this.#stops = this.#followAll();
+  }
+
+  #followAll(): Stop[] {
+    const { bus, clock, fleet, policies } = this.#io;
+    return [
+      ...RECORDED_TYPES.map((type) => bus.subscribe(type, "all", (message) => this.#receive(message as AnyMessage))),
+      bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
+      bus.subscribe("pulse.member", "all", ({ body }) => this.#takeMember(body)),
+      policies.follow(() => this.#policiesChanged()),
+      fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
       this.#repeating(SWEEP_MS, () => this.#sweep()),
-      this.#repeating(RUNNING_MS, () => this.#comparison.noteRunning(io.clock.wallMs())),
+      this.#repeating(RUNNING_MS, () => this.#comparison.noteRunning(clock.wallMs())),
     ];
   }
 
@@ -217,6 +226,7 @@ class RunningLedger {
       this.#keepLastState(message);
       this.#logActivity(message, state);
     }
+    this.#timeline.take(message, state, this.#io.clock.wallMs());
     this.#comparison.take(message, message.cause === null ? undefined : state.request(message.cause)?.message);
     this.#follow(message);
     for (const event of events) {
@@ -404,7 +414,10 @@ class RunningLedger {
     this.#state.forgetUnobserved(isKnown);
     this.#comparison.sweep(wallMs, isKnown);
     if (!this.#inventory.isKnown(nowMs)) return;
-    for (const zone of this.#state.takeVanished(wallMs - VANISHED_MS)) this.#metrics.vanished(zone);
+    for (const judged of this.#state.takeVanished(wallMs - VANISHED_MS)) {
+      this.#metrics.vanished(judged);
+      this.#timeline.drop(judged.zone);
+    }
   }
 
   #repeating(periodMs: number, run: () => void): Stop {

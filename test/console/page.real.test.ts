@@ -129,6 +129,23 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(page.problems).toEqual([]);
   });
 
+  test("draws the last hours, with a picture that can be read aloud", async () => {
+    const { clock, receive } = await open();
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    receive("judged.zone", judgedZone(), null);
+    clock.advance(3_600_000);
+    receive("judged.zone", judgedZone({ state: "FullDisruption" }), null);
+    await page.evaluate("location.reload()");
+    await shows("timeline", /1 node found silent\s+0 nodes ready again\s+0 pods evicted\s+a\s/);
+    const labels = `[...document.querySelectorAll("#timeline svg")].map((each) => each.getAttribute("aria-label"))`;
+    expect(await page.evaluate(labels)).toContain("zone a: FullDisruption now, 1 change");
+    const bands = `[...document.querySelectorAll("#timeline .lane:nth-child(4) rect")].map((each) => each.getAttribute("class"))`;
+    expect(await page.evaluate(bands)).toEqual(["well", "harm"]);
+    expect(page.problems).toEqual([]);
+  });
+
   test("says so where Vigil works beside upstream", async () => {
     await open({ beside: true });
     await shows("badges", /^beside kube-controller-manager: nobody is evicted$/);

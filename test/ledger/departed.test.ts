@@ -84,6 +84,7 @@ describe("a vanished zone", () => {
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     sweep(world, seeNone);
     expect(world.ledger.reader.overview().zones).toEqual([]);
+    expect(world.ledger.reader.timeline().zones).toEqual([]);
     const value = (name: string, labels = {}) => metricValue(world.metrics, name, { ...ZONE, ...labels });
     expect(await value("vigil_zone_state", { state: "FullDisruption" })).toBe(0);
     expect(await value("vigil_zone_halted")).toBe(0);

@@ -33,6 +33,8 @@ export interface Page {
   show(width: number, scheme: "light" | "dark"): Promise<void>;
   /** Presses Tab or Enter. */
   press(key: "Tab" | "Enter"): Promise<void>;
+  /** The upper part of the page, at most this many pixels high, as a WebP picture. */
+  picture(height: number): Promise<Buffer>;
   /** Every exception, and everything the browser reported. */
   readonly problems: readonly string[];
   close(): Promise<void>;
@@ -66,6 +68,13 @@ export async function openPage(url: string): Promise<Page> {
       const event = { key, code: key, windowsVirtualKeyCode: code, ...(key === "Enter" ? { text: "\r" } : {}) };
       await session.call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
       await session.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+    },
+    async picture(height) {
+      const format = { format: "webp", quality: 60, captureBeyondViewport: true };
+      const { cssContentSize } = (await session.call("Page.getLayoutMetrics")) as { cssContentSize: { width: number } };
+      const clip = { x: 0, y: 0, width: cssContentSize.width, height, scale: 1 };
+      const { data } = await session.call("Page.captureScreenshot", { ...format, clip });
+      return Buffer.from(data as string, "base64");
     },
     async close() {
       const ended = new Promise((resolve) => browser.once("exit", resolve));

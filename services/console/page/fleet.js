@@ -1,10 +1,10 @@
 /** The processes of the fleet, asked for now and then: the console listens for their pulses each time. */
-import { byId, cell, element, replaceRows, rowHead, span } from "/elements.js";
+import { byId, cell, element, now, replaceRows, rowHead, span } from "/elements.js";
 
 const REFRESH_MS = 15_000;
 
 function stateOf({ unableSince, withheld }) {
-  if (unableSince !== null) return ["harm", `cannot reach the API server for ${span(Date.now() - unableSince)}`];
+  if (unableSince !== null) return ["harm", `cannot reach the API server for ${span(now() - unableSince)}`];
   return withheld.length > 0 ? ["care", `leaves ${withheld.join(", ")} to others for now`] : ["well", "able"];
 }
 
@@ -17,7 +17,7 @@ function rowOf(member) {
     rowHead(name),
     cell("State", mood, state),
     cell("Shards", "", String(shards)),
-    cell("Up for", "", span(Date.now() - since)),
+    cell("Up for", "", span(now() - since)),
     cell("Lag", "", lagMs === null ? "–" : `${lagMs} ms`),
     cell("Services", "quiet", services.join(", ")),
   );

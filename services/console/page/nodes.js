@@ -1,5 +1,5 @@
 /** The list of nodes: searched, filtered and ordered by the console, so that thousands of nodes cost the page nothing. */
-import { byId, cell, element, explained, offer, replaceRows, rowHead, span, zoneTitle } from "/elements.js";
+import { byId, cell, element, explained, now, offer, replaceRows, rowHead, span, zoneTitle } from "/elements.js";
 
 const ROWS_SHOWN = 50;
 const REFRESH_MS = 2000;
@@ -11,18 +11,18 @@ const MOOD = { ready: "well", starting: "quiet", notReady: "care", unknown: "har
 let asked = 0;
 let timer = null;
 
-function rowOf(node, now) {
+function rowOf(node) {
   const { name, readiness, since, heartbeatAt, eviction, queuePlace, zone, policy, isShadow } = node;
   const would = isShadow && eviction === "evicted" ? "would be evicted" : eviction;
   const state = queuePlace === undefined ? would : `${would} (number ${queuePlace})`;
   const title = zoneTitle(zone);
-  const beat = heartbeatAt === null ? "not known" : `${span(now - heartbeatAt)} ago`;
+  const beat = heartbeatAt === null ? "not known" : `${span(now() - heartbeatAt)} ago`;
   return element(
     "tr",
     "",
     rowHead(explained("node", name, name)),
     cell("Readiness", MOOD[readiness], readiness === "notReady" ? "not ready" : readiness),
-    cell("For", "", span(now - since)),
+    cell("For", "", span(now() - since)),
     cell("Last heartbeat", "", beat),
     cell("Eviction", "", state === "unmarked" ? "–" : state),
     cell("Zone", "", explained("zone", title, title)),
@@ -49,11 +49,7 @@ async function refresh() {
   timer = setTimeout(() => void refresh(), REFRESH_MS);
   if (!response?.ok) return;
   const { total, nodes } = await response.json();
-  const now = Date.now();
-  replaceRows(
-    byId("node-list"),
-    nodes.map((node) => rowOf(node, now)),
-  );
+  replaceRows(byId("node-list"), nodes.map(rowOf));
   const more = total > nodes.length ? `, the first ${nodes.length} shown` : "";
   byId("node-count").textContent = `${total} ${total === 1 ? "node" : "nodes"}${more}`;
 }

@@ -1,11 +1,12 @@
 /** The dashboard in the browser: shows the console's event stream. It is read-only. */
-import { byId, cell, element, explained, replaceRows, rowHead, span } from "/elements.js";
+import { byId, cell, element, explained, replaceRows, rowHead, setNow, span } from "/elements.js";
 import { showEvictions } from "/evictions.js";
 import { decisionRow, followAddress } from "/explain.js";
 import { followFleet } from "/fleet.js";
 import { showHeldBack } from "/held-back.js";
 import { followNodes, offerFilters } from "/nodes.js";
 import { showPolicies } from "/policies.js";
+import { followTimeline } from "/timeline.js";
 
 const DECISIONS_SHOWN = 200;
 /** The list shows judgements and results; observations and requests would only repeat them. */
@@ -106,6 +107,7 @@ function follow() {
   source.addEventListener("decision", ({ data }) => showDecision(JSON.parse(data)));
   source.addEventListener("snapshot", ({ data }) => {
     const snapshot = JSON.parse(data);
+    setNow(snapshot.at);
     showNodes(snapshot.nodes);
     showWatchHealth(snapshot.watchHealth);
     showZones(snapshot.zones);
@@ -127,4 +129,5 @@ byId("time-zone").textContent = `times in ${Intl.DateTimeFormat().resolvedOption
 follow();
 followNodes();
 followFleet();
+followTimeline();
 followAddress();

@@ -2,15 +2,15 @@
  * What operators read in the log: verdicts, recoveries, NoExecute taints, drains, changes of zones, and evictions, each
  * with its reason. Everything else is in the history.
  */
-import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
-import { TaintEffect } from "../../protocols/names.ts";
-import type { Profile } from "../../protocols/profile.ts";
-import { listText } from "../domain/format.ts";
-import { taintName } from "../domain/toleration.ts";
-import { zoneTitleOf } from "../domain/zone-key.ts";
-import { type ByType, dispatch } from "./by-type.ts";
-import type { ClusterState } from "./cluster-state.ts";
-import { historyTextOf } from "./history-text.policy.ts";
+import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
+import { TaintEffect } from "../../../protocols/names.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { listText } from "../../domain/format.ts";
+import { taintName } from "../../domain/toleration.ts";
+import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { type ByType, dispatch } from "../by-type.ts";
+import type { ClusterState } from "../cluster-state.ts";
+import { historyTextOf } from "../history-text.policy.ts";
 
 /** One line of the log. */
 export interface ActivityLine {

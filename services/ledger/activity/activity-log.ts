@@ -1,6 +1,6 @@
 /** Logs activities, with the evictions of one node and reason within a second in one line. */
-import type { Decision } from "../../protocols/ledger-reader.ts";
-import type { Clock, Log } from "../../protocols/ports.ts";
+import type { Decision } from "../../../protocols/ledger-reader.ts";
+import type { Clock, Log } from "../../../protocols/ports.ts";
 import { type Activity, type ActivityLine, type EvictedPod, evictedLine } from "./activity.policy.ts";
 
 /** How long evictions of a node are gathered. */

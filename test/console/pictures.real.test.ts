@@ -1,0 +1,142 @@
+/**
+ * The pictures of the dashboard in docs/images, of a cluster in trouble. They are written to the folder SCREENSHOTS:
+ * `SCREENSHOTS=docs/images npx vitest run test/console/pictures.real.test.ts`.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
+import {
+  askedEviction,
+  donePod,
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  seePulses,
+} from "../ledger/ledger-world.ts";
+import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
+import { observedNode } from "../support/observed-objects.ts";
+import { until } from "../support/until.ts";
+
+const MINUTE_MS = 60_000;
+const HEIGHT = 1400;
+/** A picture has at most this many bytes, so that the repository stays small. */
+const BYTES_MAX = 100_000;
+const ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"];
+const NODES_PER_ZONE = 60;
+
+let served: RunningConsole;
+let page: Page;
+afterEach(async () => {
+  await page.close();
+  await served.close();
+});
+
+/** Two hours of a cluster: some nodes come and go, then the second zone fails in part. */
+function troubledCluster(): LedgerWorld {
+  const gpu = nodePolicyOf("gpu", {
+    selector: {},
+    circuitBreaker: { maxNodes: 2, duration: "10m", resetAfter: "30m" },
+  });
+  const world = ledgerWorld({ policies: fixedPolicies(policySet([gpu])) });
+  const judge = (zone: number, node: number, readiness: "ready" | "unknown", eviction: "unmarked" | "evicted") => {
+    const policy = node % 10 === 3 ? { policy: "gpu" } : {};
+    const name = `worker-${"abc"[zone]}-${node}`;
+    const at = {
+      zone: `eu-west-1:\u0000:${ZONES[zone]}`,
+      since: world.clock.wallMs(),
+      heartbeatAt: world.clock.wallMs() - 50_000,
+      ...policy,
+    };
+    world.receive("observed.node", observedNode(name, { ready: readiness === "ready" ? "True" : "Unknown" }), null);
+    world.receive("judged.node", judgedNode(name, { readiness, eviction, ...at }), null);
+  };
+  const zoneAs = (zone: number, changes: Parameters<typeof judgedZone>[0]) =>
+    world.receive(
+      "judged.zone",
+      judgedZone({ zone: `eu-west-1:\u0000:${ZONES[zone]}`, size: NODES_PER_ZONE, ...changes }),
+      null,
+    );
+  for (const zone of ZONES.keys()) {
+    for (let node = 0; node < NODES_PER_ZONE; node++) judge(zone, node, "ready", "unmarked");
+    zoneAs(zone, {});
+  }
+  for (let minute = 0; minute < 100; minute += 9) {
+    judge(minute % 3, minute % NODES_PER_ZONE, "unknown", "unmarked");
+    world.clock.advance(9 * MINUTE_MS);
+    judge(minute % 3, minute % NODES_PER_ZONE, "ready", "unmarked");
+  }
+  for (let node = 0; node < 36; node++) judge(1, node, "unknown", node < 4 ? "evicted" : "unmarked");
+  const since = world.clock.wallMs();
+  const disrupted = { state: "PartialDisruption", since, notReady: 36, taintsPerSecond: Math.fround(0.01) } as const;
+  zoneAs(1, { ...disrupted, queueLength: 36 });
+  for (let pod = 0; pod < 9; pod++) {
+    world.clock.advance(MINUTE_MS);
+    const evicted = { name: `api-${pod}`, uid: `uid-api-${pod}`, node: `worker-b-${pod % 4}` };
+    const asked = world.receive("asked.eviction", askedEviction(evicted), null);
+    world.receive("done.write", donePod("asked.eviction", evicted), asked);
+  }
+  for (let pod = 0; pod < 14; pod++) {
+    const deadlineAt = world.clock.wallMs() + 90_000 + 40_000 * (pod % 4);
+    const names = { namespace: "shop", name: `cart-${pod}`, uid: `uid-${pod}`, node: `worker-b-${pod % 4}` };
+    world.receive("judged.pod", judgedPod({ ...names, deadlineAt }), null);
+  }
+  const limits = { selected: 18, unhealthy: 4, condemned: 2, inWindow: 2, permits: [] };
+  const hold = { policy: "gpu", field: "circuitBreaker", untilAt: null, detail: "2 in 10m", nodes: 2 };
+  const resetAt = world.clock.wallMs() + 18 * MINUTE_MS;
+  const memory = { trippedAt: since, resetAt, isStorm: false, stormEndedAt: null, condemnations: [] };
+  world.receive("judged.limits", { policy: "gpu", ...limits, holds: [hold], memory }, null);
+  zoneAs(0, {});
+  zoneAs(1, { ...disrupted, queueLength: 32 });
+  zoneAs(2, {});
+  seePulses(world);
+  world.clock.advance(1000);
+  seePulses(world);
+  return world;
+}
+
+async function open({ clock, transport, metrics, io, ledger }: LedgerWorld): Promise<void> {
+  served = await startConsole({ host: "127.0.0.1", port: 0, log: io.log, metricsText: () => metrics.text() });
+  const bus = { transport, clock, cluster: "prod", service: "console", member: "vigil-0", log: io.log, metrics };
+  const able = { lagMs: 2, unableSince: null, withheld: [] };
+  const services = ["observer", "node", "zone", "taint-manager", "node-writer", "pod-writer", "ledger"];
+  const since = clock.wallMs() - 3 * 3_600_000;
+  served.show({
+    clock,
+    bus: typedBus({ ...bus, mailboxMessagesMax: 1000 }),
+    profile: io.profile,
+    about: { cluster: "prod", member: "vigil-0", services, shadow: true, beside: false, version: "0.0.0" },
+    ledger: ledger.reader,
+    fleet: async () => ["vigil-0", "vigil-1"].map((member) => ({ member, services, since, shards: 224, ...able })),
+  });
+  page = await openPage(served.url);
+}
+
+describeWithChromium("a picture of the dashboard", () => {
+  test.each([
+    ["dashboard-light.webp", 1280, "light"],
+    ["dashboard-dark.webp", 1280, "dark"],
+    ["dashboard-phone.webp", 390, "dark"],
+  ] as const)("is %s in the docs", async (file, width, scheme) => {
+    await open(troubledCluster());
+    await page.show(width, scheme);
+    const isDrawn = () =>
+      page.evaluate<boolean>(
+        `["node-list", "policies", "fleet", "evictions", "zones"].every((id) => document.getElementById(id).children.length > 0) && document.querySelectorAll("#timeline rect").length > 10`,
+      );
+    await until("everything is shown", isDrawn, { everyMs: 50 });
+    const picture = await page.picture(HEIGHT);
+    expect(page.problems).toEqual([]);
+    expect(picture.length).toBeLessThan(BYTES_MAX);
+    const folder = process.env.SCREENSHOTS;
+    if (folder !== undefined) writeFileSync(join(folder, file), picture);
+    const kept = readFileSync(new URL(`../../docs/images/${file}`, import.meta.url));
+    expect(kept.subarray(8, 12).toString()).toBe("WEBP");
+  });
+});

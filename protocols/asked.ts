@@ -60,6 +60,11 @@ export const askedTaint = z.object({
    * API refutes a harmful request.
    */
   ready: conditionStatus.nullable(),
+  /**
+   * The proof on which an out-of-service taint is added, and the last renewal of the node's lease that is known: the
+   * live node must show that proof, and the live lease no other renewal. Absent for any other change.
+   */
+  outOfService: z.object({ provedAt: instant, leaseRenewedAt: instant.nullable() }).optional(),
   /** Why: conditions changed, the zone admitted the node, opposite taints are swapped, or the node is ready again. */
   why: z.enum(["conditions", "granted", "swap", "healing"]),
 });

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { count, name, rate, tokens } from "./bounds.ts";
-import { evictionStatusSchema, readinessSchema, zoneStateSchema } from "./judged.ts";
+import { evictionStatusSchema, outOfServiceStateSchema, readinessSchema, zoneStateSchema } from "./judged.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
 
 /** An instant in RFC 3339 with milliseconds, in UTC. */
@@ -53,6 +53,8 @@ export const nodeDocument = z.object({
   conditions: z.array(z.string()).optional(),
   /** The node policy that applies to it; absent for none. */
   policy: z.string().optional(),
+  /** How far it is from the out-of-service taint; absent for one that is not on its way. */
+  outOfService: outOfServiceStateSchema.optional(),
   zone: z.string(),
   zoneKey: name,
   /** Set when only shadow mode shows some of this. */

@@ -32,6 +32,26 @@ export const zoneStateSchema = z.enum(["Initial", "Normal", "PartialDisruption",
 /** A zone's disruption state. */
 export type ZoneState = z.infer<typeof zoneStateSchema>;
 
+/**
+ * How far a silent node is from the out-of-service taint: it has no proof that counts, or one from before its silence;
+ * it waits for `after`, or to be admitted for eviction; something holds it back; it is due; it carries the taint, or does
+ * so although it is Ready again; somebody took the taint off.
+ */
+export const outOfServiceStateSchema = z.enum([
+  "unproved",
+  "outdated",
+  "waits",
+  "notAdmitted",
+  "held",
+  "due",
+  "on",
+  "kept",
+  "takenOff",
+]);
+
+/** How far a silent node is from the out-of-service taint. */
+export type OutOfServiceState = z.infer<typeof outOfServiceStateSchema>;
+
 /** How many policies that select one node it names. */
 export const CONFLICT_MAX = 16;
 
@@ -87,6 +107,18 @@ export const judgedNode = z.object({
   taintHold: z.object({ field: word, untilAt: instant }).optional(),
   /** The conditions that its policy makes taints of, as far as the node has them; absent for none. */
   conditions: listOf(judgedConditionSchema, JUDGED_CONDITIONS_MAX).optional(),
+  /** How far it is from the out-of-service taint, if its policy has `outOfService`; absent for a node that is not on its way. */
+  outOfService: z
+    .object({
+      state: outOfServiceStateSchema,
+      /** When `after` is over, for one that waits for it; absent while that is not known. */
+      fromAt: instant.optional(),
+      /** What holds it back. */
+      heldBy: text.optional(),
+      /** For one without a proof: whether its policy takes the word of people, by `vigil prove-down`. */
+      acceptsManual: z.boolean().optional(),
+    })
+    .optional(),
 });
 
 /** How many nodes of its queue a zone publishes. */

@@ -1,5 +1,5 @@
 /** Read access to a ledger in the same process: present state and history as plain values, ready for JSON. */
-import type { EvictionStatus, Readiness, ZoneState } from "./judged.ts";
+import type { EvictionStatus, OutOfServiceState, Readiness, ZoneState } from "./judged.ts";
 import type { BodyOf } from "./messages.ts";
 import type { ConditionStatus, TaintId } from "./objects.ts";
 import type { Stop } from "./ports.ts";
@@ -128,6 +128,8 @@ export interface NodeReport {
   readonly conditions?: readonly string[];
   /** The node policy that applies to it; absent for none. */
   readonly policy?: string;
+  /** How far it is from the out-of-service taint; absent for one that is not on its way. */
+  readonly outOfService?: OutOfServiceState;
   readonly zone: string;
   /** Set when only shadow mode shows some of this: it would be so had its writes been sent. */
   readonly isShadow?: true;

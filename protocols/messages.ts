@@ -151,7 +151,7 @@ export const MESSAGES = {
     key: (body) => [body.policy],
     shard: () => 0,
     from: "zone",
-    to: "zone, policy, ledger",
+    to: "node, zone, policy, ledger",
     purpose: "which nodes of a policy its limits let be condemned, and why not the others",
   }),
   "judged.evictions": define({

@@ -74,6 +74,10 @@ export const Annotation = {
   conditions: "vigil.v1/conditions",
   /** On a node: JSON with each taint that Vigil has put on it for a condition, and the type of that condition. */
   conditionTaints: "vigil.v1/condition-taints",
+  /** On a node: JSON that says that its machine is off, by whose word, since when and why (`vigil prove-down`). */
+  provedDown: "vigil.v1/proved-down",
+  /** On a node: the `timeAdded` of the out-of-service taint that Vigil put on, so that it takes off no other one. */
+  outOfService: "vigil.v1/out-of-service",
 } as const;
 
 /** The node labels that the observer keeps; all others are dropped while parsing. */
@@ -114,6 +118,11 @@ export const SilentReason = {
 
 /** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
 export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;
+
+/** What can prove that a node is down. Time alone is no proof. */
+export const DOWN_PROOFS = ["RemediationSucceeded", "Manual"] as const;
+/** What proves that a node is down: a remediation that succeeded, or somebody with `vigil prove-down`. */
+export type DownProofKind = (typeof DOWN_PROOFS)[number];
 
 /** The namespace of node leases; a lease has its node's name. */
 export const LEASE_NAMESPACE = "kube-node-lease";

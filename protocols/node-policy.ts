@@ -4,6 +4,7 @@
  * fields into a NodePolicy with whole units (policy-set.ts).
  */
 import { z } from "zod";
+import { DOWN_PROOFS } from "./names.ts";
 
 /** API group, version and kind of the custom resource. */
 export const NODE_POLICY_API = { group: "vigil.io", version: "v1alpha1", kind: "NodePolicy", plural: "nodepolicies" };
@@ -216,7 +217,10 @@ export const NODE_POLICY_FIELDS = {
   outOfService: record(
     {
       after: duration,
-      proof: list(choice(["RemediationSucceeded", "Manual"]), "[RemediationSucceeded, Manual]"),
+      proof: list(choice(DOWN_PROOFS), "[RemediationSucceeded, Manual]").min(
+        1,
+        "write [Manual]: time alone is no proof",
+      ),
       removeWhenReady: z.boolean(wrong("true or false")).optional(),
     },
     "{after: 3m, proof: [RemediationSucceeded, Manual]}",
@@ -239,5 +243,4 @@ export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
 export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([
   "maintenance",
   "remediations",
-  "outOfService",
 ]);

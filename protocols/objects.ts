@@ -18,6 +18,7 @@ import {
   value,
   word,
 } from "./bounds.ts";
+import { DOWN_PROOFS } from "./names.ts";
 
 /**
  * A taint exactly as the API shows it, so that foreign taints are written back unchanged; identity is (key, effect).
@@ -82,6 +83,10 @@ const conditionSightingSchema = z.object({
 });
 /** How long Vigil has observed a condition with its status. */
 export type ConditionSighting = z.infer<typeof conditionSightingSchema>;
+/** A proof that the machine of a node is off, as Annotation.provedDown records it. */
+const downProofSchema = z.object({ proof: z.enum(DOWN_PROOFS), by: text, at: instant, reason: text });
+/** A proof that the machine of a node is off. */
+export type DownProof = z.infer<typeof downProofSchema>;
 
 /**
  * What shadow mode would have written to a node and has not: a verdict with the heartbeats it is based on, taints with
@@ -152,6 +157,10 @@ export const nodeSchema = z.object({
   conditionSightings: listOf(conditionSightingSchema).optional(),
   /** Annotation.conditionTaints: types of conditions by the `key:effect` of their taints; absent without it. */
   conditionTaints: keysByTaint.optional(),
+  /** Annotation.provedDown; absent without that annotation. */
+  provedDown: downProofSchema.optional(),
+  /** Annotation.outOfService: the stamp of Vigil's own out-of-service taint; absent without that annotation. */
+  outOfServiceAt: instant.optional(),
   /** The part of this state that only shadow mode shows; absent when the API shows all of it. */
   shadow: nodeShadowSchema.optional(),
 });

@@ -2,6 +2,7 @@
  * The node policies in force, as the services of a process see them: parsed, in whole units, and complete. An unset
  * field is null and means upstream's behaviour.
  */
+import type { DownProofKind } from "./names.ts";
 
 import type { ConditionStatus } from "./objects.ts";
 
@@ -68,6 +69,15 @@ export interface UnhealthyCondition {
   readonly taint: { readonly key: string; readonly effect: string; readonly value: string | null };
 }
 
+/** When a node is declared out of service. */
+export interface OutOfServiceSettings {
+  /** How long it has to be silent. */
+  readonly afterMs: number;
+  /** The proofs that count, of which it needs one. */
+  readonly proofs: readonly DownProofKind[];
+  readonly removeWhenReady: boolean;
+}
+
 /** One policy. Fields that no service honours yet are not here. */
 export interface NodePolicy extends Freezes {
   readonly name: string;
@@ -88,6 +98,7 @@ export interface NodePolicy extends Freezes {
   readonly unhealthyConditions: readonly UnhealthyCondition[];
   readonly evictions: EvictionSettings | null;
   readonly budgets: readonly Budget[];
+  readonly outOfService: OutOfServiceSettings | null;
 }
 
 /** All policies at one instant. */

@@ -119,13 +119,14 @@ export const NODES: Table<NodeReport> = {
   nameOf: ({ name }) => name,
   document: nodeDocument,
   wide: {
-    heading: ["READY", "SINCE", "HEARTBEAT AT", "POLICY", "CONDITIONS"],
-    cells: ({ ready, since, heartbeatAt, policy, conditions = [] }) => [
+    heading: ["READY", "SINCE", "HEARTBEAT AT", "POLICY", "CONDITIONS", "OUT OF SERVICE"],
+    cells: ({ ready, since, heartbeatAt, policy, conditions = [], outOfService }) => [
       ready ?? "",
       apiTime(since),
       heartbeatAt === null ? "" : apiTime(heartbeatAt),
       policy ?? "",
       conditions.join(", "),
+      outOfService ?? "",
     ],
   },
   heading: ["NODE", "READINESS", "FOR", "HEARTBEAT", "EVICTION", "ZONE"],

@@ -83,6 +83,7 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     unhealthyConditions: (spec.unhealthyConditions ?? []).map(unhealthyConditionOf),
     evictions: evictionsOf(spec.evictions),
     budgets: (spec.budgets ?? []).map(budgetOf),
+    outOfService: outOfServiceOf(spec.outOfService),
   };
 }
 
@@ -141,6 +142,12 @@ function budgetOf({ nodes, schedule, timeZone, duration }: NonNullable<NodePolic
   if (schedule === undefined) return { nodes: nodeCountOf(nodes), window: null };
   const window = { schedule, timeZone: timeZone ?? null, durationMs: durationOf(duration) ?? 0 };
   return { nodes: nodeCountOf(nodes), window };
+}
+
+function outOfServiceOf(written: NodePolicySpec["outOfService"]): NodePolicy["outOfService"] {
+  if (written === undefined) return null;
+  const { after, proof, removeWhenReady = true } = written;
+  return { afterMs: durationOf(after) ?? 0, proofs: [...new Set(proof)], removeWhenReady };
 }
 
 function durationOf(written: string | undefined): number | null {

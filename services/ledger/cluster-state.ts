@@ -36,6 +36,7 @@ export interface NodeRecord {
     | "conflict"
     | "taintHold"
     | "conditions"
+    | "outOfService"
   > | null;
   readonly requests: NodeRequests;
   /** Whether an Event has reported its silence since it was last ready. */
@@ -227,12 +228,13 @@ export class ClusterState {
 }
 
 /** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */
-function policyPartOf({ policy, conflict, taintHold, conditions }: BodyOf<"judged.node">) {
+function policyPartOf({ policy, conflict, taintHold, conditions, outOfService }: BodyOf<"judged.node">) {
   return {
     ...(policy === undefined ? {} : { policy }),
     ...(conflict === undefined ? {} : { conflict }),
     ...(taintHold === undefined ? {} : { taintHold }),
     ...(conditions === undefined ? {} : { conditions }),
+    ...(outOfService === undefined ? {} : { outOfService }),
   };
 }
 

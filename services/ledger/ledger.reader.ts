@@ -150,6 +150,7 @@ function nodesOf(
       ...(hold === null ? {} : { heldBy: hold.field }),
       ...conditionsPart(judged),
       ...(judged.policy === undefined ? {} : { policy: judged.policy }),
+      ...(judged.outOfService === undefined ? {} : { outOfService: judged.outOfService.state }),
       ...(freezes.ofNode(judged) === null ? {} : { isFrozen: true as const }),
     };
     const shadow = observed.shadow === undefined ? {} : ({ isShadow: true } as const);

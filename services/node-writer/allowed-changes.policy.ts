@@ -16,6 +16,7 @@ import {
 import { isReservedTaintKey } from "../../protocols/node-policy.ts";
 import type { TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { isOutOfService } from "../domain/out-of-service.ts";
 import { isSwappable } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 
@@ -28,6 +29,9 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
 ]);
 
 const EFFECTS: readonly string[] = Object.values(TaintEffect);
+
+/** The annotations that Vigil takes off by themselves; people or a taint's patch set them. */
+const REMOVED_ANNOTATIONS: ReadonlySet<string> = new Set([Annotation.provedDown, Annotation.outOfService]);
 
 /** The labels that Vigil sets: deprecated names, which follow the current ones (R4.27). */
 const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));
@@ -59,7 +63,7 @@ export function forbiddenChange(
  * and healing adds no taint at all. Any key that is not Kubernetes' own may be the one of a policy.
  */
 function forbiddenTaintChange(
-  { add, remove, why }: Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">,
+  { add, remove, why, outOfService }: Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">,
   evictionMode: Profile["evictionMode"],
 ): string | null {
   const all = [...add, ...remove];
@@ -67,6 +71,10 @@ function forbiddenTaintChange(
   if (foreign !== undefined) return `taint ${taintName(foreign)} is not one of Vigil's`;
   const evicting = all.filter(({ effect }) => effect === TaintEffect.noExecute);
   if (evictionMode === "direct" && evicting.length > 0) return "in direct mode Vigil changes no NoExecute taint";
+  if (add.some(isOutOfService)) {
+    const isProved = outOfService !== undefined && all.length === 1 && why === "conditions";
+    return isProved ? null : "Vigil declares a node out of service by a proof, and changes no other taint with it";
+  }
   const added = add.filter(({ effect }) => effect === TaintEffect.noExecute);
   const isOfItsReason = {
     granted: added.length === 1 && evicting.length === all.length && isSameKind(added, remove),
@@ -95,11 +103,14 @@ function forbiddenConditions({ conditions }: Pick<BodyOf<"asked.condition">, "co
 function forbiddenLabels({ labels, annotations = {} }: BodyOf<"asked.label">): string | null {
   const label = Object.keys(labels).find((key) => !LABELS.has(key));
   if (label !== undefined) return `label ${label} is not one that Vigil sets`;
-  const annotation = Object.keys(annotations).find((key) => !ANNOTATIONS.has(key));
+  const annotation = Object.entries(annotations).find(
+    ([key, text]) => !ANNOTATIONS.has(key) && !(text === null && REMOVED_ANNOTATIONS.has(key)),
+  )?.[0];
   return annotation === undefined ? null : `annotation ${annotation} is not one that Vigil sets`;
 }
 
 function isOwnTaint(id: TaintId): boolean {
   if (!isReservedTaintKey(id.key)) return EFFECTS.includes(id.effect);
-  return isSwappable(id) || (id.effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(id.key));
+  if (isSwappable(id) || isOutOfService(id)) return true;
+  return id.effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(id.key);
 }

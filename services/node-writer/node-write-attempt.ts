@@ -25,6 +25,7 @@ import {
   type NodeWriteDecision,
   refutesSilence,
 } from "./node-writer.policy.ts";
+import { outOfServiceRefusal } from "./out-of-service.policy.ts";
 
 type NodeRequestType = "asked.condition" | "asked.taint" | "asked.label";
 
@@ -49,6 +50,12 @@ interface LiveNode {
   readonly object: KubeObject;
 }
 
+/** A live lease: its renewal, null without one, and when it was read, on the monotonic clock. */
+interface LiveLease {
+  readonly renewedAt: number | null;
+  readonly readAtMs: number;
+}
+
 const projection = { interner: new Interner(), problem: () => {} };
 
 /** Whether two requests are for the same change of the same node, apart from the versions they are based on. */
@@ -64,7 +71,7 @@ export function isRepeated(ask: NodeRequest, earlier: NodeRequest): boolean {
 function changeOf({ type, body }: NodeRequest): string {
   if (type === "asked.condition") return JSON.stringify([body.uid, body.conditions]);
   if (type === "asked.label") return JSON.stringify([body.uid, body.labels, body.annotations]);
-  return JSON.stringify([body.uid, body.add, body.remove, body.ready, body.why]);
+  return JSON.stringify([body.uid, body.add, body.remove, body.ready, body.why, body.outOfService]);
 }
 
 /**
@@ -73,16 +80,16 @@ function changeOf({ type, body }: NodeRequest): string {
  * carries the node's version, so the first attempt of a verdict needs no read of the node.
  */
 export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
-  const settle = (live: LiveNode | null, leaseReadAtMs?: number): void => {
+  const settle = (live: LiveNode | null, lease?: LiveLease): void => {
     if (isWithdrawn(newest())) report(unwritten("ok", "the verdict requested before is withdrawn"));
-    else write(io, { ask, live, leaseReadAtMs }, decide(io, ask, live?.node ?? null), report);
+    else write(io, { ask, live, leaseReadAtMs: lease?.readAtMs }, decide(io, ask, live?.node ?? null, lease), report);
   };
   const proceed = (live: LiveNode | null): void => {
-    if (ask.type !== "asked.condition") settle(live);
-    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
+    if (!needsLease(ask)) settle(live);
+    else readLease(io, ask, (lease) => settle(live, lease), report);
   };
   if (isWithdrawn(newest())) settle(null);
-  else if (hasFailed || needsLiveNode(ask)) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
+  else if (hasFailed || needsLiveNode(ask)) readNode(io, ask, needsLease(ask) ? 2 : 1, proceed, report);
   else proceed(null);
 }
 
@@ -103,8 +110,19 @@ function needsLiveNode(ask: NodeRequest): boolean {
   return taintsOmitted > 0 || isOfCondition || add.some(({ effect }) => effect === TaintEffect.noExecute);
 }
 
-function decide({ clock, policies }: Io, ask: NodeRequest, live: ObservedNode | null): NodeWriteDecision {
+/** Whether the lease is read before the write: for a verdict, and for the taint that needs a node to be down. */
+function needsLease({ type, body }: NodeRequest): boolean {
+  return type === "asked.condition" || (type === "asked.taint" && body.outOfService !== undefined);
+}
+
+function decide(io: Io, ask: NodeRequest, live: ObservedNode | null, lease?: LiveLease): NodeWriteDecision {
+  const { clock, policies, profile } = io;
   const wallMs = clock.wallMs();
+  if (ask.type === "asked.taint" && ask.body.outOfService !== undefined) {
+    const situation = { live, leaseRenewedAt: lease?.renewedAt, policies: policies.current(), wallMs, profile };
+    const detail = outOfServiceRefusal(ask.body.outOfService, situation);
+    if (detail !== null) return { kind: "refused", detail };
+  }
   if (isGrant(ask) && live !== null) {
     const { freeze } = nodeFreezeOf(live, policies.current(), wallMs);
     if (freeze !== null) return { kind: "refused", detail: `node ${live.node} is frozen: ${freeze.field}` };
@@ -114,11 +132,12 @@ function decide({ clock, policies }: Io, ask: NodeRequest, live: ObservedNode | 
   return live === null ? { kind: "refused", detail: "the node was not read" } : decideLabels(ask.body, live);
 }
 
-function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, report: Report): void {
-  const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: ask.node };
+function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {
+  const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: ask.body.node };
   const take = (reply: ReadReply): void => {
+    const readAtMs = io.clock.monotonicMs();
     if (reply.outcome === "gone") {
-      proceed();
+      proceed({ renewedAt: null, readAtMs });
       return;
     }
     if (reply.outcome !== "ok") {
@@ -126,10 +145,12 @@ function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, 
       return;
     }
     const lease = projectLease(reply.object, projection);
-    if (lease === null || !refutesSilence(ask.basis, lease.renewedAt)) proceed();
-    else report(unwritten("refused", "the lease was renewed after the verdict"));
+    const renewedAt = lease?.renewedAt ?? null;
+    const isRefuted = ask.type === "asked.condition" && lease !== null && refutesSilence(ask.body.basis, renewedAt);
+    if (isRefuted) report(unwritten("refused", "the lease was renewed after the verdict"));
+    else proceed({ renewedAt, readAtMs });
   };
-  io.kube.read(ref, take, { urgency: Urgency.status, stepsBefore: 1 });
+  io.kube.read(ref, take, { urgency: urgencyOf(ask), stepsBefore: 1 });
 }
 
 function readNode(

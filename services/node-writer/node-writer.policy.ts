@@ -8,6 +8,7 @@ import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { conditionTaintsText } from "../domain/condition-records.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
+import { isOutOfService, OUT_OF_SERVICE } from "../domain/out-of-service.ts";
 import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 import { conditionTaintsOf, isRemovable, ruleFor, statusOf } from "../domain/unhealthy-conditions.ts";
@@ -122,7 +123,11 @@ export function decideTaints(
     };
   }
   const wrong = ask.add.find(
-    (id) => isReservedTaintKey(id.key) && isEviction(id) && (live === null || evictingTaintOf(ready)?.key !== id.key),
+    (id) =>
+      isReservedTaintKey(id.key) &&
+      isEviction(id) &&
+      !isOutOfService(id) &&
+      (live === null || evictingTaintOf(ready)?.key !== id.key),
   );
   if (wrong !== undefined) {
     return { kind: "refused", detail: `a node whose Ready is ${ready ?? "missing"} gets no ${taintName(wrong)}` };
@@ -135,12 +140,13 @@ export function decideTaints(
     return unfounded === null ? UNCHANGED : { kind: "refused", detail: unfounded };
   }
   const removed = before.filter((taint) => !kept.includes(taint));
-  const stamped = added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }));
+  const stamped = added.map((id) => ({ ...(isOutOfService(id) ? OUT_OF_SERVICE : id), timeAdded: apiTime(wallMs) }));
   const taints: Taint[] = [...kept, ...stamped];
   const changes = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
   const changed = { kept, added, removed };
   const annotations = annotationsPart({
     ...swapAnnotation(live ?? ask, changed, wallMs),
+    ...outOfServiceAnnotation(changed, wallMs),
     ...(live === null ? {} : conditionTaintsAnnotation({ live, wallMs, policies }, changed)),
   });
   const spec = { taints: taints.length === 0 ? null : taints };
@@ -270,6 +276,15 @@ function wantedOf(
 ): BodyOf<"asked.taint">["add"] {
   const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSame(id, taint)));
   return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
+}
+
+/** The annotation beside the out-of-service taint: Vigil takes off only a taint with this stamp. */
+function outOfServiceAnnotation(
+  { added, removed }: Readonly<Record<"added" | "removed", readonly Taint[]>>,
+  at: number,
+): Readonly<Record<string, string | null>> {
+  if (added.some(isOutOfService)) return { [Annotation.outOfService]: apiTime(at) };
+  return removed.some(isOutOfService) ? { [Annotation.outOfService]: null } : {};
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { ConditionPlan } from "./condition-taints.policy.ts";
 import { podsToEvict } from "./eviction.policy.ts";
+import { type OutOfServiceChange, withOutOfService } from "./out-of-service.policy.ts";
 import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
 import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";
 import { type BoundPods, podsToMarkUnready } from "./unready.policy.ts";
@@ -23,6 +24,7 @@ export interface NodeSituation {
   readonly isTaintHeld: boolean;
   /** The taints that come and go with conditions that its policy names. */
   readonly conditionTaints: Pick<ConditionPlan, "add" | "remove">;
+  readonly outOfService: OutOfServiceChange;
   /** The change of Vigil's annotations that the policy of the node needs; null for none. */
   readonly annotations: Readonly<Record<string, string | null>> | null;
   readonly profile: Pick<Profile, "evictionMode" | "upstream">;
@@ -47,10 +49,13 @@ export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
   const isDrained = profile.evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions,
-    taints: taintChangeOf(node, profile.evictionMode, {
-      isHeld: situation.isTaintHeld,
-      ofConditions: situation.conditionTaints,
-    }),
+    taints: withOutOfService(
+      taintChangeOf(node, profile.evictionMode, {
+        isHeld: situation.isTaintHeld,
+        ofConditions: situation.conditionTaints,
+      }),
+      situation.outOfService,
+    ),
     labels: labelChangeOf(node),
     annotations: situation.annotations,
     unready: podsToMarkUnready(node, pods, bound),

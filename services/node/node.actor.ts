@@ -6,7 +6,7 @@ import { CONFLICT_MAX, type Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
-import type { Io, Metrics } from "../../protocols/ports.ts";
+import type { Metrics } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
@@ -40,6 +40,7 @@ import {
   stepNode,
 } from "./node.machine.ts";
 import { sendRequests } from "./node.requests.ts";
+import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./out-of-service.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
 import {
@@ -65,8 +66,7 @@ export interface NodeView {
 }
 
 /** What the actors of one shard share. */
-export interface NodeContext {
-  readonly io: Io;
+export interface NodeContext extends OutOfServiceContext {
   readonly view: NodeView;
   /** Wakes an actor when its node's grace ends. */
   readonly graces: KeyedDeadlines<NodeActor>;
@@ -75,10 +75,10 @@ export interface NodeContext {
   readonly lateness: ReturnType<Metrics["histogram"]>;
   readonly refuted: ReturnType<Metrics["counter"]>;
   readonly heldBack: ReturnType<Metrics["counter"]>;
-  /** When the service started, on the monotonic clock. */
-  readonly beganMs: number;
   /** The actors to review again once the view of the shard is synced. */
   readonly waiting: Set<NodeActor>;
+  /** The actors to review with each message about limits, because something holds an out-of-service taint back. */
+  readonly heldActors: Set<NodeActor>;
   markSuspect(reason: string, cause: string | null): void;
 }
 
@@ -111,6 +111,7 @@ export class NodeActor {
   #sightings: Sightings = NO_SIGHTINGS;
   /** What those call for. */
   #conditions: ConditionPlan = NO_CONDITION_PLAN;
+  readonly #outOfService: OutOfService;
   /** The last judgement published; empty to publish the next one even if it is the same. */
   #published = "";
   /** Null without open requests. */
@@ -120,6 +121,7 @@ export class NodeActor {
     const { clock } = context.io;
     const transitionAt = readyConditionOf(node)?.transitionAt ?? node.createdAt;
     this.#context = context;
+    this.#outOfService = new OutOfService(context);
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     this.#heartbeats = new HeartbeatRecord(clock.monotonicMs());
@@ -225,6 +227,7 @@ export class NodeActor {
     const evictionFromMs = this.#decideEviction(nowMs, canJudge);
     this.#holdTaint(nowMs);
     this.#reviewConditions(nowMs);
+    this.#reviewOutOfService(canJudge);
     if (this.#isGrantRequestDue(nowMs)) this.#published = "";
     this.#publishJudgement(cause);
     this.#request(nowMs, canJudge, cause);
@@ -236,6 +239,28 @@ export class NodeActor {
     this.#context.graces.cancel(this);
     this.#context.reviews.cancel(this);
     this.#context.waiting.delete(this);
+    this.#context.heldActors.delete(this);
+  }
+
+  #reviewOutOfService(canJudge: boolean): void {
+    const { waiting, heldActors } = this.#context;
+    this.#outOfService.review(this.#outOfServiceView(canJudge));
+    const isHeld = this.#outOfService.report?.state === "held";
+    if (isHeld) heldActors.add(this);
+    else heldActors.delete(this);
+    if (isHeld && !canJudge) waiting.add(this);
+  }
+
+  #outOfServiceView(canJudge: boolean): OutOfServiceView {
+    const isConfirmed = this.#state.heartbeat === "confirmed";
+    return {
+      node: this.#node,
+      policy: this.#policy,
+      zone: this.zone,
+      canJudge,
+      quietFromMs: isConfirmed ? this.#silentFromMs() : Number.POSITIVE_INFINITY,
+      leaseRenewedAt: this.#heartbeats.basisFor(this.#node).leaseRenewedAt,
+    };
   }
 
   /** Whether it may request anything harmful: it sees the shard, and knows by which policy to judge. */
@@ -365,16 +390,19 @@ export class NodeActor {
     const counted = isCounted(labels);
     const hold = this.#publishedHold();
     const policy = this.#publishedPolicy();
+    const { report } = this.#outOfService;
+    const outOfService = report === undefined ? {} : { outOfService: report };
     const held = `${this.#drainFrom.evictionFromAt} ${hold.taintHold?.field} ${policy.policy} ${policy.conflict?.join()}`;
     const conditions = this.#publishedConditions();
-    const ofConditions = conditions.conditions === undefined ? "" : JSON.stringify(conditions.conditions);
-    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held} ${ofConditions}`;
+    const further = JSON.stringify({ ...conditions, ...outOfService });
+    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held} ${further}`;
     if (judgement === this.#published) return;
     this.#published = judgement;
     const { bus, clock } = this.#context.io;
     const { witnessedMs } = this.#heartbeats;
     const heartbeatAt = Number.isFinite(witnessedMs) ? clock.wallMs() - (clock.monotonicMs() - witnessedMs) : null;
-    const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom, ...policy, ...hold, ...conditions };
+    const drain = { ...this.#drainFrom, ...policy, ...hold, ...conditions, ...outOfService };
+    const where = { node, uid, resourceVersion, zone, counted, ...drain };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }
 
@@ -405,6 +433,7 @@ export class NodeActor {
     this.#bound = boundWhileNotReady(this.#bound, node, pods);
     const { eviction, heartbeat } = this.#state;
     const { profile } = io;
+    const outOfService = this.#outOfServiceView(canJudge);
     const changes = desiredChangesOf({
       node,
       pods,
@@ -413,7 +442,8 @@ export class NodeActor {
       eviction,
       isTaintHeld: this.#taintHold !== null,
       conditionTaints: this.#conditions,
-      annotations: this.#annotationsChange(),
+      outOfService: this.#outOfService.change(outOfService),
+      annotations: this.#outOfService.annotations(outOfService, this.#annotationsChange()),
       profile,
     });
     const mustWait = !canJudge && !isHarmless(changes);
@@ -448,6 +478,7 @@ export class NodeActor {
       evictionFromMs ?? never,
       this.#taintHold?.untilMs ?? never,
       clock.monotonicMs() + Math.max(0, this.#conditions.nextAt - clock.wallMs()),
+      this.#outOfService.nextMs,
     );
     if (dueMs < never) this.#context.reviews.schedule(this, dueMs);
     else this.#context.reviews.cancel(this);

@@ -1,6 +1,7 @@
 /** The node service: one actor per node of the shards that this process owns. */
-import type { Service } from "../../protocols/ports.ts";
+import type { Metrics, Service } from "../../protocols/ports.ts";
 import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
+import { LimitHolds } from "./limit-holds.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { NodeShard } from "./node.shard.ts";
 import { ZoneHalts } from "./zone-halts.ts";
@@ -13,11 +14,50 @@ export const nodeService: Service = (io) => {
   const { bus, clock, fleet, metrics, profile } = io;
   const shards = new Map<number, NodeShard>();
   const fire = (actor: NodeActor): void => actor.review();
+  const limits = new LimitHolds(profile);
+  const heldActors = new Set<NodeActor>();
+  const halts = new ZoneHalts(profile);
   const shared = {
     io,
     beganMs: clock.monotonicMs(),
+    limits,
+    heldActors,
+    isHalted: (zone: string) => halts.isHalted(zone),
     graces: new KeyedDeadlines<NodeActor>({ clock, fire }),
     reviews: new KeyedDeadlines<NodeActor>({ clock, fire }),
+    ...nodeMetrics(metrics),
+  };
+  const lose = (shard: number): void => {
+    shards.get(shard)?.stop();
+    shards.delete(shard);
+  };
+  const stops = [
+    fleet.follow("node", { gained: (shard) => shards.set(shard, new NodeShard(shared, shard)), lost: lose }),
+    bus.onGap((type, shard) => {
+      if (type.startsWith("observed.")) shards.get(shard)?.gap();
+    }),
+    bus.subscribe("judged.limits", 0, (message) => {
+      limits.take(message, clock.monotonicMs());
+      for (const actor of heldActors) actor.review(message.id);
+    }),
+    io.policies.follow((cause) => {
+      limits.keep(new Set(io.policies.current()?.policies.map(({ name }) => name)));
+      for (const shard of shards.values()) shard.policiesChanged(cause);
+    }),
+    bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
+      const change = halts.take(body, source, clock.monotonicMs());
+      if (change === null) return;
+      for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    for (const shard of shards.keys()) lose(shard);
+  };
+};
+
+function nodeMetrics(metrics: Metrics) {
+  return {
     lateness: metrics.histogram({
       name: "vigil_verdict_lateness_seconds",
       help: "How long after the end of its grace a silent node was found.",
@@ -32,27 +72,4 @@ export const nodeService: Service = (io) => {
       help: "Reviews of a node whose harmful changes waited because its shard was not synced.",
     }),
   };
-  const lose = (shard: number): void => {
-    shards.get(shard)?.stop();
-    shards.delete(shard);
-  };
-  const halts = new ZoneHalts(profile);
-  const stops = [
-    fleet.follow("node", { gained: (shard) => shards.set(shard, new NodeShard(shared, shard)), lost: lose }),
-    bus.onGap((type, shard) => {
-      if (type.startsWith("observed.")) shards.get(shard)?.gap();
-    }),
-    io.policies.follow((cause) => {
-      for (const shard of shards.values()) shard.policiesChanged(cause);
-    }),
-    bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
-      const change = halts.take(body, source, clock.monotonicMs());
-      if (change === null) return;
-      for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
-    }),
-  ];
-  return () => {
-    for (const stop of stops) stop();
-    for (const shard of shards.keys()) lose(shard);
-  };
-};
+}

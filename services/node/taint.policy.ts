@@ -9,7 +9,7 @@ import { isSwappable } from "../domain/taint-swap.ts";
 import type { ConditionPlan } from "./condition-taints.policy.ts";
 
 /** A change of a node's taints in one patch, with its reason. */
-export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;
+export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">;
 
 /** What a policy adds to the taints of a node. */
 export interface TaintChangeOptions {

@@ -39,6 +39,11 @@ export class ZoneHalts {
     return this.#halts.size;
   }
 
+  /** Whether an owner of a zone claims that it is halted. */
+  isHalted(zone: string): boolean {
+    return this.#halts.get(zone)?.endedMs === null;
+  }
+
   /** Takes an announcement of `source`. Returns the change it makes; null for none. */
   take(body: Announcement, source: string, nowMs: number): HaltChange | null {
     return body.halted ? this.#claim(body, source, nowMs) : this.#deny(body, source, nowMs);

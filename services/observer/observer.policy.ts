@@ -17,6 +17,7 @@ const sameScalars = sameFields<ObservedNode>(
   "taintsSeenStale",
   "taintsOmitted",
   "policyLabels",
+  "outOfServiceAt",
 );
 const sameTaint = sameFields<Taint>("key", "effect", "value", "timeAdded");
 const sameCondition = sameFields<Condition>("type", "status", "reason", "transitionAt");
@@ -30,6 +31,7 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     sameRecords(before.labels, after.labels) &&
     sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) &&
     sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) &&
+    sameRecords<string | number>(before.provedDown ?? {}, after.provedDown ?? {}) &&
     before.readyTransitionsAt?.join() === after.readyTransitionsAt?.join() &&
     sameLists(before.conditionSightings ?? [], after.conditionSightings ?? [], sameSighting) &&
     sameRecords(before.conditionTaints ?? {}, after.conditionTaints ?? {}) &&

@@ -274,8 +274,10 @@ describe("get as kubectl users write it", () => {
 
   test("-o wide adds columns", async () => {
     const [heading, row] = (await get("nodes", "-owide")).out.split("\n");
-    expect(heading).toMatch(/^NODE +READINESS +.*ZONE +READY +SINCE +HEARTBEAT AT +POLICY +CONDITIONS$/);
-    expect(row).toMatch(/Unknown +1970-01-01T00:00:00Z +1970-01-01T00:00:00Z +- +-$/);
+    expect(heading).toMatch(
+      /^NODE +READINESS +.*ZONE +READY +SINCE +HEARTBEAT AT +POLICY +CONDITIONS +OUT OF SERVICE$/,
+    );
+    expect(row).toMatch(/Unknown +1970-01-01T00:00:00Z +1970-01-01T00:00:00Z +- +- +-$/);
     expect((await get("pods", "-owide")).out).toContain("1970-01-01T00:00:00Z");
   });
 

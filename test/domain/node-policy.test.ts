@@ -93,6 +93,7 @@ describe("a spec", () => {
       flapping: { transitions: 4, window: "30m", holdDown: "1h" },
       evictions: { method: "EvictThenDelete", deleteAfter: "10m", maxPerMinute: 60 },
       budgets: [{ nodes: 0, schedule: "0 9 * * 1-5", duration: "8h" }, { nodes: "3" }],
+      outOfService: { after: "3m", proof: ["Manual", "Manual"] },
     });
     const { spec, problems } = checkSpec(raw, NOTHING_UNSUPPORTED);
     expect(problems).toEqual([]);
@@ -117,6 +118,7 @@ describe("a spec", () => {
         { nodes: { nodes: 0 }, window: { schedule: "0 9 * * 1-5", timeZone: null, durationMs: 28_800_000 } },
         { nodes: { nodes: 3 }, window: null },
       ],
+      outOfService: { afterMs: 180_000, proofs: ["Manual"], removeWhenReady: true },
     });
   });
 
@@ -149,6 +151,16 @@ describe("a spec", () => {
       { budgets: [{ nodes: "10%" }, { nodes: 0, schedule: "0 9 * * *" }] },
       "spec.budgets[1]: schedule and duration belong together: when the budget begins to hold, and for how long",
     ],
+    [
+      { outOfService: { after: "-3m", proof: ["Manual"] } },
+      'spec.outOfService.after: "-3m": write a duration such as 90s or 1m30s',
+    ],
+    [
+      { outOfService: { after: "3m", proof: ["Time"] } },
+      'spec.outOfService.proof[0]: "Time": write RemediationSucceeded or Manual',
+    ],
+    [{ outOfService: { after: "3m", proof: [] } }, "spec.outOfService.proof: write [Manual]: time alone is no proof"],
+    [{ outOfService: { after: "3m" } }, "spec.outOfService.proof: missing; write [RemediationSucceeded, Manual]"],
     [{ evictions: { deleteAfter: "1m" } }, "spec.evictions: deleteAfter belongs to method EvictThenDelete"],
     [
       { selector: { matchLabels: { "a b": "x" } } },
@@ -176,10 +188,10 @@ describe("a spec", () => {
   });
 
   test("says of a field that nothing honours yet that it has no effect", () => {
-    const { spec, problems } = checkSpec(withSelector({ outOfService: { after: "3m", proof: ["Manual"] } }));
+    const { spec, problems } = checkSpec(withSelector({ remediations: [] }));
     expect(spec).toEqual(withSelector({}));
     expect(problems).toEqual([
-      { kind: "unsupported", message: "spec.outOfService: not supported yet; it has no effect, remove it" },
+      { kind: "unsupported", message: "spec.remediations: not supported yet; it has no effect, remove it" },
     ]);
   });
 });

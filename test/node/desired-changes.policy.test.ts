@@ -18,7 +18,12 @@ const BESIDE = { evictionMode: "taint", upstream: "beside" };
 
 function desired(fields: Partial<NodeSituation>) {
   const node = nodeWith("True");
-  const held = { isTaintHeld: false, annotations: null, conditionTaints: { add: [], remove: [] } };
+  const held = {
+    isTaintHeld: false,
+    annotations: null,
+    conditionTaints: { add: [], remove: [] },
+    outOfService: { add: null, isOver: false },
+  };
   const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", profile: STANDARD_PROFILE } as const;
   return desiredChangesOf({ node, ...held, ...rest, ...fields });
 }

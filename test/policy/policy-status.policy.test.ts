@@ -31,11 +31,11 @@ describe("the status of a policy", () => {
   });
 
   test("names every field that has no effect", () => {
-    const change = changeOf({ ...RIGHT, unhealthyZoneThreshold: 2, outOfService: {} });
+    const change = changeOf({ ...RIGHT, unhealthyZoneThreshold: 2, remediations: [] });
     expect(brief(change)).toContain("FieldsAccepted=False Invalid");
     expect(message(change, "FieldsAccepted")).toBe(
       "spec.unhealthyZoneThreshold: 2: write 1 or less; " +
-        "spec.outOfService: not supported yet; it has no effect, remove it",
+        "spec.remediations: not supported yet; it has no effect, remove it",
     );
   });
 

@@ -2,6 +2,7 @@
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import type { PauseRequestSpec } from "../../protocols/node-policy.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
@@ -13,8 +14,8 @@ import { EvictionWorld } from "./eviction-world.ts";
 export class ExplainedWorld extends EvictionWorld {
   #reader: LedgerReader | null = null;
 
-  constructor(policies: readonly ConfiguredPolicy[]) {
-    super({}, policies);
+  constructor(policies: readonly ConfiguredPolicy[], profile: Partial<Profile> = {}) {
+    super(profile, policies);
     const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
     const received = new PolicyReceiver({ bus: this.busOf("policies", "explaining"), ...io });
     const ledger = (ledgerIo: Parameters<typeof startLedger>[0]) => {

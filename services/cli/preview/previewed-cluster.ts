@@ -13,6 +13,7 @@ import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints } from "../../domain/toleration.ts";
+import { LimitHolds } from "../../node/limit-holds.ts";
 import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
 import { graceMsOf } from "../../node/silence.policy.ts";
 import {
@@ -210,6 +211,9 @@ export class PreviewedCluster {
       refuted: counter,
       heldBack: counter,
       waiting: new Set(),
+      heldActors: new Set(),
+      limits: new LimitHolds(this.#io.profile),
+      isHalted: (zone) => this.#halted.has(zone),
       markSuspect: () => {},
     };
   }

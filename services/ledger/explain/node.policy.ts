@@ -11,6 +11,7 @@ import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
+import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { queueSentences } from "./queue.policy.ts";
 import { nodeRequestSentences, withoutStop } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -36,6 +37,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...heldTaintSentences(judged),
     ...conditionSentences(judged),
     ...queueSentences(node, judged, context),
+    ...outOfServiceSentences(node, context.now),
   ];
   const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
   const readiness = readinessSentence(node, judged, context);

@@ -76,6 +76,25 @@ export const POLICY_SENTENCES = {
     "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenUntil:
     "It has been frozen since {at} by {by}: until {until} it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
+  nodeUnproved:
+    "It is not proved to be off, so it does not get {taint}: once its machine is surely off, vigil prove-down {node} --reason=… says so.",
+  nodeUnremediated:
+    "It is not proved to be off, so it does not get {taint}: its policy takes no word of people, and no remediation has succeeded.",
+  nodeProofOutdated:
+    "Its proof by {by} of {at} ({reason}) is older than its silence, so it does not get {taint}: vigil prove-down {node} --reason=… says it again.",
+  nodeProofWaits: "It was proved to be off by {by} at {at} ({reason}): it gets {taint} at {from}, in {span}.",
+  nodeProofWaitsFrozen:
+    "It was proved to be off by {by} at {at} ({reason}): it gets {taint} some time after it is thawed.",
+  nodeProofNotAdmitted:
+    "It was proved to be off by {by} at {at} ({reason}): it gets {taint} once it is admitted for eviction.",
+  nodeProofHeld: "It was proved to be off by {by} at {at} ({reason}), and {field} holds {taint} back.",
+  nodeProofDue: "It was proved to be off by {by} at {at} ({reason}): it gets {taint} now.",
+  nodeOutOfService:
+    "It is out of service by {taint}: kube-controller-manager 1.26 or later deletes its terminating pods and detaches their volumes.",
+  nodeOutOfServiceKept:
+    "It is Ready and still out of service by {taint}: its policy has removeWhenReady: false, so people take that off.",
+  nodeOutOfServiceTakenOff:
+    "Somebody took {taint} off while it was silent, so it stays off until vigil prove-down {node} --reason=… says again that it is off.",
   queueFrozen: "It waits: a frozen node is neither tainted NoExecute nor drained.",
   podFrozen: "Pod {pod} stays while its node {node} is frozen: {left} remain of its countdown.",
   podFrozenUntil:

@@ -198,6 +198,8 @@ function withoutRecords(
     readyTransitionsAt,
     conditionSightings,
     conditionTaints,
+    provedDown,
+    outOfServiceAt,
     ...node
   }: ObservedNode,
   annotations: Readonly<Record<string, string | null>>,
@@ -215,6 +217,8 @@ function withoutRecords(
     ...(readyTransitionsAt !== undefined && isSent(Annotation.readyTransitions) ? { readyTransitionsAt } : {}),
     ...(conditionSightings !== undefined && isSent(Annotation.conditions) ? { conditionSightings } : {}),
     ...(conditionTaints !== undefined && isSent(Annotation.conditionTaints) ? { conditionTaints } : {}),
+    ...(provedDown !== undefined && isSent(Annotation.provedDown) ? { provedDown } : {}),
+    ...(outOfServiceAt !== undefined && isSent(Annotation.outOfService) ? { outOfServiceAt } : {}),
   };
 }
 
@@ -222,6 +226,8 @@ function isRecorded(real: ObservedNode, annotation: string): boolean {
   if (annotation === Annotation.readyTransitions) return real.readyTransitionsAt !== undefined;
   if (annotation === Annotation.conditions) return real.conditionSightings !== undefined;
   if (annotation === Annotation.conditionTaints) return real.conditionTaints !== undefined;
+  if (annotation === Annotation.provedDown) return real.provedDown !== undefined;
+  if (annotation === Annotation.outOfService) return real.outOfServiceAt !== undefined;
   return (annotation === Annotation.taintSwap ? real.taintSwap : real.taintsSeenAt) !== undefined;
 }
 

@@ -6,6 +6,7 @@ import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
 import { readConditionTaints, readSightings } from "../../../domain/condition-records.ts";
+import { readDownProof } from "../../../domain/down-proof.ts";
 import { readReadyTransitions } from "../../../domain/ready-transitions.ts";
 import { readTaintSwap } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
@@ -23,10 +24,17 @@ type Problem = (field: string) => void;
 /** The parts of an observed node that its annotations record. */
 export type NodeRecords = Pick<
   ObservedNode,
-  "taintsSeenAt" | "taintsSeenStale" | "taintSwap" | "readyTransitionsAt" | "conditionSightings" | "conditionTaints"
+  | "taintsSeenAt"
+  | "taintsSeenStale"
+  | "taintSwap"
+  | "readyTransitionsAt"
+  | "conditionSightings"
+  | "conditionTaints"
+  | "provedDown"
+  | "outOfServiceAt"
 >;
 
-/** What a node's annotations record about its taints and conditions, and when it became ready and not ready. */
+/** What a node's annotations record: of its taints and conditions, when it became ready, and whether it is off. */
 export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], problem: Problem): NodeRecords {
   return {
     ...taintsSeen(annotations, taints, problem),
@@ -34,6 +42,8 @@ export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], p
     ...readyTransitions(annotations, problem),
     ...conditionSightings(annotations, problem),
     ...conditionTaints(annotations, problem),
+    ...provedDown(annotations, problem),
+    ...outOfServiceAt(annotations, problem),
   };
 }
 
@@ -113,4 +123,22 @@ function readRecord<T>(
   if (recorded !== null) return recorded;
   problem(`metadata.annotations.${name}`);
   return undefined;
+}
+
+/** The proof that the machine is off. An unreadable record proves nothing. */
+function provedDown(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "provedDown"> {
+  const text = textOf(annotations[Annotation.provedDown]);
+  if (text === null) return {};
+  const proof = text.length > ANNOTATION_CHARACTERS_MAX ? null : readDownProof(text);
+  if (proof === null) problem(`metadata.annotations.${Annotation.provedDown}`);
+  return proof === null ? {} : { provedDown: proof };
+}
+
+/** The stamp of Vigil's own out-of-service taint. By an unreadable record no taint is Vigil's. */
+function outOfServiceAt(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "outOfServiceAt"> {
+  const text = textOf(annotations[Annotation.outOfService]);
+  if (text === null) return {};
+  const at = epochMsOf(text);
+  if (at === null) problem(`metadata.annotations.${Annotation.outOfService}`);
+  return at === null ? {} : { outOfServiceAt: at };
 }

@@ -1,0 +1,30 @@
+/**
+ * The proof that the machine of a node is off, as Annotation.provedDown records it. A proof comes from outside the
+ * node: somebody who looked, or a remediation that succeeded. Silence is none, however long it lasts.
+ */
+import { DOWN_PROOFS } from "../../protocols/names.ts";
+import type { DownProof } from "../../protocols/objects.ts";
+import { parsed, recordOf, textOf } from "../platform/structures/json.ts";
+import { apiMicroTime, epochMsOf } from "./api-time.ts";
+
+/** Longest name and reason that are kept, in characters: they travel in every message about the node. */
+export const PROOF_WORDS_MAX = 256;
+
+/** The value of Annotation.provedDown. */
+export function downProofText({ proof, by, at, reason }: DownProof): string {
+  return JSON.stringify({ proof, by, at: apiMicroTime(at), reason });
+}
+
+/** Reads that value; null when it is malformed. Long texts are cut. */
+export function readDownProof(text: string): DownProof | null {
+  const { proof: written, by, at: time, reason } = recordOf(parsed(text));
+  const proof = DOWN_PROOFS.find((known) => known === written);
+  const at = epochMsOf(textOf(time));
+  if (proof === undefined || at === null) return null;
+  return { proof, by: shortened(by), at, reason: shortened(reason) };
+}
+
+function shortened(words: unknown): string {
+  const whole = (textOf(words) ?? "").toWellFormed();
+  return whole.length <= PROOF_WORDS_MAX ? whole : `${whole.slice(0, PROOF_WORDS_MAX - 1).toWellFormed()}…`;
+}

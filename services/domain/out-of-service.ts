@@ -1,0 +1,76 @@
+/**
+ * When a silent node is declared out of service: its policy says so, its machine is proved to be off, and the proof is
+ * newer than its silence. Upstream's pod garbage collector then deletes its terminating pods, and the attach-detach
+ * controller detaches their volumes. Both do that although no kubelet has confirmed anything, so a wrong taint corrupts
+ * data: whatever is in doubt, it is not put on. The node service decides by this rule, and the node-writer again on the
+ * live node. It reads no clock.
+ */
+import { TaintEffect, TaintKey } from "../../protocols/names.ts";
+import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type { FrozenInterval, OutOfServiceSettings } from "../../protocols/policy-set.ts";
+import { API_TIME_STEP_MS, epochMsOf } from "./api-time.ts";
+import { countdownEndAt } from "./frozen-time.ts";
+import { readyConditionOf } from "./node-conditions.ts";
+import { isSwappable } from "./taint-swap.ts";
+
+/** The taint, with the value that Kubernetes' documentation gives it. */
+export const OUT_OF_SERVICE: Taint = {
+  key: TaintKey.outOfService,
+  value: "nodeshutdown",
+  effect: TaintEffect.noExecute,
+};
+
+/** How far a node is from the taint by what the API shows. */
+export type OutOfServiceStage =
+  | { readonly state: "unproved" | "outdated" | "notAdmitted" | "due" | "on" | "takenOff" }
+  | { readonly state: "waits"; readonly fromAt: number };
+
+/** The fields of a node that decide. */
+type SilentNode = Pick<ObservedNode, "conditions" | "taints" | "provedDown" | "outOfServiceAt">;
+
+/** Whether a taint is the one that declares its node out of service. */
+export function isOutOfService({ key, effect }: TaintId): boolean {
+  return key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect;
+}
+
+/** The earliest proof of a node's silence, in epoch milliseconds; null while it is not silent by what the API shows. */
+export function provableFrom(node: Pick<ObservedNode, "conditions">): number | null {
+  const ready = readyConditionOf(node);
+  if (ready?.status !== "Unknown" || ready.transitionAt === null) return null;
+  // The condition is stamped in whole seconds, and a proof of that same second may be older.
+  return ready.transitionAt + API_TIME_STEP_MS;
+}
+
+/**
+ * How far a node is from the taint; null for a node that is not silent. A frozen node's `after` stands still, by
+ * intervals that are merged.
+ */
+export function outOfServiceStage(
+  node: SilentNode,
+  { afterMs, proofs }: Pick<OutOfServiceSettings, "afterMs" | "proofs">,
+  frozen: readonly FrozenInterval[],
+  wallMs: number,
+): OutOfServiceStage | null {
+  const silentAt = provableFrom(node);
+  if (silentAt === null) return null;
+  if (node.taints.some(isOutOfService)) return { state: "on" };
+  const { provedDown, outOfServiceAt } = node;
+  const isProof = provedDown !== undefined && proofs.includes(provedDown.proof);
+  // A proof from the future would outlive a return of the node.
+  if (!isProof || provedDown.at > wallMs + API_TIME_STEP_MS) return { state: "unproved" };
+  if (provedDown.at < silentAt) return { state: "outdated" };
+  if (outOfServiceAt !== undefined && outOfServiceAt + API_TIME_STEP_MS > provedDown.at) return { state: "takenOff" };
+  const fromAt = countdownEndAt(silentAt, afterMs, frozen);
+  if (wallMs < fromAt) return { state: "waits", fromAt };
+  // Limits, freezes and halts hold the taint of an eviction back, and this one comes after it.
+  return { state: node.taints.some(isSwappable) ? "due" : "notAdmitted" };
+}
+
+/** Vigil's own out-of-service taint on a node; null when there is none, or another client put it on. */
+export function ownOutOfServiceTaint({
+  taints,
+  outOfServiceAt,
+}: Pick<ObservedNode, "taints" | "outOfServiceAt">): Taint | null {
+  if (outOfServiceAt === undefined) return null;
+  return taints.find((taint) => isOutOfService(taint) && epochMsOf(taint.timeAdded) === outOfServiceAt) ?? null;
+}

@@ -1,0 +1,58 @@
+/**
+ * Decides again, on the live node and its live lease, whether it may be declared out of service. Whoever may publish
+ * requests could ask for it, and upstream then deletes pods that nobody has confirmed to be gone.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { nodeFreezeOf } from "../domain/freeze.ts";
+import { policyOf } from "../domain/node-policy.ts";
+import { outOfServiceStage } from "../domain/out-of-service.ts";
+
+/** What the live reads and the policies show. */
+export interface LiveSituation {
+  readonly live: ObservedNode | null;
+  /** When the live lease was renewed; null without a lease, undefined while it was not read. */
+  readonly leaseRenewedAt: number | null | undefined;
+  readonly policies: PolicySet | null;
+  readonly wallMs: number;
+  readonly profile: Pick<Profile, "nodeMonitorGraceMs">;
+}
+
+type OutOfServiceAsk = NonNullable<BodyOf<"asked.taint">["outOfService"]>;
+
+/** Why a node is not declared out of service; null if it may be. */
+export function outOfServiceRefusal(ask: OutOfServiceAsk, situation: LiveSituation): string | null {
+  const { live, leaseRenewedAt, policies, wallMs } = situation;
+  if (live === null || leaseRenewedAt === undefined) return "the node and its lease were not read";
+  const { freeze, frozen } = nodeFreezeOf(live, policies, wallMs);
+  if (freeze !== null) return `node ${live.node} is frozen: ${freeze.field}`;
+  const resolved = policyOf(live, policies);
+  const policy = resolved.kind === "policy" ? resolved.policy : null;
+  if (policy === null || policy.outOfService === null) return `no policy of node ${live.node} has outOfService`;
+  const graceMs = policy.nodeMonitorGraceMs ?? situation.profile.nodeMonitorGraceMs;
+  const alive = leaseProblem(ask, { leaseRenewedAt, graceMs, wallMs });
+  if (alive !== null) return alive;
+  const stage = outOfServiceStage(live, policy.outOfService, frozen, wallMs);
+  if (stage === null) return `node ${live.node} is not silent`;
+  if (stage.state === "on") return null;
+  if (stage.state !== "due") return `node ${live.node} may not be declared out of service: ${stage.state}`;
+  return live.provedDown?.at === ask.provedAt ? null : "the proof was replaced";
+}
+
+/** What is known of a live lease. */
+interface LiveLease {
+  readonly leaseRenewedAt: number | null;
+  readonly graceMs: number;
+  readonly wallMs: number;
+}
+
+function leaseProblem(ask: OutOfServiceAsk, { leaseRenewedAt, graceMs, wallMs }: LiveLease): string | null {
+  if (leaseRenewedAt === null) return null;
+  const at = apiTime(leaseRenewedAt);
+  if (leaseRenewedAt !== ask.leaseRenewedAt) return `its kubelet renewed its lease meanwhile, at ${at}`;
+  const isRecent = leaseRenewedAt >= ask.provedAt || wallMs - leaseRenewedAt < graceMs;
+  return isRecent ? `its kubelet renewed its lease at ${at}, after the proof or within its grace` : null;
+}

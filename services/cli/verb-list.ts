@@ -12,6 +12,7 @@ import { hollowVerb } from "./verbs/hollow.ts";
 import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
 import { previewVerb } from "./verbs/preview.ts";
+import { proveDownVerb } from "./verbs/prove-down.ts";
 import { runVerb } from "./verbs/run.ts";
 import { topVerb } from "./verbs/top.ts";
 import { versionVerb } from "./verbs/version.ts";
@@ -27,6 +28,7 @@ export const VERBS: readonly Verb[] = [
   watchVerb(realClock()),
   freezeVerb,
   thawVerb,
+  proveDownVerb,
   previewVerb,
   compareVerb,
   agentVerb,

@@ -13,6 +13,8 @@ export interface NodeFacts {
   readonly since: number | null;
   /** Whether it carries the taint node.kubernetes.io/out-of-service. */
   readonly isOutOfService: boolean;
+  /** Whether somebody or a remediation has said that it is off (`vigil prove-down`). */
+  readonly isProvedDown: boolean;
 }
 
 /** Why a node counts as dead. `NoStatus`: it has no Ready condition. */
@@ -71,7 +73,6 @@ const DEAD_STATES: Readonly<Record<ConditionStatus, DeadState | null>> = {
 };
 
 const POD_GC = "the pod garbage collector of kube-controller-manager";
-const PROOF = "the taint node.kubernetes.io/out-of-service once the machine is surely off";
 
 /** Why a node counts as dead; null while it is Ready. Undefined is a node that is not in the API. */
 export function deadStateOf(node: NodeFacts | undefined): DeadState | null {
@@ -91,7 +92,7 @@ export function stuckPodOf(pod: TerminatingPod, node: NodeFacts | undefined, vol
   const { namespace, name, uid, graceEndedAt } = pod;
   const holds = [
     ...pod.finalizers.map(finalizerHold),
-    ...(pod.gracePeriodSeconds === 0 ? [] : [nodeHold(pod.node, nodeState, node?.isOutOfService === true)]),
+    ...(pod.gracePeriodSeconds === 0 ? [] : [nodeHold(pod.node, nodeState, node)]),
     ...volumeHolds(pod, volumes),
   ];
   return { namespace, name, uid, node: pod.node, graceEndedAt, nodeState, nodeSince: node?.since ?? null, holds };
@@ -111,19 +112,24 @@ function finalizerHold(name: string): StuckHold {
   return { kind: "Finalizer", name, why: `finalizer ${name}`, releasedBy };
 }
 
-function nodeHold(name: string, state: DeadState, isOutOfService: boolean): StuckHold {
+function nodeHold(name: string, state: DeadState, node: NodeFacts | undefined): StuckHold {
   const kind = "Node";
   if (state === "Gone") {
     const releasedBy = `${POD_GC}, or kubectl delete pod --force`;
     return { kind, name, why: `node ${name} is gone, and the pod was not garbage collected yet`, releasedBy };
   }
-  if (isOutOfService) {
+  if (node?.isOutOfService === true) {
     const why = `node ${name} is out of service, and the pod was not garbage collected yet`;
     return { kind, name, why, releasedBy: `${POD_GC} 1.26 or later` };
   }
   const silence = state === "Unknown" ? "is silent" : "is not Ready";
+  if (node?.isProvedDown === true) {
+    const releasedBy = `the out-of-service taint: vigil explain node ${name} says when it comes`;
+    return { kind, name, why: `node ${name} ${silence}, proved down, and not out of service yet`, releasedBy };
+  }
   const why = `node ${name} ${silence}, and not proved down`;
-  return { kind, name, why, releasedBy: `its kubelet, the deletion of the Node, or ${PROOF}` };
+  const proof = `vigil prove-down ${name} where its policy has outOfService`;
+  return { kind, name, why, releasedBy: `its kubelet, the deletion of the Node, or ${proof}` };
 }
 
 function volumeHolds({ namespace, node, claims }: TerminatingPod, { attachments, ofClaims }: Volumes): StuckHold[] {

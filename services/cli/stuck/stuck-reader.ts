@@ -1,9 +1,9 @@
 /** Reads the stuck pods of a cluster from the API server: lists nodes and pods, then reads each stuck pod by itself. */
 import { LIMIT_MAX } from "../../../protocols/bounds.ts";
-import { TaintKey } from "../../../protocols/names.ts";
 import type { Clock, Kube, ObjectRef, ReadReply, Wire } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
+import { isOutOfService } from "../../domain/out-of-service.ts";
 import { NODE, POD } from "../../platform/kube/protobuf/protobuf-shapes.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { listOnce } from "../../platform/kube/watch/list-once.ts";
@@ -61,8 +61,12 @@ async function readNodes(io: StuckIo): Promise<ReadonlyMap<string, NodeFacts>> {
     const node = projectNode(raw, projection);
     if (node === null) return;
     const ready = readyConditionOf(node);
-    const isOutOfService = node.taints.some(({ key }) => key === TaintKey.outOfService);
-    nodes.set(node.node, { ready: ready?.status ?? null, since: ready?.transitionAt ?? null, isOutOfService });
+    nodes.set(node.node, {
+      ready: ready?.status ?? null,
+      since: ready?.transitionAt ?? null,
+      isOutOfService: node.taints.some(isOutOfService),
+      isProvedDown: node.provedDown !== undefined,
+    });
   });
   return nodes;
 }

@@ -12,7 +12,8 @@ import { STUCK } from "../../../services/cli/stuck/stuck-table.ts";
 import { tableText } from "../../../services/cli/text-table.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
-const SILENT: NodeFacts = { ready: "Unknown", since: NOW - 600_000, isOutOfService: false };
+const SILENT: NodeFacts = { ready: "Unknown", since: NOW - 600_000, isOutOfService: false, isProvedDown: false };
+const PROVED = { ...SILENT, isProvedDown: true };
 const POD: TerminatingPod = {
   namespace: "shop",
   name: "db-0",
@@ -59,6 +60,7 @@ describe("what holds a stuck pod", () => {
     [{}, SILENT, ["node worker-7 is silent, and not proved down"]],
     [{}, node("False"), ["node worker-7 is not Ready, and not proved down"]],
     [{}, node("Unknown", true), ["node worker-7 is out of service, and the pod was not garbage collected yet"]],
+    [{}, PROVED, ["node worker-7 is silent, proved down, and not out of service yet"]],
     [{}, undefined, ["node worker-7 is gone, and the pod was not garbage collected yet"]],
     [{ gracePeriodSeconds: null }, SILENT, ["node worker-7 is silent, and not proved down"]],
     [{ gracePeriodSeconds: 0, finalizers: ["a/b"] }, SILENT, ["finalizer a/b"]],

@@ -1,0 +1,116 @@
+/** Records on a Node that its machine is off, or takes that back. Every try reads the node and its lease live. */
+import { Annotation, LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import type { DownProof, ObservedNode } from "../../../protocols/objects.ts";
+import {
+  type Kube,
+  type KubeObject,
+  type ObjectRef,
+  type ReadReply,
+  Urgency,
+  type WriteReply,
+} from "../../../protocols/ports.ts";
+import { downProofText } from "../../domain/down-proof.ts";
+import { readyConditionOf } from "../../domain/node-conditions.ts";
+import { provableFrom } from "../../domain/out-of-service.ts";
+import { projectLease, projectNode } from "../../platform/kube/watch/projection.ts";
+import { Interner } from "../../platform/structures/interner.ts";
+import { Failure } from "../verb.ts";
+import { proofRefusal, provedAt } from "./down-proof.policy.ts";
+
+/** How often it is tried while others change the node too. */
+const TRIES_MAX = 5;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Who says that a node is off, and why. */
+export interface Word extends Pick<DownProof, "by" | "reason"> {
+  /** How recent a renewal of its lease shows that the node is alive, in milliseconds. */
+  readonly graceMs: number;
+}
+
+/** What the reads and the write go through; the clock is the API server's. */
+export interface ProofIo {
+  readonly kube: Pick<Kube, "read" | "write">;
+  readonly nowAt: () => number;
+}
+
+/** Records the proof. Throws a Failure for a node that may be alive, and where it cannot be read or written. */
+export function proveDown(io: ProofIo, name: string, { by, reason, graceMs }: Word): Promise<DownProof> {
+  return changeAnnotation(io, name, async (node) => {
+    const leaseRenewedAt = await leaseRenewal(io, name);
+    const nowAt = io.nowAt();
+    const from = provableFrom(node);
+    const ready = readyConditionOf(node)?.status ?? null;
+    const refusal = proofRefusal({ name, ready, provableFrom: from, leaseRenewedAt }, graceMs, nowAt);
+    if (refusal !== null) throw new Failure(refusal);
+    const proof: DownProof = { proof: "Manual", by, at: provedAt(from, nowAt), reason };
+    return { text: downProofText(proof), result: proof };
+  });
+}
+
+/** Takes the proof of a node back. Returns whether there was one. */
+export function withdrawProof(io: ProofIo, name: string): Promise<boolean> {
+  return changeAnnotation(io, name, async ({ provedDown }) => ({ text: null, result: provedDown !== undefined }));
+}
+
+interface Change<R> {
+  readonly text: string | null;
+  readonly result: R;
+}
+
+/** Changes the annotation of the node as it was read: if it changes meanwhile, it is read again. */
+async function changeAnnotation<R>(
+  { kube }: ProofIo,
+  name: string,
+  decide: (node: ObservedNode) => Promise<Change<R>>,
+): Promise<R> {
+  const ref: ObjectRef = { kind: "Node", namespace: "", name };
+  let problem = "";
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const object = await readNode(kube, ref);
+    const node = projectNode(object, projection);
+    if (node === null) throw new Failure(`node ${name} as read is not a valid Node`);
+    const { text, result } = await decide(node);
+    const reply = await write(kube, ref, {
+      metadata: {
+        uid: node.uid,
+        resourceVersion: node.resourceVersion,
+        annotations: { [Annotation.provedDown]: text },
+      },
+    });
+    if (reply.outcome === "ok") return result;
+    problem = reply.detail;
+    if (reply.outcome !== "conflict") break;
+  }
+  throw new Failure(`cannot write node ${name}: ${problem}`);
+}
+
+async function readNode(kube: ProofIo["kube"], ref: ObjectRef): Promise<KubeObject> {
+  const reply = await read(kube, ref);
+  if (reply.outcome === "ok") return reply.object;
+  throw new Failure(
+    reply.outcome === "gone" ? `node ${ref.name}: not found` : `cannot read node ${ref.name}: ${reply.detail}`,
+  );
+}
+
+/** A lease that may not be read may be fresh, so nothing is proved. */
+async function leaseRenewal({ kube }: ProofIo, name: string): Promise<number | null> {
+  const reply = await read(kube, { kind: "Lease", namespace: LEASE_NAMESPACE, name });
+  if (reply.outcome === "gone") return null;
+  if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${name}: ${reply.detail}`);
+  return projectLease(reply.object, projection)?.renewedAt ?? null;
+}
+
+function read(kube: ProofIo["kube"], ref: ObjectRef): Promise<ReadReply> {
+  return new Promise((resolve) => kube.read(ref, resolve));
+}
+
+function write(
+  kube: ProofIo["kube"],
+  ref: ObjectRef,
+  body: unknown,
+): Promise<Exclude<WriteReply, { outcome: "ok" }> | { readonly outcome: "ok" }> {
+  return new Promise((resolve) =>
+    kube.write({ ref, urgency: Urgency.healing, verb: "patch", patch: "merge", body }, resolve),
+  );
+}

@@ -1,0 +1,100 @@
+/** `vigil prove-down`: somebody says that the machine of a silent node is off, for policies with `outOfService`. */
+import { STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { PROOF_WORDS_MAX } from "../../domain/down-proof.ts";
+import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
+import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
+import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import { createKube } from "../../platform/kube/kube.ts";
+import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
+import { realClock } from "../../platform/process/clock.real.ts";
+import { createLog } from "../../platform/process/log.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { proveDown, withdrawProof } from "../prove-down/prove-down.ts";
+import { userName } from "../prove-down/user-name.ts";
+import { openCluster } from "../run/open-cluster.ts";
+import { defineVerb, ExitCode, Failure, type Host, type Verb } from "../verb.ts";
+
+const SETTINGS = {
+  reason: textSetting("reason", "powered off in the console", "How you know that the machine is off; required."),
+  by: textSetting("by", "oncall", "Who says it; by default the user of the kubeconfig, where the API server names it."),
+  withdraw: switchSetting("withdraw", false, "Take the proof back; a taint that rests on it goes too."),
+  nodeMonitorGraceMs: {
+    ...TUNABLES.nodeMonitorGraceMs,
+    meaning: "A lease that was renewed within this time shows that the node is alive.",
+  },
+  ...KUBE_SETTINGS,
+  ...LOG_SETTINGS,
+} as const;
+type Values = Readonly<ValuesOf<typeof SETTINGS>>;
+
+/** The verb that proves a node down. */
+export const proveDownVerb: Verb = defineVerb({
+  name: "prove-down",
+  summary: "say that the machine of a silent node is off, so that its node may be declared out of service",
+  words: "NODE",
+  settings: SETTINGS,
+  examples: [
+    {
+      command: "vigil prove-down worker-7 --reason='powered off in the console'",
+      does: "refused while the node is alive; where its policy has outOfService, its pods may then move",
+    },
+    { command: "vigil prove-down worker-7 --withdraw", does: "takes that back" },
+  ],
+  run: async (values, words, host) => {
+    const [node = "", extra] = words;
+    checkUse(values, node, extra);
+    return withApi(values, host, async (io, user) => {
+      if (values.withdraw) {
+        const had = await withdrawProof(io, node);
+        host.print(had ? `withdrawn: node ${node} is not proved down\n` : `node ${node} was not proved down\n`);
+        return;
+      }
+      const by = (values.by || (await user()) || host.environment.USER || "a user whose name is not known").slice(
+        0,
+        PROOF_WORDS_MAX,
+      );
+      const graceMs = values.nodeMonitorGraceMs;
+      const proof = await proveDown(io, node, { by, reason: values.reason, graceMs });
+      host.print(`proved down: node ${node} at ${apiTime(proof.at)} by ${proof.by}: ${proof.reason}\n`);
+    });
+  },
+});
+
+/** Throws a ConfigProblem for a command that is not complete. */
+function checkUse({ reason, withdraw, by }: Values, node: string, extra: string | undefined): void {
+  if (node === "") throw new ConfigProblem("prove-down: name a node, as in vigil prove-down worker-7 --reason=…");
+  if (extra !== undefined) throw new ConfigProblem(`prove-down ${node} ${extra}: name one node`);
+  if (withdraw && reason !== "") throw new ConfigProblem(`prove-down ${node}: --withdraw takes no --reason`);
+  if (!withdraw && reason === "") {
+    throw new ConfigProblem(`prove-down ${node}: give --reason='how you know that its machine is off'`);
+  }
+  for (const [flag, words] of Object.entries({ reason, by })) {
+    if (words.length > PROOF_WORDS_MAX)
+      throw new ConfigProblem(`--${flag}: must be at most ${PROOF_WORDS_MAX} characters`);
+  }
+}
+
+type Io = Parameters<typeof proveDown>[0];
+
+/** Acts with the API server's clock, because the instant of a proof is compared with its timestamps. */
+async function withApi(
+  values: Values,
+  host: Host,
+  act: (io: Io, user: () => Promise<string | null>) => Promise<void>,
+): Promise<number> {
+  const log = createLog({ level: values.logLevel, format: values.logFormat });
+  const clock = new ServerClock(realClock(), log);
+  const cluster = await openCluster(values, { clock, serverClock: clock, log, host });
+  if (cluster === null) throw new Failure("interrupted before the API server answered");
+  const wire = clock.over(cluster.wire);
+  const io = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
+  const kube = createKube({ ...io, profile: STANDARD_PROFILE });
+  try {
+    await act({ kube, nowAt: () => clock.wallMs() }, () => userName({ wire, clock }));
+    return ExitCode.ok;
+  } finally {
+    cluster.wire.close();
+  }
+}

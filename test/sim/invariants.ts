@@ -1,6 +1,7 @@
 /**
  * The rules for every write of Vigil to the simulated API, checked at each write. They share no code with the services.
  */
+import { checkDeclared, isDeclaring } from "./declared.ts";
 import { GRACES_MS } from "./policies/pools.ts";
 import type { Swarm } from "./swarm.ts";
 
@@ -153,12 +154,13 @@ export function zoneOf(labels: Readonly<Record<string, string>> = {}): string {
 export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context: WriteContext): void {
   const foreign = (node: CheckedNode): string =>
     (node.spec?.taints ?? [])
-      .filter((taint) => !OURS.has(taintName(taint)))
+      .filter((taint) => !OURS.has(taintName(taint)) && !isDeclaring(taint))
       .map(({ key, value, effect, timeAdded }) => `${key}=${value}:${effect}@${timeAdded}`)
       .join(" ");
   if (foreign(before) !== foreign(after)) {
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
+  checkDeclared(before, after, context);
   checkOwnFields(before, after, context.swarm);
   checkUnknown(before, after, context);
   const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
@@ -169,7 +171,7 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context:
 /** What Vigil may set on a node beside taints: labels, annotations and types of conditions. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["os", "arch"].map((what) => `label beta.kubernetes.io/${what}`),
-  ...["taints-seen", "taint-swap"].map((what) => `annotation vigil.v1/${what}`),
+  ...["taints-seen", "taint-swap", "proved-down", "out-of-service"].map((what) => `annotation vigil.v1/${what}`),
   ...["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => `condition ${type}`),
 ]);
 

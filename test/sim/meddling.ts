@@ -19,6 +19,7 @@ import { WRONG_CLOCK_FAULTS } from "./faults/wrong-clocks.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
 import { changePolicies } from "./policies/people.ts";
+import { proveNodesDown } from "./policies/provers.ts";
 import type { FaultClass } from "./swarm.ts";
 
 const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
@@ -54,7 +55,10 @@ export function meddle(reach: Reach): Stop {
   for (const name of swarm.faults) if (name !== "clockDrift") plan(name, chanceOf(swarm.seed, `meddle/${name}`));
   const { plot } = swarm;
   if (plot !== null) undos.add(PLOTS[plot].play(reach, chanceOf(swarm.seed, `play/${plot}`)));
-  if (swarm.policies !== undefined) undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
+  if (swarm.policies !== undefined) {
+    undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
+    if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));
+  }
   return () => {
     for (const timer of timers.values()) timer.cancel();
     for (const undo of undos) undo();

@@ -25,8 +25,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "skipped re-read",
     file: "services/node-writer/node-write-attempt.ts",
-    from: "!refutesSilence(ask.basis, lease.renewedAt)",
-    to: "lease !== null",
+    from: "refutesSilence(ask.body.basis, renewedAt)",
+    to: "lease === null",
   },
   {
     name: "ignored pulse",
@@ -301,6 +301,13 @@ export const MUTATIONS: readonly Mutation[] = [
       '    if (ask.body.why === "healing") return { kind: "refused", detail: "frozen" };\n' +
       "  }\n" +
       "  if (isGrant(ask) && live !== null) {\n",
+    showsIn: "policies",
+  },
+  {
+    name: "out of service by a proof from before the silence",
+    file: "services/domain/out-of-service.ts",
+    from: '  if (provedDown.at < silentAt) return { state: "outdated" };\n',
+    to: "",
     showsIn: "policies",
   },
   {

@@ -30,6 +30,7 @@ export interface StagePod {
   readonly node: string;
   readonly tolerations: readonly object[];
   readonly ownerReferences?: readonly object[];
+  readonly terminationGracePeriodSeconds?: number;
 }
 
 const IO = { clock: realClock(), random: systemRandom, log: silentLog };
@@ -71,6 +72,11 @@ export class Stage {
   /** One more wire to the API server. */
   wire(): SocketWire {
     return this.#server.wire();
+  }
+
+  /** Path of a kubeconfig for the administrator. */
+  get kubeconfig(): string {
+    return this.#server.kubeconfig;
   }
 
   /** What kubectl prints as JSON. */
@@ -142,8 +148,8 @@ export class Stage {
     await this.#server.stop();
   }
 
-  #create({ name, node, tolerations, ownerReferences = [] }: StagePod): Promise<void> {
-    const spec = { nodeName: node, tolerations, containers: [{ name: "c", image: "none" }] };
+  #create({ name, node, tolerations, ownerReferences = [], ...others }: StagePod): Promise<void> {
+    const spec = { nodeName: node, tolerations, containers: [{ name: "c", image: "none" }], ...others };
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", ownerReferences }, spec };
     const ref: ObjectRef = { kind: "Pod", namespace: "default", name };
     return this.#write({ ref, urgency: Urgency.status, verb: "create", body });

@@ -2,6 +2,8 @@
  * What node policies promise: no harm to frozen nodes, exact countdowns, limits and rates that hold, and healing that
  * nothing holds back. Each is checked against what the API shows, with bounds for what Vigil cannot know yet.
  */
+
+import { isDeclared } from "../declared.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
 import { DomainRates } from "./domain-rates.ts";
@@ -88,6 +90,7 @@ export class PolicyChecks {
   /** Vigil wrote to a node. */
   wrote(before: CheckedNode, after: CheckedNode): void {
     this.#holds.wrote(before, after);
+    if (isDeclared(after) && !isDeclared(before)) this.#checkDeclared(after.metadata.name);
   }
 
   /** Vigil set a NoExecute taint on a node that had none, or deletes the first pod of one in direct mode. */
@@ -138,6 +141,17 @@ export class PolicyChecks {
     const node = this.#view.nodes.get(name);
     if (!this.#view.isDirect || node === undefined || conditionOf(node, "Ready")?.status === "True") return;
     if (this.#view.drain(name)) this.condemned(node);
+  }
+
+  /** Vigil declared a node out of service: a policy of it allowed that lately, and it was not frozen. */
+  #checkDeclared(name: string): void {
+    this.#view.run.count("node declared out of service");
+    this.#checkFreeze(name, "declared out of service");
+    const pool = this.#view.poolOf(name);
+    const isAllowed = this.#view.api
+      .since(this.#view.knownMs)
+      .some((snapshot) => policiesOf(snapshot, pool).some(({ outOfServiceMs }) => outOfServiceMs !== null));
+    if (!isAllowed) throw new BrokenInvariant(`${name} was declared out of service without a policy that allows it`);
   }
 
   #checkFreeze(node: string, what: string): void {

@@ -109,6 +109,36 @@ const hasReadinessTaint = ({ spec }: CheckedNode): boolean =>
     ({ key, effect }) => effect === "NoSchedule" && (key.endsWith("/not-ready") || key.endsWith("/unreachable")),
   );
 
+const isOutOfService = ({ spec }: CheckedNode): boolean =>
+  (spec?.taints ?? []).some(({ key, effect }) => key === "node.kubernetes.io/out-of-service" && effect === "NoExecute");
+const proofOf = ({ metadata }: CheckedNode): string | undefined => metadata.annotations?.["vigil.v1/proved-down"];
+
+/** Some state of the node that a claim may describe is so, and a policy of it sets outOfService. */
+const someDeclarable =
+  (isSo: (node: CheckedNode) => boolean): Rule =>
+  (claim) =>
+    claim.truth.nodes.since(claim.node, claim.nodeSinceMs).some((node) => node !== null && isSo(node)) &&
+    selecting(claim).some((policies) => policies.some(({ outOfServiceMs }) => outOfServiceMs !== null));
+const proved = someDeclarable(
+  (node) => proofOf(node) !== undefined && conditionOf(node, "Ready")?.status === "Unknown",
+);
+const notDeclared = someDeclarable((node) => !isOutOfService(node));
+
+/** The rules of sentences about the out-of-service taint. */
+const OUT_OF_SERVICE_RULES = {
+  nodeUnproved: notDeclared,
+  nodeUnremediated: notDeclared,
+  nodeProofOutdated: someDeclarable((node) => proofOf(node) !== undefined),
+  nodeProofWaits: proved,
+  nodeProofWaitsFrozen: proved,
+  nodeProofNotAdmitted: proved,
+  nodeProofHeld: proved,
+  nodeProofDue: proved,
+  nodeOutOfService: someDeclarable(isOutOfService),
+  nodeOutOfServiceKept: someDeclarable(isOutOfService),
+  nodeOutOfServiceTakenOff: notDeclared,
+} as const satisfies Readonly<Record<string, Rule>>;
+
 /** The rules, by name. */
 export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodePolicyUnknown: (claim) => !claim.isCalm,
@@ -134,6 +164,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podFrozenUntil: (claim) => podFrozen(claim) && endsAt(claim, (offMs) => offMs >= -SECOND_MS),
   podFrozenDue: podFrozen,
   podFrozenStill: podFrozen,
+  ...OUT_OF_SERVICE_RULES,
   // No policy of a run is in mode Shadow.
   nodeConditionWaits: hasStatus,
   nodeConditionUnrecorded: hasStatus,

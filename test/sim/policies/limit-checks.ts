@@ -46,7 +46,9 @@ export class LimitChecks {
     const { nowMs } = this.#view;
     const pool = this.#view.poolOf(node);
     const fromMs = nowMs - UNDER_WAY_MS - this.#view.skewMs;
-    const said = this.#view.said(policy, (state) => budgetMost(state, this.#view.sizeOf(pool), fromMs, nowMs));
+    // By a clock that is ahead, a schedule is over earlier.
+    const toMs = nowMs + (this.#view.isStamped ? 0 : this.#view.skewMs);
+    const said = this.#view.said(policy, (state) => budgetMost(state, this.#view.sizeOf(pool), fromMs, toMs));
     const most = Math.max(...(said ?? [Infinity]));
     const condemned = this.#view.selected(pool).filter((each) => this.#view.isCondemned(each)).length;
     if (condemned <= most) return;

@@ -65,6 +65,8 @@ export interface PolicyState {
   readonly flapping: Flapping | null;
   /** Null where it sets none of them. */
   readonly evictionRates: EvictionRates | null;
+  /** How long a node has to be silent before it is declared out of service; null for never. */
+  readonly outOfServiceMs: number | null;
   readonly conditions: readonly ConditionRule[];
 }
 
@@ -101,6 +103,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     flapping: flappingOf(spec.flapping),
     evictionRates: evictionRatesOf(spec.evictions),
     conditions: conditionsOf(spec.unhealthyConditions),
+    outOfServiceMs: msOf((spec.outOfService as Raw | undefined)?.after),
   };
 }
 

@@ -9,6 +9,8 @@ export type PolicyTheme = "any" | "rates" | "evictions" | "storms";
 /** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {
   readonly theme: PolicyTheme;
+  /** Whether policies let nodes be declared out of service, and people say which machines are off. */
+  readonly isProving: boolean;
   /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
   readonly isExact: boolean;
   /** Whether processes are killed and started again. */

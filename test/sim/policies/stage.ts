@@ -21,6 +21,9 @@ const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
 /** Faults under which times are still exact: wrong clocks of machines count for nothing. */
 const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping"]);
 
+/** In how many runs people prove nodes down. */
+const PROVING_SHARE = 0.4;
+
 /** A run as drawn, with policies. */
 export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Swarm {
   const random = chance("policies");
@@ -46,6 +49,14 @@ export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Sw
     // A split slows down what the checks of an undisturbed run expect.
     ...(isSplit && { hindrance: { watchLagMs: 0 } }),
     safetyMs: between(random, 200, isSplit ? 450 : 270) * SECOND,
-    policies: { theme, isExact, isRestarted, isSplit, isChaos, everySeconds },
+    policies: {
+      theme,
+      isProving: chance("policies/proofs")() < PROVING_SHARE,
+      isExact,
+      isRestarted,
+      isSplit,
+      isChaos,
+      everySeconds,
+    },
   };
 }

@@ -36,7 +36,15 @@ function swarmOf(seed: number): Swarm {
       pulseTimeoutMs: 20 * SECOND,
       nodeEvictionsPerSecond: 1,
     },
-    policies: { theme: "any", isExact: false, isRestarted: false, isSplit: true, isChaos: false, everySeconds: 0 },
+    policies: {
+      theme: "any",
+      isProving: false,
+      isExact: false,
+      isRestarted: false,
+      isSplit: true,
+      isChaos: false,
+      everySeconds: 0,
+    },
     safetyMs: 330 * SECOND,
   };
 }

@@ -105,6 +105,8 @@ export const judgedNode = z.object({
   conflict: listOf(name, CONFLICT_MAX).optional(),
   /** The field of its policy that keeps the NoSchedule taint of a Ready node on, and until when; absent for none. */
   taintHold: z.object({ field: word, untilAt: instant }).optional(),
+  /** The conditions that hold its evictions by `maintenance` of its policy; absent for none. */
+  maintenance: z.object({ types: listOf(key, JUDGED_CONDITIONS_MAX), sinceAt: instant, untilAt: instant }).optional(),
   /** The conditions that its policy makes taints of, as far as the node has them; absent for none. */
   conditions: listOf(judgedConditionSchema, JUDGED_CONDITIONS_MAX).optional(),
   /** How far it is from the out-of-service taint, if its policy has `outOfService`; absent for a node that is not on its way. */

@@ -72,6 +72,8 @@ export const Annotation = {
    * observed it.
    */
   conditions: "vigil.v1/conditions",
+  /** On a node: JSON list of the times in which conditions of its policy's `maintenance` have held its evictions. */
+  holds: "vigil.v1/holds",
   /** On a node: JSON with each taint that Vigil has put on it for a condition, and the type of that condition. */
   conditionTaints: "vigil.v1/condition-taints",
   /** On a node: JSON that says that its machine is off, by whose word, since when and why (`vigil prove-down`). */

@@ -64,6 +64,11 @@ const instant = matching(
   "an instant such as 2026-01-31T12:00:00Z",
 );
 const CONDITION_TYPE_FIX = "a condition type such as KernelDeadlock";
+const HOLD_TYPE_FIX = "a condition type such as DrainInProgress";
+const holdType = matching(LABEL_KEY_PATTERN, HOLD_TYPE_FIX).refine(
+  (type) => type !== "Ready",
+  wrong(`${HOLD_TYPE_FIX}; a ready node is not in maintenance`),
+);
 const unhealthyType = matching(LABEL_KEY_PATTERN, CONDITION_TYPE_FIX).refine(
   (type) => type !== "Ready",
   wrong(`${CONDITION_TYPE_FIX}; Ready has taints of its own`),
@@ -207,7 +212,7 @@ export const NODE_POLICY_FIELDS = {
     .optional(),
   budgets: list(budget, "a list of {nodes, schedule, duration}").optional(),
   maintenance: record(
-    { hold: list(text("a condition type such as DrainInProgress"), "a list of condition types"), atMost: positive },
+    { hold: list(holdType, "a list of condition types"), atMost: positive },
     "{hold: [MaintenanceInProgress], atMost: 4h}",
   ).optional(),
   remediations: list(
@@ -241,6 +246,5 @@ export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
  * change that implements a field takes it off this list.
  */
 export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([
-  "maintenance",
   "remediations",
 ]);

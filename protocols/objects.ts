@@ -88,6 +88,11 @@ const downProofSchema = z.object({ proof: z.enum(DOWN_PROOFS), by: text, at: ins
 /** A proof that the machine of a node is off. */
 export type DownProof = z.infer<typeof downProofSchema>;
 
+/** A time in which a condition has held evictions of a node, as Annotation.holds records it; null while it lasts. */
+const conditionHoldSchema = z.object({ type: key, fromAt: instant, toAt: instant.nullable() });
+/** A time in which a condition has held evictions of a node. */
+export type ConditionHold = z.infer<typeof conditionHoldSchema>;
+
 /**
  * What shadow mode would have written to a node and has not: a verdict with the heartbeats it is based on, taints with
  * the stamps they would have had, and taints that would be gone.
@@ -155,6 +160,8 @@ export const nodeSchema = z.object({
   readyTransitionsAt: listOf(instant).optional(),
   /** Annotation.conditions; absent without that annotation. */
   conditionSightings: listOf(conditionSightingSchema).optional(),
+  /** Annotation.holds; absent without that annotation. */
+  holds: listOf(conditionHoldSchema).optional(),
   /** Annotation.conditionTaints: types of conditions by the `key:effect` of their taints; absent without it. */
   conditionTaints: keysByTaint.optional(),
   /** Annotation.provedDown; absent without that annotation. */

@@ -78,6 +78,13 @@ export interface OutOfServiceSettings {
   readonly removeWhenReady: boolean;
 }
 
+/** Conditions that hold back evictions of a node while it has one of them with status True. */
+export interface Maintenance {
+  readonly hold: readonly string[];
+  /** How long each of them holds at most, from its first observation. */
+  readonly atMostMs: number;
+}
+
 /** One policy. Fields that no service honours yet are not here. */
 export interface NodePolicy extends Freezes {
   readonly name: string;
@@ -96,6 +103,7 @@ export interface NodePolicy extends Freezes {
   readonly healthyDelayMs: number | null;
   readonly flapping: { readonly transitions: number; readonly windowMs: number; readonly holdDownMs: number } | null;
   readonly unhealthyConditions: readonly UnhealthyCondition[];
+  readonly maintenance: Maintenance | null;
   readonly evictions: EvictionSettings | null;
   readonly budgets: readonly Budget[];
   readonly outOfService: OutOfServiceSettings | null;

@@ -3,7 +3,7 @@
  * and which taints it has put on for them. So a duration goes on over restarts, and only Vigil's own taints are taken
  * off.
  */
-import type { ConditionSighting, ConditionStatus } from "../../protocols/objects.ts";
+import type { ConditionHold, ConditionSighting, ConditionStatus } from "../../protocols/objects.ts";
 import { parsed, recordOf } from "../platform/structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 
@@ -53,6 +53,31 @@ export function readConditionTaints(text: string): Record<string, string> | null
     types.push([name, type]);
   }
   return Object.fromEntries(types);
+}
+
+/** The value of Annotation.holds; null for none. */
+export function holdsText(holds: readonly ConditionHold[]): string | null {
+  if (holds.length === 0) return null;
+  const entries = holds.map(({ type, fromAt, toAt }) => {
+    return { type, from: apiMicroTime(fromAt), ...(toAt === null ? {} : { to: apiMicroTime(toAt) }) };
+  });
+  return JSON.stringify(entries);
+}
+
+/** Reads that value; null when it is malformed. */
+export function readHolds(text: string): ConditionHold[] | null {
+  const list: unknown = parsed(text);
+  if (!Array.isArray(list) || list.length === 0 || list.length > ENTRIES_MAX) return null;
+  const holds: ConditionHold[] = [];
+  for (const each of list as readonly unknown[]) {
+    const { type, from, to = null } = recordOf(each);
+    const fromAt = typeof from === "string" ? epochMsOf(from) : null;
+    const toAt = typeof to === "string" ? epochMsOf(to) : null;
+    const isSound = typeof type === "string" && isType(type) && (to === null || toAt !== null);
+    if (!isSound || fromAt === null) return null;
+    holds.push({ type, fromAt, toAt });
+  }
+  return holds;
 }
 
 function isType(type: string): boolean {

@@ -1,7 +1,6 @@
 /** Whether a node is frozen, by which field, and when it was: by its policy, or with all nodes. It reads no clock. */
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../protocols/node-policy.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
 import type {
   Freezes,
   FrozenInterval,
@@ -11,6 +10,7 @@ import type {
   PolicySet,
 } from "../../protocols/policy-set.ts";
 import { frozenAt, mergedIntervals } from "./frozen-time.ts";
+import { holdIntervals, type MaintainedNode, presentHold } from "./maintenance.ts";
 import { policyOf } from "./node-policy.ts";
 
 /** What freezes a node. */
@@ -36,16 +36,27 @@ export const POLICY_UNKNOWN = "the node's policy is not known yet";
 const UNKNOWN: Freeze = { field: POLICY_UNKNOWN, untilAt: null };
 
 /** How a node is frozen at an instant of the API's clock. `set` is null while the policies are not known. */
-export function nodeFreezeOf(
-  node: Pick<ObservedNode, "labels" | "policyLabels">,
-  set: PolicySet | null,
-  at: number,
-): NodeFreeze {
+export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: number): NodeFreeze {
   if (set === null) return { frozen: [], freeze: UNKNOWN };
-  if (set.policies.length === 0 && set.everywhere.frozen.length === 0) return NOT_FROZEN;
+  if (set.policies.length === 0 && set.everywhere.frozen.length === 0 && node.holds === undefined) return NOT_FROZEN;
   const resolved = policyOf(node, set);
-  if (resolved.kind === "unknown") return { frozen: set.everywhere.frozen, freeze: UNKNOWN };
-  return { frozen: frozenIntervals(resolved, set), freeze: freezeAt(resolved, set, at) };
+  const holds = holdIntervals(node, policiesIn(resolved, set), at);
+  const isUnknown = resolved.kind === "unknown";
+  const freezes = isUnknown ? set.everywhere.frozen : frozenIntervals(resolved, set);
+  const frozen = holds.length === 0 ? freezes : mergedIntervals([...freezes, ...holds]);
+  if (isUnknown) return { frozen, freeze: UNKNOWN };
+  return { frozen, freeze: freezeAt(resolved, set, at) ?? maintenanceAt(node, resolved, set, at) };
+}
+
+/** The conditions of its policy's `maintenance` freeze a node as a request to pause would. */
+function maintenanceAt(node: MaintainedNode, resolved: PolicyOfNode, set: PolicySet, at: number): Freeze | null {
+  for (const policy of policiesIn(resolved, set)) {
+    const hold = presentHold(node, [policy], at);
+    if (hold === null) continue;
+    const field = `spec.maintenance (${hold.types.join(", ")})`;
+    return { field: `${NODE_POLICY_API.kind} ${policy.name}: ${field}`, untilAt: hold.untilAt };
+  }
+  return null;
 }
 
 /** Of a node with conflicting policies each freezes it. */

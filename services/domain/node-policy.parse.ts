@@ -81,6 +81,7 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     healthyDelayMs: durationOf(spec.healthyDelay),
     flapping: flappingOf(spec.flapping),
     unhealthyConditions: (spec.unhealthyConditions ?? []).map(unhealthyConditionOf),
+    maintenance: maintenanceOf(spec.maintenance),
     evictions: evictionsOf(spec.evictions),
     budgets: (spec.budgets ?? []).map(budgetOf),
     outOfService: outOfServiceOf(spec.outOfService),
@@ -126,6 +127,10 @@ type WrittenCondition = NonNullable<NodePolicySpec["unhealthyConditions"]>[numbe
 function unhealthyConditionOf({ type, status, duration, taint }: WrittenCondition): UnhealthyCondition {
   const { key, effect, value = null } = taint;
   return { type, status, durationMs: durationOf(duration) ?? 0, taint: { key, effect, value } };
+}
+
+function maintenanceOf(written: NodePolicySpec["maintenance"]): NodePolicy["maintenance"] {
+  return written === undefined ? null : { hold: written.hold, atMostMs: durationOf(written.atMost) ?? 0 };
 }
 
 function evictionsOf(written: NodePolicySpec["evictions"]): NodePolicy["evictions"] {

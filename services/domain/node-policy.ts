@@ -43,8 +43,13 @@ export function selectorKeys(policies: readonly Pick<NodePolicy, "selector">[]):
 }
 
 /** The condition types that policies name and the observer does not keep for other reasons, sorted. */
-export function policyConditionTypes(policies: readonly Pick<NodePolicy, "unhealthyConditions">[]): readonly string[] {
-  const types = policies.flatMap(({ unhealthyConditions }) => unhealthyConditions.map(({ type }) => type));
+export function policyConditionTypes(
+  policies: readonly Pick<NodePolicy, "unhealthyConditions" | "maintenance">[],
+): readonly string[] {
+  const types = policies.flatMap(({ unhealthyConditions, maintenance }) => [
+    ...unhealthyConditions.map(({ type }) => type),
+    ...(maintenance?.hold ?? []),
+  ]);
   return [...new Set(types)].filter((type) => !KEPT_CONDITIONS.includes(type)).sort();
 }
 

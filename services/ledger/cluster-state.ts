@@ -37,6 +37,7 @@ export interface NodeRecord {
     | "taintHold"
     | "conditions"
     | "outOfService"
+    | "maintenance"
   > | null;
   readonly requests: NodeRequests;
   /** Whether an Event has reported its silence since it was last ready. */
@@ -79,6 +80,7 @@ export class ClusterState {
   readonly evictions = new Map<string, EvictionsRecord>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
+  readonly conditionCounts = new ConditionCounts();
   /** Epoch milliseconds: older nodes were registered by other ledgers. Null where there are none. */
   joinedAt: number | null = null;
   readonly #requests = new BoundedMap<string, OpenRequest>(REQUESTS_MAX);
@@ -130,7 +132,11 @@ export class ClusterState {
 
   /** Forgets judged nodes that were never observed, where it is known which nodes exist. */
   forgetUnobserved(isKnown: (node: string) => boolean): void {
-    for (const [name, { observed }] of this.nodes) if (observed === null && isKnown(name)) this.nodes.delete(name);
+    for (const [name, { observed, judged }] of this.nodes) {
+      if (observed !== null || !isKnown(name)) continue;
+      this.conditionCounts.move(judged, null);
+      this.nodes.delete(name);
+    }
   }
 
   /** Forgets and returns the zones that have no node and were last published by then, in epoch milliseconds. */
@@ -160,6 +166,7 @@ export class ClusterState {
     }
     const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted } = body;
     const ofPolicy = policyPartOf(body);
+    this.conditionCounts.move(node.judged, ofPolicy);
     node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted, ...ofPolicy };
     if (eviction === "unmarked") node.drainReported = false;
     if (waitingTaintOf(body) === null) node.requests.endGrant();
@@ -212,6 +219,7 @@ export class ClusterState {
     const node = this.nodes.get(name);
     if (node?.uid !== uid) return;
     if (node.observed !== null && node.judged !== null) this.readiness[node.judged.readiness]--;
+    this.conditionCounts.move(node.judged, null);
     this.nodes.delete(name);
   }
 
@@ -227,14 +235,47 @@ export class ClusterState {
   }
 }
 
+type Ailing = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conditions">;
+
+/** How many nodes of each policy have a condition that calls for a taint, by type of condition. */
+class ConditionCounts {
+  readonly #counts = new Map<string, { readonly policy: string; readonly type: string; nodes: number }>();
+
+  /** Each policy and type with at least one node. */
+  entries(): Iterable<{ readonly policy: string; readonly type: string; readonly nodes: number }> {
+    return this.#counts.values();
+  }
+
+  /** Takes a change of one node's judgement; null for none. */
+  move(before: Ailing | null, after: Ailing | null): void {
+    this.#add(before, -1);
+    this.#add(after, 1);
+  }
+
+  #add(judged: Ailing | null, by: 1 | -1): void {
+    if (judged?.policy === undefined || judged.conditions === undefined) return;
+    const { policy, conditions } = judged;
+    const called = conditions.filter(({ state }) => state === "due" || state === "tainted");
+    for (const type of new Set(called.map((condition) => condition.type))) {
+      const key = `${policy}\n${type}`;
+      const count = this.#counts.get(key) ?? { policy, type, nodes: 0 };
+      count.nodes += by;
+      if (count.nodes === 0) this.#counts.delete(key);
+      else this.#counts.set(key, count);
+    }
+  }
+}
+
 /** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */
-function policyPartOf({ policy, conflict, taintHold, conditions, outOfService }: BodyOf<"judged.node">) {
+function policyPartOf(body: BodyOf<"judged.node">) {
+  const { policy, conflict, taintHold, conditions, outOfService, maintenance } = body;
   return {
     ...(policy === undefined ? {} : { policy }),
     ...(conflict === undefined ? {} : { conflict }),
     ...(taintHold === undefined ? {} : { taintHold }),
     ...(conditions === undefined ? {} : { conditions }),
     ...(outOfService === undefined ? {} : { outOfService }),
+    ...(maintenance === undefined ? {} : { maintenance }),
   };
 }
 

@@ -79,6 +79,8 @@ function own(metrics: Metrics) {
   const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
   const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
   const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
+  const ailing =
+    "Nodes with a condition that calls for a taint by `unhealthyConditions` of the policy; absent for none.";
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
@@ -92,6 +94,7 @@ function own(metrics: Metrics) {
     frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
     shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
     waiting: gauge("vigil_policy_waiting_evictions", waiting, ["policy"]),
+    conditionNodes: gauge("vigil_policy_condition_nodes", ailing, ["policy", "condition"]),
     longestWait: gauge("vigil_policy_longest_wait_seconds", longest, ["policy"]),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
@@ -114,6 +117,8 @@ export class LedgerMetrics {
   readonly #own: ReturnType<typeof own>;
   /** The policies with a gauge of freezes, and those with gauges of limits. */
   #policies: ReadonlySet<string> = new Set();
+  /** The policies and types of conditions that have a gauge. */
+  #ailing: Map<string, readonly [policy: string, type: string]> = new Map();
   readonly #limited = new Set<string>();
   /** The policies with gauges of their eviction rate. */
   readonly #rated = new Set<string>();
@@ -220,6 +225,7 @@ export class LedgerMetrics {
     nowMs: number,
   ): void {
     for (const readiness of readinessSchema.options) this.#own.nodes.set(state.readiness[readiness], readiness);
+    this.#conditions(state.conditionCounts);
     this.#own.pending.set(state.pods.pendingCount);
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
@@ -230,6 +236,17 @@ export class LedgerMetrics {
     this.#own.pulseAge.set(watchHealth.oldestPulseMs === null ? -1 : watchHealth.oldestPulseMs / 1000);
     this.#own.blindShards.set(watchHealth.blindShards);
     this.#own.historyEntries.set(historyEntries);
+  }
+
+  #conditions(counts: ClusterState["conditionCounts"]): void {
+    const gone = this.#ailing;
+    this.#ailing = new Map();
+    for (const { policy, type, nodes } of counts.entries()) {
+      this.#own.conditionNodes.set(nodes, policy, type);
+      this.#ailing.set(`${policy}\n${type}`, [policy, type]);
+      gone.delete(`${policy}\n${type}`);
+    }
+    for (const labels of gone.values()) this.#own.conditionNodes.remove(...labels);
   }
 
   #labelOf(zoneKey: string): string {

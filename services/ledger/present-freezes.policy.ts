@@ -7,7 +7,7 @@ import { mergedIntervals } from "../domain/frozen-time.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 
 /** The policies of a node as last judged. */
-type PoliciesOfNode = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conflict">;
+type PoliciesOfNode = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conflict" | "maintenance">;
 
 /** The freezes at one instant. */
 export interface PresentFreezes {
@@ -28,10 +28,12 @@ export function presentFreezes(set: PolicySet | null, at: number): PresentFreeze
   const policiesIn = (names: readonly string[]): readonly NodePolicy[] =>
     names.length === 0 ? [] : (set?.policies.filter(({ name }) => names.includes(name)) ?? []);
   const intervalsOf: PresentFreezes["intervalsOf"] = (judged) => {
-    if (!isAnyFrozen) return [];
-    return mergedIntervals([set.everywhere, ...policiesIn(policyNames(judged))].flatMap(({ frozen }) => frozen));
+    const held = judged?.maintenance === undefined ? [] : [heldInterval(judged.maintenance)];
+    if (!isAnyFrozen) return held;
+    const freezes = [set.everywhere, ...policiesIn(policyNames(judged))].flatMap(({ frozen }) => frozen);
+    return mergedIntervals([...freezes, ...held]);
   };
-  const ofNode: PresentFreezes["ofNode"] = (judged) => {
+  const ofPolicies: PresentFreezes["ofNode"] = (judged) => {
     if (!isAnyFrozen) return null;
     const names = policyNames(judged);
     const key = names.join();
@@ -41,7 +43,27 @@ export function presentFreezes(set: PolicySet | null, at: number): PresentFreeze
     reports.set(key, report);
     return report;
   };
+  const ofNode: PresentFreezes["ofNode"] = (judged) => withMaintenance(ofPolicies(judged), judged, at);
   return { isKnown: set !== null, ofNode, intervalsOf, at };
+}
+
+/** The freeze of a node, and what holds it in maintenance: both until the later end. */
+function withMaintenance(
+  freeze: FreezeReport | null,
+  judged: PoliciesOfNode | null | undefined,
+  at: number,
+): FreezeReport | null {
+  const held = judged?.maintenance;
+  if (held === undefined || held.untilAt <= at) return freeze;
+  const by = `maintenance (${held.types.join(", ")})`;
+  const causes = [...(freeze?.causes ?? []), { policy: judged?.policy ?? null, by, reason: null }];
+  if (freeze === null) return { sinceAt: held.sinceAt, untilAt: held.untilAt, causes };
+  const untilAt = freeze.untilAt === null ? null : Math.max(freeze.untilAt, held.untilAt);
+  return { sinceAt: Math.min(freeze.sinceAt, held.sinceAt), untilAt, causes };
+}
+
+function heldInterval({ sinceAt, untilAt }: { readonly sinceAt: number; readonly untilAt: number }): FrozenInterval {
+  return { fromAt: sinceAt, toAt: untilAt };
 }
 
 function policyNames(judged: PoliciesOfNode | null | undefined): readonly string[] {

@@ -26,6 +26,7 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   Annotation.readyTransitions,
   Annotation.conditions,
   Annotation.conditionTaints,
+  Annotation.holds,
 ]);
 
 const EFFECTS: readonly string[] = Object.values(TaintEffect);

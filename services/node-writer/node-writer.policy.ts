@@ -190,6 +190,7 @@ function isRecord(name: string, text: string | null, live: ObservedNode): boolea
   if (text === null) return true;
   const { taints } = live;
   const isPresent = ({ type, status }: ConditionSighting): boolean => statusOf(live, type) === status;
+  const isTrue = (type: string): boolean => statusOf(live, type) === "True";
   const isRecorded = ([taint, type]: readonly [string, string]): boolean => live.conditionTaints?.[taint] === type;
   let isSound = true;
   const recorded = nodeRecords({ [name]: text }, taints, () => {
@@ -197,6 +198,9 @@ function isRecord(name: string, text: string | null, live: ObservedNode): boolea
   });
   if (name === Annotation.readyTransitions) return isSound && recorded.readyTransitionsAt !== undefined;
   if (name === Annotation.conditions) return isSound && (recorded.conditionSightings ?? []).every(isPresent);
+  if (name === Annotation.holds) {
+    return isSound && (recorded.holds ?? []).every((hold) => hold.toAt !== null || isTrue(hold.type));
+  }
   if (name === Annotation.conditionTaints) {
     return isSound && Object.entries(recorded.conditionTaints ?? {}).every(isRecorded);
   }

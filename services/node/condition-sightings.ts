@@ -55,7 +55,7 @@ function sightingOf(
 ): Sighting {
   const { status = null, transitionAt = null } = node.conditions.find((condition) => condition.type === type) ?? {};
   const isSame = before?.status === status && (at.isUnbroken || before.transitionAt === transitionAt);
-  if (isSame) return { ...before, transitionAt };
+  if (isSame) return { ...before, status, transitionAt };
   const seen = { status, transitionAt, sinceMs: at.nowMs, sinceAt: Math.ceil(at.wallMs) };
   const foundAt = before === undefined ? foundSinceAt(node, type, seen) : null;
   return foundAt === null ? seen : { ...seen, sinceMs: at.nowMs - (at.wallMs - foundAt), sinceAt: foundAt };

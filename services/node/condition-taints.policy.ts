@@ -32,7 +32,7 @@ import {
 } from "./condition-sightings.ts";
 
 /** The fields of a policy that decide; a node without a policy has no rules. */
-export type ConditionRules = Pick<NodePolicy, "unhealthyConditions" | "healthyDelayMs">;
+export type ConditionRules = Pick<NodePolicy, "unhealthyConditions" | "healthyDelayMs" | "maintenance">;
 
 /** What is known of a node and its policy. */
 export interface ConditionSituation {
@@ -70,11 +70,11 @@ export const NO_CONDITION_PLAN: ConditionPlan = {
 };
 
 /** The rules of a node without a policy. */
-export const NO_RULES: ConditionRules = { unhealthyConditions: [], healthyDelayMs: null };
+export const NO_RULES: ConditionRules = { unhealthyConditions: [], healthyDelayMs: null, maintenance: null };
 
 /** The conditions that a node's rules are about. */
-export function typesOf({ unhealthyConditions }: ConditionRules): readonly string[] {
-  return [...new Set(unhealthyConditions.map(({ type }) => type))];
+export function typesOf({ unhealthyConditions, maintenance }: ConditionRules): readonly string[] {
+  return [...new Set([...unhealthyConditions.map(({ type }) => type), ...(maintenance?.hold ?? [])])];
 }
 
 /** What the conditions of a node call for now. */

@@ -4,9 +4,11 @@
  */
 import { CONFLICT_MAX, type Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
+import { Annotation } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
+import { type PresentHold, presentHold } from "../domain/maintenance.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
@@ -30,6 +32,7 @@ import {
   taintEvictionEvent,
 } from "./eviction.policy.ts";
 import { HeartbeatRecord, ReadyTransition } from "./heartbeats.ts";
+import { holdsChange } from "./maintenance.policy.ts";
 import {
   INITIAL_NODE_STATE,
   isSilent,
@@ -109,6 +112,10 @@ export class NodeActor {
   #taintHold: TaintHold | null = null;
   /** Since when this process has seen the conditions that its policy names. */
   #sightings: Sightings = NO_SIGHTINGS;
+  /** The new value of Annotation.holds; undefined for no change. */
+  #holdsText: string | null | undefined = undefined;
+  /** What holds its evictions now by `maintenance` of its policy; null for nothing. */
+  #hold: PresentHold | null = null;
   /** What those call for. */
   #conditions: ConditionPlan = NO_CONDITION_PLAN;
   readonly #outOfService: OutOfService;
@@ -347,6 +354,7 @@ export class NodeActor {
     if (upstream === "beside") return;
     if (!this.#isPolicyKnown) {
       this.#conditions = { ...NO_CONDITION_PLAN, judged: this.#conditions.judged };
+      this.#holdsText = undefined;
       return;
     }
     const rules = this.#conflict.length > 0 ? null : (this.#policy ?? NO_RULES);
@@ -355,6 +363,9 @@ export class NodeActor {
     const [node, policies] = [this.#node, io.policies.current()];
     this.#sightings = withSightings(this.#sightings, node, typesOf(rules ?? NO_RULES), { ...now, isUnbroken });
     this.#conditions = conditionPlanOf({ node, rules, sightings: this.#sightings, policies, evictionMode, now });
+    const maintained = { node, maintenance: rules?.maintenance ?? null, sightings: this.#sightings, evictionMode, now };
+    this.#holdsText = rules === null ? undefined : holdsChange(maintained);
+    this.#hold = this.#policy == null ? null : presentHold(node, [this.#policy], now.wallMs);
   }
 
   #directEvictionFromMs(readiness: Readiness): number | null {
@@ -412,9 +423,12 @@ export class NodeActor {
     return this.#policy == null ? {} : { policy: this.#policy.name };
   }
 
-  #publishedConditions(): Pick<BodyOf<"judged.node">, "conditions"> {
+  #publishedConditions(): Pick<BodyOf<"judged.node">, "conditions" | "maintenance"> {
     const { judged } = this.#conditions;
-    return judged.length === 0 ? {} : { conditions: [...judged] };
+    return {
+      ...(judged.length === 0 ? {} : { conditions: [...judged] }),
+      ...(this.#hold === null ? {} : { maintenance: this.#hold }),
+    };
   }
 
   /** What keeps the NoSchedule taint on, for people; nothing for a node that carries none. */
@@ -459,12 +473,18 @@ export class NodeActor {
     this.#requests = schedule.nextDueMs() === null ? null : schedule;
   }
 
+  /** The change of the records of its conditions: since when they count, and when they have held its evictions. */
+  #conditionRecords(): Readonly<Record<string, string | null>> | null {
+    const { annotations } = this.#conditions;
+    return this.#holdsText === undefined ? annotations : { ...annotations, [Annotation.holds]: this.#holdsText };
+  }
+
   #annotationsChange(): Readonly<Record<string, string | null>> | null {
-    if (this.#policy === undefined) return this.#conditions.annotations;
+    if (this.#policy === undefined) return null;
     const flapping = this.#policy?.flapping ?? null;
     const wallMs = this.#context.io.clock.wallMs();
     const transitions = transitionsChangeOf(this.#node, flapping, this.#transitionsAt, wallMs);
-    const { annotations } = this.#conditions;
+    const annotations = this.#conditionRecords();
     return transitions === null || annotations === null
       ? (transitions ?? annotations)
       : { ...transitions, ...annotations };
@@ -477,7 +497,8 @@ export class NodeActor {
       this.#requests?.nextDueMs() ?? never,
       evictionFromMs ?? never,
       this.#taintHold?.untilMs ?? never,
-      clock.monotonicMs() + Math.max(0, this.#conditions.nextAt - clock.wallMs()),
+      clock.monotonicMs() +
+        Math.max(0, Math.min(this.#conditions.nextAt, this.#hold?.untilAt ?? never) - clock.wallMs()),
       this.#outOfService.nextMs,
     );
     if (dueMs < never) this.#context.reviews.schedule(this, dueMs);

@@ -1,5 +1,12 @@
 /** Decides which changes of a node are published, and splits its pods into messages. */
-import type { Condition, ConditionSighting, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import type {
+  Condition,
+  ConditionHold,
+  ConditionSighting,
+  ObservedNode,
+  ObservedPod,
+  Taint,
+} from "../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
 
 /** Room for pods in one message, in bytes; the frame and the node's name take the rest of the limit. */
@@ -22,6 +29,7 @@ const sameScalars = sameFields<ObservedNode>(
 const sameTaint = sameFields<Taint>("key", "effect", "value", "timeAdded");
 const sameCondition = sameFields<Condition>("type", "status", "reason", "transitionAt");
 const sameSighting = sameFields<ConditionSighting>("type", "status", "since", "transitionAt");
+const sameHold = sameFields<ConditionHold>("type", "fromAt", "toAt");
 const sameHeartbeat = sameFields<Condition>("heartbeatAt");
 
 /** Compares two states of the same node. Only heartbeat times and the resourceVersion may change unpublished. */
@@ -34,6 +42,7 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     sameRecords<string | number>(before.provedDown ?? {}, after.provedDown ?? {}) &&
     before.readyTransitionsAt?.join() === after.readyTransitionsAt?.join() &&
     sameLists(before.conditionSightings ?? [], after.conditionSightings ?? [], sameSighting) &&
+    sameLists(before.holds ?? [], after.holds ?? [], sameHold) &&
     sameRecords(before.conditionTaints ?? {}, after.conditionTaints ?? {}) &&
     JSON.stringify(before.shadow) === JSON.stringify(after.shadow) &&
     sameLists(before.taints, after.taints, sameTaint) &&

@@ -75,7 +75,7 @@ function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedP
     if (types.size + moreTypes.length > CONDITION_TYPES_MAX) {
       return refused(
         candidate,
-        `spec.unhealthyConditions: all policies together may name ${CONDITION_TYPES_MAX} condition types; it has more`,
+        `spec: all policies together may name ${CONDITION_TYPES_MAX} types of conditions; it has more`,
       );
     }
     for (const key of more) keys.add(key);

@@ -220,6 +220,14 @@ describe("a condition that becomes a taint", () => {
       },
       'spec.unhealthyConditions[0].status: "true": write True or False or Unknown',
     ],
+    [
+      { maintenance: { hold: ["Ready"], atMost: "1h" } },
+      'spec.maintenance.hold[0]: "Ready": write a condition type such as DrainInProgress; a ready node is not in maintenance',
+    ],
+    [
+      { maintenance: { hold: ["DrainInProgress"], atMost: "0s" } },
+      'spec.maintenance.atMost: "0s": write a duration longer than 0, such as 90s',
+    ],
   ])("names the wrong part, its value and the fix: %j", (fields, message) => {
     expect(problemsOf(withSelector(fields))).toEqual([message]);
   });

@@ -4,6 +4,7 @@ import { type FrozenInterval, NO_POLICIES, type NodePolicy, type PolicySet } fro
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { metricValue } from "../support/metric-value.ts";
+import { judgedNode } from "../support/observed-objects.ts";
 import { type LedgerWorld, ledgerWorld } from "./ledger-world.ts";
 
 const START_AT = Date.UTC(2026, 0, 1);
@@ -77,4 +78,26 @@ test("the gauges of an eviction rate end with it", async () => {
   expect(await waiting("vigil_policy_longest_wait_seconds")).toBe(30);
   world.put(policySet([policy("gpu")]));
   expect(await world.metrics.text()).not.toContain("vigil_policy_waiting_evictions{");
+});
+
+test("nodes whose condition calls for a taint are counted", async () => {
+  const world = policyWorld(policySet([policy("gpu")]));
+  const count = async () => {
+    world.clock.advance(REFRESH_MS);
+    return metricValue(world.metrics, "vigil_policy_condition_nodes", { policy: "gpu", condition: "KernelDeadlock" });
+  };
+  const judge = (name: string, state: "waiting" | "due" | "tainted" | "healing") => {
+    const taint = { key: "vigil.io/deadlock", effect: "NoSchedule" };
+    const conditions = [{ type: "KernelDeadlock", status: "True" as const, since: START_AT, taint, state }];
+    world.receive("judged.node", judgedNode(name, { policy: "gpu", conditions }), null);
+  };
+  judge("a", "due");
+  judge("b", "tainted");
+  judge("c", "waiting");
+  expect(await count()).toBe(2);
+  judge("a", "healing");
+  expect(await count()).toBe(1);
+  judge("b", "healing");
+  world.clock.advance(REFRESH_MS);
+  expect(await world.metrics.text()).not.toContain("vigil_policy_condition_nodes{");
 });

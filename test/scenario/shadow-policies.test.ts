@@ -150,3 +150,23 @@ test("a writer that does not know the policies writes no verdict and evicts nobo
   expect(world.conditions("a-0")).not.toContain("Ready=Unknown");
   expect(world.deleted).toEqual([]);
 });
+
+test("a condition of the policy is decided about, and no taint is written", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 3);
+  const taint = { key: "vigil.io/gpu-lost", effect: "NoExecute" as const };
+  const unhealthyConditions = [{ type: "GpuLost", status: "True" as const, duration: "10s", taint }];
+  const policies = new HandPolicies({ mode: "Shadow", unhealthyConditions });
+  world.start(EVICTING, { policies });
+  world.advance(30 * S);
+  world.kubelet("a-0").report("GpuLost", "True");
+  const before = JSON.stringify(world.node("a-0"));
+  world.advance(60 * S);
+  expect(JSON.stringify(world.node("a-0"))).toBe(before);
+  expect(outcomesOf(world, "a-0", "asked.taint").at(-1)).toBe("shadowed taints: +vigil.io/gpu-lost:NoExecute");
+  const judged = world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
+  expect(judged?.conditions?.map(({ state }) => state)).toEqual(["tainted"]);
+  policies.put({ unhealthyConditions });
+  world.advance(60 * S);
+  expect(world.taints("a-0")).toContain("vigil.io/gpu-lost:NoExecute");
+});

@@ -63,7 +63,9 @@ const unknownSince: Rule = (claim) => {
   return unknown(claim) && (hasLeft || claim.wasAlive(claim.node, Date.parse(claim.values.heartbeat ?? "")));
 };
 const untainted: Rule = (claim) => someNode(claim, (node) => noExecuteNames(node).length === 0);
-const waits: Rule = (claim) => someNode(claim, (node) => isDown(node)) || claim.isSilent(claim.node);
+const hasAilment = (node: CheckedNode) => conditionOf(node, "GpuLost")?.status === "True";
+const waits: Rule = (claim) =>
+  someNode(claim, (node) => isDown(node) || hasAilment(node)) || claim.isSilent(claim.node);
 /** A node that waits in a zone of this rate state. While things fail, a zone changes before its owner knows it. */
 const waitsAt =
   (pace: RateState): Rule =>

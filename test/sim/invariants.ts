@@ -84,6 +84,10 @@ export const taintName = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">)
 export const isPaced = (taint: Pick<CheckedTaint, "key" | "effect">): boolean =>
   taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
 
+/** Whether a taint evicts for a condition that a policy names, as in runs with policies. */
+export const isOfCondition = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): boolean =>
+  effect === "NoExecute" && key.startsWith("vigil.io/");
+
 /** Whether a toleration covers a taint, by R8.33 without Lt and Gt. */
 function covers(toleration: CheckedToleration, taint: CheckedTaint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
@@ -155,6 +159,7 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context:
   const foreign = (node: CheckedNode): string =>
     (node.spec?.taints ?? [])
       .filter((taint) => !OURS.has(taintName(taint)) && !isDeclaring(taint))
+      .filter(({ key }) => context.swarm.policies === undefined || !key.startsWith("vigil.io/"))
       .map(({ key, value, effect, timeAdded }) => `${key}=${value}:${effect}@${timeAdded}`)
       .join(" ");
   if (foreign(before) !== foreign(after)) {
@@ -175,8 +180,10 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => `condition ${type}`),
 ]);
 
-/** What policies with `flapping` need besides. */
-const FLAPPING_FIELD = "annotation vigil.v1/ready-transitions";
+/** What policies with `flapping` and `unhealthyConditions` need besides. */
+const POLICY_FIELDS: ReadonlySet<string> = new Set(
+  ["ready-transitions", "conditions", "condition-taints", "holds"].map((what) => `annotation vigil.v1/${what}`),
+);
 
 /** Vigil neither sets nor changes labels, annotations and conditions of other owners. */
 function checkOwnFields(before: CheckedNode, after: CheckedNode, { policies }: Swarm): void {
@@ -184,7 +191,7 @@ function checkOwnFields(before: CheckedNode, after: CheckedNode, { policies }: S
   const names = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
   for (const name of names) {
     if (was?.get(name) === is?.get(name) || OWN_FIELDS.has(name)) continue;
-    if (policies !== undefined && name === FLAPPING_FIELD) continue;
+    if (policies !== undefined && POLICY_FIELDS.has(name)) continue;
     throw new BrokenInvariant(`${after.metadata.name}: we changed ${name}`);
   }
 }

@@ -62,6 +62,8 @@ export class SimulatedKubelet {
   lagMs = 0;
   /** What a hostile kubelet reports beside its own conditions. */
   absurdConditions: readonly JsonObject[] = [];
+  /** What agents on its node report. */
+  agentConditions: readonly JsonObject[] = [];
   /** The error of its machine's wall clock. */
   wallError: WallError = NO_WALL_ERROR;
   readonly #world: KubeletWorld;
@@ -183,7 +185,7 @@ export class SimulatedKubelet {
       lastHeartbeatTime: now,
       lastTransitionTime: apiTime(this.#readySince),
     }));
-    if (this.#ready === null) return [...others, ...this.absurdConditions];
+    if (this.#ready === null) return [...others, ...this.agentConditions, ...this.absurdConditions];
     const was = present.find((condition) => isObject(condition) && condition.type === "Ready");
     const changed = !isObject(was) || was.status !== this.#ready;
     const ready = {
@@ -193,7 +195,7 @@ export class SimulatedKubelet {
       lastHeartbeatTime: now,
       lastTransitionTime: changed ? now : (was.lastTransitionTime ?? now),
     };
-    return [...others, ready, ...this.absurdConditions];
+    return [...others, ready, ...this.agentConditions, ...this.absurdConditions];
   }
 
   /** Reports its pods as ready where the API shows something else: they run, whatever its node's state. */

@@ -409,6 +409,27 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
+    name: "condition that is missing counts as healed",
+    file: "services/domain/unhealthy-conditions.ts",
+    from: 'return status !== null && status !== wrong && status !== "Unknown";',
+    to: "return status !== wrong;",
+    showsIn: "policies",
+  },
+  {
+    name: "duration of a condition goes on while it is away",
+    file: "services/node/condition-sightings.ts",
+    from: "const isSame = before?.status === status && (at.isUnbroken",
+    to: "const isSame = before !== undefined && (at.isUnbroken",
+    showsIn: "policies",
+  },
+  {
+    name: "maintenance that stops nobody",
+    file: "services/domain/maintenance.ts",
+    from: "  if (open.length === 0) return null;\n",
+    to: "  if (open.length >= 0) return null;\n",
+    showsIn: "policies",
+  },
+  {
     name: "end of a freeze explained by its beginning",
     file: "services/ledger/explain/node.policy.ts",
     from: "until: apiTime(freeze.untilAt) })",

@@ -41,7 +41,12 @@ export function wrongs(world: World, { slackMs, standing }: Lateness): string[] 
   const found: string[] = [];
   for (const node of nodes) {
     const pace = paces.get(zoneOf(node.metadata.labels)) ?? "running";
-    found.push(...wrongConditions(node, world), ...wrongNoSchedule(node), ...wrongNoExecute(node, pace, world));
+    found.push(
+      ...wrongConditions(node, world),
+      ...leftForConditions(node),
+      ...wrongNoSchedule(node),
+      ...wrongNoExecute(node, pace, world),
+    );
     for (const pod of pods) {
       if (pod.spec.nodeName !== node.metadata.name || pod.metadata.deletionTimestamp !== undefined) continue;
       found.push(...wrongPod(pod, node, pace, { world, slackMs, standing }));
@@ -60,6 +65,12 @@ function wrongConditions(node: CheckedNode, world: World): string[] {
   return ["MemoryPressure", "DiskPressure", "PIDPressure"]
     .filter((type) => conditionOf(node, type)?.status !== "Unknown")
     .map((type) => `${name}: ${type} of a silent node is ${conditionOf(node, type)?.status}`);
+}
+
+/** The people of a run end every ailment, so nothing is left for one. */
+function leftForConditions(node: CheckedNode): string[] {
+  const left = (node.spec?.taints ?? []).filter(({ key }) => key.startsWith("vigil.io/"));
+  return left.map((taint) => `${node.metadata.name}: still carries ${taintName(taint)}`);
 }
 
 function wrongNoSchedule(node: CheckedNode): string[] {

@@ -13,6 +13,7 @@ import {
   type CheckedPod,
   checkDeletion,
   checkNodeWrite,
+  isOfCondition,
   isPaced,
   type WriteContext,
 } from "./invariants.ts";
@@ -279,7 +280,8 @@ class Run {
     this.#marks.seeNode(before, after);
     this.#policies?.wrote(before, after);
     checkNodeWrite(before, after, this.#around());
-    const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPaced) === true;
+    const isPacedTaint: typeof isPaced = (taint) => isPaced(taint) || (this.#policies !== null && isOfCondition(taint));
+    const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPacedTaint) === true;
     if (!isPacedNode(after) || isPacedNode(before)) return;
     if (this.#policies !== null) {
       this.#policies.condemned(after);

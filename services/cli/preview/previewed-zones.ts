@@ -2,6 +2,7 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Io } from "../../../protocols/ports.ts";
+import { presentHold } from "../../domain/maintenance.ts";
 import { ZoneLimits } from "../../zone/limits/zone-limits.ts";
 import { ZoneActor } from "../../zone/zone.actor.ts";
 import { Grants } from "../../zone/zone.grants.ts";
@@ -66,6 +67,7 @@ export class PreviewedZones {
     const move = this.#roster.takeObserved(node);
     this.#limits.take(node, move.after);
     this.#take(move);
+    this.#wakeAfterMaintenance(node);
   }
 
   /** Lets the limits decide again when what holds nodes back ends by itself. A run asks with every pulse. */
@@ -84,6 +86,12 @@ export class PreviewedZones {
     for (const { toAt } of intervals) {
       if (toAt !== null) this.#at(toAt, () => this.#wakeAll());
     }
+  }
+
+  #wakeAfterMaintenance(node: ObservedNode): void {
+    const policies = this.#io.policies.current()?.policies ?? [];
+    const hold = node.conditions.length === 0 ? null : presentHold(node, policies, this.#io.clock.wallMs());
+    if (hold !== null) this.#at(hold.untilAt, () => this.#wakeAll());
   }
 
   #wakeAll(): void {

@@ -47,6 +47,35 @@ describe("a preview comes true with", () => {
     expect(admitted).toBe(nodes);
   });
 
+  test("a condition that a node has already", () => {
+    const world = policyWorld(() => ({
+      nodeEvictionRate: 1,
+      unhealthyConditions: [
+        { type: "GpuLost", status: "True", duration: "5m", taint: { key: "vigil.io/gpu-lost", effect: "NoExecute" } },
+      ],
+    }));
+    world.kubelet("a-1").report("GpuLost", "True");
+    world.advance(60 * S);
+    const preview = previewedOn(world, { node: ["a-5"], down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(["a-5"]);
+    world.advance(3_600 * S);
+    const deletedAfterMs = preview.pods.find(({ name }) => name === "web-a-1")?.deletedAfterMs ?? 0;
+    expect(Math.abs((world.deletedAt("web-a-1") ?? 0) - fromMs - deletedAfterMs)).toBeLessThanOrEqual(LATE_S * S);
+  });
+
+  test("a node in maintenance", () => {
+    const world = policyWorld(() => ({ maintenance: { hold: ["DrainInProgress"], atMost: "10m" } }));
+    world.kubelet("a-1").report("DrainInProgress", "True");
+    world.advance(60 * S);
+    const preview = previewedOn(world, { node: ["a-1"], down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(["a-1"]);
+    world.advance(3_600 * S);
+    expectToHold(preview, world, fromMs, LATE_S);
+    expect(world.taintedAt("a-1") ?? 0).toBeGreaterThan(fromMs + 530 * S);
+  });
+
   test("a breaker that resets twice", () => {
     const { world, preview, fromMs, admitted } = previewed(() => ({
       circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "15m" },

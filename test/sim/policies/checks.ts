@@ -6,6 +6,7 @@
 import { isDeclared } from "../declared.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
+import { ConditionChecks } from "./condition-checks.ts";
 import { DomainRates } from "./domain-rates.ts";
 import { EvictionRateChecks } from "./eviction-rates.ts";
 import { FrozenTimes } from "./frozen-time.ts";
@@ -26,6 +27,7 @@ export class PolicyChecks {
   readonly #rates: DomainRates;
   readonly #storms: StormChecks;
   readonly #holds: HoldChecks;
+  readonly #conditions: ConditionChecks;
   readonly #progress: ProgressChecks;
   readonly #evictions: EvictionRateChecks;
 
@@ -42,6 +44,7 @@ export class PolicyChecks {
     const context = { view: this.#view, limits: this.#limits, rates: this.#rates };
     this.#storms = new StormChecks(context);
     this.#holds = new HoldChecks(this.#view);
+    this.#conditions = new ConditionChecks(this.#view);
     this.#progress = new ProgressChecks(context);
     this.#evictions = new EvictionRateChecks(this.#view);
   }
@@ -74,9 +77,10 @@ export class PolicyChecks {
     const earlierMs = this.#view.isStamped ? 0 : this.#view.skewMs;
     const leastEndAt = (startAt: number, ms: number): number =>
       this.#frozen.leastEndAt(names, startAt, ms, this.#view.knownMs);
+    const heldMs = this.#conditions.heldMostMs(node);
     return {
       least: (startAt, ms) => Math.min(leastEndAt(startAt, ms), leastEndAt(startAt - earlierMs, ms) + earlierMs),
-      most: (startAt, ms) => this.#frozen.mostEndAt(names, startAt, ms),
+      most: (startAt, ms) => this.#frozen.mostEndAt(names, startAt, ms + heldMs),
     };
   }
 
@@ -84,6 +88,7 @@ export class PolicyChecks {
   node(node: CheckedNode, isGone: boolean): void {
     this.#view.take(node, isGone);
     this.#holds.node(node, isGone);
+    this.#conditions.node(node, isGone);
     this.#recount();
   }
 
@@ -91,12 +96,14 @@ export class PolicyChecks {
   wrote(before: CheckedNode, after: CheckedNode): void {
     this.#holds.wrote(before, after);
     if (isDeclared(after) && !isDeclared(before)) this.#checkDeclared(after.metadata.name);
+    this.#conditions.wrote(before, after);
   }
 
   /** Vigil set a NoExecute taint on a node that had none, or deletes the first pod of one in direct mode. */
   condemned(node: CheckedNode): void {
     const { name, labels } = node.metadata;
     this.#checkFreeze(name, "condemned");
+    this.#conditions.checkHold(name, "condemned");
     const pool = this.#view.poolOf(name);
     const policy = this.#view.onlyPolicy(pool);
     this.#rates.check(node);
@@ -120,12 +127,14 @@ export class PolicyChecks {
   /** Vigil deleted a pod of a node, with no change of the node under way. */
   deleted(pod: string, name: string): void {
     this.#checkFreeze(name, `emptied of ${pod}`);
+    this.#conditions.checkHold(name, `emptied of ${pod}`);
   }
 
   /** Checks what should have happened by now. */
   look(): void {
     this.#recount();
     this.#holds.look();
+    this.#conditions.look();
     this.#progress.look();
   }
 

@@ -6,6 +6,7 @@ import type { PolicySentenceName, SentenceName } from "../../../services/ledger/
 import type { Claim } from "../explained-claims.ts";
 import { type CheckedNode, conditionOf } from "../invariants.ts";
 import { type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import { HOLD_TYPE } from "./condition-checks.ts";
 import type { EvictionRates, Pause, PolicyState } from "./policy-state.ts";
 
 type Rule = (claim: Claim) => boolean;
@@ -42,8 +43,14 @@ function pausesOf({ policies, node, nodeSinceMs }: Claim): Pause[] {
   return (policies?.api.since(nodeSinceMs) ?? []).flatMap(ofSnapshot);
 }
 
-const frozen: Rule = ({ policies, node, nodeSinceMs }) =>
-  policies?.wasFrozen(policies.poolOf(node), nodeSinceMs) === true;
+const maintained: Rule = ({ truth, node, nodeSinceMs }) =>
+  truth.nodes
+    .since(node, nodeSinceMs)
+    .some((state) => state !== null && conditionOf(state, HOLD_TYPE)?.status === "True");
+const frozen: Rule = (claim) => {
+  const { policies, node, nodeSinceMs } = claim;
+  return maintained(claim) || policies?.wasFrozen(policies.poolOf(node), nodeSinceMs) === true;
+};
 /** Frozen, and each person that the sentence names has asked for it. */
 const frozenBy: Rule = (claim) => {
   const named = (claim.values.by ?? "").match(/oncall-\d+/g) ?? [];
@@ -52,6 +59,7 @@ const frozenBy: Rule = (claim) => {
 };
 /** Some request ends at an instant that a sentence names. */
 const endsAt = (claim: Claim, isSo: (offMs: number) => boolean): boolean => {
+  if (maintained(claim)) return true;
   const { until, at } = claim.values;
   const namedMs = Date.parse(until ?? at ?? "");
   return pausesOf(claim).some(({ until: end }) => end !== null && isSo(namedMs - end));

@@ -2,15 +2,17 @@
  * People who change node policies and freezes while a run goes on: they create, change, break and delete them, freeze
  * by every way there is, and thaw. In the end they take everything back. They know no rule of Vigil.
  */
-import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
-import { apiMicroTime } from "../../../services/domain/api-time.ts";
+import type { Clock, Random, Stop, Timer } from "../../../protocols/ports.ts";
+import { apiMicroTime, apiTime } from "../../../services/domain/api-time.ts";
 import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { type Resource, storedAs } from "../../../services/sandbox/apiserver/resources.ts";
 import { between, oneOf } from "../chance.ts";
+import type { SimulatedKubelet } from "../kubelet.ts";
 import type { Reach } from "../meddler.ts";
 import { dyingAgain } from "../plots.stage.ts";
 import type { World } from "../world.ts";
 import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
+import { CONDITION_TYPES, HOLD_TYPE } from "./condition-checks.ts";
 import { EACH_MINUTE } from "./policy-state.ts";
 import { POOL_LABEL, POOLS, type PolicyTheme } from "./pools.ts";
 import { splittingAgain } from "./splits.ts";
@@ -24,6 +26,7 @@ export function changePolicies(reach: Reach, random: Random): Stop {
   const { everySeconds = 0, isRestarted = false, isSplit = false } = swarm.policies ?? {};
   const people = new People(reach);
   let timer: Timer;
+  const stopAgents = swarm.policies?.theme === "conditions" ? reporting(people, clock, random) : () => {};
   const plan = (): void => {
     timer = clock.after(-Math.log(1 - random()) * everySeconds * 1000, () => {
       people.act(random);
@@ -38,10 +41,24 @@ export function changePolicies(reach: Reach, random: Random): Stop {
   const rejoin = isSplit ? splittingAgain(reach, random) : () => {};
   return () => {
     timer.cancel();
+    stopAgents();
     stopDying();
     rejoin();
     people.end(random);
   };
+}
+
+/** Agents on nodes report conditions again and again. */
+function reporting(people: People, clock: Clock, random: Random): Stop {
+  let timer: Timer;
+  const plan = (): void => {
+    timer = clock.after(between(random, 2, 12) * 1000, () => {
+      people.ail(random);
+      plan();
+    });
+  };
+  plan();
+  return () => timer.cancel();
 }
 
 /** A request as it is written. */
@@ -69,6 +86,7 @@ const ACTS: readonly (readonly [times: number, act: (people: People, random: Ran
 class People {
   readonly #reach: Reach;
   #requests = 0;
+  readonly #ailing = new Set<string>();
 
   constructor(reach: Reach) {
     this.#reach = reach;
@@ -170,13 +188,43 @@ class People {
     this.#put({ pauseRequests: oneOf(random, ["oncall", "{}", '[{"reason": "nobody"}]']) });
   }
 
-  /** Thaws all nodes and takes every limit away: by deleting the policies, or by leaving them their selector. */
+  /** An agent reports another condition of some node, or dies. */
+  ail(random: Random): void {
+    const kubelet = oneOf(random, [...this.#world.kubelets.values()]);
+    const type = oneOf(random, [...CONDITION_TYPES, HOLD_TYPE]);
+    this.#report(kubelet, type, oneOf(random, ["True", "True", "True", "False", "Unknown", null]));
+  }
+
+  /**
+   * Ends every ailment, thaws all nodes and takes every limit away: by deleting the policies, or by leaving them their
+   * selector.
+   */
   end(random: Random): void {
+    for (const kubelet of this.#world.kubelets.values()) {
+      if (kubelet.agentConditions.length === 0 && !this.#ailing.has(kubelet.name)) continue;
+      for (const type of [...CONDITION_TYPES, HOLD_TYPE]) this.#report(kubelet, type, "False");
+    }
     for (const scope of SCOPES) this.thaw(scope, false);
+    this.remove("a-too");
     for (const name of [...POOLS, "a-too"]) {
       if (random() < 0.5) this.remove(name);
       else this.#update(name, ({ selector, pauseRequests }) => pick({ selector, pauseRequests }));
     }
+  }
+
+  #report(kubelet: SimulatedKubelet, type: string, status: string | null): void {
+    const { clock } = this.#world;
+    const others = kubelet.agentConditions.filter((each) => each.type !== type);
+    const before = kubelet.agentConditions.find((each) => each.type === type);
+    if (before?.status === status) return;
+    this.#count("condition of an agent");
+    this.#ailing.add(kubelet.name);
+    const lastTransitionTime = apiTime(clock.wallMs());
+    kubelet.agentConditions = status === null ? others : [...others, { type, status, lastTransitionTime }];
+    this.#world.editStatus(kubelet.name, (conditions) => [
+      ...conditions.filter((each) => ![...CONDITION_TYPES, HOLD_TYPE].some((known) => known === each.type)),
+      ...kubelet.agentConditions,
+    ]);
   }
 
   get #world(): World {
@@ -273,6 +321,25 @@ const BREAKER_COUNTS: readonly JsonObject[] = [
 /** Nobody in the first part of each minute. */
 const QUIET = { nodes: 0, schedule: EACH_MINUTE, duration: "25s" };
 
+const DEADLOCK = {
+  type: "KernelDeadlock",
+  status: "True",
+  duration: "10s",
+  taint: { key: "vigil.io/deadlock", effect: "NoSchedule" },
+};
+const GPU_LOST = {
+  type: "GpuLost",
+  status: "True",
+  duration: "15s",
+  taint: { key: "vigil.io/gpu-lost", effect: "NoExecute", value: "all" },
+};
+const UNKNOWN = {
+  type: "GpuLost",
+  status: "Unknown",
+  duration: "5s",
+  taint: { key: "vigil.io/gpu-unknown", effect: "PreferNoSchedule" },
+};
+
 type Field = readonly [field: string, share: number, values: readonly Json[]];
 
 const ANY: readonly Field[] = [
@@ -350,11 +417,25 @@ const STORMS: readonly Field[] = [
   ["stormCooldownDuration", 0.4, ["15s", "40s"]],
 ];
 
+const CONDITIONS: readonly Field[] = [
+  ["nodeEvictionRate", 0.3, [0.2, 1, 2]],
+  ["maxUnhealthy", 0.2, [1, "40%"]],
+  ["maintenance", 0.6, ["20s", "40s"].map((atMost) => ({ hold: [HOLD_TYPE], atMost }))],
+  ["healthyDelay", 0.4, ["5s", "15s"]],
+  ["budgets", 0.3, [[{ nodes: 1 }], [{ nodes: 2 }]]],
+  [
+    "unhealthyConditions",
+    0.95,
+    [[DEADLOCK], [GPU_LOST], [DEADLOCK, GPU_LOST, UNKNOWN], [{ ...DEADLOCK, duration: "0s" }, GPU_LOST]],
+  ],
+];
+
 const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
   any: ANY,
   rates: RATES,
   evictions: EVICTIONS,
   storms: STORMS,
+  conditions: CONDITIONS,
 };
 
 /** A wrong field, which counts as unset. */
@@ -366,6 +447,7 @@ function brokenFieldOf(random: Random): JsonObject {
     { nodeEvictionRate: -1 },
     { nodeMonitorGracePeriod: "soon" },
     { mode: "Frozen" },
+    { unhealthyConditions: [{ ...DEADLOCK, type: "Ready" }] },
     { color: "blue" },
   ]);
 }

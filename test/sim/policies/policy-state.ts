@@ -68,6 +68,8 @@ export interface PolicyState {
   /** How long a node has to be silent before it is declared out of service; null for never. */
   readonly outOfServiceMs: number | null;
   readonly conditions: readonly ConditionRule[];
+  /** How long a condition of `maintenance` holds evictions; null without the field. */
+  readonly holdAtMostMs: number | null;
 }
 
 /** A condition that a policy makes a taint of. */
@@ -104,6 +106,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     evictionRates: evictionRatesOf(spec.evictions),
     conditions: conditionsOf(spec.unhealthyConditions),
     outOfServiceMs: msOf((spec.outOfService as Raw | undefined)?.after),
+    holdAtMostMs: msOf(((spec.maintenance ?? {}) as Raw).atMost),
   };
 }
 

@@ -3,7 +3,7 @@
  * must know it. It judges nothing. Instants are on the wall clock.
  */
 import { CLOCK_ERROR_MS, viewLagMs } from "../fault-bounds.ts";
-import { type CheckedNode, conditionOf, isPaced } from "../invariants.ts";
+import { type CheckedNode, conditionOf, isOfCondition, isPaced } from "../invariants.ts";
 import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
 import { ApiPolicies, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
@@ -135,7 +135,9 @@ export class PolicyView {
 
   /** Whether a node is condemned now. */
   isCondemned({ metadata, spec }: CheckedNode): boolean {
-    return this.isDirect ? this.#drained.has(metadata.name) : spec?.taints?.some(isPaced) === true;
+    return this.isDirect
+      ? this.#drained.has(metadata.name)
+      : spec?.taints?.some((taint) => isPaced(taint) || isOfCondition(taint)) === true;
   }
 
   /** The policy that alone has applied to a pool for as long as somebody may not know otherwise; null for none. */

@@ -2,9 +2,10 @@
 
 /**
  * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; how many pods
- * may be evicted in a minute; or what trips a breaker and what follows, for so long that it shows.
+ * may be evicted in a minute; what trips a breaker and what follows, for so long that it shows; or which conditions
+ * become taints and hold evictions.
  */
-export type PolicyTheme = "any" | "rates" | "evictions" | "storms";
+export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions";
 
 /** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {

@@ -85,6 +85,9 @@ export class ProgressChecks {
     const isSame = this.#isSteady(pool, fromMs);
     if (!isSame || view.wasFrozen(pool, fromMs - view.unknownMs)) return;
     const [policy] = policiesOf(view.api.now, pool);
+    // Conditions count for limits and hold nodes from an instant that only Vigil records.
+    if (policy?.holdAtMostMs != null) return;
+    if (policy?.conditions.some(({ taint }) => taint.endsWith(":NoExecute")) === true) return;
     if (policy !== undefined && isLimiting(policy)) {
       const calmSinceMs = this.#calmLimits.of(policy.name);
       if (calmSinceMs === null || nowMs - calmSinceMs <= neededMs) return;

@@ -8,7 +8,7 @@ import type { PolicyTheme } from "./pools.ts";
 /** A storm and what follows lasts minutes, in which its policy must not change. */
 const STORMS_SECONDS = 45;
 /** Each as often as it stands here. */
-const THEMES: readonly PolicyTheme[] = ["any", "any", "any", "rates", "evictions", "storms"];
+const THEMES: readonly PolicyTheme[] = ["any", "any", "any", "rates", "evictions", "storms", "conditions"];
 /** Faults of nodes, without which nobody is evicted. */
 const OF_NODES: readonly FaultClass[] = ["death", "zoneDeath", "notReady"];
 /** Further faults under which what the checks know of policies still holds. */

@@ -200,6 +200,7 @@ function withoutRecords(
     conditionTaints,
     provedDown,
     outOfServiceAt,
+    holds,
     ...node
   }: ObservedNode,
   annotations: Readonly<Record<string, string | null>>,
@@ -216,6 +217,7 @@ function withoutRecords(
     ...swap,
     ...(readyTransitionsAt !== undefined && isSent(Annotation.readyTransitions) ? { readyTransitionsAt } : {}),
     ...(conditionSightings !== undefined && isSent(Annotation.conditions) ? { conditionSightings } : {}),
+    ...(holds !== undefined && isSent(Annotation.holds) ? { holds } : {}),
     ...(conditionTaints !== undefined && isSent(Annotation.conditionTaints) ? { conditionTaints } : {}),
     ...(provedDown !== undefined && isSent(Annotation.provedDown) ? { provedDown } : {}),
     ...(outOfServiceAt !== undefined && isSent(Annotation.outOfService) ? { outOfServiceAt } : {}),
@@ -225,6 +227,7 @@ function withoutRecords(
 function isRecorded(real: ObservedNode, annotation: string): boolean {
   if (annotation === Annotation.readyTransitions) return real.readyTransitionsAt !== undefined;
   if (annotation === Annotation.conditions) return real.conditionSightings !== undefined;
+  if (annotation === Annotation.holds) return real.holds !== undefined;
   if (annotation === Annotation.conditionTaints) return real.conditionTaints !== undefined;
   if (annotation === Annotation.provedDown) return real.provedDown !== undefined;
   if (annotation === Annotation.outOfService) return real.outOfServiceAt !== undefined;

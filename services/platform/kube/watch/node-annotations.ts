@@ -5,7 +5,7 @@
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
-import { readConditionTaints, readSightings } from "../../../domain/condition-records.ts";
+import { readConditionTaints, readHolds, readSightings } from "../../../domain/condition-records.ts";
 import { readDownProof } from "../../../domain/down-proof.ts";
 import { readReadyTransitions } from "../../../domain/ready-transitions.ts";
 import { readTaintSwap } from "../../../domain/taint-swap.ts";
@@ -32,6 +32,7 @@ export type NodeRecords = Pick<
   | "conditionTaints"
   | "provedDown"
   | "outOfServiceAt"
+  | "holds"
 >;
 
 /** What a node's annotations record: of its taints and conditions, when it became ready, and whether it is off. */
@@ -44,6 +45,7 @@ export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], p
     ...conditionTaints(annotations, problem),
     ...provedDown(annotations, problem),
     ...outOfServiceAt(annotations, problem),
+    ...holds(annotations, problem),
   };
 }
 
@@ -106,6 +108,12 @@ function conditionSightings(annotations: JsonRecord, problem: Problem): Pick<Obs
 function conditionTaints(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "conditionTaints"> {
   const recorded = readRecord(annotations, { name: Annotation.conditionTaints, read: readConditionTaints, problem });
   return recorded === null ? {} : { conditionTaints: recorded === undefined ? {} : recorded };
+}
+
+/** When conditions have held evictions. An unreadable record counts as none. */
+function holds(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "holds"> {
+  const recorded = readRecord(annotations, { name: Annotation.holds, read: readHolds, problem });
+  return recorded === null ? {} : { holds: recorded === undefined ? [] : recorded };
 }
 
 /** One annotation; null when it is absent, undefined when it cannot be read. */

@@ -1,0 +1,88 @@
+/**
+ * `maintenance` of a policy: while a node has one of the named conditions with status True, it is frozen, at most for
+ * `atMost` from the first observation of each. A hold is an interval of frozen time, as of decision 40, which the
+ * annotation `vigil.v1/holds` of the node keeps. It reads no clock.
+ */
+import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
+import type { FrozenInterval, NodePolicy } from "../../protocols/policy-set.ts";
+import { mergedIntervals } from "./frozen-time.ts";
+
+/** The parts of a node that say what holds it. */
+export type MaintainedNode = Pick<ObservedNode, "labels" | "policyLabels"> &
+  Partial<Pick<ObservedNode, "conditions" | "holds">>;
+
+/** What holds a node now. */
+export interface PresentHold {
+  readonly types: string[];
+  readonly sinceAt: number;
+  readonly untilAt: number;
+}
+
+/**
+ * When conditions have held and hold a node, at an instant of the API's clock; merged. A hold that is about to be
+ * recorded begins now, and one whose end is about to be recorded ends now: so it gets longer, never shorter.
+ */
+export function holdIntervals(
+  node: MaintainedNode,
+  policies: readonly Pick<NodePolicy, "maintenance">[],
+  at: number,
+): readonly FrozenInterval[] {
+  const recorded = (node.holds ?? []).map((hold) => ({
+    fromAt: hold.fromAt,
+    toAt: endOf(hold, node, { policies, at }),
+  }));
+  const present = openHolds(node, policies, at).map(({ fromAt, untilAt }) => ({ fromAt, toAt: untilAt }));
+  return recorded.length + present.length === 0 ? [] : mergedIntervals([...recorded, ...present]);
+}
+
+/** What holds a node at an instant; null for nothing. */
+export function presentHold(
+  node: MaintainedNode,
+  policies: readonly Pick<NodePolicy, "maintenance">[],
+  at: number,
+): PresentHold | null {
+  const open = openHolds(node, policies, at).filter(({ untilAt }) => untilAt > at);
+  if (open.length === 0) return null;
+  return {
+    types: [...new Set(open.map(({ type }) => type))],
+    sinceAt: Math.min(...open.map(({ fromAt }) => fromAt)),
+    untilAt: Math.max(...open.map(({ untilAt }) => untilAt)),
+  };
+}
+
+interface OpenHold {
+  readonly type: string;
+  readonly fromAt: number;
+  readonly untilAt: number;
+}
+
+/** The conditions that a policy lets hold and the node has, whether their time is over or not. */
+function openHolds(
+  { conditions = [], holds = [] }: MaintainedNode,
+  policies: readonly Pick<NodePolicy, "maintenance">[],
+  at: number,
+): OpenHold[] {
+  return policies.flatMap(({ maintenance }) =>
+    (maintenance?.hold ?? []).flatMap((type): OpenHold[] => {
+      if (!conditions.some((condition) => condition.type === type && condition.status === "True")) return [];
+      const fromAt = Math.min(at, holds.find((hold) => hold.type === type && hold.toAt === null)?.fromAt ?? at);
+      return [{ type, fromAt, untilAt: fromAt + (maintenance?.atMostMs ?? 0) }];
+    }),
+  );
+}
+
+/** When a recorded hold ended. An open one that nothing holds open any more ends when that is recorded. */
+function endOf(
+  { type, fromAt, toAt }: ConditionHold,
+  { conditions = [] }: MaintainedNode,
+  { policies, at }: { readonly policies: readonly Pick<NodePolicy, "maintenance">[]; readonly at: number },
+): number {
+  if (toAt !== null) return toAt;
+  const atMostMs = Math.max(
+    ...policies.map(({ maintenance }) => (maintenance?.hold.includes(type) === true ? maintenance.atMostMs : 0)),
+    0,
+  );
+  const isTrue = conditions.some((condition) => condition.type === type && condition.status === "True");
+  if (atMostMs === 0) return at;
+  return isTrue ? fromAt + atMostMs : Math.min(at, fromAt + atMostMs);
+}

@@ -1,0 +1,78 @@
+/**
+ * The record of the times in which conditions have held evictions of a node, by `maintenance` of its policy: what has
+ * to be written when one begins or ends. A countdown that met a hold needs it as long as it runs. It reads no clock.
+ */
+import { TaintEffect } from "../../protocols/names.ts";
+import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
+import type { Maintenance } from "../../protocols/policy-set.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { holdsText } from "../domain/condition-records.ts";
+import { boundedIntervals } from "../domain/frozen-time.ts";
+import { statusOf } from "../domain/unhealthy-conditions.ts";
+import { type SightingNow, type Sightings, sinceAt } from "./condition-sightings.ts";
+
+/** Most holds that have ended which are kept; beyond that the two closest become one. */
+const ENDED_MAX = 16;
+/** A hold without a sighting ends at a whole second, so that it is requested once. */
+const STEP_MS = 1000;
+
+/** What is known of a node and its policy. */
+export interface MaintenanceSituation {
+  readonly node: ObservedNode;
+  /** Null without a policy, or one without the field. */
+  readonly maintenance: Maintenance | null;
+  readonly sightings: Sightings;
+  readonly evictionMode: Profile["evictionMode"];
+  readonly now: SightingNow;
+}
+
+/** The new value of Annotation.holds, null to remove it; undefined when it is right. */
+export function holdsChange(situation: MaintenanceSituation): string | null | undefined {
+  const { node, maintenance } = situation;
+  const recorded = node.holds;
+  if (recorded === undefined && maintenance === null) return undefined;
+  const wanted = [...endedHolds(situation), ...openHolds(situation)];
+  const before = recorded === undefined || recorded.length === 0 ? null : holdsText(recorded);
+  const after = holdsText(wanted);
+  if (after === before && recorded?.length !== 0) return undefined;
+  return after;
+}
+
+/** The holds that last: each begins when it was first seen, by any process. */
+function openHolds({ node, maintenance, sightings, now }: MaintenanceSituation): ConditionHold[] {
+  return (maintenance?.hold ?? []).flatMap((type): ConditionHold[] => {
+    if (statusOf(node, type) !== "True") return [];
+    const sighting = sightings.get(type);
+    const seenAt = sighting === undefined ? now.wallMs : sinceAt(sighting, now);
+    const open = openOf(node, type);
+    const isPossible = open !== undefined && open.fromAt <= now.wallMs + STEP_MS && open.fromAt >= node.createdAt;
+    return [{ type, fromAt: isPossible ? open.fromAt : seenAt, toAt: null }];
+  });
+}
+
+/** The holds that have ended, as long as a countdown may have met them. */
+function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
+  const { node, maintenance, evictionMode } = situation;
+  const isCounting = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
+  if (!isCounting || evictionMode === "direct") return [];
+  const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
+    if (hold.toAt !== null) return [hold];
+    const isOpen = maintenance?.hold.includes(hold.type) === true && statusOf(node, hold.type) === "True";
+    return isOpen && openOf(node, hold.type) === hold ? [] : [{ ...hold, toAt: endOf(hold, situation) }];
+  });
+  if (ended.length <= ENDED_MAX) return ended;
+  const [first] = ended;
+  return boundedIntervals(ended, ENDED_MAX).map(({ fromAt, toAt }) => ({ type: first?.type ?? "", fromAt, toAt }));
+}
+
+function openOf({ holds = [] }: ObservedNode, type: string): ConditionHold | undefined {
+  return holds.find((hold) => hold.type === type && hold.toAt === null);
+}
+
+function endOf({ type, fromAt }: ConditionHold, { maintenance, sightings, now }: MaintenanceSituation): number {
+  const sighting = sightings.get(type);
+  const isSeen = sighting !== undefined && sighting.status !== "True";
+  const endAt = isSeen ? sinceAt(sighting, now) : Math.ceil(now.wallMs / STEP_MS) * STEP_MS;
+  const latestAt = maintenance?.hold.includes(type) === true ? fromAt + maintenance.atMostMs : endAt;
+  return Math.max(fromAt, Math.min(endAt, latestAt));
+}

@@ -1,0 +1,171 @@
+/** Conditions that hold evictions: what is recorded, what countdowns keep, and all services over restarts. */
+import { describe, expect, test } from "vitest";
+import type { ConditionHold, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
+import { Urgency } from "../../protocols/ports.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
+import { nodeFreezeOf } from "../../services/domain/freeze.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
+import { withSightings } from "../../services/node/condition-sightings.ts";
+import { holdsChange } from "../../services/node/maintenance.policy.ts";
+import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
+import { condition, nodeWith } from "./node-fixtures.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+const WALL = Date.UTC(2026, 0, 5, 12);
+const NOW = 10_000_000;
+const now = { nowMs: NOW, wallMs: WALL };
+const DRAIN = "DrainInProgress";
+const POLICY = nodePolicyOf("gpu", { selector: {}, maintenance: { hold: [DRAIN], atMost: "100s" } });
+const SET = policySet([POLICY]);
+const NO_EXECUTE = [{ key: UNREACHABLE, effect: "NoExecute" }];
+
+/** A node in a drain, or not, with these holds, in seconds from now. */
+function node(
+  status: ConditionStatus | null,
+  holds: readonly (readonly [fromS: number, toS: number | null])[] | null,
+  fields: Partial<ObservedNode> = {},
+): ObservedNode {
+  const conditions = [condition("Ready", "True"), ...(status === null ? [] : [condition(DRAIN, status)])];
+  const recorded = (holds ?? []).map(([fromS, toS]): ConditionHold => {
+    return { type: DRAIN, fromAt: WALL + fromS * S, toAt: toS === null ? null : WALL + toS * S };
+  });
+  const records = holds === null ? {} : { holds: recorded };
+  return { ...nodeWith(null), createdAt: 0, policyLabels: SET.labelsChecksum, conditions, ...records, ...fields };
+}
+
+describe("a node is frozen", () => {
+  const seconds = (at: number | null) => (at === null ? null : (at - WALL) / S);
+  test.each([
+    ["from now while nothing is recorded", node("True", null), [[0, 100]], 100],
+    ["from the first observation, for atMost", node("True", [[-60, null]]), [[-60, 40]], 40],
+    ["to the last millisecond", node("True", [[-99.999, null]]), [[-99.999, 0.001]], 0.001],
+    ["not longer than atMost", node("True", [[-100, null]]), [[-100, 0]], undefined],
+    ["not with another status, once it ended", node("False", [[-60, null]]), [[-60, 0]], undefined],
+    ["not without the condition", node(null, [[-60, -20]]), [[-60, -20]], undefined],
+    [
+      "again, after a hold that ended",
+      node("True", [
+        [-90, -80],
+        [-10, null],
+      ]),
+      [
+        [-90, -80],
+        [-10, 90],
+      ],
+      90,
+    ],
+  ] as const)("%s", (_when, frozenNode, intervals, untilS) => {
+    const { frozen, freeze } = nodeFreezeOf(frozenNode, SET, WALL);
+    expect(frozen.map(({ fromAt, toAt }) => [seconds(fromAt), seconds(toAt)])).toEqual(intervals);
+    expect(freeze === null ? undefined : seconds(freeze.untilAt)).toBe(untilS);
+  });
+
+  test("by its policy alone, which explain names", () => {
+    expect(nodeFreezeOf(node("True", null), SET, WALL).freeze?.field).toBe(
+      "NodePolicy gpu: spec.maintenance (DrainInProgress)",
+    );
+    const other = policySet([{ ...POLICY, selector: [{ key: "a", operator: "Exists", values: [] }] }]);
+    expect(nodeFreezeOf({ ...node("True", null), policyLabels: other.labelsChecksum }, other, WALL).freeze).toBeNull();
+  });
+});
+
+describe("the record of a hold", () => {
+  const at = (fromS: number) => new Date(WALL + fromS * S).toISOString().replace("Z", "000Z");
+  const change = (of: ObservedNode, maintenance = POLICY.maintenance) =>
+    holdsChange({
+      node: of,
+      maintenance,
+      sightings: withSightings(new Map(), of, [DRAIN], { ...now, isUnbroken: true }),
+      evictionMode: "taint",
+      now,
+    });
+  const carrying = { taints: NO_EXECUTE };
+  test.each([
+    ["begins when it is first seen", node("True", null), `[{"type":"${DRAIN}","from":"${at(0)}"}]`],
+    ["is not written again", node("True", [[-60, null]]), undefined],
+    ["from the future begins now", node("True", [[5, null]]), `[{"type":"${DRAIN}","from":"${at(0)}"}]`],
+    [
+      "ends with the condition",
+      node("False", [[-60, null]], carrying),
+      `[{"type":"${DRAIN}","from":"${at(-60)}","to":"${at(0)}"}]`,
+    ],
+    [
+      "ends after atMost",
+      node("False", [[-130, null]], carrying),
+      `[{"type":"${DRAIN}","from":"${at(-130)}","to":"${at(-30)}"}]`,
+    ],
+    ["goes where no countdown runs", node("False", [[-60, null]]), null],
+    ["stays while one runs", node("False", [[-60, -20]], carrying), undefined],
+    ["is none without the condition", node("False", null), undefined],
+  ])("%s", (_what, of, text) => {
+    expect(change(of)).toBe(text);
+  });
+
+  test("ends when its policy goes", () => {
+    expect(change(node("True", [[-60, null]], carrying), null)).toBe(
+      `[{"type":"${DRAIN}","from":"${at(-60)}","to":"${at(0)}"}]`,
+    );
+  });
+});
+
+describe("with all services", () => {
+  const maintenance: PolicyFields = { maintenance: { hold: [DRAIN], atMost: "10m" } };
+  const run = (fields: PolicyFields = maintenance) => {
+    const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 4);
+    world.addZone("c", 3);
+    world.addTolerantPod("a-0", "p");
+    const policies = new HandPolicies(fields);
+    const start = () => world.start(EVICTING, { member: "vigil", policies });
+    const process = start();
+    world.advance(10 * S);
+    return { world, process, start };
+  };
+  /** An agent posts the condition, and nothing of the kubelet's. */
+  const post = (world: EvictionWorld, status: ConditionStatus) => {
+    const conditions = [{ type: DRAIN, status, lastTransitionTime: apiTime(world.clock.wallMs()) }];
+    const ref = { kind: "Node", namespace: "", name: "a-0" } as const;
+    const where = { ref, urgency: Urgency.status, subresource: "status" } as const;
+    world.write({ ...where, verb: "patch", patch: "strategic", body: { status: { conditions } } });
+  };
+  const ready = (world: EvictionWorld) =>
+    world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
+
+  test("a silent node is judged and shown, and not tainted NoExecute", () => {
+    const { world } = run();
+    post(world, "True");
+    world.silence(["a-0"]);
+    world.advance(5 * MINUTE);
+    expect(world.taints("a-0")).toEqual([`${UNREACHABLE}:NoSchedule`]);
+    expect(ready(world)).toMatchObject({ readiness: "unknown", maintenance: { types: [DRAIN] } });
+    world.advance(6 * MINUTE);
+    expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
+    expect(ready(world)?.maintenance).toBeUndefined();
+  });
+
+  test.each([
+    ["", false],
+    [", over restarts", true],
+  ])("a countdown keeps what is left of it%s", (_how, isRestarted) => {
+    const { world, process, start } = run();
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
+    post(world, "True");
+    world.advance(MINUTE);
+    if (isRestarted) {
+      process.kill();
+      start();
+    }
+    world.advance(6 * MINUTE);
+    expect(world.deletedAt("p")).toBeUndefined();
+    post(world, "False");
+    world.advance(10 * MINUTE);
+    const tookS = ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
+    expect(tookS).toBeGreaterThanOrEqual(300 + 420 - 1);
+    expect(tookS).toBeLessThanOrEqual(300 + 420 + 3);
+  });
+});

@@ -304,10 +304,10 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "out of service by a proof from before the silence",
+    name: "out of service before it is admitted",
     file: "services/domain/out-of-service.ts",
-    from: '  if (provedDown.at < silentAt) return { state: "outdated" };\n',
-    to: "",
+    from: 'node.taints.some(isSwappable) ? "due" : "notAdmitted"',
+    to: 'node.taints.some(isSwappable) ? "due" : "due"',
     showsIn: "policies",
   },
   {

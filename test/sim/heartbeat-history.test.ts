@@ -22,3 +22,9 @@ test("a post without Ready hides posts that a watch may have missed, but no leas
   signs.erase("b", 111);
   expect(signs.lastBy("b", 200)).toBe(100);
 });
+
+test("a second status within a second has the stamp of the first", () => {
+  const signs = new HeartbeatHistory(10);
+  for (const atMs of [1_480, 1_762, 2_001]) signs.note("a", "status", atMs);
+  expect([1_900, 2_500].map((byMs) => signs.lastBy("a", byMs))).toEqual([1_480, 2_001]);
+});

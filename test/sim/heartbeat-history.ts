@@ -11,6 +11,8 @@ interface Sign {
 /** A write may rest on a read that is a minute old, so checks need the heartbeats before it. */
 const SIGNS_KEPT = 16;
 
+const secondOf = (atMs: number): number => Math.floor(atMs / 1000);
+
 /** Heartbeats by node. All instants are on the world's wall clock. */
 export class HeartbeatHistory {
   readonly #unseenMs: number;
@@ -21,8 +23,10 @@ export class HeartbeatHistory {
     this.#unseenMs = unseenMs;
   }
 
-  /** Takes a heartbeat of a kubelet. */
+  /** Takes a heartbeat of a kubelet. A second status within a second has no later stamp, so it is none. */
   note(node: string, kind: HeartbeatKind, atMs: number): void {
+    const posted = kind === "status" ? this.#of(node).findLast((sign) => sign.kind === "status") : undefined;
+    if (posted !== undefined && secondOf(posted.atMs) === secondOf(atMs)) return;
     this.#signs.set(node, [...this.#of(node).slice(1 - SIGNS_KEPT), { kind, atMs }]);
   }
 

@@ -60,11 +60,12 @@ export class Promptness {
     const lastAts = taints.map((taint) => {
       const stood = standing(node.metadata.name, taint);
       const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), stood.seenAt, cameAt);
-      return { dueAt, lastAt: stood.frozen?.most(dueAt, WAY_MS) ?? dueAt + WAY_MS };
+      // A freeze that begins meanwhile adds to both.
+      const endAt = (startAt: number, ms: number): number => stood.frozen?.most(startAt, ms) ?? startAt + ms;
+      return { dueAt, lastAt: Math.max(endAt(dueAt, WAY_MS), endAt(this.#disturbedAt, RECOVERY_MS)) };
     });
     const { dueAt, lastAt } = lastAts.reduce((left, right) => (right.lastAt < left.lastAt ? right : left));
-    const lateMs = wallMs - Math.max(lastAt, this.#disturbedAt + RECOVERY_MS);
-    if (lateMs <= 0) return;
+    if (wallMs <= lastAt) return;
     throw new BrokenInvariant(`${pod.metadata.name} on ${node.metadata.name} went ${wallMs - dueAt} ms late`);
   }
 }

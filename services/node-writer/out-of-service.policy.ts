@@ -1,6 +1,6 @@
 /**
- * Decides again, on the live node and its live lease, whether it may be declared out of service. Whoever may publish
- * requests could ask for it, and upstream then deletes pods that nobody has confirmed to be gone.
+ * Decides again, on the live node and its live lease, whether it may be declared out of service. The holder of a stolen
+ * seed could request it, and upstream then deletes pods that nobody has confirmed to be gone.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";

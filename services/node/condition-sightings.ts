@@ -1,7 +1,7 @@
 /**
  * Since when one process has seen each condition that a policy names with its status. A condition that it sees change
  * counts from then; one that it finds counts from the record on the node, if that can be about it. Stamps of the
- * condition itself are compared with each other alone, because whoever posts it has a clock of its own.
+ * condition itself are compared with each other alone, because the program that posts it has a clock of its own.
  */
 import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";

@@ -44,7 +44,7 @@ export const SAID_WHEN: Readonly<
   nodeProofWaits: "proved to be off, and `after` is not over",
   nodeProofWaitsFrozen: "the same, while a freeze without an end keeps `after` standing still",
   nodeProofNotAdmitted: "proved to be off, and not admitted for eviction yet",
-  nodeProofHeld: "proved to be off, and a freeze, a halt, a limit or a doubt holds the taint back",
+  nodeProofHeld: "proved to be off, and a freeze, a halt or a limit, also one that is not known, holds the taint back",
   nodeProofDue: "proved to be off, and the taint is requested",
   nodeOutOfService: "it carries the taint",
   nodeOutOfServiceKept: "Ready again, and its policy has `removeWhenReady: false`",

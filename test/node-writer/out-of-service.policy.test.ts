@@ -1,4 +1,4 @@
-/** Whether the live node may be declared out of service: whatever is in doubt refuses it. */
+/** Whether the live node may be declared out of service: anything that is not known refuses it. */
 import { expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { NO_FREEZES } from "../../protocols/policy-set.ts";

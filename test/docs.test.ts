@@ -1,12 +1,16 @@
 /** Holds the pages to the tree: what they name exists. */
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { dirname, join, posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { SIDEBAR } from "../docs/.vitepress/sidebar.ts";
 import { VERBS } from "../services/cli/verb-list.ts";
 import { nodeMachine } from "../services/node/node.machine.ts";
 import { RUN_SETTINGS } from "../services/platform/config/config.ts";
 import { zoneMachine } from "../services/zone/zone.machine.ts";
 import { filesBelow } from "./architecture/source.ts";
+import { commandsIn, unknownFlags } from "./docs-site/commands.ts";
+import { GENERATED_PAGES } from "./docs-site/generated-pages.ts";
+import { anchorsOf, linksOf } from "./docs-site/page-links.ts";
 import { withMachineDrawings } from "./machine-drawings.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -18,6 +22,38 @@ test.each(PAGES)("every file that %s names exists", (page) => {
   const named = namedIn(page, /`((?:services|protocols|test|deploy|docs)\/[\w./-]+\.\w+)`/g);
   const linked = namedIn(page, /\]\((?!https?:|#)([^)#]+)/g).map((path) => join(dirname(page), path));
   expect([...named, ...linked].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test.each(PAGES)("every anchor that %s links to exists", (page) => {
+  const anchored = linksOf(readFileSync(join(ROOT, page), "utf8")).filter(({ anchor }) => anchor !== "");
+  const broken = anchored.filter(({ path, anchor }) => {
+    const target = path === "" ? page : posix.join(posix.dirname(page), path);
+    return !anchorsOf(readFileSync(join(ROOT, target), "utf8")).includes(anchor);
+  });
+  expect(broken).toEqual([]);
+});
+
+test.each(PAGES)("every flag of a command of %s exists", (page) => {
+  expect(commandsIn(readFileSync(join(ROOT, page), "utf8")).flatMap(unknownFlags)).toEqual([]);
+});
+
+test.each(Object.entries(GENERATED_PAGES))("%s follows the code; npm run fix writes it", async (page, pageText) => {
+  expect(readFileSync(join(ROOT, page), "utf8")).toBe(await pageText());
+});
+
+describe("the sidebar of the site", () => {
+  const links = SIDEBAR.flatMap(({ items }) => items).map(({ link }) => link);
+  const pages = links.map((link) => (link === "/" ? "README.md" : `${link.slice(1)}.md`));
+
+  test("links to pages that exist, each once", () => {
+    expect(pages.filter((page) => !PAGES.includes(page))).toEqual([]);
+    expect(pages).toEqual([...new Set(pages)]);
+  });
+
+  test("has every page of docs/ but the decisions", () => {
+    const own = PAGES.filter((page) => page.startsWith("docs/") && !page.startsWith("docs/decisions/"));
+    expect(own.filter((page) => !pages.includes(page))).toEqual([]);
+  });
 });
 
 test.each(PAGES)("every verb that %s names exists", (page) => {

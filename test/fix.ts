@@ -6,6 +6,7 @@ import { withVersion } from "../deploy/release/release.ts";
 import { completedLock } from "./architecture/lockfile.ts";
 import { nodePolicyDefinitionText } from "./deploy/node-policy-crd.ts";
 import { withValuesTable } from "./deploy/values-table.ts";
+import { GENERATED_PAGES } from "./docs-site/generated-pages.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
 import { withMachineDrawings } from "./machine-drawings.ts";
 import { asyncApiText } from "./protocols/asyncapi.ts";
@@ -23,6 +24,10 @@ rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
 rewrite("deploy/crd/nodepolicies.yaml", () => nodePolicyDefinitionText());
 rewrite("docs/asyncapi.yaml", () => asyncApiText(version));
+for (const [path, pageText] of Object.entries(GENERATED_PAGES)) {
+  const text = await pageText();
+  rewrite(path, () => text);
+}
 
 function rewrite(path: string, mend: (text: string) => string): void {
   const file = join(ROOT, path);

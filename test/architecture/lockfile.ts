@@ -19,7 +19,12 @@ interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-const LIBC: Readonly<Record<string, readonly string[]>> = { musl: ["musl"], gnu: ["glibc"] };
+const LIBC: Readonly<Record<string, readonly string[]>> = {
+  musl: ["musl"],
+  musleabihf: ["musl"],
+  gnu: ["glibc"],
+  gnueabihf: ["glibc"],
+};
 
 /** The lock file's text with every optional package in it; unchanged when none is missing. */
 export function completedLock(text: string): string {
@@ -30,7 +35,10 @@ export function completedLock(text: string): string {
       .map(([name, version]) => [`node_modules/${name}`, { version, dev, license, ...platformOf(name) }] as const),
   );
   if (missing.length === 0) return text;
-  const packages = [...Object.entries(lock.packages), ...missing].sort(([left], [right]) => (left < right ? -1 : 1));
+  // In npm's order, so that npm does not move them again.
+  const packages = [...Object.entries(lock.packages), ...missing].sort(([left], [right]) =>
+    left.localeCompare(right, "en"),
+  );
   return `${JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }, null, 2)}\n`;
 }
 
@@ -40,7 +48,7 @@ function isLocked({ packages }: Lock, holder: string, name: string): boolean {
 
 /** The platform that a package of binaries is for, read from its name: `@oxlint/binding-linux-x64-musl`. */
 function platformOf(name: string): LockedPackage {
-  const [os = "", cpu = "", libc = ""] = (name.split("/")[1] ?? name).replace(/^(cli|binding)-/, "").split("-");
-  const needed = LIBC[libc];
+  const [os = "", cpu = "", libc = ""] = (name.split("/")[1] ?? name).replace(/^(cli|binding|rollup)-/, "").split("-");
+  const needed = os === "linux" ? LIBC[libc] : undefined;
   return { optional: true, os: [os], cpu: [cpu], ...(needed === undefined ? {} : { libc: needed }) };
 }

@@ -37,7 +37,7 @@ export interface Rule {
 }
 
 /** Folders without source of ours. */
-const FOREIGN = new Set(["node_modules", ".git", "bench-results", "dist"]);
+const FOREIGN = new Set(["node_modules", ".git", "bench-results", "dist", ".temp"]);
 
 /** Every file of the repository below `root`, as sorted relative paths. */
 export function filesBelow(root: string, folder = ""): string[] {

@@ -1,0 +1,44 @@
+/** Writes docs/reference/messages.md, every field of every message, from the schemas in protocols/. */
+import { z } from "zod";
+import { isMessageType, MESSAGES, type MessageType } from "../../protocols/messages.ts";
+import { QUERIES, type QueryName } from "../../protocols/queries.ts";
+import { fieldTable, type JsonSchema } from "./schema-table.ts";
+
+const HEAD = `# Messages, field by field
+
+<!-- Written by \`npm run fix\` from the schemas in protocols/; do not edit. -->
+
+What each message means, and how it is framed, is in [the protocol](../../protocols/README.md). The same schemas for
+programs are in [asyncapi.yaml](../asyncapi.yaml). Fields may be added; a listener ignores those that it does not know.
+\`[]\` stands for an item of a list, \`{}\` for a value of a map.`;
+
+/** The page with every message, and then every query over NATS. */
+export function messagesPage(): string {
+  const types = Object.keys(MESSAGES).filter(isMessageType);
+  const queries = Object.keys(QUERIES) as QueryName[];
+  return [
+    HEAD,
+    ...types.map(messageSection),
+    "## Queries",
+    "A request on `vigil.v1.<cluster>.query.<name>`; an empty payload asks for everything.",
+    ...queries.map(querySection),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+function messageSection(type: MessageType): string {
+  const { schema, from, to, purpose } = MESSAGES[type];
+  return `## ${type}\n\n${purpose}: ${from} → ${to}.\n\n${fieldTable(jsonSchemaOf(schema))}`;
+}
+
+function querySection(name: QueryName): string {
+  const { schema, answer, purpose } = QUERIES[name];
+  const payload = jsonSchemaOf(schema);
+  const asked = Object.keys(payload.properties ?? {}).length === 0 ? "No payload." : fieldTable(payload);
+  return `### query.${name}\n\nAnswers ${purpose}.\n\n${asked}\n\nThe answer:\n\n${fieldTable(jsonSchemaOf(answer))}`;
+}
+
+function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { target: "draft-7", io: "input" }) as JsonSchema;
+}

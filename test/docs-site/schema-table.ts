@@ -1,0 +1,98 @@
+/** Writes the fields of a JSON Schema as a table of Markdown. */
+import { INSTANT_MIN } from "../../protocols/bounds.ts";
+
+/** The part of JSON Schema that the tables show. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly const?: string | number | boolean | null;
+  readonly enum?: readonly (string | number | boolean | null)[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema | readonly JsonSchema[];
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly "x-kubernetes-int-or-string"?: boolean;
+}
+
+/** What a text is whose pattern accepts the example and no plain name. */
+const TEXT_KINDS: readonly { readonly kind: string; readonly example: string }[] = [
+  { kind: "duration", example: "1m30s" },
+  { kind: "instant (RFC 3339)", example: "2026-11-23T14:02:11Z" },
+];
+const PLAIN_NAME = "a";
+
+/** The table of all fields, nested ones by their path; an array's item is `[]`, a map's value `{}`. */
+export function fieldTable(schema: JsonSchema): string {
+  const rows = fieldRows(schema, "").map(
+    ({ path, isRequired, type }) => `| \`${path}\` | ${type} | ${isRequired ? "yes" : ""} |`,
+  );
+  return ["| field | type | required |", "|---|---|---|", ...rows].join("\n");
+}
+
+interface FieldRow {
+  readonly path: string;
+  readonly isRequired: boolean;
+  readonly type: string;
+}
+
+function fieldRows(schema: JsonSchema, prefix: string): FieldRow[] {
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]): FieldRow[] => {
+    const path = prefix === "" ? name : `${prefix}.${name}`;
+    const isRequired = schema.required?.includes(name) ?? false;
+    return [{ path, isRequired, type: typeText(field) }, ...fieldRows(field, path)];
+  });
+  const { items, additionalProperties } = schema;
+  const below = [
+    ...(Array.isArray(items) ? [] : [[items as JsonSchema | undefined, "[]"] as const]),
+    ...(typeof additionalProperties === "object" ? [[additionalProperties, "{}"] as const] : []),
+  ].flatMap(([item, mark]) => (item === undefined ? [] : fieldRows(item, `${prefix}${mark}`)));
+  const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((choice) => fieldRows(choice, prefix));
+  return distinct([...fields, ...below, ...choices]);
+}
+
+/** The first row of each path: choices of a union share fields. */
+function distinct(rows: readonly FieldRow[]): FieldRow[] {
+  const firsts = new Map<string, FieldRow>();
+  for (const row of rows) if (!firsts.has(row.path)) firsts.set(row.path, row);
+  return [...firsts.values()];
+}
+
+function typeText(schema: JsonSchema): string {
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (schema["x-kubernetes-int-or-string"] === true) return "number or percentage";
+  if (schema.const !== undefined) return `\`${String(schema.const)}\``;
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(", ");
+  if (choices !== undefined) return [...new Set(choices.map(typeText))].join(" or ");
+  const { type = "any", items } = schema;
+  if (type === "array" && items !== undefined && !Array.isArray(items)) {
+    return `list of ${typeText(items as JsonSchema)}${rangeText(schema.minItems, schema.maxItems)}`;
+  }
+  if (type === "object" && typeof schema.additionalProperties === "object") {
+    return `map of ${typeText(schema.additionalProperties)}`;
+  }
+  if (type === "string") return textKind(schema);
+  if (type === "number" && schema.minimum === INSTANT_MIN) return "instant (epoch ms)";
+  return `${String(type)}${rangeText(schema.minimum, schema.maximum)}`;
+}
+
+function textKind({ pattern = "", maxLength }: JsonSchema): string {
+  const accepted = new RegExp(pattern);
+  const special = accepted.test(PLAIN_NAME) ? undefined : TEXT_KINDS.find(({ example }) => accepted.test(example));
+  if (special !== undefined) return special.kind;
+  return maxLength === undefined ? "string" : `string, at most ${maxLength} characters`;
+}
+
+function rangeText(least: number | undefined, most: number | undefined): string {
+  const shown = [
+    least === undefined || least <= Number.MIN_SAFE_INTEGER ? "" : `at least ${least}`,
+    most === undefined || most >= Number.MAX_SAFE_INTEGER ? "" : `at most ${most}`,
+  ].filter((part) => part !== "");
+  return shown.length === 0 ? "" : `, ${shown.join(", ")}`;
+}

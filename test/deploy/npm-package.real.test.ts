@@ -70,6 +70,8 @@ async function nodeOf(version: string): Promise<string> {
 async function projectOn(node: string, name: string, tarball: string): Promise<Project> {
   const place = join(folder, name.replace(" ", "-"));
   mkdirSync(place);
+  // npm installs into the nearest folder above that is a project.
+  writeFileSync(join(place, "package.json"), "{}");
   return { folder: place, node, installation: await run(place, node, "npm", "install", tarball) };
 }
 

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type KubeApiserver, startKubeApiserver } from "./kube-apiserver.ts";
 import { hasController, hasFlag, kubeProgram } from "./kube-assets.ts";
 import { type ControllerManager, startControllerManager } from "./kube-controller-manager.ts";
+import { withMachineLock } from "./machine-lock.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
 import { until } from "./until.ts";
@@ -18,6 +19,9 @@ const ABSENT = ["nodelifecycle", "taint-eviction-controller", "nodeipam", "route
 const ALWAYS_KNOWN = new Set(ABSENT.filter((name) => name !== "taint-eviction-controller"));
 /** Where a kubelet logs the folder that it works in, which lies directly in /tmp in some versions. */
 const KUBELET_FOLDER = /Using (\S+) as root dir for hollow-kubelet/;
+
+/** What a kubelet logs once it is connected to its container runtime. */
+const CONNECTED = /Container runtime .*initialized/;
 
 /** A running cluster; begun with `open`, ended with `close`. */
 export class KubeletCluster {
@@ -65,7 +69,12 @@ export class KubeletCluster {
       `--kubelet-read-only-port=${await freePort()}`,
     ]);
     this.#kubelets.set(node, kubelet);
-    kubelet.start();
+    // Every fake runtime listens at one path of the machine: a kubelet that starts beside another could get the
+    // runtime of that one, and would lose it with the other.
+    await withMachineLock("kubelet-runtime", async () => {
+      kubelet.start();
+      await until(`the kubelet of ${node} has its runtime`, () => CONNECTED.test(kubelet.log()));
+    });
     const folder = (): string | undefined => KUBELET_FOLDER.exec(kubelet.log())?.[1];
     await until(`the kubelet of ${node} has a folder`, () => folder() !== undefined);
     this.#folders.push(folder() ?? "");

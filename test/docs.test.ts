@@ -2,12 +2,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { SIDEBAR } from "../docs/.vitepress/sidebar.ts";
 import { VERBS } from "../services/cli/verb-list.ts";
+import { checkSpec } from "../services/domain/node-policy.parse.ts";
 import { nodeMachine } from "../services/node/node.machine.ts";
 import { RUN_SETTINGS } from "../services/platform/config/config.ts";
 import { zoneMachine } from "../services/zone/zone.machine.ts";
 import { filesBelow } from "./architecture/source.ts";
+import { unknownMetrics } from "./console/documented-metrics.ts";
 import { commandsIn, unknownFlags } from "./docs-site/commands.ts";
 import { GENERATED_PAGES } from "./docs-site/generated-pages.ts";
 import { anchorsOf, linksOf } from "./docs-site/page-links.ts";
@@ -97,6 +100,33 @@ test("docs/machines.md draws the real machines, each event, guard and action exp
   ]);
   const explained = namedIn("docs/machines.md", /^\| (`.*`) \|/gm).join(" ");
   expect(named.filter((name) => !explained.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("every sentence of explain that the troubleshooting quotes exists", () => {
+  const sentences = readFileSync(join(ROOT, "docs/explain.md"), "utf8");
+  const quoted = namedIn("docs/troubleshooting.md", /`((?:It|Vigil|has been|stays|is due) [^`]*)`/g);
+  expect(quoted.length).toBeGreaterThan(8);
+  const parts = quoted.flatMap((sentence) => sentence.split(/…|<[^>]*>/)).map((part) => part.trim());
+  expect(parts.filter((part) => !sentences.includes(part))).toEqual([]);
+});
+
+test("every number of docs/sizing.md was measured: docs/performance.md has it", () => {
+  const measured = readFileSync(join(ROOT, "docs/performance.md"), "utf8");
+  const numbers = namedIn("docs/sizing.md", /(\d+(?:\.\d+)? (?:s|MiB|%))(?![\w])/g);
+  expect(numbers.length).toBeGreaterThan(30);
+  expect(numbers.filter((number) => !measured.includes(number))).toEqual([]);
+});
+
+const PRESENT_PAGES = PAGES.filter((page) => page !== "docs/metrics.md" && !page.startsWith("docs/decisions/"));
+test.each(PRESENT_PAGES)("every metric that %s names exists", (page) => {
+  expect(unknownMetrics(readFileSync(join(ROOT, page), "utf8"))).toEqual([]);
+});
+
+test.each(PAGES)("every node policy of %s is accepted", (page) => {
+  const objects = namedIn(page, /```yaml\n([^`]*)```/g)
+    .filter((text) => /^kind: NodePolicy$/m.test(text))
+    .map((text) => parse(text));
+  expect(objects.flatMap(({ spec }) => checkSpec(spec, new Set()).problems)).toEqual([]);
 });
 
 test("a page without the mark of a drawing is refused", () => {

@@ -1,9 +1,12 @@
 /**
- * The OpenAPI that kubectl reads before it applies an object: which requests support fieldValidation. There are no
- * schemas.
+ * The OpenAPI that kubectl reads: before it applies an object, which requests support fieldValidation; for `kubectl
+ * explain`, the schemas.
  */
 import { type Answer, objectAnswer } from "../answer.ts";
 import type { JsonObject } from "../api-objects.ts";
+import { DEFINITIONS } from "../explained/built-in-kinds.ts";
+import { referredTo } from "../explained/field.ts";
+import { OBJECT_FIELDS } from "../explained/metadata-fields.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 
 const ROOT = "/openapi/v3";
@@ -42,32 +45,30 @@ function index(versions: readonly string[]): JsonObject {
 }
 
 function documentOf(resources: readonly Resource[]): JsonObject {
+  const kinds = Object.fromEntries(resources.map((resource) => [schemaNameOf(resource), schemaOf(resource)]));
   return {
     openapi: "3.0.0",
     info: INFO,
     paths: Object.fromEntries(resources.map((resource) => [pathOf(resource), { patch: patchOf(resource) }])),
-    components: { schemas: Object.fromEntries(resources.flatMap(schemasOf)) },
+    components: { schemas: { ...referredTo(kinds, DEFINITIONS), ...kinds } },
   };
 }
 
-/** The schema of a custom resource, for `kubectl explain`. */
-function schemasOf({ group, version, kind, custom }: Resource): [string, JsonObject][] {
-  if (custom === null) return [];
-  const { properties = {} } = custom.schema;
-  const schema = {
-    ...custom.schema,
-    properties: { ...OBJECT_FIELDS, ...properties },
-    "x-kubernetes-group-version-kind": [{ group, version, kind }],
-  };
-  return [[`${group.split(".").reverse().join(".")}.${version}.${kind}`, schema as JsonObject]];
+function schemaNameOf({ group, version, kind, custom }: Resource): string {
+  return custom === null ? kind : `${group.split(".").reverse().join(".")}.${version}.${kind}`;
 }
 
-/** The fields of every object, which the schema of a definition need not name. */
-const OBJECT_FIELDS = {
-  apiVersion: { type: "string", description: "The version of this schema." },
-  kind: { type: "string", description: "The kind of the object." },
-  metadata: { type: "object", description: "The name, labels and annotations of the object." },
-};
+/** The schema of a kind, for `kubectl explain`. That of a custom one need not name the fields of every object. */
+function schemaOf({ group, version, kind, custom }: Resource): JsonObject {
+  const identity = { "x-kubernetes-group-version-kind": [{ group, version, kind }] };
+  if (custom === null) return { ...DEFINITIONS[kind], ...identity };
+  const { schema } = custom;
+  return {
+    ...(schema as JsonObject),
+    ...identity,
+    properties: { ...(schema.properties as JsonObject), ...OBJECT_FIELDS },
+  };
+}
 
 function pathOf(resource: Resource): string {
   const scope = resource.namespaced ? "/namespaces/{namespace}" : "";

@@ -13,7 +13,9 @@ import { HOLLOW_SOCKET } from "../hollow/order.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { serveApi } from "../served-api.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
-import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "./playground-cluster.ts";
+import { playInteractively, requireTerminal } from "./interactive.ts";
+import { type Playground, startPlayground } from "./playground-cluster.ts";
+import { PLAYGROUND_PROFILE } from "./playground-members.ts";
 import type { PlaygroundSettings } from "./playground-settings.ts";
 
 const REDRAW_MS = 250;
@@ -21,36 +23,75 @@ const REDRAW_MS = 250;
 /** Plays the story; with `serve` the cluster stays up until the process is stopped. Throws a Failure. */
 export async function runPlayground(values: PlaygroundSettings, host: Host): Promise<number> {
   if (values.console !== "") parseAddress(values.console, "console");
+  if (values.interactive) requireTerminal(host);
   const clock = realClock();
   const log = createLog({ level: "error", format: "auto" });
   const playground = startPlayground({ clock, random: systemRandom, log });
   const { front, kubeconfig } = await serveApi(playground.apiserver, values, host);
   const dashboard = await openConsole({ listen: values.console, flag: "console" }, playground.parts);
   showOn(dashboard, false, playground, host);
-  host.print(introduction(kubeconfig, dashboard?.url ?? null));
-  const missing = await narrate(playground, clock, values, host);
-  if (values.serve && missing === null && !host.stopped.aborted) {
-    await stayUp(playground, values, kubeconfig, host);
+  const served = { playground, clock, kubeconfig, dashboard: dashboard?.url ?? null };
+  try {
+    await (values.interactive ? playByKeys(served, values, host) : playStory(served, values, host));
+  } finally {
+    playground.stop();
+    await Promise.all([front.close(), dashboard?.close()]);
   }
-  playground.stop();
-  await Promise.all([front.close(), dashboard?.close()]);
-  if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
   return 0;
+}
+
+/** A playground with what reaches it from outside. */
+interface ServedPlayground {
+  readonly playground: Playground;
+  readonly clock: Clock;
+  readonly kubeconfig: string;
+  /** Where the dashboard is; null for nowhere. */
+  readonly dashboard: string | null;
+}
+
+async function playByKeys(
+  { playground, clock, kubeconfig, dashboard }: ServedPlayground,
+  values: PlaygroundSettings,
+  host: Host,
+): Promise<void> {
+  const orders = values.serve ? await takeOrders(playground, values.socket) : null;
+  const head = [`kubectl --kubeconfig=${kubeconfig} get nodes`, ...(dashboard === null ? [] : [dashboard])];
+  try {
+    await playInteractively(playground, { clock, random: systemRandom, pauseMs: values.pauseMs, head }, host);
+  } finally {
+    await orders?.close();
+  }
+}
+
+async function playStory(
+  { playground, clock, kubeconfig, dashboard }: ServedPlayground,
+  values: PlaygroundSettings,
+  host: Host,
+): Promise<void> {
+  host.print(introduction(kubeconfig, dashboard));
+  const missing = await narrate(playground, clock, values, host);
+  if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
+  if (values.serve && !host.stopped.aborted) await stayUp(playground, values, kubeconfig, host);
 }
 
 /** Keeps the cluster up until the process is stopped, with nodes that take orders. Throws a Failure. */
 async function stayUp(
-  { nodes }: Playground,
+  playground: Playground,
   { socket }: Pick<PlaygroundSettings, "socket">,
   kubeconfig: string,
   host: Host,
 ): Promise<void> {
-  const orders = await answerLines(socket, (line) => obey(nodes, line)).catch((error: Error) => {
-    throw new Failure(`--socket=${socket}: ${error.message}`);
-  });
+  const orders = await takeOrders(playground, socket);
   host.print(invitation(socket, kubeconfig));
   await untilStopped(host);
   await orders.close();
+}
+
+/** Opens the socket of the hollow nodes. Throws a Failure. */
+function takeOrders({ cast: { nodes } }: Playground, socket: string): ReturnType<typeof answerLines> {
+  return answerLines(socket, (line) => obey(nodes, line)).catch((error: Error) => {
+    throw new Failure(`--socket=${socket}: ${error.message}`);
+  });
 }
 
 function invitation(socket: string, kubeconfig: string): string {
@@ -68,11 +109,11 @@ function invitation(socket: string, kubeconfig: string): string {
 
 function introduction(kubeconfig: string, dashboard: string | null): string {
   return [
-    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Watch it from outside:",
+    "An embedded Kubernetes API, 60 hollow nodes, and two members of Vigil, in one process. Watch it from outside:",
     `  kubectl --kubeconfig=${kubeconfig} get nodes -w`,
     `  kubectl --kubeconfig=${kubeconfig} get events -w`,
     ...(dashboard === null ? [] : [`  ${dashboard}  (the dashboard)`]),
-    "Grace periods are shortened to fit in a minute: a node may be silent for 6 s here, 50 s by default.",
+    "Grace periods are shortened to fit in two minutes: a node may be silent for 6 s here, 50 s by default.",
     "",
     "",
   ].join("\n");
@@ -80,7 +121,7 @@ function introduction(kubeconfig: string, dashboard: string | null): string {
 
 /** Plays the story and prints it. Returns what the story waited for in vain; null at its end or on an interruption. */
 async function narrate(
-  { narration, nodes }: Playground,
+  { narration, cast }: Playground,
   clock: Clock,
   { pauseMs }: Pick<PlaygroundSettings, "pauseMs">,
   host: Host,
@@ -97,7 +138,7 @@ async function narrate(
   const scenes = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
   const say = (line: string) => print(storyLine(elapsedMs(), line, host.columns));
   const missing = await new Promise<string | null>((resolve) => {
-    const breakOff = play({ clock, scenes, narration, nodes, pauseMs, say }, resolve);
+    const breakOff = play({ clock, scenes, narration, cast, pauseMs, say }, resolve);
     void untilStopped(host).then(() => {
       breakOff();
       resolve(null);

@@ -1,15 +1,18 @@
-/** The playground on any clock: an embedded API, hollow nodes, Vigil, and the narration. */
-import { type Io, type Kube, SERVICE_NAMES, type Stop } from "../../../protocols/ports.ts";
-import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
+/** The playground on any clock: an embedded API, hollow nodes, two members of Vigil, and the narration. */
+import type { Io, Kube, Stop } from "../../../protocols/ports.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { createKube } from "../../platform/kube/kube.ts";
-import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
 import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
+import { storedAs } from "../../sandbox/apiserver/resources.ts";
 import { startControllers } from "../../sandbox/controllers/controllers.ts";
 import { HollowNodes } from "../../sandbox/hollow/hollow.service.ts";
+import { type Cast, MORTAL_MEMBER, STEADY_MEMBER } from "../../sandbox/playground/cast.ts";
 import { createPods, playgroundNodes } from "../../sandbox/playground/cluster.ts";
 import { Narration } from "../../sandbox/playground/narration.ts";
-import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
+import { applyPolicy, POLICY_DEFINITION, removePolicy } from "../../sandbox/playground/policy.ts";
+import { busOf, type Controller, type ControllerParts } from "../controller.ts";
+import { type MemberIo, PLAYGROUND_PROFILE, startMember } from "./playground-members.ts";
 
 /** The ports of a playground. */
 export type PlaygroundIo = Pick<Io, "clock" | "random" | "log">;
@@ -17,67 +20,120 @@ export type PlaygroundIo = Pick<Io, "clock" | "random" | "log">;
 /** A running playground. */
 export interface Playground {
   readonly apiserver: ApiServer;
-  readonly nodes: HollowNodes;
+  readonly cast: Cast;
+  /** The member that is never killed, for the dashboard. */
   readonly controller: Controller;
   readonly parts: ControllerParts;
   readonly narration: Narration;
   readonly stop: Stop;
 }
 
-/** kubelet's lease of 40 s, ten times shorter, so that the story takes a minute. */
+/** kubelet's lease of 40 s, ten times shorter, so that the story takes minutes. */
 const TIMES = { leaseSeconds: 4, statusReportMs: 30_000 };
-
-/** Grace periods and eviction rate to match: a node is unknown after 6 s, and a healthy zone taints one in 2 s. */
-export const PLAYGROUND_PROFILE: Profile = {
-  ...STANDARD_PROFILE,
-  nodeMonitorGraceMs: 6_000,
-  nodeStartupGraceMs: 8_000,
-  nodeEvictionsPerSecond: 0.5,
-};
 
 /** Starts a playground; the nodes join at once. */
 export function startPlayground({ clock, random, log }: PlaygroundIo): Playground {
-  const profile = PLAYGROUND_PROFILE;
   const apiserver = new ApiServer({ clock, random });
+  apiserver.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION));
   const stopControllers = startControllers(apiserver, clock);
-  const kubeOf = (metrics: ReadableMetrics): Kube =>
-    createKube({ wire: apiserver.wire, clock, random, log, metrics, profile });
-  const metrics = createMetrics();
-  const parts: ControllerParts = {
+  const transport = memoryTransport(clock);
+  const outside = createKube({
+    wire: apiserver.wire,
     clock,
     random,
     log,
-    metrics,
-    profile,
-    kube: kubeOf(metrics),
-    transport: memoryTransport(clock),
-    cluster: "playground",
-    member: "playground",
-    services: SERVICE_NAMES,
-    isShared: false,
-    store: null,
-    policies: [],
-    fatal: (problem) => log.error(problem),
-  };
-  const narration = new Narration(profile.nodeMonitorGraceMs);
-  const unsubscribe = narration.listen(busOf(parts, "playground"));
-  const controller = startController(parts);
-  const kubelets = kubeOf(createMetrics());
+    metrics: createMetrics(),
+    profile: PLAYGROUND_PROFILE,
+  });
   const nodes = new HollowNodes({
     clock,
-    kube: kubelets,
+    kube: outside,
     random,
     log,
     nodes: playgroundNodes(),
     times: TIMES,
     staysDeleted: true,
   });
-  createPods(kubelets);
+  const narration = new Narration(PLAYGROUND_PROFILE.nodeMonitorGraceMs, clock);
+  const members = new Members({ clock, random, log, transport, wire: apiserver.wire }, outside, nodes, () =>
+    narration.sighted(),
+  );
+  members.createPods();
+  const { parts, controller } = members.steady;
+  const unsubscribe = narration.listen(busOf(parts, "playground"));
   const stop = (): void => {
     nodes.shutdown();
     stopControllers();
-    controller.stop();
+    members.stop();
     unsubscribe();
   };
-  return { apiserver, nodes, controller, parts, narration, stop };
+  return { apiserver, cast: members, controller, parts, narration, stop };
+}
+
+/** The cast: two members, and a client that is never cut off. */
+class Members implements Cast {
+  readonly nodes: HollowNodes;
+  readonly steady: ReturnType<typeof startMember>;
+  readonly #io: MemberIo;
+  readonly #outside: Kube;
+  readonly #sighted: () => void;
+  #mortal: ReturnType<typeof startMember> | null;
+  #isBlind = false;
+  #hasPolicy = false;
+
+  /** `sighted` is called when the API server can be seen again. */
+  constructor(io: MemberIo, outside: Kube, nodes: HollowNodes, sighted: () => void) {
+    this.nodes = nodes;
+    this.#sighted = sighted;
+    this.#io = io;
+    this.#outside = outside;
+    this.steady = startMember(io, STEADY_MEMBER);
+    this.#mortal = startMember(io, MORTAL_MEMBER);
+  }
+
+  kill(): void {
+    this.#mortal?.kill();
+    this.#mortal = null;
+  }
+
+  restart(): void {
+    if (this.#mortal !== null) return;
+    this.#mortal = startMember(this.#io, MORTAL_MEMBER);
+    if (this.#isBlind) this.#mortal.wire.cut();
+  }
+
+  blind(): void {
+    this.#isBlind = true;
+    for (const member of [this.steady, this.#mortal]) member?.wire.cut();
+  }
+
+  unblind(): void {
+    if (!this.#isBlind) return;
+    this.#isBlind = false;
+    this.#sighted();
+    for (const member of [this.steady, this.#mortal]) member?.wire.restore();
+  }
+
+  applyPolicy(): void {
+    this.#hasPolicy = true;
+    applyPolicy(this.#outside);
+  }
+
+  removePolicy(): void {
+    this.#hasPolicy = false;
+    removePolicy(this.#outside);
+  }
+
+  createPods(): void {
+    createPods(this.#outside);
+  }
+
+  state(): ReturnType<Cast["state"]> {
+    return { isKilled: this.#mortal === null, isBlind: this.#isBlind, hasPolicy: this.#hasPolicy };
+  }
+
+  stop(): void {
+    this.#mortal?.kill();
+    this.steady.controller.stop();
+  }
 }

@@ -7,10 +7,15 @@ import { SERVED_API_SETTINGS } from "../served-api.ts";
 /** The flags of a playground. */
 export const PLAYGROUND_SETTINGS = {
   serve: switchSetting("serve", false, "Keep the cluster up after the story, until interrupted."),
+  interactive: switchSetting(
+    "interactive",
+    false,
+    "Break things by keys instead of watching the story; needs a terminal.",
+  ),
   socket: textSetting(
     "socket",
     "play.sock",
-    "Socket on which the hollow nodes take orders after the story, with --serve.",
+    "Socket on which the hollow nodes take orders, with --serve: after the story, or at once with --interactive.",
     HOLLOW_SOCKET,
   ),
   pauseMs: durationSetting("pause", 3000, "Pause after each scene, to read and to use kubectl."),

@@ -5,10 +5,11 @@ import { defineVerb, type Verb } from "../verb.ts";
 /** The verb that plays. */
 export const playgroundVerb: Verb = defineVerb({
   name: "playground",
-  summary: "see it work: a cluster of hollow nodes, Vigil on it, and a story of failures, in about a minute",
+  summary: "see it work: a cluster of hollow nodes, Vigil on it, and a story of failures, in about two minutes",
   settings: PLAYGROUND_SETTINGS,
   examples: [
     { command: "vigil playground", does: "plays the story and ends" },
+    { command: "vigil playground --interactive", does: "takes keys that break things, until q is pressed" },
     { command: "vigil playground --serve", does: "keeps the cluster up afterwards, for kubectl" },
   ],
   // Loaded when it is wanted: no other verb needs the embedded API.

@@ -1,7 +1,7 @@
 /** What the playground has received on the bus: the numbers that its story waits for and shows. */
 import type { Outcome } from "../../../protocols/done.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
-import type { Bus, Stop } from "../../../protocols/ports.ts";
+import type { Bus, Clock, Stop } from "../../../protocols/ports.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 
 /** A node as last judged. */
@@ -30,9 +30,14 @@ export class Narration {
   readonly evicted = new Set<string>();
   readonly totals: Totals = { verdicts: 0, latestMs: 0, recoveries: 0, evictions: 0, writes: 0, failedWrites: 0 };
   readonly #graceMs: number;
+  readonly #clock: Pick<Clock, "monotonicMs" | "wallMs">;
+  /** When each node was tainted NoExecute, and each pod evicted, as last seen. */
+  readonly #taintedMs = new Map<string, number>();
+  readonly #evictedMs = new Map<string, number>();
 
-  constructor(graceMs: number) {
+  constructor(graceMs: number, clock: Pick<Clock, "monotonicMs" | "wallMs">) {
     this.#graceMs = graceMs;
+    this.#clock = clock;
   }
 
   /** Subscribes to a bus until stopped. */
@@ -57,13 +62,31 @@ export class Narration {
     return this.zones.get(zone)?.state ?? "Initial";
   }
 
+  /** Since when Vigil has not been blind, on the wall clock. */
+  #sightedAt = Number.NEGATIVE_INFINITY;
+
+  /** Vigil sees the API server again. Silence from before does not count, so it makes no verdict late. */
+  sighted(): void {
+    this.#sightedAt = this.#clock.wallMs();
+  }
+
+  /** How long after the NoExecute taint of its node a pod was evicted, in milliseconds; null before. */
+  waitedMs(pod: string, node: string): number | null {
+    const [tainted, evicted] = [this.#taintedMs.get(node), this.#evictedMs.get(pod)];
+    return tainted === undefined || evicted === undefined || evicted < tainted ? null : evicted - tainted;
+  }
+
   #judged(body: JudgedNode): void {
-    const before = this.nodes.get(body.node)?.readiness;
+    const { readiness: before, eviction } = this.nodes.get(body.node) ?? {};
     this.nodes.set(body.node, body);
+    if (body.eviction === "evicted" && eviction !== "evicted") {
+      this.#taintedMs.set(body.node, this.#clock.monotonicMs());
+    }
     if (before === body.readiness || before === undefined) return;
     if (body.readiness === "unknown") {
       this.totals.verdicts++;
-      const lateMs = body.since - (body.heartbeatAt ?? body.since) - this.#graceMs;
+      const heartbeatAt = body.heartbeatAt ?? body.since;
+      const lateMs = heartbeatAt < this.#sightedAt ? 0 : body.since - heartbeatAt - this.#graceMs;
       this.totals.latestMs = Math.max(this.totals.latestMs, lateMs);
     }
     if (before === "unknown" && body.readiness === "ready") this.totals.recoveries++;
@@ -75,5 +98,6 @@ export class Narration {
     if (ask !== "asked.eviction" || outcome !== "ok") return;
     this.totals.evictions++;
     this.evicted.add(name);
+    this.#evictedMs.set(name, this.#clock.monotonicMs());
   }
 }

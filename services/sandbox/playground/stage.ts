@@ -1,15 +1,15 @@
 /** Plays scenes on a clock, one after the other. */
 import type { Clock, Stop } from "../../../protocols/ports.ts";
-import type { HollowNodes } from "../hollow/hollow.service.ts";
+import type { Cast } from "./cast.ts";
 import type { Narration } from "./narration.ts";
-import type { Scene } from "./story.ts";
+import type { Scene } from "./scene.ts";
 
 /** What playing scenes needs. */
 export interface StageIo {
   readonly clock: Clock;
   readonly scenes: readonly Scene[];
   readonly narration: Narration;
-  readonly nodes: HollowNodes;
+  readonly cast: Cast;
   /** Pause between two scenes, for reading. */
   readonly pauseMs: number;
   readonly say: (line: string) => void;
@@ -21,7 +21,7 @@ const SCENE_MS_MAX = 60_000;
 
 /** Plays the scenes. `ended` receives null on success, else what did not happen. The result stops the story. */
 export function play(io: StageIo, ended: (missing: string | null) => void): Stop {
-  const { clock, scenes, narration, nodes, pauseMs, say } = io;
+  const { clock, scenes, narration, cast, pauseMs, say } = io;
   let timer = clock.after(0, () => begin(0));
   const begin = (index: number): void => {
     const scene = scenes[index];
@@ -30,14 +30,14 @@ export function play(io: StageIo, ended: (missing: string | null) => void): Stop
       return;
     }
     say(scene.begins);
-    scene.act?.(nodes);
+    scene.act?.(cast);
     poll(index, scene, clock.monotonicMs());
   };
   const poll = (index: number, scene: Scene, begunMs: number): void => {
     const lastedMs = clock.monotonicMs() - begunMs;
     if (lastedMs >= (scene.leastMs ?? 0) && scene.until(narration)) {
       say(scene.ends(narration));
-      timer = clock.after(pauseMs, () => begin(index + 1));
+      timer = clock.after(scene.isBrief === true ? 0 : pauseMs, () => begin(index + 1));
     } else if (lastedMs > SCENE_MS_MAX) {
       ended(scene.awaits);
     } else {

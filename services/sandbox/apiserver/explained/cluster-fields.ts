@@ -36,7 +36,6 @@ const EVENTS: Definitions = {
       reportingComponent: text("The program that reports it, in the newer form."),
       reportingInstance: text("Which instance of that program."),
     },
-    "metadata",
     "involvedObject",
   ),
   EventSource: define("The program that reports an Event.", {

@@ -1,0 +1,42 @@
+/** What scenes and keys can do to a playground. */
+import type { HollowNodes } from "../hollow/hollow.service.ts";
+
+/** The member that is never killed, because it serves the dashboard. */
+export const STEADY_MEMBER = "vigil-1";
+/** The member that scenes and keys kill. */
+export const MORTAL_MEMBER = "vigil-2";
+
+/** The nodes, the members of Vigil and their policy. What is done already is not done again. */
+export interface Cast {
+  readonly nodes: HollowNodes;
+  /** Ends MORTAL_MEMBER as kill -9 does: it says no goodbye and finishes nothing. */
+  kill(): void;
+  /** Starts MORTAL_MEMBER again. */
+  restart(): void;
+  /** Takes the API server out of the sight of every member. The nodes reach it as before. */
+  blind(): void;
+  /** Gives it back. */
+  unblind(): void;
+  /** Applies the policy of the playground. */
+  applyPolicy(): void;
+  removePolicy(): void;
+  /** Creates the pods that are missing, as their owners would. */
+  createPods(): void;
+  state(): CastState;
+}
+
+/** The state of what can be done. */
+export interface CastState {
+  readonly isKilled: boolean;
+  readonly isBlind: boolean;
+  readonly hasPolicy: boolean;
+}
+
+/** Undoes whatever was done. */
+export function restore(cast: Cast): void {
+  cast.unblind();
+  cast.restart();
+  cast.removePolicy();
+  cast.nodes.resume({});
+  cast.createPods();
+}

@@ -1,0 +1,128 @@
+/** Turns the keys of a user into scenes and faults. */
+import type { Clock, Random, Stop } from "../../../protocols/ports.ts";
+import { type Cast, MORTAL_MEMBER, restore, STEADY_MEMBER } from "./cast.ts";
+import type { Narration } from "./narration.ts";
+import { PATIENT_ZONE } from "./policy.ts";
+import type { Act } from "./scene.ts";
+import { play } from "./stage.ts";
+import { ARRIVAL } from "./story.ts";
+
+/** What a director needs. */
+export interface DirectorIo {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly cast: Cast;
+  readonly narration: Narration;
+  readonly acts: readonly Act[];
+  /** Pause between two scenes, for reading. */
+  readonly pauseMs: number;
+  readonly say: (line: string) => void;
+}
+
+/** The keys, in one line of a terminal. */
+export function legendOf(acts: readonly Act[]): string {
+  return `1-${acts.length} scenes · s silence a node · k kill -9 · b blind · p policy · r repair all · q quit`;
+}
+
+/** Plays what a user asks for. It begins with the arrival of the nodes. */
+export class Director {
+  readonly #io: DirectorIo;
+  readonly #keys: ReadonlyMap<string, () => void>;
+  #stopPlaying: Stop | null = null;
+
+  constructor(io: DirectorIo) {
+    this.#io = io;
+    this.#keys = new Map([
+      ...io.acts.map((act, index) => [String(index + 1), () => this.#act(act)] as const),
+      ["s", () => this.#silence()],
+      ["k", () => this.#toggleMember()],
+      ["b", () => this.#toggleSight()],
+      ["p", () => this.#togglePolicy()],
+      ["r", () => this.#repair()],
+    ]);
+    this.#play({ title: "", scenes: [ARRIVAL] }, () => io.say(`Press a key: ${legendOf(io.acts)}.`));
+  }
+
+  /** Does what a key means; another key does nothing. */
+  press(key: string): void {
+    this.#keys.get(key)?.();
+  }
+
+  stop(): void {
+    this.#stopPlaying?.();
+    this.#stopPlaying = null;
+  }
+
+  #act(act: Act): void {
+    if (this.#stopPlaying !== null) {
+      this.#io.say("A scene is being played; r ends it.");
+      return;
+    }
+    this.#repairAll();
+    this.#play(act, () => this.#io.say("That was it. Press another key."));
+  }
+
+  #play({ scenes }: Act, ended: () => void): void {
+    this.#stopPlaying = play({ ...this.#io, scenes }, (missing) => {
+      this.#stopPlaying = null;
+      if (missing === null) ended();
+      else this.#io.say(`The scene broke off: never saw ${missing}. r repairs everything.`);
+    });
+  }
+
+  #silence(): void {
+    const { narration, cast, random, say } = this.#io;
+    const ready = [...narration.nodes.values()].filter(({ readiness }) => readiness === "ready");
+    const { node } = ready[Math.floor(random() * ready.length)] ?? {};
+    if (node === undefined) {
+      say("No node is Ready that could fall silent.");
+      return;
+    }
+    cast.nodes.stop({ names: [node] });
+    say(`${node} loses its power.`);
+  }
+
+  #toggleMember(): void {
+    const { cast, say } = this.#io;
+    if (cast.state().isKilled) {
+      cast.restart();
+      say(`${MORTAL_MEMBER} starts again.`);
+    } else {
+      cast.kill();
+      say(`kill -9 of ${MORTAL_MEMBER}. ${STEADY_MEMBER} takes over when no pulse of it has come for 3 s.`);
+    }
+  }
+
+  #toggleSight(): void {
+    const { cast, say } = this.#io;
+    if (cast.state().isBlind) {
+      cast.unblind();
+      say("The API server is back.");
+    } else {
+      cast.blind();
+      say("The API server is out of Vigil's sight. b gives it back.");
+    }
+  }
+
+  #togglePolicy(): void {
+    const { cast, say } = this.#io;
+    if (cast.state().hasPolicy) {
+      cast.removePolicy();
+      say("The policy is deleted.");
+    } else {
+      cast.applyPolicy();
+      say(`A policy is applied: the nodes of ${PATIENT_ZONE} may be silent for longer.`);
+    }
+  }
+
+  #repair(): void {
+    this.stop();
+    this.#repairAll();
+    this.#io.say("Everything is repaired: power, members, sight, policy and pods.");
+  }
+
+  #repairAll(): void {
+    restore(this.#io.cast);
+    this.#io.narration.evicted.clear();
+  }
+}

@@ -33,6 +33,8 @@ export interface Page {
   show(width: number, scheme: "light" | "dark"): Promise<void>;
   /** Presses Tab or Enter. */
   press(key: "Tab" | "Enter"): Promise<void>;
+  /** How much processor time the page's tasks have taken so far, in milliseconds. */
+  busyMs(): Promise<number>;
   /** The upper part of the page, at most this many pixels high, as a WebP picture. */
   picture(height: number): Promise<Buffer>;
   /** Every exception, and everything the browser reported. */
@@ -47,6 +49,8 @@ export async function openPage(url: string): Promise<Page> {
   const browser = spawn(findChromium() ?? "chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
   const session = await Session.start(await debuggerOf(browser));
   for (const domain of ["Runtime", "Log", "Page"]) await session.call(`${domain}.enable`);
+  // Processor time, because the time that passes tells how busy the machine is.
+  await session.call("Performance.enable", { timeDomain: "threadTicks" });
   await session.call("Page.navigate", { url });
   return {
     problems: session.problems,
@@ -68,6 +72,12 @@ export async function openPage(url: string): Promise<Page> {
       const event = { key, code: key, windowsVirtualKeyCode: code, ...(key === "Enter" ? { text: "\r" } : {}) };
       await session.call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
       await session.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+    },
+    async busyMs() {
+      const { metrics } = (await session.call("Performance.getMetrics")) as {
+        metrics: { name: string; value: number }[];
+      };
+      return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
     },
     async picture(height) {
       const format = { format: "webp", quality: 60, captureBeyondViewport: true };

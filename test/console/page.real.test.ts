@@ -268,6 +268,8 @@ describeWithChromium("the dashboard in a browser", () => {
       [390, "light"],
       [390, "dark"],
       [768, "light"],
+      [768, "dark"],
+      [1440, "light"],
       [1440, "dark"],
     ] as const)("is readable at %d px in %s", async (width, scheme) => {
       const world = await open();

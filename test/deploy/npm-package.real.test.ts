@@ -52,7 +52,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function run(cwd: string, node: string, program: string, ...args: string[]): Promise<Ran> {
   const kept = Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local)/.test(name));
   const env = { ...Object.fromEntries(kept), PATH: [node, "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter) };
-  return promisify(execFile)(program, args, { cwd, env, timeout: 100_000 }).then(
+  return promisify(execFile)(program, args, { cwd, env, timeout: 180_000 }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
@@ -126,9 +126,9 @@ describeUnless(registryProblem(), "the npm package", () => {
     expect(names.filter((name) => Object.hasOwn(devDependencies, name) || name.startsWith("node-"))).toEqual([]);
   });
 
-  test.concurrent("plays the playground to its end on both", async () => {
+  test.concurrent("plays the playground to its end on both", { timeout: 200_000 }, async () => {
     const plays = SUPPORTED.map((name) =>
-      run(projects[name].folder, projects[name].node, "npx", "vigil", "playground"),
+      run(projects[name].folder, projects[name].node, "npx", "vigil", "playground", "--pause=0s"),
     );
     for (const { code, stdout, stderr } of await Promise.all(plays)) {
       expect(code, stderr).toBe(0);

@@ -63,26 +63,17 @@ async function playByKeys(
   }
 }
 
-async function playStory(
-  { playground, clock, kubeconfig, dashboard }: ServedPlayground,
-  values: PlaygroundSettings,
-  host: Host,
-): Promise<void> {
-  host.print(introduction(kubeconfig, dashboard));
-  const missing = await narrate(playground, clock, values, host);
+async function playStory(served: ServedPlayground, values: PlaygroundSettings, host: Host): Promise<void> {
+  host.print(introduction(served.kubeconfig, served.dashboard));
+  const missing = await narrate(served.playground, served.clock, values, host);
   if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
-  if (values.serve && !host.stopped.aborted) await stayUp(playground, values, kubeconfig, host);
+  if (values.serve && !host.stopped.aborted) await stayUp(served, values, host);
 }
 
 /** Keeps the cluster up until the process is stopped, with nodes that take orders. Throws a Failure. */
-async function stayUp(
-  playground: Playground,
-  { socket }: Pick<PlaygroundSettings, "socket">,
-  kubeconfig: string,
-  host: Host,
-): Promise<void> {
-  const orders = await takeOrders(playground, socket);
-  host.print(invitation(socket, kubeconfig));
+async function stayUp(served: ServedPlayground, { socket }: PlaygroundSettings, host: Host): Promise<void> {
+  const orders = await takeOrders(served.playground, socket);
+  host.print(invitation(served, socket, host));
   await untilStopped(host);
   await orders.close();
 }
@@ -94,15 +85,24 @@ function takeOrders({ cast: { nodes } }: Playground, socket: string): ReturnType
   });
 }
 
-function invitation(socket: string, kubeconfig: string): string {
+/** How to start this program: a checkout has no `vigil` on the path. */
+function programName({ environment }: Host): string {
+  return environment.npm_lifecycle_event === undefined ? "vigil" : "npm run -s vigil --";
+}
+
+/** Three commands that break something, and one that says what Vigil thinks of it. */
+function invitation({ kubeconfig, dashboard }: ServedPlayground, socket: string, host: Host): string {
+  const vigil = programName(host);
   const at = socket === HOLLOW_SOCKET ? "" : ` --socket=${socket}`;
+  const why = dashboard === null ? [] : [`Ask why: ${vigil} explain node node-b-01 --server=${dashboard}`];
   return [
     "",
     "The cluster stays up until you interrupt it. Break something, and look at the dashboard:",
-    `  vigil hollow stop --zone=zone-b${at}`,
-    `  vigil hollow flap 10s --node=node-a-07${at}`,
+    `  ${vigil} hollow stop --zone=zone-b${at}`,
+    `  ${vigil} hollow flap 10s --node=node-a-07${at}`,
     `  kubectl --kubeconfig=${kubeconfig} delete node node-c-01`,
-    `\`vigil hollow resume${at}\` brings them all back.`,
+    ...why,
+    `\`${vigil} hollow resume${at}\` brings them all back.`,
     "",
   ].join("\n");
 }

@@ -1,4 +1,5 @@
 /** `vigil hollow`: runs nodes without machines by the thousand, and sends orders to running ones. */
+import { countText } from "../../domain/format.ts";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
@@ -38,7 +39,7 @@ export const hollowVerb: Verb = defineVerb({
     const answer = await ask(values.socket, orderOf(words, values));
     if ("problem" in answer) throw new Failure(answer.problem);
     const isQuestion = words[0] === "status";
-    const reached = isQuestion ? "" : `${words[0]} reached ${answer.reached} nodes; now `;
+    const reached = isQuestion ? "" : `${words[0]} reached ${countText(answer.reached, "node")}; now `;
     const report = `${reached}${summaryLine(answer.summary)}`;
     if (!isQuestion && answer.reached === 0)
       throw new Failure(`${report}; check --node, --match, --zone and --fraction`);

@@ -95,6 +95,20 @@ describe("the story", () => {
   });
 });
 
+test("a node that is deleted stays deleted until it is resumed", () => {
+  const world = playVirtually(1, STORY.slice(0, 1));
+  const { clock, apiserver, cast } = world;
+  const nodes = apiserver.store.collection("nodes");
+  const exchange = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
+  apiserver.wire.send({ method: "DELETE", path: "/api/v1/nodes/node-c-01", headers: {}, body: null }, exchange);
+  clock.advance(60_000);
+  expect(nodes.get("", "node-c-01")).toBeUndefined();
+  expect(nodes.size).toBe(59);
+  cast.nodes.resume({});
+  clock.advance(1_000);
+  expect(nodes.size).toBe(60);
+});
+
 test("a story that fails names what it waited for", () => {
   const never = { begins: "", awaits: "the moon", until: () => false, ends: () => "" };
   expect(playVirtually(1, [never]).missing).toBe("the moon");

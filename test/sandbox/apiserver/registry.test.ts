@@ -92,6 +92,19 @@ describe("an update", () => {
     expect(watch.text).toBe("");
   });
 
+  test("that replaces an object sets the defaults that a new one gets", () => {
+    const embedded = new Embedded();
+    const path = "/apis/apps/v1/namespaces/default/deployments";
+    const labels = { app: "web" };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i:1" }] } };
+    const spec = { selector: { matchLabels: labels }, template };
+    const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec };
+    const created = embedded.ask("POST", path, body).object.spec;
+    const replaced = embedded.ask("PUT", `${path}/web`, body).object.spec;
+    expect(replaced).toEqual(created);
+    expect(replaced).toMatchObject({ replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 });
+  });
+
   test("of a lease needs a resourceVersion, and to a free name creates it", () => {
     const embedded = new Embedded();
     const body = lease("n", "2026-01-01T00:00:00.000000Z");

@@ -1,4 +1,4 @@
-/** The first half hour of a stranger in a checkout: what README says and what the playground prints, and nothing else. */
+/** The first half hour of a stranger in a checkout, by README and what the playground prints alone. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -13,7 +13,8 @@ const REGISTRY_MISSING = "npm's registry does not answer: set one with `npm conf
 const PROGRAM = `import { readFileSync } from "node:fs";
 import { Parser } from "@asyncapi/parser";
 const { document, diagnostics } = await new Parser().parse(readFileSync(process.argv[2], "utf8"));
-const errors = diagnostics.filter(({ severity }) => severity === 0).map(({ message, path }) => path.join(".") + ": " + message);
+const severe = diagnostics.filter(({ severity }) => severity === 0);
+const errors = severe.map(({ message, path }) => path.join(".") + ": " + message);
 console.log(JSON.stringify({ version: document?.version() ?? null, errors }));
 `;
 

@@ -33,13 +33,13 @@ function directed() {
   return { ...playground, clock, said, director, until, pass };
 }
 
-describe("the keys of an interactive playground", () => {
+describe("the keys", () => {
   let world: ReturnType<typeof directed>;
   beforeEach(() => {
     world = directed();
   });
 
-  test.each(ACTS.map(({ title }, index) => [index + 1, title] as const))("%i plays: %s, twice", (number) => {
+  test.each(ACTS.map(({ title }, index) => [index + 1, title] as const))("%i plays twice: %s", (number) => {
     for (const _time of [1, 2]) {
       world.said.length = 0;
       world.director.press(String(number));
@@ -117,7 +117,7 @@ describe("the keys of an interactive playground", () => {
   });
 });
 
-describe("the screen of an interactive playground", () => {
+describe("the screen", () => {
   const { narration, cast, director } = directed();
   director.press("k");
   director.press("b");

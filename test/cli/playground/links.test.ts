@@ -39,7 +39,7 @@ describe("a wire that breaks", () => {
     expect(heard).toEqual(["200", "x", "end"]);
   });
 
-  test("ends what is open, and refuses what comes, until it is restored", () => {
+  test("ends what is open, and refuses the rest until restored", () => {
     const { clock, heard, reached, wire, send } = wired();
     send();
     wire.cut();

@@ -18,7 +18,7 @@ export function decisionsPage(): string {
     "",
     "<!-- Written by `npm run fix` from docs/decisions; do not edit. -->",
     "",
-    "Each record says what was decided, why, and what was rejected. A record is not changed later: a newer one replaces it.",
+    "Each record says what was decided, why, what follows, and what was not chosen.",
     "",
     "| | decision |",
     "|---|---|",

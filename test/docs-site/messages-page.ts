@@ -29,7 +29,7 @@ export function messagesPage(): string {
 
 function messageSection(type: MessageType): string {
   const { schema, from, to, purpose } = MESSAGES[type];
-  return `## ${type}\n\n${purpose}: ${from} → ${to}.\n\n${fieldTable(jsonSchemaOf(schema))}`;
+  return `## ${type}\n\n${purpose[0]?.toUpperCase()}${purpose.slice(1)}. Published by ${from}; read by ${to}.\n\n${fieldTable(jsonSchemaOf(schema))}`;
 }
 
 function querySection(name: QueryName): string {

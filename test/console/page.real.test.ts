@@ -143,6 +143,7 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(await page.evaluate(labels)).toContain("zone a: FullDisruption now, 1 change");
     const bands = `[...document.querySelectorAll("#timeline .lane:nth-child(4) rect")].map((each) => each.getAttribute("class"))`;
     expect(await page.evaluate(bands)).toEqual(["well", "harm"]);
+    expect(await page.evaluate(`document.querySelector("#timeline a").getAttribute("href")`)).toBe("#/zone/a");
     expect(page.problems).toEqual([]);
   });
 

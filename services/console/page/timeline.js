@@ -1,5 +1,5 @@
 /** The last hours: bars for verdicts, recoveries and evictions, and a band for each zone in the colour of its state. */
-import { byId, element, timeOf } from "/elements.js";
+import { byId, element, explained, replaceRows, timeOf } from "/elements.js";
 
 const REFRESH_MS = 10_000;
 /** Bars over the whole width, so that each is wide enough to point at. */
@@ -79,7 +79,7 @@ function band({ title, states, takeovers }, { fromAt, at }) {
   );
   const last = states.at(-1)?.state ?? "";
   return [
-    title,
+    explained("zone", title, title),
     picture(BAND_HEIGHT, `zone ${title}: ${last} now, ${counted(states.length - 1, "change")}`, [...rects, ...lines]),
   ];
 }
@@ -104,8 +104,9 @@ function show(timeline) {
     ...zones.map((zone) => band(zone, timeline)),
     ticks(timeline),
   ];
-  byId("timeline").replaceChildren(
-    ...rows.map(([label, drawn]) => element("div", "lane", element("span", "", label), drawn)),
+  replaceRows(
+    byId("timeline"),
+    rows.map(([label, drawn]) => element("div", "lane", element("span", "", label), drawn)),
   );
   const isCalm = minutes.length === 0 ? " Nothing happened." : "";
   byId("timeline-summary").replaceChildren("Since ", timeOf(fromAt), `.${isCalm}`);

@@ -55,7 +55,8 @@ async function playByKeys(
   host: Host,
 ): Promise<void> {
   const orders = values.serve ? await takeOrders(playground, values.socket) : null;
-  const head = [`kubectl --kubeconfig=${kubeconfig} get nodes`, ...(dashboard === null ? [] : [dashboard])];
+  const why = `${programName(host)} explain node node-a-01 --server=${dashboard}`;
+  const head = [`kubectl --kubeconfig=${kubeconfig} get nodes`, ...(dashboard === null ? [] : [dashboard, why])];
   try {
     await playInteractively(playground, { clock, random: systemRandom, pauseMs: values.pauseMs, head }, host);
   } finally {
@@ -85,9 +86,10 @@ function takeOrders({ cast: { nodes } }: Playground, socket: string): ReturnType
   });
 }
 
-/** How to start this program: a checkout has no `vigil` on the path. */
-function programName({ environment }: Host): string {
-  return environment.npm_lifecycle_event === undefined ? "vigil" : "npm run -s vigil --";
+/** How to start this program again: neither a checkout nor npx has `vigil` on the path. */
+function programName({ environment: { npm_lifecycle_event: script } }: Host): string {
+  if (script === "npx") return "npx vigil";
+  return script === undefined ? "vigil" : "npm run -s vigil --";
 }
 
 /** Three commands that break something, and one that says what Vigil thinks of it. */

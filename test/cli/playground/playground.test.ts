@@ -1,7 +1,7 @@
 /** Plays the playground's story on virtual time and checks its output. */
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../../protocols/subjects.ts";
-import { startPlayground } from "../../../services/cli/playground/playground-cluster.ts";
+import { type Playground, startPlayground } from "../../../services/cli/playground/playground-cluster.ts";
 import { PLAYGROUND_PROFILE } from "../../../services/cli/playground/playground-members.ts";
 import { ownersOf } from "../../../services/platform/fleet/ownership.policy.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
@@ -95,18 +95,62 @@ describe("the story", () => {
   });
 });
 
-test("a node that is deleted stays deleted until it is resumed", () => {
+/** Sends a request to the API of a playground, as kubectl does. */
+function send({ apiserver }: Pick<Playground, "apiserver">, method: string, path: string, body: unknown = null): void {
+  const headers = { "content-type": "application/json" };
+  const exchange = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
+  apiserver.wire.send({ method, path, headers, body: body === null ? null : JSON.stringify(body) }, exchange);
+}
+
+describe("a user of kubectl", () => {
   const world = playVirtually(1, STORY.slice(0, 1));
   const { clock, apiserver, cast } = world;
   const nodes = apiserver.store.collection("nodes");
-  const exchange = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
-  apiserver.wire.send({ method: "DELETE", path: "/api/v1/nodes/node-c-01", headers: {}, body: null }, exchange);
-  clock.advance(60_000);
-  expect(nodes.get("", "node-c-01")).toBeUndefined();
-  expect(nodes.size).toBe(59);
-  cast.nodes.resume({});
-  clock.advance(1_000);
-  expect(nodes.size).toBe(60);
+  const pods = apiserver.store.collection("pods");
+
+  test("deletes a node, which stays deleted until it is resumed", () => {
+    send(world, "DELETE", "/api/v1/nodes/node-c-01");
+    clock.advance(60_000);
+    expect(nodes.get("", "node-c-01")).toBeUndefined();
+    expect(nodes.size).toBe(59);
+    cast.nodes.resume({});
+    clock.advance(1_000);
+    expect(nodes.size).toBe(60);
+  });
+
+  test("sees an evicted pod of a Deployment come back elsewhere", () => {
+    const labels = { app: "shop" };
+    const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 3 };
+    const template = {
+      metadata: { labels },
+      spec: { tolerations: [toleration], containers: [{ name: "c", image: "i" }] },
+    };
+    const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+    const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "shop" }, spec };
+    const placed = () =>
+      pods.sorted("default").flatMap((pod) => {
+        const { metadata, spec: own } = pod.object();
+        return metadata.name.startsWith("shop-") ? [String((own as { nodeName?: string }).nodeName)] : [];
+      });
+    send(world, "POST", "/apis/apps/v1/namespaces/default/deployments", body);
+    clock.advance(2_000);
+    const [first = ""] = placed();
+    expect(first).toMatch(/^node-/);
+    cast.nodes.stop({ names: [first] });
+    for (let passed = 0; passed < 20; passed++) clock.advance(1_000);
+    expect(placed().filter((node) => node !== first)).toHaveLength(1);
+  });
+
+  test("deletes a namespace, which goes with what is in it", () => {
+    send(world, "POST", "/api/v1/namespaces", { metadata: { name: "space" } });
+    send(world, "POST", "/api/v1/namespaces/space/configmaps", { metadata: { name: "map" }, data: { a: "b" } });
+    clock.advance(1_000);
+    expect(apiserver.store.collection("configmaps").size).toBe(1);
+    send(world, "DELETE", "/api/v1/namespaces/space");
+    clock.advance(1_000);
+    expect(apiserver.store.collection("namespaces").get("", "space")).toBeUndefined();
+    expect(apiserver.store.collection("configmaps").size).toBe(0);
+  });
 });
 
 test("a story that fails names what it waited for", () => {

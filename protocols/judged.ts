@@ -272,5 +272,51 @@ export const judgedEvictions = z.object({
   queue: listOf(z.object({ uid: name, field: word, expectedAt: instant.nullable() }), EVICTION_QUEUE_PUBLISHED_MAX),
 });
 
+/**
+ * How far the remediations of an unhealthy node are: it waits for its grace or to be admitted for eviction; something
+ * holds the next one back; one is created now, would be but for `dryRun` or shadow mode, runs, has succeeded, is being
+ * deleted, or belongs to another client; all have timed out or failed; something is wrong with the next one.
+ */
+export const remediationStateSchema = z.enum([
+  "waits",
+  "notAdmitted",
+  "held",
+  "due",
+  "dryRun",
+  "running",
+  "succeeded",
+  "ending",
+  "foreign",
+  "exhausted",
+  "blocked",
+]);
+/** How far the remediations of an unhealthy node are. */
+export type RemediationState = z.infer<typeof remediationStateSchema>;
+
+/** Most nodes of a policy whose remediations are published. */
+export const REMEDIATED_NODES_MAX = 100;
+
+/** How far the remediations of one node are. */
+const remediatedNodeSchema = z.object({
+  node: name,
+  state: remediationStateSchema,
+  /** The kind of its remediation that runs or comes next; absent once all are over. */
+  kind: word.optional(),
+  /** When that was created. */
+  sinceAt: instant.optional(),
+  /** When that times out, or when the grace of a node that waits is over. */
+  untilAt: instant.optional(),
+  /** What holds it back, or what is wrong. */
+  detail: text.optional(),
+});
+/** How far the remediations of one node are. */
+export type RemediatedNode = z.infer<typeof remediatedNodeSchema>;
+
+/** Body of `judged.remediations`: the unhealthy nodes of a policy with remediations. Published when it changes, and repeated. */
+export const judgedRemediations = z.object({
+  policy: name,
+  nodes: listOf(remediatedNodeSchema, REMEDIATED_NODES_MAX),
+});
+
 /** Body of `judged.memory`: what is stored about the limits of a policy; null for nothing. */
 export const judgedMemory = z.object({ policy: name, memory: limitMemorySchema.nullable() });

@@ -78,6 +78,8 @@ export interface PolicyReport {
   readonly holds: readonly HoldReport[];
   /** Pods evicted within the last minute, and pods that wait; absent without an eviction rate. */
   readonly evictions?: { readonly lastMinute: number; readonly waiting: number };
+  /** How many nodes have a remediation that runs, and how many wait for one or have none left; absent for none. */
+  readonly remediations?: { readonly running: number; readonly waiting: number };
   /** What freezes its nodes now; null for nothing. */
   readonly freeze: FreezeReport | null;
 }

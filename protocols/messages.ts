@@ -21,6 +21,7 @@ import {
   judgedPod,
   judgedPolicies,
   judgedPolicy,
+  judgedRemediations,
   judgedZone,
 } from "./judged.ts";
 import { observedGone, observedLease, observedNode, observedPods, observedPulse } from "./observed.ts";
@@ -117,7 +118,7 @@ export const MESSAGES = {
     key: (body) => [body.zone],
     shard: (body) => shardOf(body.zone),
     from: "zone",
-    to: "zone, node, ledger",
+    to: "zone, node, policy, ledger",
     purpose: "a zone's disruption state and eviction rate",
   }),
   "judged.pod": define({
@@ -162,6 +163,15 @@ export const MESSAGES = {
     from: "pod-writer",
     to: "pod-writer, ledger",
     purpose: "which pods the rate of evictions of a policy lets go now, and which wait for it",
+  }),
+  "judged.remediations": define({
+    schema: judgedRemediations,
+    keyNames: ["policy"],
+    key: (body) => [body.policy],
+    shard: () => 0,
+    from: "policy",
+    to: "ledger",
+    purpose: "how far the remediations of the unhealthy nodes of a policy are",
   }),
   "asked.condition": define({
     schema: askedCondition,

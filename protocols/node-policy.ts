@@ -18,8 +18,16 @@ const LABEL_KEY_PATTERN = "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za
 /** A label value: empty, or up to 63 characters. */
 const LABEL_VALUE_PATTERN = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
 
+/** An API group with a dot in its name, and a version: a core or built-in group has no template. */
+const GROUP_VERSION_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+/v[0-9][a-z0-9]*$";
+const TEMPLATE_KIND_PATTERN = "^[A-Z][A-Za-z0-9]{0,52}Template$";
+const DNS_LABEL_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+const DNS_SUBDOMAIN_PATTERN = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
+
 const TEXT_MAX = 1024;
 const ENTRIES_MAX = 64;
+/** Most remediations of one policy, one after the other. */
+const REMEDIATIONS_MAX = 8;
 /** No policy needs more nodes or evictions than this; the CRD has the same limit. */
 const COUNT_MAX = 1_000_000_000;
 
@@ -160,15 +168,36 @@ const taint = record(
   "{key: vigil.io/kernel-deadlock, effect: NoSchedule}",
 );
 
-const template = record(
+const TEMPLATE_API_FIX =
+  "group/version, such as self-node-remediation.medik8s.io/v1alpha1; the core group has no template";
+const TEMPLATE_KIND_FIX = "the kind of a template, such as SelfNodeRemediationTemplate";
+
+const remediation = record(
   {
-    apiVersion: text("the template's apiVersion"),
-    kind: text("the template's kind"),
-    namespace: text("the template's namespace").optional(),
-    name: text("the template's name"),
+    timeout: positive,
+    template: record(
+      {
+        apiVersion: matching(GROUP_VERSION_PATTERN, TEMPLATE_API_FIX),
+        kind: matching(TEMPLATE_KIND_PATTERN, TEMPLATE_KIND_FIX),
+        namespace: matching(DNS_LABEL_PATTERN, "the template's namespace"),
+        name: matching(DNS_SUBDOMAIN_PATTERN, "the template's name"),
+      },
+      "{apiVersion: …, kind: SelfNodeRemediationTemplate, namespace: …, name: …}",
+    ),
+    dryRun: z.boolean(wrong("true or false")).optional(),
   },
-  "{apiVersion: …, kind: SelfNodeRemediationTemplate, namespace: …, name: …}",
+  "{timeout, template}",
 );
+
+/** Two templates of one kind would make two objects with one name: that of the node. */
+const remediations = list(remediation, "a list of {timeout, template}")
+  .max(REMEDIATIONS_MAX, `at most ${REMEDIATIONS_MAX} entries`)
+  .refine(
+    (steps) =>
+      new Set(steps.map(({ template }) => `${template.apiVersion.split("/")[0]} ${template.kind}`)).size ===
+      steps.length,
+    "two templates of one kind: name each kind once, because its object has the name of the node",
+  );
 
 /** The schema of each field of the spec. */
 export const NODE_POLICY_FIELDS = {
@@ -215,10 +244,7 @@ export const NODE_POLICY_FIELDS = {
     { hold: list(holdType, "a list of condition types"), atMost: positive },
     "{hold: [MaintenanceInProgress], atMost: 4h}",
   ).optional(),
-  remediations: list(
-    record({ timeout: positive, template }, "{timeout, template}"),
-    "a list of {timeout, template}",
-  ).optional(),
+  remediations: remediations.optional(),
   outOfService: record(
     {
       after: duration,
@@ -245,6 +271,4 @@ export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
  * Fields that no service honours yet. One that a policy sets counts as unset, and a condition of the policy says so. A
  * change that implements a field takes it off this list.
  */
-export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([
-  "remediations",
-]);
+export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([]);

@@ -78,6 +78,20 @@ export interface OutOfServiceSettings {
   readonly removeWhenReady: boolean;
 }
 
+/** One attempt to repair a node: an object of the remediation API of medik8s, made from a template. */
+export interface Remediation {
+  /** How long it may take before the next one follows. */
+  readonly timeoutMs: number;
+  readonly template: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
+  /** Whether it is only logged and explained. */
+  readonly dryRun: boolean;
+}
+
 /** Conditions that hold back evictions of a node while it has one of them with status True. */
 export interface Maintenance {
   readonly hold: readonly string[];
@@ -106,6 +120,8 @@ export interface NodePolicy extends Freezes {
   readonly maintenance: Maintenance | null;
   readonly evictions: EvictionSettings | null;
   readonly budgets: readonly Budget[];
+  /** In order, each until it succeeds or its timeout is over. */
+  readonly remediations: readonly Remediation[];
   readonly outOfService: OutOfServiceSettings | null;
 }
 

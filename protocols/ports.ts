@@ -152,12 +152,23 @@ export interface ObjectRef {
     | "NodePolicy"
     | "ConfigMap"
     | "PersistentVolumeClaim"
-    | "VolumeAttachment";
+    | "VolumeAttachment"
+    | "CustomResource";
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
+  /** Empty for the whole collection of a CustomResource: a read then gives the list of its objects. */
   readonly name: string;
-  /** The node of a pod, where it is known. It does not identify the pod. */
+  /** The node of a pod or CustomResource, where it is known. It does not identify the object. */
   readonly node?: string;
+  /** Which resource a CustomResource is; absent for every other kind. */
+  readonly resource?: CustomResource;
+}
+
+/** A namespaced resource that a CustomResourceDefinition adds. */
+export interface CustomResource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
 }
 
 /** An API object of any kind. */

@@ -80,11 +80,12 @@ export const POLICIES: Table<PolicyReport> = {
   nameOf: ({ name }) => name || ALL_NODES,
   document: policyDocument,
   wide: {
-    heading: ["FROZEN SINCE", "HELD BACK", "PODS WAITING", "CONFLICTS"],
-    cells: ({ freeze, holds, evictions, conflicts }) => [
+    heading: ["FROZEN SINCE", "HELD BACK", "PODS WAITING", "REMEDIATIONS", "CONFLICTS"],
+    cells: ({ freeze, holds, evictions, remediations, conflicts }) => [
       freeze === null ? "" : apiTime(freeze.sinceAt),
       holds.map(({ field, nodes }) => `${field} (${nodes})`).join(", "),
       evictions === undefined ? "" : `${evictions.waiting} (${evictions.lastMinute} evicted in a minute)`,
+      remediations === undefined ? "" : `${remediations.running} running, ${remediations.waiting} waiting`,
       conflicts === 0 ? "" : String(conflicts),
     ],
   },

@@ -13,6 +13,7 @@ import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
 import { previewVerb } from "./verbs/preview.ts";
 import { proveDownVerb } from "./verbs/prove-down.ts";
+import { rbacVerb } from "./verbs/rbac.ts";
 import { runVerb } from "./verbs/run.ts";
 import { topVerb } from "./verbs/top.ts";
 import { versionVerb } from "./verbs/version.ts";
@@ -29,6 +30,7 @@ export const VERBS: readonly Verb[] = [
   freezeVerb,
   thawVerb,
   proveDownVerb,
+  rbacVerb,
   previewVerb,
   compareVerb,
   agentVerb,

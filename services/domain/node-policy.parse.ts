@@ -17,6 +17,7 @@ import type {
   NodeCount,
   NodePolicy,
   PauseRequest,
+  Remediation,
   UnhealthyCondition,
 } from "../../protocols/policy-set.ts";
 import { epochMsOf } from "./api-time.ts";
@@ -84,6 +85,7 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     maintenance: maintenanceOf(spec.maintenance),
     evictions: evictionsOf(spec.evictions),
     budgets: (spec.budgets ?? []).map(budgetOf),
+    remediations: (spec.remediations ?? []).map(remediationOf),
     outOfService: outOfServiceOf(spec.outOfService),
   };
 }
@@ -147,6 +149,12 @@ function budgetOf({ nodes, schedule, timeZone, duration }: NonNullable<NodePolic
   if (schedule === undefined) return { nodes: nodeCountOf(nodes), window: null };
   const window = { schedule, timeZone: timeZone ?? null, durationMs: durationOf(duration) ?? 0 };
   return { nodes: nodeCountOf(nodes), window };
+}
+
+type WrittenRemediation = NonNullable<NodePolicySpec["remediations"]>[number];
+
+function remediationOf({ timeout, template, dryRun = false }: WrittenRemediation): Remediation {
+  return { timeoutMs: durationOf(timeout) ?? 0, template, dryRun };
 }
 
 function outOfServiceOf(written: NodePolicySpec["outOfService"]): NodePolicy["outOfService"] {

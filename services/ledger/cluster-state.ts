@@ -64,6 +64,12 @@ export interface EvictionsRecord {
   readonly publishedAt: number;
 }
 
+/** What is known of the remediations of a policy, and when it was published on the sender's wall clock. */
+export interface RemediationsRecord {
+  readonly judged: BodyOf<"judged.remediations">;
+  readonly publishedAt: number;
+}
+
 /** A request without a final outcome, and the node's observed Ready status when it was sent. */
 export interface OpenRequest {
   readonly message: AnyMessage;
@@ -78,6 +84,8 @@ export class ClusterState {
   readonly limits = new Map<string, LimitsRecord>();
   /** The evictions of policies that limit their rate. */
   readonly evictions = new Map<string, EvictionsRecord>();
+  /** The remediations of unhealthy nodes, by policy. */
+  readonly remediations = new Map<string, RemediationsRecord>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
   readonly conditionCounts = new ConditionCounts();
@@ -91,6 +99,7 @@ export class ClusterState {
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, publishedAt: at }),
     "judged.limits": ({ at, body }) => void this.limits.set(body.policy, { judged: body, publishedAt: at }),
     "judged.evictions": ({ at, body }) => void this.evictions.set(body.policy, { judged: body, publishedAt: at }),
+    "judged.remediations": ({ at, body }) => this.#takeRemediations(body, at),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => {
       this.#request(message);
@@ -171,6 +180,11 @@ export class ClusterState {
     if (eviction === "unmarked") node.drainReported = false;
     if (waitingTaintOf(body) === null) node.requests.endGrant();
     if (readiness !== "unknown") node.requests.endVerdict();
+  }
+
+  #takeRemediations(body: BodyOf<"judged.remediations">, publishedAt: number): void {
+    if (body.nodes.length === 0) this.remediations.delete(body.policy);
+    else this.remediations.set(body.policy, { judged: body, publishedAt });
   }
 
   #judgePod({ at, body }: Message<"judged.pod">): void {

@@ -53,6 +53,7 @@ const RECORDED_TYPES: readonly MessageType[] = [
   "judged.zone",
   "judged.limits",
   "judged.evictions",
+  "judged.remediations",
   "judged.pod",
   "asked.condition",
   "asked.taint",

@@ -6,7 +6,7 @@ import { freezeReport } from "../domain/freeze-report.ts";
 import { hasEvictingCondition } from "../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import type { ClusterState, EvictionsRecord, LimitsRecord, NodeRecord } from "./cluster-state.ts";
+import type { ClusterState, EvictionsRecord, LimitsRecord, NodeRecord, RemediationsRecord } from "./cluster-state.ts";
 import { isRecent } from "./explain/queue.policy.ts";
 
 /** The nodes of a policy. */
@@ -27,7 +27,16 @@ export function policyReports(set: PolicySet | null, state: ClusterState, now: n
     const { name, mode, circuitBreaker } = policy;
     const limits = limitsReport(state.limits.get(name), circuitBreaker !== null, now);
     const evictions = evictionsReport(policy, state.evictions.get(name), now);
-    return { name, mode, ...countOf(name), ...limits, ...evictions, freeze: freezeReport([policy], everywhere, now) };
+    const remediations = remediationsReport(state.remediations.get(name), now);
+    return {
+      name,
+      mode,
+      ...countOf(name),
+      ...limits,
+      ...evictions,
+      ...remediations,
+      freeze: freezeReport([policy], everywhere, now),
+    };
   });
   reports.sort((left, right) => (left.name < right.name ? -1 : 1));
   const freeze = freezeReport([], everywhere, now);
@@ -77,6 +86,14 @@ function limitsReport(
     budget: budget === undefined ? null : { nodes: budget, left },
     holds,
   };
+}
+
+/** The remediations of a policy, as the active process of the policy service published them lately. */
+function remediationsReport(record: RemediationsRecord | undefined, now: number): Pick<PolicyReport, "remediations"> {
+  if (record === undefined || !isRecent(record, now)) return {};
+  const { nodes } = record.judged;
+  const running = nodes.filter(({ state }) => state === "running" || state === "succeeded").length;
+  return { remediations: { running, waiting: nodes.length - running } };
 }
 
 /** The evictions under the rates of a policy, as their owner published them lately. */

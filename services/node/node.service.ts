@@ -1,10 +1,10 @@
 /** The node service: one actor per node of the shards that this process owns. */
 import type { Metrics, Service } from "../../protocols/ports.ts";
+import { LimitHolds } from "../platform/node-policies/limit-holds.ts";
+import { ZoneHalts } from "../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
-import { LimitHolds } from "./limit-holds.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { NodeShard } from "./node.shard.ts";
-import { ZoneHalts } from "./zone-halts.ts";
 
 /** Upper bounds of the lateness histogram, in seconds. */
 const LATENESS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

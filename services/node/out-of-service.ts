@@ -3,7 +3,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Io } from "../../protocols/ports.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
-import type { LimitHolds } from "./limit-holds.ts";
+import type { LimitHolds } from "../platform/node-policies/limit-holds.ts";
 import {
   endedRecords,
   isTaintOver,

@@ -2,6 +2,7 @@
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { listOf, recordOf, textOf } from "../platform/structures/json.ts";
+import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
 
 /** The nodes of one policy. */
@@ -11,6 +12,8 @@ export interface PolicyNodes {
   readonly unhealthy: number;
   /** A node that this policy and others select, with the names of those; null for none. */
   readonly conflict: { readonly count: number; readonly node: string; readonly others: readonly string[] } | null;
+  /** Why its remediations do not work; null where they do, undefined for a policy without any. */
+  readonly remediations?: RemediationProblem | null | undefined;
 }
 
 interface Condition {
@@ -47,7 +50,7 @@ export function statusChange(
   return isSame ? null : after;
 }
 
-function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict }: PolicyNodes): Condition[] {
+function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict, remediations }: PolicyNodes): Condition[] {
   const isInvalid = problems.some(({ kind }) => kind === "invalid");
   const message = problems
     .map((problem) => problem.message)
@@ -61,6 +64,7 @@ function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict }: PolicyNo
     spec === null ? unready : ready,
     problems.length === 0 ? accepted : refused,
     conflictCondition(conflict),
+    ...(remediations === undefined ? [] : [remediationsCondition(remediations)]),
   ] as Condition[];
 }
 
@@ -73,6 +77,12 @@ function conflictCondition(conflict: PolicyNodes["conflict"]): Condition {
   const more = count === 1 ? "" : ` and ${count - 1} more`;
   const message = `node ${node}${more}: also selected by ${others.join(", ")}; neither applies there`;
   return { type, status: "True", reason: "Overlap", message: message.slice(0, MESSAGE_MAX) };
+}
+
+function remediationsCondition(problem: RemediationProblem | null): Condition {
+  const type = "RemediationsReady";
+  if (problem === null) return { type, status: "True", reason: "TemplatesFound", message: "every template was read" };
+  return { type, status: "False", reason: problem.reason, message: problem.message.slice(0, MESSAGE_MAX) };
 }
 
 function sameConditions(known: readonly Readonly<Record<string, unknown>>[], wanted: readonly object[]): boolean {

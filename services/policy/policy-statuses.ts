@@ -17,6 +17,7 @@ import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { type PolicyNodes, statusChange } from "./policy-status.policy.ts";
+import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
 
 /** How often statuses are compared with what they should be, in milliseconds. */
@@ -25,6 +26,7 @@ const REVIEW_MS = 5_000;
 /** The statuses that one active policy service writes. */
 export class PolicyStatuses {
   readonly #io: Io;
+  readonly #problemOf: (policy: string) => RemediationProblem | null | undefined;
   readonly #stopFollowing: Stop;
   readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
   readonly #writing = new Set<string>();
@@ -34,8 +36,10 @@ export class PolicyStatuses {
   #problem = "";
   #timer: Timer;
 
-  constructor(io: Io) {
+  /** `problemOf` says why the remediations of a policy do not work; undefined for a policy without any. */
+  constructor(io: Io, problemOf: (policy: string) => RemediationProblem | null | undefined) {
     this.#io = io;
+    this.#problemOf = problemOf;
     this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
     this.#stopFollowing = io.policies.follow(() => {
       for (const { node } of this.#resolutions.values()) this.#resolve(node);
@@ -80,7 +84,8 @@ export class PolicyStatuses {
     for (const policy of this.#resolved) {
       const resource = policy.source === "resource" ? this.#resources.get(policy.name) : undefined;
       if (resource === undefined || this.#writing.has(policy.name)) continue;
-      const status = statusChange(resource, policy, counts.get(policy.name) ?? NO_NODES, clock.wallMs());
+      const found = { ...(counts.get(policy.name) ?? NO_NODES), remediations: this.#problemOf(policy.name) };
+      const status = statusChange(resource, policy, found, clock.wallMs());
       if (status !== null) this.#write(resource, status);
     }
   }

@@ -8,6 +8,8 @@
  *   policies: of --config ──────┤
  *   ConfigMap vigil-freeze ─────┘  (freezes.ts: when nodes were and are frozen)
  *
+ *   nodes that are not Ready ──▶ objects of remediations, judged.remediations   (remediations/)
+ *
  *   judged.limits ◀──▶ ConfigMap vigil-freeze ──▶ judged.memory   (limit-memory.ts: breakers that are open)
  *
  * A field that a service honours is read there: `policyOf(node, io.policies.current())` gives the policy, and
@@ -30,6 +32,7 @@ import { EVERYWHERE } from "./freezes.policy.ts";
 import { Freezes } from "./freezes.ts";
 import { LimitMemoryStore } from "./limit-memory.ts";
 import { PolicyStatuses } from "./policy-statuses.ts";
+import { Remediations } from "./remediations/remediations.ts";
 import { type ResolvedPolicy, resolvedPolicies } from "./resolved-policies.policy.ts";
 
 /** The shard of the policy service whose owner is active. */
@@ -73,6 +76,7 @@ class ActivePolicies {
   readonly #reported = new Set<string>();
   readonly #watch: Watch;
   readonly #statuses: PolicyStatuses;
+  readonly #remediations: Remediations;
   readonly #stops: readonly Stop[];
   /** Whether the watch has listed every object, or found that there are none. */
   #areListed = false;
@@ -89,7 +93,8 @@ class ActivePolicies {
     this.#timer = io.clock.after(REPEAT_MS, () => this.#publish());
     this.#freezes = new Freezes(io, () => this.#resolve());
     this.#limits = new LimitMemoryStore(io);
-    this.#statuses = new PolicyStatuses(io);
+    this.#remediations = new Remediations(io);
+    this.#statuses = new PolicyStatuses(io, (policy) => this.#remediations.problemOf(policy));
     this.#watch = io.kube.watch("policies", {
       changed: (resource) => {
         this.#resources.set(resource.name, resource);
@@ -118,6 +123,7 @@ class ActivePolicies {
     this.#freezes.stop();
     this.#limits.stop();
     this.#statuses.stop();
+    this.#remediations.stop();
     this.#timer.cancel();
     for (const stop of this.#stops) stop();
   }
@@ -139,6 +145,7 @@ class ActivePolicies {
     this.#updateFreezes();
     this.#report();
     this.#statuses.update(this.#resolved, this.#resources);
+    this.#remediations.update(this.#resources);
     this.#publishSoon();
   }
 

@@ -97,7 +97,7 @@ test("a policy is reported again when its breaker opens, not for instants that m
 
 test("policies show what they hold back, and conflicts, in -o wide", () => {
   const hold = { policy: "gpu", field: "budgets", untilAt: null, detail: "2 of 20 nodes are evicted", nodes: 4 };
-  expect(POLICIES.wide?.cells({ ...GPU, holds: [hold], conflicts: 2 })).toEqual(["", "budgets (4)", "", "2"]);
+  expect(POLICIES.wide?.cells({ ...GPU, holds: [hold], conflicts: 2 })).toEqual(["", "budgets (4)", "", "", "2"]);
 });
 
 test.each([

@@ -188,7 +188,7 @@ describe("a spec", () => {
   });
 
   test("says of a field that nothing honours yet that it has no effect", () => {
-    const { spec, problems } = checkSpec(withSelector({ remediations: [] }));
+    const { spec, problems } = checkSpec(withSelector({ remediations: [] }), new Set(["remediations"]));
     expect(spec).toEqual(withSelector({}));
     expect(problems).toEqual([
       { kind: "unsupported", message: "spec.remediations: not supported yet; it has no effect, remove it" },
@@ -230,6 +230,57 @@ describe("a condition that becomes a taint", () => {
     ],
   ])("names the wrong part, its value and the fix: %j", (fields, message) => {
     expect(problemsOf(withSelector(fields))).toEqual([message]);
+  });
+});
+
+describe("a remediation", () => {
+  const TEMPLATE = {
+    apiVersion: "self-node-remediation.medik8s.io/v1alpha1",
+    kind: "SelfNodeRemediationTemplate",
+    namespace: "medik8s",
+    name: "reboot",
+  };
+  const stepWith = (template: object, step: object = {}) => ({
+    timeout: "5m",
+    template: { ...TEMPLATE, ...template },
+    ...step,
+  });
+
+  test.each<[object, string]>([
+    [
+      { apiVersion: "v1", kind: "PodTemplate" },
+      'template.apiVersion: "v1": write group/version, such as self-node-remediation.medik8s.io/v1alpha1; the core group has no template',
+    ],
+    [
+      { apiVersion: "apps/v1" },
+      'template.apiVersion: "apps/v1": write group/version, such as self-node-remediation.medik8s.io/v1alpha1; the core group has no template',
+    ],
+    [
+      { kind: "SelfNodeRemediation" },
+      'template.kind: "SelfNodeRemediation": write the kind of a template, such as SelfNodeRemediationTemplate',
+    ],
+    [{ namespace: "a/b" }, 'template.namespace: "a/b": write the template\'s namespace'],
+    [{ namespace: undefined }, "template.namespace: missing; write the template's namespace"],
+  ])("names a wrong template and the fix: %j", (template, message) => {
+    expect(problemsOf(withSelector({ remediations: [stepWith(template)] }))).toEqual([
+      `spec.remediations[0].${message}`,
+    ]);
+  });
+
+  test("needs a timeout, and a kind that no other has", () => {
+    expect(problemsOf(withSelector({ remediations: [stepWith({}, { timeout: "0s" })] }))).toEqual([
+      'spec.remediations[0].timeout: "0s": write a duration longer than 0, such as 90s',
+    ]);
+    expect(problemsOf(withSelector({ remediations: [stepWith({}), stepWith({ name: "off" })] }))).toEqual([
+      "spec.remediations: two templates of one kind: name each kind once, because its object has the name of the node",
+    ]);
+  });
+
+  test("is read in whole units", () => {
+    const { spec } = checkSpec(withSelector({ remediations: [stepWith({})] }));
+    expect(spec === null ? [] : nodePolicyOf("gpu", spec).remediations).toEqual([
+      { timeoutMs: 300_000, template: TEMPLATE, dryRun: false },
+    ]);
   });
 });
 

@@ -6,13 +6,13 @@ import type { NodePolicy } from "../../protocols/policy-set.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { OUT_OF_SERVICE } from "../../services/domain/out-of-service.ts";
-import { LimitHolds, limitHoldOf } from "../../services/node/limit-holds.ts";
 import {
   endedRecords,
   isTaintOver,
   outOfServiceReport,
   withOutOfService,
 } from "../../services/node/out-of-service.policy.ts";
+import { LimitHolds, limitHoldOf } from "../../services/platform/node-policies/limit-holds.ts";
 import { condition, nodeWith, taint } from "./node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 1);

@@ -25,12 +25,6 @@ describe("the page of node policies", () => {
     expect(parseRun(["--config=v.yaml"], () => file).config.policies).toHaveLength(1);
   });
 
-  test("names the fields that nothing honours yet", () => {
-    const [, named = ""] = /<!-- unsupported -->([^<]*)<!-- end -->/.exec(PAGE) ?? [];
-    const names = [...named.matchAll(/`([\w.]+)`/g)].map(([, name]) => name);
-    expect(names).toEqual(expect.arrayContaining([...UNSUPPORTED_FIELDS]));
-  });
-
   test("has a row for each field that is honoured", () => {
     const rows = [...PAGE.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     const honoured = Object.keys(NODE_POLICY_FIELDS).filter((name) => !UNSUPPORTED_FIELDS.has(name as never));

@@ -31,11 +31,11 @@ describe("the status of a policy", () => {
   });
 
   test("names every field that has no effect", () => {
-    const change = changeOf({ ...RIGHT, unhealthyZoneThreshold: 2, remediations: [] });
+    const change = changeOf({ ...RIGHT, unhealthyZoneThreshold: 2, healthyDelay: "soon" });
     expect(brief(change)).toContain("FieldsAccepted=False Invalid");
     expect(message(change, "FieldsAccepted")).toBe(
       "spec.unhealthyZoneThreshold: 2: write 1 or less; " +
-        "spec.remediations: not supported yet; it has no effect, remove it",
+        'spec.healthyDelay: "soon": write a duration such as 90s or 1m30s',
     );
   });
 
@@ -46,6 +46,15 @@ describe("the status of a policy", () => {
     expect(message(changeOf(RIGHT, { ...NODES, conflict }), "SelectorConflict")).toBe(
       "node n-1 and 2 more: also selected by spot; neither applies there",
     );
+  });
+
+  test("says whether its remediations work", () => {
+    const found = (remediations: PolicyNodes["remediations"]) => changeOf(RIGHT, { ...NODES, remediations });
+    expect(brief(found(undefined))).toHaveLength(3);
+    expect(brief(found(null))).toContain("RemediationsReady=True TemplatesFound");
+    const problem = { reason: "TemplateNotFound", message: "there is no such template" } as const;
+    expect(brief(found(problem))).toContain("RemediationsReady=False TemplateNotFound");
+    expect(message(found(problem), "RemediationsReady")).toBe("there is no such template");
   });
 
   test("is not written again while it is the same", () => {

@@ -297,10 +297,10 @@ describe("a NodePolicy object", () => {
     });
   });
 
-  test("with an unsupported field says so in the log", () => {
-    apply("gpu", ofPool("gpu", { nodeMonitorGracePeriod: "20s", remediations: [] }));
+  test("with a wrong field says so in the log", () => {
+    apply("gpu", ofPool("gpu", { nodeMonitorGracePeriod: "20s", nodeStartupGracePeriod: "0s" }));
     world.advance(30 * S);
-    const problem = "NodePolicy gpu: spec.remediations: not supported yet; it has no effect, remove it";
+    const problem = 'NodePolicy gpu: spec.nodeStartupGracePeriod: "0s": write a duration longer than 0, such as 90s';
     expect(world.log.lines.filter(({ message }) => message === problem)).toHaveLength(1);
   });
 });

@@ -13,7 +13,6 @@ import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints } from "../../domain/toleration.ts";
-import { LimitHolds } from "../../node/limit-holds.ts";
 import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
 import { graceMsOf } from "../../node/silence.policy.ts";
 import {
@@ -23,6 +22,7 @@ import {
   type NodeWriteDecision,
 } from "../../node-writer/node-writer.policy.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
+import { LimitHolds } from "../../platform/node-policies/limit-holds.ts";
 import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";

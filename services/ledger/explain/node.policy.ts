@@ -13,6 +13,7 @@ import type { NodeRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { queueSentences } from "./queue.policy.ts";
+import { remediationSentences } from "./remediation.policy.ts";
 import { nodeRequestSentences, withoutStop } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -37,6 +38,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...heldTaintSentences(judged),
     ...conditionSentences(judged),
     ...queueSentences(node, judged, context),
+    ...remediationSentences(node, context),
     ...outOfServiceSentences(node, context.now),
   ];
   const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];

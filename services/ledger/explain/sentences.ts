@@ -95,6 +95,11 @@ export const POLICY_SENTENCES = {
     "It is Ready and still out of service by {taint}: its policy has removeWhenReady: false, so people take that off.",
   nodeOutOfServiceTakenOff:
     "Somebody took {taint} off while it was silent, so it stays off until vigil prove-down {node} --reason=… says again that it is off.",
+  nodeRemediationWaits: "Its remediation by {kind} waits: {why}.",
+  nodeRemediationDry: "Its remediation by {kind} would begin now, but this is a dry run: nothing is created.",
+  nodeRemediated: "Its remediation by {kind} has run since {at}, {until}.",
+  nodeRemediationSucceeded: "Its remediation by {kind} of {at} has succeeded; its object goes once the node is Ready.",
+  nodeRemediationsOver: "Every remediation of its policy has failed or timed out: what is left to do is up to people.",
   queueFrozen: "It waits: a frozen node is neither tainted NoExecute nor drained.",
   podFrozen: "Pod {pod} stays while its node {node} is frozen: {left} remain of its countdown.",
   podFrozenUntil:

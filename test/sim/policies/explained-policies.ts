@@ -147,6 +147,10 @@ const OUT_OF_SERVICE_RULES = {
   nodeOutOfServiceTakenOff: notDeclared,
 } as const satisfies Readonly<Record<string, Rule>>;
 
+/** A policy of the node has remediations. */
+const remediated: Rule = (claim) =>
+  selecting(claim).some((policies) => policies.some(({ remediations }) => remediations > 0));
+
 /** The rules, by name. */
 export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodePolicyUnknown: (claim) => !claim.isCalm,
@@ -173,6 +177,11 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podFrozenDue: podFrozen,
   podFrozenStill: podFrozen,
   ...OUT_OF_SERVICE_RULES,
+  nodeRemediationWaits: remediated,
+  nodeRemediationDry: () => false,
+  nodeRemediated: remediated,
+  nodeRemediationSucceeded: remediated,
+  nodeRemediationsOver: remediated,
   // No policy of a run is in mode Shadow.
   nodeConditionWaits: hasStatus,
   nodeConditionUnrecorded: hasStatus,

@@ -67,6 +67,8 @@ export interface PolicyState {
   readonly evictionRates: EvictionRates | null;
   /** How long a node has to be silent before it is declared out of service; null for never. */
   readonly outOfServiceMs: number | null;
+  /** How many remediations it has, one after the other. */
+  readonly remediations: number;
   readonly conditions: readonly ConditionRule[];
   /** How long a condition of `maintenance` holds evictions; null without the field. */
   readonly holdAtMostMs: number | null;
@@ -104,6 +106,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     healthyDelayMs: msOf(spec.healthyDelay),
     flapping: flappingOf(spec.flapping),
     evictionRates: evictionRatesOf(spec.evictions),
+    remediations: Array.isArray(spec.remediations) ? spec.remediations.length : 0,
     conditions: conditionsOf(spec.unhealthyConditions),
     outOfServiceMs: msOf((spec.outOfService as Raw | undefined)?.after),
     holdAtMostMs: msOf(((spec.maintenance ?? {}) as Raw).atMost),

@@ -55,10 +55,14 @@ export function shadowPolicyScope(policies: Policies): ShadowScope {
   };
 }
 
-/** The node that a write is about: empty for a pod whose node its writer does not name, null for anything else. */
-function nodeNameOf({ kind, name, node = "" }: ObjectRef): string | null {
+/**
+ * The node that a write is about: empty for a pod whose node its writer does not name, null for anything else that is
+ * about none.
+ */
+function nodeNameOf({ kind, name, node }: ObjectRef): string | null {
   if (kind === "Node") return name;
-  return kind === "Pod" ? node : null;
+  if (kind === "CustomResource") return node ?? null;
+  return kind === "Pod" ? (node ?? "") : null;
 }
 
 /** A verdict, a pod marked not ready, and an eviction. A taint that evicts is refused until the policies are known. */

@@ -123,12 +123,15 @@ function writtenObject(answer: Whole, ref: ObjectRef): WriteReply {
   return { outcome: "ok", object };
 }
 
-/** The outcome of a live read. */
-export function readReplyOf(answer: Answer): ReadReply {
+/** The outcome of a live read. A list has no name; it gets an empty one. */
+export function readReplyOf(answer: Answer, isList = false): ReadReply {
   if (answer.kind === "lost") return { outcome: "failed", detail: answer.message };
   if (isSuccess(answer)) {
     const object = parsed(answer.text);
     if (isKubeObject(object)) return { outcome: "ok", object };
+    if (isList && Array.isArray(recordOf(object).items)) {
+      return { outcome: "ok", object: { ...recordOf(object), metadata: { name: "" } } };
+    }
     return { outcome: "failed", detail: `${answer.status}: the answer is no object` };
   }
   const refusal = refusalOf(answer);

@@ -10,7 +10,10 @@ interface Place {
 
 const CORE = "/api/v1";
 
-const PLACES: Readonly<Record<ObjectRef["kind"], Place>> = {
+/** The kinds with a path of their own. */
+type KnownKind = Exclude<ObjectRef["kind"], "CustomResource">;
+
+const PLACES: Readonly<Record<KnownKind, Place>> = {
   Node: { root: CORE, plural: "nodes", namespaced: false },
   Pod: { root: CORE, plural: "pods", namespaced: true },
   Lease: { root: "/apis/coordination.k8s.io/v1", plural: "leases", namespaced: true },
@@ -38,19 +41,33 @@ export function reviewPath(kind: ReviewKind): string {
 }
 
 /** The path of a kind's collection in one namespace, or in all when it is empty. */
-export function collectionPath(kind: ObjectRef["kind"], namespace: string): string {
-  const { root, plural, namespaced } = PLACES[kind];
-  return namespaced && namespace !== ""
-    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
-    : `${root}/${plural}`;
+export function collectionPath(kind: KnownKind, namespace: string): string {
+  return pathIn(PLACES[kind], namespace);
 }
 
 /** Where the API server says which resources of a kind's group and version it serves. */
-export function discoveryPath(kind: ObjectRef["kind"]): string {
+export function discoveryPath(kind: KnownKind): string {
   return PLACES[kind].root;
 }
 
-/** The path of one object. */
+/** The path of the collection that an object is in. */
+export function collectionPathOf(ref: ObjectRef): string {
+  return pathIn(placeOf(ref), ref.namespace);
+}
+
+/** The path of one object, or of a whole collection where it has no name. */
 export function objectPath(ref: ObjectRef): string {
-  return `${collectionPath(ref.kind, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  return ref.name === "" ? collectionPathOf(ref) : `${collectionPathOf(ref)}/${encodeURIComponent(ref.name)}`;
+}
+
+function placeOf({ kind, resource }: ObjectRef): Place {
+  if (kind !== "CustomResource") return PLACES[kind];
+  const { group = "", version = "", plural = "" } = resource ?? {};
+  return { root: `/apis/${group}/${version}`, plural, namespaced: true };
+}
+
+function pathIn({ root, plural, namespaced }: Place, namespace: string): string {
+  return namespaced && namespace !== ""
+    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
+    : `${root}/${plural}`;
 }

@@ -2,7 +2,7 @@
 import type { HttpRequest, WriteRequest } from "../../../../protocols/ports.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import type { Answer } from "../transport/call.ts";
-import { collectionPath, objectPath } from "../transport/paths.ts";
+import { collectionPathOf, objectPath } from "../transport/paths.ts";
 
 /** The media type of JSON. */
 export const JSON_TYPE = "application/json";
@@ -18,7 +18,7 @@ export function httpRequestOf(request: Exclude<WriteRequest, EvictionRequest>): 
   const path = subresource === undefined ? objectPath(ref) : `${objectPath(ref)}/${subresource}`;
   switch (request.verb) {
     case "create":
-      return httpRequest("POST", collectionPath(ref.kind, ref.namespace), JSON_TYPE, request.body);
+      return httpRequest("POST", collectionPathOf(ref), JSON_TYPE, request.body);
     case "update":
       return httpRequest("PUT", path, JSON_TYPE, request.body);
     case "patch":

@@ -130,8 +130,8 @@ export class Writer {
     const sending = { timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
     const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
     this.#enqueue({ lane: null, urgency: rank }, request, sending, (answer, latencyMs) => {
-      this.#remember(`get ${ref.kind}`, answer, latencyMs);
-      const reply = readReplyOf(answer);
+      if (ref.kind !== "CustomResource") this.#remember(`get ${ref.kind}`, answer, latencyMs);
+      const reply = readReplyOf(answer, ref.name === "");
       this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
     });

@@ -3,10 +3,10 @@
  * storm, the time after it, or more condemned nodes than the budgets allow now. A policy with limits of which nothing
  * recent is known is held back too.
  */
-import type { BodyOf, Message } from "../../protocols/messages.ts";
-import type { NodePolicy } from "../../protocols/policy-set.ts";
-import type { Profile } from "../../protocols/profile.ts";
-import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import type { BodyOf, Message } from "../../../protocols/messages.ts";
+import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 
 type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory">;
 

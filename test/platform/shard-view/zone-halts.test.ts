@@ -1,6 +1,6 @@
 /** When a zone counts as halted, by the announcements of one owner or of two that disagree. */
 import { expect, test } from "vitest";
-import { type HaltChange, ZoneHalts } from "../../services/node/zone-halts.ts";
+import { type HaltChange, ZoneHalts } from "../../../services/platform/shard-view/zone-halts.ts";
 
 const S = 1000;
 const PROFILE = { pulseTimeoutMs: 4 * S, nodeMonitorGraceMs: 50 * S };

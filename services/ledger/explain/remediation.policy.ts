@@ -1,0 +1,62 @@
+/** Sentences about the remediations of a node that is not Ready. */
+import type { RemediatedNode } from "../../../protocols/judged.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { spanText } from "../../domain/format.ts";
+import type { NodeRecord } from "../cluster-state.ts";
+import type { ExplainContext } from "./explain-context.ts";
+import { isRecent } from "./queue.policy.ts";
+import { type Sentence, sentence } from "./sentences.ts";
+
+/** The sentence about a node whose policy has remediations; none for one that needs none. */
+export function remediationSentences({ name, judged }: NodeRecord, { state, now }: ExplainContext): Sentence[] {
+  const record = judged?.policy === undefined ? undefined : state.remediations.get(judged.policy);
+  if (record === undefined || !isRecent(record, now)) return [];
+  const report = record.judged.nodes.find(({ node }) => node === name);
+  return report === undefined ? [] : [sentenceOf(report, now)];
+}
+
+function sentenceOf(report: RemediatedNode, now: number): Sentence {
+  const { kind = "", state, sinceAt, untilAt, detail = "" } = report;
+  const at = sinceAt === undefined ? "now" : apiTime(sinceAt);
+  switch (state) {
+    case "dryRun":
+      return sentence("nodeRemediationDry", { kind });
+    case "due":
+    case "running": {
+      const until = untilAt === undefined ? "without an end that is known" : `until ${apiTime(untilAt)} at most`;
+      return sentence("nodeRemediated", { kind, at, until });
+    }
+    case "succeeded":
+      return sentence("nodeRemediationSucceeded", { kind, at });
+    case "exhausted":
+      return sentence("nodeRemediationsOver", {});
+    case "waits":
+    case "notAdmitted":
+    case "held":
+    case "ending":
+    case "foreign":
+    case "blocked":
+      return sentence("nodeRemediationWaits", { kind, why: whyText({ state, untilAt, detail }, now) });
+  }
+}
+
+function whyText(
+  {
+    state,
+    untilAt,
+    detail,
+  }: Pick<RemediatedNode, "untilAt" | "detail"> & { readonly state: keyof typeof WHY | "waits" | "held" | "blocked" },
+  now: number,
+): string {
+  if (state === "held") return `${detail} holds it back`;
+  if (state === "blocked") return detail ?? "";
+  if (state !== "waits") return WHY[state];
+  const reports = "its kubelet reports, and may get ready by itself";
+  return untilAt === undefined ? reports : `${reports} for another ${spanText(Math.max(0, untilAt - now))}`;
+}
+
+const WHY = {
+  notAdmitted: "it begins once the node is admitted for eviction",
+  ending: "the one before is being deleted",
+  foreign: "an object of this kind exists that Vigil did not make",
+} as const;

@@ -1,0 +1,144 @@
+/** Carries out what was decided about one node: live reads of the node and its lease, the decision again, one write. */
+import { Annotation, LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
+import { type Io, type KubeObject, type ReadReply, Urgency, type WriteReply } from "../../../protocols/ports.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { downProofText } from "../../domain/down-proof.ts";
+import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { provableFrom } from "../../domain/out-of-service.ts";
+import { projectLease, projectNode } from "../../platform/kube/watch/projection.ts";
+import { Interner } from "../../platform/structures/interner.ts";
+import { isProof, liveRefusal, type RemediationAct, type RemediationObject } from "./remediation.policy.ts";
+import {
+  type RemediationOwner,
+  remediationBody,
+  remediationKind,
+  remediationRef,
+  timeOutPatch,
+} from "./remediation-object.policy.ts";
+
+/** What is to be done about a node, and what was read for it. */
+export interface RemediationJob {
+  readonly act: RemediationAct;
+  readonly node: ObservedNode;
+  readonly policy: Pick<NodePolicy, "name" | "nodeMonitorGraceMs" | "outOfService">;
+  readonly step: Remediation;
+  readonly template: KubeObject | null;
+  readonly owner: RemediationOwner;
+}
+
+/** What came of it: the outcome of the write, or why nothing was written. */
+export type RemediationResult =
+  | { readonly kind: "written"; readonly reply: WriteReply }
+  | { readonly kind: "left"; readonly detail: string };
+
+type Done = (result: RemediationResult) => void;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Does one job. Nothing is written for a node that is not as it was decided. */
+export function actOn(io: Io, job: RemediationJob, done: Done): void {
+  const name = job.node.node;
+  const left = (detail: string): void => done({ kind: "left", detail });
+  io.kube.read({ kind: "Node", namespace: "", name }, (reply) => {
+    if (reply.outcome === "gone" && job.act.kind === "delete") {
+      deleteObject(io, job.step, job.act.object, done);
+      return;
+    }
+    const node = reply.outcome === "ok" ? projectNode(reply.object, projectionOf(io)) : null;
+    if (node === null) left(problemOf("node", reply));
+    else if (job.act.kind === "delete" || job.act.kind === "timeOut") decide(io, job, { node, lease: null }, done);
+    else readLease(io, job, node, done);
+  });
+}
+
+/** Deletes the object of a node that the API no longer has; a live read that finds the node leaves it. */
+export function deleteOrphan(io: Io, step: Remediation, object: RemediationObject, done: Done): void {
+  io.kube.read({ kind: "Node", namespace: "", name: object.name }, (reply) => {
+    if (reply.outcome === "gone") deleteObject(io, step, object, done);
+    else done({ kind: "left", detail: problemOf("node", reply) });
+  });
+}
+
+function projectionOf(io: Io): Parameters<typeof projectNode>[1] {
+  return { ...projection, policyKeys: () => io.policies.current() };
+}
+
+interface Live {
+  readonly node: ObservedNode;
+  readonly lease: number | null;
+}
+
+function readLease(io: Io, job: RemediationJob, node: ObservedNode, done: Done): void {
+  io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name: node.node }, (reply) => {
+    if (reply.outcome !== "ok" && reply.outcome !== "gone") {
+      done({ kind: "left", detail: problemOf("lease", reply) });
+      return;
+    }
+    const lease = reply.outcome === "ok" ? (projectLease(reply.object, projection)?.renewedAt ?? null) : null;
+    decide(io, job, { node, lease }, done);
+  });
+}
+
+function decide(io: Io, job: RemediationJob, { node, lease }: Live, done: Done): void {
+  const { act, policy } = job;
+  const wallMs = io.clock.wallMs();
+  const graceMs = policy.nodeMonitorGraceMs ?? io.profile.nodeMonitorGraceMs;
+  const frozenBy = nodeFreezeOf(node, io.policies.current(), wallMs).freeze?.field ?? null;
+  const reads = { node, frozenBy, leaseRenewedAt: lease, graceMs, wallMs };
+  const detail = liveRefusal(act, reads, job.node.uid);
+  if (detail !== null) done({ kind: "left", detail });
+  else if (act.kind === "create") create(io, job, done);
+  else if (act.kind === "timeOut") timeOut(io, job, act.object, done);
+  else if (act.kind === "delete") deleteObject(io, job.step, act.object, done, node.node);
+  else prove(io, { ...job, node }, act.object, done);
+}
+
+function create(io: Io, { step, node, template, owner }: RemediationJob, done: Done): void {
+  const body = template === null ? null : remediationBody(step.template, template, node.node, owner);
+  if (body === null) {
+    done({ kind: "left", detail: "the template has no spec.template.spec" });
+    return;
+  }
+  const ref = remediationRef(step.template, node.node, node.node);
+  io.kube.write(
+    { verb: "create", ref, urgency: Urgency.eviction, body, readAtMs: io.clock.monotonicMs() },
+    written(done),
+  );
+}
+
+function timeOut(io: Io, { step, node }: RemediationJob, object: RemediationObject, done: Done): void {
+  const ref = remediationRef(step.template, node.node, node.node);
+  const body = timeOutPatch(object, apiTime(io.clock.wallMs()));
+  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.eviction, body }, written(done));
+}
+
+function deleteObject(io: Io, step: Remediation, object: RemediationObject, done: Done, node?: string): void {
+  const ref = remediationRef(step.template, object.name, node);
+  io.kube.write({ verb: "delete", ref, urgency: Urgency.healing, uid: object.uid }, written(done));
+}
+
+/** Records the success on the node as it was read, so a change meanwhile ends in a conflict. */
+function prove(io: Io, { policy, step, node }: RemediationJob, object: RemediationObject, done: Done): void {
+  if (!isProof(object, { node, outOfService: policy.outOfService })) {
+    done({ kind: "left", detail: "the node has fallen silent again since" });
+    return;
+  }
+  const at = Math.max(io.clock.wallMs(), provableFrom(node) ?? 0);
+  const by = `${remediationKind(step.template)} ${step.template.namespace}/${object.name}`;
+  const reason = `its condition Succeeded is True, by NodePolicy ${policy.name}`;
+  const text = downProofText({ proof: "RemediationSucceeded", by, at, reason });
+  const { uid, resourceVersion } = node;
+  const body = { metadata: { uid, resourceVersion, annotations: { [Annotation.provedDown]: text } } };
+  const ref = { kind: "Node", namespace: "", name: node.node } as const;
+  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.taint, body }, written(done));
+}
+
+function written(done: Done): (reply: WriteReply) => void {
+  return (reply) => done({ kind: "written", reply });
+}
+
+function problemOf(what: string, reply: ReadReply): string {
+  return reply.outcome === "ok" ? `the ${what} as read is not valid` : `the ${what} was not read: ${reply.detail}`;
+}

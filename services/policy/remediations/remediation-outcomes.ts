@@ -1,0 +1,127 @@
+/** Logs and counts the steps of remediations, and keeps what the API server refused until that may have changed. */
+import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
+import type { Io, Metrics, WriteReply } from "../../../protocols/ports.ts";
+import { BoundedMap } from "../../platform/structures/bounded-map.ts";
+import type { RemediationAct, RemediationDecision } from "./remediation.policy.ts";
+import type { RemediationResult } from "./remediation-acts.ts";
+import { type RemediationProblem, remediationKind, remediationsRef } from "./remediation-object.policy.ts";
+
+/** How long a refused write waits for the next, in milliseconds: somebody has to grant the right first. */
+const REFUSED_MS = 60_000;
+/** How many nodes are remembered as logged; one that is forgotten is logged once more. */
+const NODES_MAX = 10_000;
+
+const DONE = { create: "created", timeOut: "timed_out", delete: "deleted", prove: "proved" } as const;
+const SENTENCE = {
+  create: "remediation created",
+  timeOut: "remediation timed out or failed: the next one follows",
+  delete: "remediation deleted",
+  prove: "remediation succeeded: the node is proved down",
+} as const;
+
+/** What a result is about. */
+export interface RemediationTarget {
+  readonly policy: string;
+  readonly node: string;
+  readonly kind: RemediationAct["kind"];
+  readonly step: Remediation;
+}
+
+interface Refused {
+  readonly problem: RemediationProblem;
+  readonly untilMs: number;
+}
+
+/** What came of the acts of one active policy service. */
+export class RemediationOutcomes {
+  readonly #io: Pick<Io, "clock" | "log">;
+  readonly #steps: ReturnType<Metrics["counter"]>;
+  readonly #problems: ReturnType<Metrics["counter"]>;
+  readonly #refused = new BoundedMap<string, Refused>(NODES_MAX);
+  readonly #unsent = new BoundedMap<string, true>(NODES_MAX);
+  readonly #logged = new BoundedMap<string, string>(NODES_MAX);
+
+  constructor({ clock, log, metrics }: Io) {
+    this.#io = { clock, log };
+    this.#steps = metrics.counter({
+      name: "vigil_remediation_steps_total",
+      help: "Remediation objects created, timed_out and deleted, and successes that proved a node down.",
+      labels: ["step"],
+    });
+    this.#problems = metrics.counter({
+      name: "vigil_remediation_problems_total",
+      help: "Steps of remediations that the API server refused or that failed, by step.",
+      labels: ["step"],
+    });
+  }
+
+  /** Whether a write for a node was not sent, because this process is in shadow mode. */
+  isUnsent(node: string): boolean {
+    return this.#unsent.get(node) === true;
+  }
+
+  /** Why no object can be made from a template at present; null where none was refused lately. */
+  problemOf(template: Remediation["template"]): RemediationProblem | null {
+    return this.#refused.get(keyOf(template))?.problem ?? null;
+  }
+
+  /** Forgets what was refused long ago, so that it is tried again. */
+  forget(): void {
+    const nowMs = this.#io.clock.monotonicMs();
+    for (const [key, { untilMs }] of this.#refused) if (nowMs >= untilMs) this.#refused.delete(key);
+  }
+
+  /** Logs how far a node is, if that is news. */
+  note(policy: NodePolicy, node: string, { state, index, detail }: RemediationDecision): void {
+    const step = index === null ? undefined : policy.remediations[index];
+    const kind = step === undefined ? "" : remediationKind(step.template);
+    const text = `${policy.name} ${state} ${kind} ${detail ?? ""}`;
+    if (this.#logged.get(node) === text) return;
+    this.#logged.set(node, text);
+    const fields = { policy: policy.name, node, kind, ...(detail === undefined ? {} : { detail }) };
+    if (state === "dryRun") this.#io.log.info("remediation would be created", fields);
+    else if (state === "exhausted") this.#io.log.warn("every remediation has failed or timed out", fields);
+    else if (state === "blocked") this.#io.log.warn("remediation is not possible", fields);
+    else this.#io.log.debug(`remediation: ${state}`, fields);
+  }
+
+  /** Takes the result of an act. */
+  take(target: RemediationTarget, result: RemediationResult): void {
+    const { policy, node, kind, step } = target;
+    const fields = { policy, node, kind: remediationKind(step.template) };
+    if (result.kind === "left") {
+      this.#io.log.debug("remediation left as it is", { ...fields, detail: result.detail });
+      return;
+    }
+    const { reply } = result;
+    if (reply.outcome === "ok") {
+      this.#steps.add(1, DONE[kind]);
+      this.#refused.delete(keyOf(step.template));
+      this.#io.log.info(SENTENCE[kind], fields);
+    } else if (reply.outcome === "shadowed") {
+      if (kind === "create") this.#unsent.set(node, true);
+    } else if (!isSettled(kind, reply)) {
+      this.#problems.add(1, DONE[kind]);
+      this.#io.log.warn(`remediation not ${DONE[kind].replace("_", " ")}`, { ...fields, detail: reply.detail });
+      if (reply.outcome === "denied" || reply.outcome === "gone") this.#refuse(target, reply.detail);
+    }
+  }
+
+  #refuse({ kind, step: { template } }: RemediationTarget, detail: string): void {
+    const { plural = "", group = "" } = remediationsRef(template).resource ?? {};
+    const verb = { create: "create", timeOut: "patch", delete: "delete", prove: "patch nodes for" }[kind];
+    const message = `the API server refused to ${verb} ${plural}.${group} in ${template.namespace}: ${detail}`;
+    const untilMs = this.#io.clock.monotonicMs() + REFUSED_MS;
+    this.#refused.set(keyOf(template), { problem: { reason: "Forbidden", message }, untilMs });
+  }
+}
+
+/** Whether another process or client has done the same meanwhile, or the next round decides again. */
+function isSettled(kind: RemediationAct["kind"], { outcome }: WriteReply): boolean {
+  if (outcome === "exists" || outcome === "conflict") return true;
+  return outcome === "gone" && kind !== "create";
+}
+
+function keyOf({ apiVersion, kind, namespace }: Remediation["template"]): string {
+  return `${apiVersion} ${kind} ${namespace}`;
+}

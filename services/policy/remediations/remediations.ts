@@ -1,0 +1,244 @@
+/**
+ * The remediations of the unhealthy nodes of all policies, while this process is the active one of the policy service.
+ * Every few seconds it reads the templates and the objects that exist, decides about each node
+ * (remediation.policy.ts), does one thing per node (remediation-acts.ts), and publishes how far each is.
+ */
+import { REMEDIATED_NODES_MAX, type RemediatedNode } from "../../../protocols/judged.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
+import type { Io, PolicyResource, Timer } from "../../../protocols/ports.ts";
+import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { readyConditionOf } from "../../domain/node-conditions.ts";
+import { policyOf } from "../../domain/node-policy.ts";
+import { isOrphan, type RemediationDecision, remediationOf } from "./remediation.policy.ts";
+import { actOn, deleteOrphan, type RemediationResult } from "./remediation-acts.ts";
+import { RemediationHolds } from "./remediation-holds.ts";
+import { type RemediationProblem, remediationKind } from "./remediation-object.policy.ts";
+import { RemediationOutcomes } from "./remediation-outcomes.ts";
+import { RemediationReads } from "./remediation-reads.ts";
+
+/** How often the objects are read and the nodes are decided about, in milliseconds. */
+const ROUND_MS = 5_000;
+/** How often the objects are read while every node is healthy and none is known, in milliseconds. */
+const IDLE_MS = 60_000;
+
+const NO_RESOURCES: ReadonlyMap<string, PolicyResource> = new Map();
+
+type Found = { readonly policy: NodePolicy; readonly node: ObservedNode; readonly decision: RemediationDecision };
+
+/** The remediations of one active policy service. */
+export class Remediations {
+  readonly #io: Io;
+  readonly #holds: RemediationHolds;
+  readonly #outcomes: RemediationOutcomes;
+  /** The nodes and orphaned objects about which something is under way. */
+  readonly #acting = new Set<string>();
+  /** The policies of which nodes were published last. */
+  readonly #published = new Set<string>();
+  #problems: ReadonlyMap<string, RemediationProblem | null> = new Map();
+  #resources = NO_RESOURCES;
+  #readMs = Number.NEGATIVE_INFINITY;
+  #hasObjects = true;
+  #isStopped = false;
+  #timer: Timer;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#holds = new RemediationHolds(io);
+    this.#outcomes = new RemediationOutcomes(io);
+    this.#timer = io.clock.after(ROUND_MS, () => this.#round());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer.cancel();
+    this.#holds.stop();
+  }
+
+  /** Takes the objects that policies come from: they own what is made for them. */
+  update(resources: ReadonlyMap<string, PolicyResource>): void {
+    this.#resources = resources;
+  }
+
+  /** Why the remediations of a policy do not work; null where they do, undefined where nothing is known of any. */
+  problemOf(policy: string): RemediationProblem | null | undefined {
+    return this.#problems.get(policy);
+  }
+
+  #round(): void {
+    const { clock, kube } = this.#io;
+    this.#timer = clock.after(ROUND_MS, () => this.#round());
+    const policies = (this.#io.policies.current()?.policies ?? []).filter(
+      ({ remediations }) => remediations.length > 0,
+    );
+    this.#holds.follow(policies);
+    if (policies.length === 0) {
+      this.#problems = new Map();
+      this.#publish([]);
+      return;
+    }
+    const isIdle = !this.#hasObjects && this.#unhealthy().length === 0;
+    if (isIdle && clock.monotonicMs() - this.#readMs < IDLE_MS) return;
+    this.#readMs = clock.monotonicMs();
+    const reads = new RemediationReads(policies);
+    reads.start(kube, () => {
+      if (!this.#isStopped) this.#review(reads);
+    });
+  }
+
+  /** The nodes that are not Ready, of policies with remediations. */
+  #unhealthy(): { readonly policy: NodePolicy; readonly node: ObservedNode }[] {
+    const set = this.#io.policies.current();
+    return this.#holds.nodes().flatMap((node) => {
+      if (readyConditionOf(node)?.status === "True") return [];
+      const resolved = policyOf(node, set);
+      return resolved.kind === "policy" && resolved.policy.remediations.length > 0
+        ? [{ policy: resolved.policy, node }]
+        : [];
+    });
+  }
+
+  #review(reads: RemediationReads): void {
+    this.#outcomes.forget();
+    const found = this.#unhealthy().flatMap(({ policy, node }): Found[] => {
+      const decision = this.#decide(policy, node, reads);
+      return decision === null ? [] : [{ policy, node, decision }];
+    });
+    for (const each of found) {
+      this.#outcomes.note(each.policy, each.node.node, each.decision);
+      this.#act(each, reads);
+    }
+    this.#heal(reads);
+    this.#problems = this.#problemsOf(reads, found);
+    this.#publish(found);
+  }
+
+  #decide(policy: NodePolicy, node: ObservedNode, reads: RemediationReads): RemediationDecision | null {
+    const { clock, policies, profile } = this.#io;
+    const wallMs = clock.wallMs();
+    const steps = policy.remediations;
+    const ofSteps = steps.map(({ template }) => reads.of(template));
+    const { freeze, frozen } = nodeFreezeOf(node, policies.current(), wallMs);
+    return remediationOf({
+      node,
+      steps,
+      objects: ofSteps.map(({ objects }) => objects.get(node.node) ?? null),
+      unread: ofSteps.find(({ objectsProblem }) => objectsProblem !== null)?.objectsProblem?.message ?? null,
+      problems: steps.map((step, index) => this.#problemOfStep(step, ofSteps[index]?.templateProblem)?.message ?? null),
+      // Beside upstream Vigil changes no node, so nothing would come of a proof.
+      outOfService: profile.upstream === "beside" ? null : policy.outOfService,
+      startupGraceMs: policy.nodeStartupGraceMs ?? profile.nodeStartupGraceMs,
+      frozen,
+      heldBy: freeze?.field ?? this.#holds.holdOn(node, policy),
+      isShadow: policy.mode === "Shadow" || this.#outcomes.isUnsent(node.node),
+      wallMs,
+    });
+  }
+
+  #problemOfStep({ template }: Remediation, read: RemediationProblem | null | undefined): RemediationProblem | null {
+    return read ?? this.#outcomes.problemOf(template);
+  }
+
+  #act({ policy, node, decision: { act } }: Found, reads: RemediationReads): void {
+    const step = act === undefined ? undefined : policy.remediations[act.index];
+    if (act === undefined || step === undefined || this.#acting.has(node.node)) return;
+    const owner = { policy: policy.name, uid: this.#resources.get(policy.name)?.uid ?? null };
+    const job = { act, node, policy, step, template: reads.of(step.template).template, owner };
+    this.#begin(
+      node.node,
+      (done) => actOn(this.#io, job, done),
+      (result) => this.#outcomes.take({ policy: policy.name, node: node.node, kind: act.kind, step }, result),
+    );
+  }
+
+  /** Deletes the objects of nodes that are Ready or gone, whatever policy they have now. */
+  #heal(reads: RemediationReads): void {
+    this.#hasObjects = false;
+    for (const template of reads.templates) {
+      const step = { template, timeoutMs: 0, dryRun: false };
+      for (const object of reads.of(template).objects.values()) {
+        if (!object.isOwn) continue;
+        this.#hasObjects = true;
+        const { name } = object;
+        const node = this.#holds.node(name);
+        const isReady = node !== null && readyConditionOf(node)?.status === "True";
+        const isGone = node === null && !this.#holds.isBlind(name) && isOrphan(object);
+        if (object.isEnding || this.#acting.has(name) || (!isReady && !isGone)) continue;
+        const of = { policy: "", node: name, kind: "delete" as const, step };
+        this.#begin(
+          name,
+          (done) => {
+            if (node === null) deleteOrphan(this.#io, step, object, done);
+            else actOn(this.#io, this.#deletion(step, object, node), done);
+          },
+          (result) => this.#outcomes.take(of, result),
+        );
+      }
+    }
+  }
+
+  #deletion(step: Remediation, object: Parameters<typeof deleteOrphan>[2], node: ObservedNode) {
+    const act = { kind: "delete", index: 0, object } as const;
+    const policy = { name: "", nodeMonitorGraceMs: null, outOfService: null };
+    return { act, node, policy, step, template: null, owner: { policy: "", uid: null } };
+  }
+
+  #begin(
+    name: string,
+    run: (done: (result: RemediationResult) => void) => void,
+    ended: (result: RemediationResult) => void,
+  ): void {
+    this.#acting.add(name);
+    run((result) => {
+      this.#acting.delete(name);
+      if (!this.#isStopped) ended(result);
+    });
+  }
+
+  #problemsOf(reads: RemediationReads, found: readonly Found[]): ReadonlyMap<string, RemediationProblem | null> {
+    const policies = this.#io.policies.current()?.policies ?? [];
+    return new Map(
+      policies.flatMap((policy): [string, RemediationProblem | null][] => {
+        if (policy.remediations.length === 0) return [];
+        const ofSteps = policy.remediations.map((step) => {
+          const { objectsProblem, templateProblem } = reads.of(step.template);
+          return objectsProblem ?? this.#problemOfStep(step, templateProblem);
+        });
+        const exhausted = found.filter(
+          (each) => each.policy.name === policy.name && each.decision.state === "exhausted",
+        );
+        return [[policy.name, ofSteps.find((problem) => problem !== null) ?? noneLeft(exhausted)]];
+      }),
+    );
+  }
+
+  #publish(found: readonly Found[]): void {
+    const byPolicy = Map.groupBy(found, ({ policy }) => policy.name);
+    for (const policy of new Set([...this.#published, ...byPolicy.keys()])) {
+      const nodes = (byPolicy.get(policy) ?? []).slice(0, REMEDIATED_NODES_MAX).map(publishedNode);
+      this.#io.bus.publish("judged.remediations", { policy, nodes }, null);
+      if (nodes.length === 0) this.#published.delete(policy);
+      else this.#published.add(policy);
+    }
+  }
+}
+
+function noneLeft(exhausted: readonly Found[]): RemediationProblem | null {
+  const [first] = exhausted;
+  if (first === undefined) return null;
+  const more = exhausted.length === 1 ? "" : ` and ${exhausted.length - 1} more`;
+  return { reason: "NoneLeft", message: `node ${first.node.node}${more}: every remediation has failed or timed out` };
+}
+
+function publishedNode({ policy, node, decision }: Found): RemediatedNode {
+  const { state, index, sinceAt, untilAt, detail } = decision;
+  const step = index === null ? undefined : policy.remediations[index];
+  return {
+    node: node.node,
+    state,
+    ...(step === undefined ? {} : { kind: remediationKind(step.template) }),
+    ...(sinceAt === undefined ? {} : { sinceAt }),
+    ...(untilAt === undefined ? {} : { untilAt }),
+    ...(detail === undefined ? {} : { detail }),
+  };
+}

@@ -1,0 +1,76 @@
+/** The roles that `vigil rbac` prints. */
+import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { runCommandLine } from "../../../services/cli/command-line.ts";
+import { fakeHost } from "../fake-host.ts";
+
+const POLICIES = `
+apiVersion: vigil.io/v1alpha1
+kind: NodePolicy
+metadata: { name: gpu }
+spec:
+  selector: {}
+  remediations:
+    - timeout: 5m
+      template:
+        apiVersion: self-node-remediation.medik8s.io/v1alpha1
+        kind: SelfNodeRemediationTemplate
+        namespace: medik8s
+        name: reboot
+---
+apiVersion: vigil.io/v1alpha1
+kind: NodePolicy
+metadata: { name: other }
+spec: { selector: {} }
+`;
+
+async function print(file: string, ...flags: string[]) {
+  const host = fakeHost({ "p.yaml": file });
+  const code = await runCommandLine(["rbac", "--file=p.yaml", ...flags], host);
+  return { code, out: host.out(), err: host.err() };
+}
+
+test("are for the kinds that policies name, in their namespaces", async () => {
+  const { code, out } = await print(POLICIES);
+  expect(code).toBe(0);
+  const group = "self-node-remediation.medik8s.io";
+  const roles = parseAllDocuments(out);
+  expect("empty" in roles ? [] : roles.map((role) => role.toJS())).toMatchObject([
+    {
+      kind: "Role",
+      metadata: { namespace: "medik8s" },
+      rules: [
+        {
+          apiGroups: [group],
+          resources: ["selfnoderemediationtemplates"],
+          resourceNames: ["reboot"],
+          verbs: ["get"],
+        },
+        { apiGroups: [group], resources: ["selfnoderemediations"], verbs: ["list", "create", "patch", "delete"] },
+      ],
+    },
+    {
+      kind: "RoleBinding",
+      metadata: { namespace: "medik8s" },
+      subjects: [{ kind: "ServiceAccount", namespace: "vigil-system", name: "vigil-controller" }],
+    },
+  ]);
+});
+
+test("are for policies of a configuration file too, and another account", async () => {
+  const [, spec = ""] = /spec:\n(.*?)---/s.exec(POLICIES) ?? [];
+  const file = `policies:\n  - name: gpu\n    spec:\n${spec.replaceAll(/^/gm, "    ")}`;
+  const { out } = await print(file.trimEnd(), "--service-account=ops/vigil-writer");
+  expect(out).toContain("name: vigil-writer");
+  expect(out).toContain("namespace: ops");
+});
+
+test.each([
+  ["policies: []", "vigil: --file=p.yaml: no policy of it has remediations\n"],
+  [
+    POLICIES.replace("Template\n", "\n"),
+    'vigil: --file=p.yaml: NodePolicy gpu: spec.remediations[0].template.kind: "SelfNodeRemediation": write the kind of a template, such as SelfNodeRemediationTemplate\n',
+  ],
+])("are not printed for a file without right remediations", async (file, err) => {
+  expect(await print(file)).toEqual({ code: 1, out: "", err });
+});

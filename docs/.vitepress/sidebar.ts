@@ -37,6 +37,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       { text: "Give a pool its own rules", link: "/docs/how-to/pool-policy" },
       { text: "Take a node into maintenance", link: "/docs/how-to/maintenance" },
       { text: "Release stuck pods", link: "/docs/stuck-pods" },
+      { text: "Have a node repaired", link: "/docs/how-to/remediation" },
       { text: "Monitor Vigil", link: "/docs/how-to/monitor" },
       { text: "Run more processes", link: "/docs/how-to/more-processes" },
       { text: "Listen to messages", link: "/docs/listen" },

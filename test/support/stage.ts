@@ -51,19 +51,23 @@ export function vigilWith(flags: Readonly<Record<string, string>>): StartActor {
   };
 }
 
+/** The API server of a stage. */
+export type StageServer = Pick<KubeApiserver, "kubeconfig" | "wire" | "kubectl" | "stop">;
+
 /** One stage; begun with `open`, ended with `close`. */
 export class Stage {
   readonly kube: Kube;
-  readonly #server: KubeApiserver;
+  readonly #server: StageServer;
   readonly #start: StartActor;
   readonly #hollow: HollowNodes[] = [];
   #actor: Actor | null = null;
 
-  static async open(start: StartActor): Promise<Stage> {
-    return new Stage(await startKubeApiserver(), start);
+  /** By default on a kube-apiserver of its own. */
+  static async open(start: StartActor, server?: StageServer): Promise<Stage> {
+    return new Stage(server ?? (await startKubeApiserver()), start);
   }
 
-  private constructor(server: KubeApiserver, start: StartActor) {
+  private constructor(server: StageServer, start: StartActor) {
     this.#server = server;
     this.#start = start;
     this.kube = createKube({ ...IO, wire: server.wire(), metrics: createMetrics(), profile: STANDARD_PROFILE });

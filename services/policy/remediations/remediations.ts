@@ -19,7 +19,7 @@ import { RemediationReads } from "./remediation-reads.ts";
 
 /** How often the objects are read and the nodes are decided about, in milliseconds. */
 const ROUND_MS = 5_000;
-/** How often the objects are read while every node is healthy and none is known, in milliseconds. */
+/** How often the objects are read while nodes are healthy and nothing is missing, in milliseconds. */
 const IDLE_MS = 60_000;
 
 const NO_RESOURCES: ReadonlyMap<string, PolicyResource> = new Map();
@@ -77,7 +77,8 @@ export class Remediations {
       this.#publish([]);
       return;
     }
-    const isIdle = !this.#hasObjects && this.#unhealthy().length === 0;
+    const isComplete = policies.every(({ name }) => this.#problems.get(name) === null);
+    const isIdle = isComplete && !this.#hasObjects && this.#unhealthy().length === 0;
     if (isIdle && clock.monotonicMs() - this.#readMs < IDLE_MS) return;
     this.#readMs = clock.monotonicMs();
     const reads = new RemediationReads(policies);

@@ -61,10 +61,13 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   /** The policies of --config; absent where the process uses no policies at all, not even custom resources. */
   readonly policies?: readonly ConfiguredPolicy[];
   /** The fleet that the process has joined; without it a shared controller joins one. */
-  readonly fleet?: BusFleet | null;
+  readonly fleet?: JoinedFleet | null;
   /** Called when a service fails too often: the process must end. */
   readonly fatal: (problem: string) => void;
 }
+
+/** A fleet that a process leaves when it ends. */
+export type JoinedFleet = Fleet & Pick<BusFleet, "goodbye">;
 
 /** A running process of the controller. */
 export interface Controller {
@@ -93,8 +96,8 @@ const API_SERVICES: ReadonlySet<ServiceName> = new Set(["observer", "node-writer
 /** Starts the chosen services. A `stop` without `leave` sends the goodbye too. */
 export function startController(parts: ControllerParts): Controller {
   const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
-  const pulsing = parts.fleet ?? (isShared ? new BusFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
-  const fleet = pulsing ?? aloneFleet(parts.member);
+  const joined = parts.fleet ?? (isShared ? new BusFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
+  const fleet = joined ?? aloneFleet(parts.member);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
     const { reader, stop } = startLedger(io, { ...parts, store, isShadow: parts.isShadow === true });
@@ -120,14 +123,14 @@ export function startController(parts: ControllerParts): Controller {
     leave(left) {
       hasLeft = true;
       supervisor.stopJudging();
-      if (pulsing === null) left();
-      else pulsing.goodbye(left);
+      if (joined === null) left();
+      else joined.goodbye(left);
     },
     stop() {
       supervisor.stop();
       policies.stop();
       kubes.stop();
-      if (!hasLeft) pulsing?.goodbye();
+      if (!hasLeft) joined?.goodbye();
     },
   };
 }

@@ -9,6 +9,7 @@ import { typedBus } from "../platform/bus/bus.ts";
 import type { NATS_SETTINGS } from "../platform/config/settings.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
 import { ownersOf } from "../platform/fleet/ownership.policy.ts";
+import { type ElectionReport, memberOf } from "../platform/kube/election/election.policy.ts";
 import type { createMetrics } from "../platform/process/metrics.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { Table } from "./get-tables.ts";
@@ -31,6 +32,8 @@ export interface MemberReport {
   readonly withheld: readonly string[];
   /** How many shards it owns, over all its services. */
   readonly shards: number;
+  /** The leader of a process with standbys, itself or another; absent in a process without an election. */
+  readonly leader?: { readonly isItself: boolean; readonly member: string | null };
 }
 
 /** A subscription to the pulses of a fleet. */
@@ -117,15 +120,25 @@ interface FleetProcess extends Pick<FleetListenerIo, "clock" | "log" | "metrics"
   readonly isShared: boolean;
   readonly member: string;
   readonly services: readonly ServiceName[];
+  /** The election that it takes part in; absent or null for none. */
+  readonly election?: { report(): ElectionReport } | null;
 }
 
 /** The fleet of a process: the members whose pulses it receives, or itself where it shares its bus with no other. */
 export function fleetOf(process: FleetProcess, host: Pick<Host, "stopped">): () => Promise<MemberReport[]> {
-  const { transport, isShared, clock, log, metrics, cluster, member, services } = process;
+  const { transport, isShared, clock, log, metrics, cluster, member, services, election = null } = process;
   if (isShared) return fleetOn(transport, { clock, log, metrics, cluster, host, where: "NATS", service: "console" });
   const since = clock.wallMs();
+  const alone = { member, services, since, lagMs: null, clusterUid: null, unableSince: null, withheld: [] };
   return async () =>
-    withShards([{ member, services, since, lagMs: null, clusterUid: null, unableSince: null, withheld: [] }]);
+    withShards([alone]).map((report) => (election === null ? report : elected(report, election.report())));
+}
+
+/** A member with its place in an election: a standby owns the observer alone. */
+function elected(report: MemberReport, { leads, holder }: ElectionReport): MemberReport {
+  const leader = { isItself: leads, member: holder === null ? null : memberOf(holder) };
+  const standbyShards = report.services.includes("observer") ? SHARD_COUNT : 0;
+  return { ...report, leader, shards: leads ? report.shards : standbyShards };
 }
 
 function reportOf(pulse: BodyOf<"pulse.member">): Omit<MemberReport, "shards"> {
@@ -174,6 +187,11 @@ function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid
   return `${member} ${clusterUid ?? ""}`;
 }
 
+function leaderText({ isItself, member }: NonNullable<MemberReport["leader"]>): string {
+  if (isItself) return "leads";
+  return member === null ? "standby; nobody leads" : `standby; ${member} leads`;
+}
+
 /** The table of members. */
 export const MEMBERS: Table<MemberReport> = {
   kind: "member",
@@ -184,7 +202,7 @@ export const MEMBERS: Table<MemberReport> = {
     unableSince: report.unableSince === null ? null : instantText(report.unableSince),
   }),
   heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "API", "SERVICES"],
-  cells: ({ member, since, shards, lagMs, clusterUid, services, unableSince, withheld }, nowMs) => [
+  cells: ({ member, since, shards, lagMs, clusterUid, services, unableSince, withheld, leader }, nowMs) => [
     member,
     spanText(nowMs - since),
     `${shards} of ${SHARD_COUNT * services.length}`,
@@ -193,7 +211,8 @@ export const MEMBERS: Table<MemberReport> = {
     clusterUid?.split("-")[0] ?? "",
     unableSince === null ? "ok" : `unreachable for ${spanText(nowMs - unableSince)}`,
     (services.length === SERVICE_NAMES.length ? "all" : services.join()) +
-      (withheld.length === 0 ? "" : ` (not ${withheld.join()})`),
+      (withheld.length === 0 ? "" : ` (not ${withheld.join()})`) +
+      (leader === undefined ? "" : ` (${leaderText(leader)})`),
   ],
   state: "UP",
   key: keyOf,

@@ -3,7 +3,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
 import type { DelegatedAccess } from "../../console/delegated-access.ts";
-import { policiesCheck, reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
+import { type Check, policiesCheck, reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
 import { listenProblem, parseAddress } from "../../platform/config/address.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { POLICIES_KNOWN_GAUGE } from "../../platform/node-policies/policy-receiver.ts";
@@ -13,6 +13,7 @@ import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { fleetOf } from "../fleet-members.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
+import { electionCheck, type ProcessElection } from "./open-election.ts";
 import type { UpstreamWatch } from "./upstream-watch.ts";
 
 /** The address of a console, its flag, and its access control. */
@@ -28,6 +29,8 @@ interface ShownProcess {
   readonly controller: Controller;
   /** Absent or null in a process that does not watch for upstream. */
   readonly upstream?: UpstreamWatch | null;
+  /** Absent or null in a process that takes part in no election. */
+  readonly election?: ProcessElection | null;
 }
 
 /** Serves liveness and metrics, and the rest after `showOn`; null without an address. Throws a Failure. */
@@ -57,7 +60,7 @@ export async function openConsole(
 export function showOn(
   running: RunningConsole | null,
   shadow: boolean,
-  { parts, controller, upstream }: ShownProcess,
+  { parts, controller, upstream, election = null }: ShownProcess,
   { stopped }: Host,
 ): void {
   const { cluster, member, services, profile, clock, metrics, reachability = null } = parts;
@@ -67,13 +70,19 @@ export function showOn(
     profile,
     about: { cluster, member, services, shadow, beside: profile.upstream === "beside", version: packageJson.version },
     ledger: controller.ledger,
-    fleet: fleetOf(parts, { stopped }),
+    fleet: fleetOf({ ...parts, election }, { stopped }),
     ownChecks: () => [
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
       shardsCheck(metrics.gaugeValue(SUSPECT_SHARDS_GAUGE)),
-      policiesCheck(metrics.gaugeValue(POLICIES_KNOWN_GAUGE)),
+      ...electedChecks(election),
+      // A standby takes no decision, and reads the policies when it takes the lead.
+      policiesCheck(election?.report().leads === false ? null : metrics.gaugeValue(POLICIES_KNOWN_GAUGE)),
       ...(upstream?.checks() ?? []),
       { name: "running", problem: stopped.aborted ? "the process is ending" : null },
     ],
   });
+}
+
+function electedChecks(election: ProcessElection | null): readonly Check[] {
+  return election === null ? [] : [electionCheck(election.report())];
 }

@@ -5,6 +5,7 @@ import type { Config } from "../../platform/config/config.ts";
 import { PROCESS_SETTINGS } from "../../platform/config/settings.ts";
 import { BusFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
+import type { WriteGate } from "../../platform/kube/election/write-gate.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
@@ -23,6 +24,7 @@ import { listenGuard } from "./listen-files.ts";
 import { type OpenBus, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
+import { electionOf, type ProcessElection } from "./open-election.ts";
 import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 
 /** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
@@ -47,7 +49,9 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
   const upstream = await watchUpstream(config, { ...io, wire: cluster.wire });
-  const { kube, reachability } = measuredKube({ ...io, wire: clock.over(cluster.wire), profile });
+  const election = electionOf(settings, { ...io, member, watchBlindMs: profile.watchBlindMs });
+  const gate = election?.gate ?? null;
+  const { kube, reachability } = measuredKube({ ...io, wire: clock.over(cluster.wire), profile, gate });
   access?.askFrom(kube);
   const foreignMembers = foreignMembersTo(config, { ...io, kube });
   const bus = await unlessStopped(host, openBus(settings, { ...io, member, waitsFor }));
@@ -66,15 +70,17 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     member,
     services: settings.services,
     foreignMembers: await foreignMembers,
+    fleet: election?.fleet ?? null,
     reachability,
     fatal: crash.resolve,
   };
   const controller = await startJoined({ ...parts, policies: config.policies }, bus, waitsFor);
+  election?.start(reachability, crash.resolve);
   running.set(1);
-  showOn(served, settings.shadow, { parts, controller, upstream }, host);
+  showOn(served, settings.shadow, { parts, controller, upstream, election }, host);
   announce(config, cluster.describe, parts);
   const problem = await untilOver({ parts, upstream }, crash, [untilStopped(host).then(() => null), bus.lost]);
-  await finish(controller, writes, { clock, log, reachability });
+  await finish(controller, writes, { clock, log, reachability, election });
   await served?.close();
   await bus.close();
   cluster.wire.close();
@@ -136,7 +142,7 @@ async function startJoined(
   bus: OpenBus,
   waitsFor: (what: string) => void,
 ): Promise<Controller> {
-  const fleet = await joinFleet(parts, waitsFor);
+  const fleet = (await joinFleet(parts, waitsFor)) ?? parts.fleet ?? null;
   const store = bus.openStore(parts.foreignMembers?.clusterUid ?? null);
   const controller = startController({ ...parts, activityLog: parts.log, fleet, store });
   answerQueries(bus, parts, controller);
@@ -157,14 +163,15 @@ async function joinFleet(parts: ControllerParts, waitsFor: (what: string) => voi
   return fleet;
 }
 
-/** The Kubernetes port on a wire, and the measured reachability of its API server. */
-function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock }): {
+/** The Kubernetes port on a wire, behind the gate of an election, and the measured reachability of its API server. */
+function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock; readonly gate: WriteGate | null }): {
   readonly kube: Kube & KubeReviews;
   readonly reachability: ApiReachability;
 } {
   const reachability = new ApiReachability(io);
   const machineWallMs = (): number => io.clock.machineWallMs();
-  const kube = createKube({ ...io, machineWallMs, wire: reachability.wire, random: systemRandom, reachability });
+  const wire = io.gate?.over(reachability.wire) ?? reachability.wire;
+  const kube = createKube({ ...io, machineWallMs, wire, random: systemRandom, reachability });
   return { kube, reachability };
 }
 
@@ -194,21 +201,33 @@ function droppedLines(metrics: Metrics): () => void {
   return () => counter.add(1);
 }
 
-/** Leaves the fleet first, so that no member waits for it, then finishes writes in progress. */
+/** What the end of a process needs besides its services. */
+interface EndingProcess extends Pick<ReachabilityIo, "clock" | "log"> {
+  readonly reachability: ApiReachability;
+  readonly election: ProcessElection | null;
+}
+
+/**
+ * Leaves the fleet first, so that no member waits for it, then finishes writes in progress. A Lease is released after
+ * the last write, because the next leader begins at once; with a write under way it is left to expire.
+ */
 async function finish(
   controller: Controller,
   writes: DrainableKube,
-  { clock, log, reachability }: Pick<ReachabilityIo, "clock" | "log"> & { readonly reachability: ApiReachability },
+  { clock, log, reachability, election }: EndingProcess,
 ): Promise<void> {
   await new Promise<void>((resolve) => controller.leave(resolve));
   const drained = await new Promise<boolean>((resolve) => {
     const late = clock.after(DRAIN_MS, () => resolve(false));
     writes.whenIdle(() => {
       late.cancel();
+      election?.gate.close();
       resolve(true);
     });
   });
   if (!drained) log.warn("some writes did not finish in time; other members retry them");
   controller.stop();
+  if (drained) await election?.release();
+  else election?.stop();
   reachability.stop();
 }

@@ -2,10 +2,12 @@
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { readNatsAddresses, shownNatsAddress } from "../bus/nats.address.ts";
+import { checkElection, electionRemarks } from "./election.ts";
 import { type ConfigFile, fieldOf, parseConfigFile } from "./file.ts";
 import { type Alias, parseFlags, refuseWords } from "./flags.ts";
 import { FEATURE_GATES, readFeatureGates } from "./gates.ts";
 import {
+  ELECTION_SETTINGS,
   HISTORY_SETTINGS,
   KUBE_SETTINGS,
   LOG_SETTINGS,
@@ -49,7 +51,10 @@ export const RUN_SETTINGS: SettingTable = {
 
 /** The same flags in the groups of the help. */
 export const RUN_SECTIONS: readonly { readonly title: string; readonly settings: SettingTable }[] = [
-  { title: "Flags of kube-controller-manager", settings: { ...tunablesWhere(true), ...FOREIGN_SETTINGS } },
+  {
+    title: "Flags of kube-controller-manager",
+    settings: { ...tunablesWhere(true), ...ELECTION_SETTINGS, ...FOREIGN_SETTINGS },
+  },
   { title: "Which cluster", settings: KUBE_SETTINGS },
   { title: "NATS, for more than one process", settings: { ...NATS_SETTINGS, ...HISTORY_SETTINGS } },
   { title: "This process", settings: { ...OWN_SETTINGS, ...LOG_SETTINGS, ...META_SETTINGS } },
@@ -109,7 +114,12 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
   const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));
   const config = { ...configOf(new Map([...filed.values, ...gates.set, ...given])), policies: filed.policies };
   if (!help) checkTogether(config);
-  return { config, printConfig: given.get("printConfig") === true, help, remarks: gates.remarks };
+  return {
+    config,
+    printConfig: given.get("printConfig") === true,
+    help,
+    remarks: [...gates.remarks, ...electionRemarks(config.process)],
+  };
 }
 
 /** Parses the text of a file for --config; `file` names it in problems. Throws a ConfigProblem. */
@@ -161,6 +171,7 @@ function checkTogether({ process, profile }: Pick<Config, "process" | "profile">
   const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: needs --nats`);
   checkNats(process.nats);
+  checkElection(process);
   checkListen(process);
   checkUpstream(process, profile);
   if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");

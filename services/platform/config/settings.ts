@@ -3,6 +3,7 @@ import { SERVICE_NAMES, type ServiceName } from "../../../protocols/ports.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../process/log.ts";
 import {
   choiceSetting as choice,
+  durationSetting as duration,
   listSetting as list,
   switchSetting,
   textSetting as text,
@@ -51,6 +52,39 @@ export const HISTORY_SETTINGS = {
     "nats-history-nkey",
     "history.nk",
     "File with an NKey seed of the account that keeps the ledger's history; without it that of --nats-nkey.",
+  ),
+} as const;
+
+/** Which of several processes without NATS is active: the flags of kube-controller-manager, with its defaults. */
+export const ELECTION_SETTINGS = {
+  leaderElect: off(
+    "leader-elect",
+    "Without NATS: lead only while this process holds a Lease, and stand by to take over from the process that does.",
+  ),
+  leaderElectLeaseDurationMs: duration(
+    "leader-elect-lease-duration",
+    15_000,
+    "How long a standby waits after the last renewal that it saw before it takes the Lease.",
+    1_000,
+  ),
+  leaderElectRenewDeadlineMs: duration(
+    "leader-elect-renew-deadline",
+    10_000,
+    "How long after its last renewal the leader stops and ends; shorter than the lease duration.",
+    1,
+  ),
+  leaderElectRetryPeriodMs: duration(
+    "leader-elect-retry-period",
+    2_000,
+    "Pause between renewals of the Lease, and between attempts to take it.",
+    1,
+  ),
+  leaderElectResourceName: text("leader-elect-resource-name", "vigil", "Name of the Lease.", "vigil"),
+  leaderElectResourceNamespace: text(
+    "leader-elect-resource-namespace",
+    "vigil-system",
+    "Namespace of the Lease.",
+    "kube-system",
   ),
 } as const;
 
@@ -124,6 +158,7 @@ export const PROCESS_SETTINGS = {
   ...KUBE_SETTINGS,
   ...NATS_SETTINGS,
   ...HISTORY_SETTINGS,
+  ...ELECTION_SETTINGS,
   ...OWN_SETTINGS,
   ...LOG_SETTINGS,
 } as const;

@@ -1,0 +1,63 @@
+/** The settings of leader election: whether they can be used together, and whether they apply. */
+import { PROCESS_SETTINGS, type ProcessSettings } from "./settings.ts";
+import { ConfigProblem, writeValue } from "./value.ts";
+
+type ElectionSettings = Pick<
+  ProcessSettings,
+  | "leaderElect"
+  | "leaderElectLeaseDurationMs"
+  | "leaderElectRenewDeadlineMs"
+  | "leaderElectRetryPeriodMs"
+  | "leaderElectResourceName"
+  | "leaderElectResourceNamespace"
+  | "nats"
+  | "shadow"
+>;
+
+/** How much longer than the retry period the renew deadline must be: client-go's JitterFactor. */
+const JITTER_FACTOR = 1.2;
+/** Leases of other components, which flags made for kube-controller-manager may name. */
+const FOREIGN_LEASES: readonly string[] = ["kube-controller-manager", "kube-scheduler", "cloud-controller-manager"];
+const FLAG = `--${PROCESS_SETTINGS.leaderElect.flag}`;
+
+/** Whether a process takes part in an election. One with NATS shares its work, and one in shadow mode writes nothing. */
+export function isElected({ leaderElect, nats, shadow }: ElectionSettings): boolean {
+  return leaderElect && nats.length === 0 && !shadow;
+}
+
+/** Why --leader-elect has no effect, in one line each. */
+export function electionRemarks({ leaderElect, nats, shadow }: ElectionSettings): readonly string[] {
+  if (!leaderElect) return [];
+  if (nats.length > 0) return [`${FLAG} has no effect with --nats: the processes share the work`];
+  return shadow ? [`${FLAG} has no effect with --shadow: nothing is written`] : [];
+}
+
+/** Throws a ConfigProblem where an election could have two leaders or none (client-go's NewLeaderElector). */
+export function checkElection(process: ElectionSettings): void {
+  if (!isElected(process)) return;
+  const { leaderElectLeaseDurationMs: leaseMs, leaderElectRenewDeadlineMs: deadlineMs } = process;
+  const { leaderElectRetryPeriodMs: retryMs } = process;
+  if (leaseMs <= deadlineMs)
+    throw new ConfigProblem(
+      `${shown("leaderElectLeaseDurationMs", leaseMs)}: must be longer than ${shown("leaderElectRenewDeadlineMs", deadlineMs)}`,
+    );
+  if (deadlineMs <= JITTER_FACTOR * retryMs)
+    throw new ConfigProblem(
+      `${shown("leaderElectRenewDeadlineMs", deadlineMs)}: must be longer than ${JITTER_FACTOR} times ${shown("leaderElectRetryPeriodMs", retryMs)}`,
+    );
+  for (const name of ["leaderElectResourceName", "leaderElectResourceNamespace"] as const) {
+    if (process[name] === "") throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}=: must not be empty`);
+  }
+  const name = process.leaderElectResourceName;
+  if (!FOREIGN_LEASES.includes(name)) return;
+  const fix = "is the Lease of another component; leave the flag out";
+  throw new ConfigProblem(`--${PROCESS_SETTINGS.leaderElectResourceName.flag}=${name}: ${fix}`);
+}
+
+function shown(
+  name: "leaderElectLeaseDurationMs" | "leaderElectRenewDeadlineMs" | "leaderElectRetryPeriodMs",
+  value: number,
+): string {
+  const setting = PROCESS_SETTINGS[name];
+  return `--${setting.flag}=${writeValue(setting, value)}`;
+}

@@ -1,0 +1,122 @@
+/**
+ * Decides who leads, by the rules of client-go's leader election: candidates share one Lease, its holder leads and
+ * renews it, and another may take it once it has not changed for its whole duration.
+ *
+ * No clock of another machine counts: a candidate measures on its own monotonic clock since when the record has not
+ * changed. Two candidates cannot both succeed, because each write names the resourceVersion that it replaces.
+ */
+import type { Random } from "../../../../protocols/ports.ts";
+import { apiMicroTime } from "../../../domain/api-time.ts";
+import { type JsonRecord, recordOf, textOf } from "../../structures/json.ts";
+
+const SECOND_MS = 1000;
+
+/** The pause between attempts of a candidate is lengthened at random by up to this share (client-go's JitterFactor). */
+const JITTER_FACTOR = 1.2;
+
+/** The times of an election, in milliseconds. */
+export interface ElectionTimes {
+  /** How long a candidate waits after the last change of the record before it takes the Lease. */
+  readonly leaseDurationMs: number;
+  /** How long after its last successful renewal the leader stops. */
+  readonly renewDeadlineMs: number;
+  /** The pause between renewals, and the shortest one between attempts of a candidate. */
+  readonly retryPeriodMs: number;
+}
+
+/** The Lease of an election, with all its fields: those of other writers are kept. */
+export interface ElectionLease {
+  readonly metadata: JsonRecord;
+  readonly spec: JsonRecord;
+}
+
+/** A Lease, and since when its record has not changed, on the monotonic clock. */
+export interface SeenLease {
+  readonly lease: ElectionLease;
+  readonly unchangedSinceMs: number;
+}
+
+/** What a candidate knows about the election. */
+export interface ElectionReport {
+  readonly leads: boolean;
+  /** The identity in the Lease; null while nobody holds it or it is not known. */
+  readonly holder: string | null;
+}
+
+/** What a candidate writes with. */
+export interface Claim {
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  readonly wallMs: number;
+}
+
+/** An identity that no other candidate has: a name may belong to several processes one after the other. */
+export function identityOf(member: string, random: Random): string {
+  const part = () => Math.floor(random() * 2 ** 32).toString(16);
+  return `${member}_${part()}${part()}`;
+}
+
+/** The member behind an identity. */
+export function memberOf(identity: string): string {
+  return identity.replace(/_[0-9a-f]+$/, "");
+}
+
+/** The Lease in an answer of the API; null for any other object. */
+export function electionLeaseOf(raw: unknown): ElectionLease | null {
+  const object = recordOf(raw);
+  const { managedFields: _, ...metadata } = recordOf(object.metadata);
+  return textOf(metadata.resourceVersion) === null ? null : { metadata, spec: recordOf(object.spec) };
+}
+
+/** The holder of a Lease; null when nobody holds it. */
+export function holderOf({ spec }: ElectionLease): string | null {
+  return textOf(spec.holderIdentity);
+}
+
+/** What is known of the Lease after seeing it. A change of its metadata alone is no renewal. */
+export function afterSeeing(seen: SeenLease | null, lease: ElectionLease, nowMs: number): SeenLease {
+  const isSame = seen !== null && JSON.stringify(seen.lease.spec) === JSON.stringify(lease.spec);
+  return { lease, unchangedSinceMs: isSame ? seen.unchangedSinceMs : nowMs };
+}
+
+/** From when a candidate may take a Lease, on the monotonic clock: at once when nobody else holds it. */
+export function takeDueMs(
+  { lease, unchangedSinceMs }: SeenLease,
+  { identity, leaseDurationMs }: Pick<Claim, "identity" | "leaseDurationMs">,
+): number {
+  const holder = holderOf(lease);
+  if (holder === null || holder === identity) return unchangedSinceMs;
+  const seconds = lease.spec.leaseDurationSeconds;
+  const isReadable = typeof seconds === "number" && seconds > 0;
+  return unchangedSinceMs + (isReadable ? seconds * SECOND_MS : leaseDurationMs);
+}
+
+/** The record that takes or renews a Lease; `lease` is null where there is none yet. */
+export function claimedSpec(lease: ElectionLease | null, { identity, leaseDurationMs, wallMs }: Claim): JsonRecord {
+  const now = apiMicroTime(wallMs);
+  const isRenewal = lease !== null && holderOf(lease) === identity;
+  return {
+    ...lease?.spec,
+    holderIdentity: identity,
+    // Rounded up: a candidate must not take the Lease before the leader has stopped.
+    leaseDurationSeconds: Math.ceil(leaseDurationMs / SECOND_MS),
+    acquireTime: isRenewal ? lease.spec.acquireTime : now,
+    renewTime: now,
+    leaseTransitions: lease === null ? 0 : transitionsOf(lease) + (isRenewal ? 0 : 1),
+  };
+}
+
+/** The record of a leader that leaves: the next candidate takes the Lease at once (client-go's ReleaseOnCancel). */
+export function releasedSpec(lease: ElectionLease, wallMs: number): JsonRecord {
+  const now = apiMicroTime(wallMs);
+  return { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+}
+
+/** How long a candidate waits before its next attempt. */
+export function attemptPauseMs({ retryPeriodMs }: Pick<ElectionTimes, "retryPeriodMs">, random: Random): number {
+  return retryPeriodMs * (1 + JITTER_FACTOR * random());
+}
+
+function transitionsOf({ spec }: ElectionLease): number {
+  return typeof spec.leaseTransitions === "number" ? spec.leaseTransitions : 0;
+}

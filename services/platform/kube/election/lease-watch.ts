@@ -1,0 +1,56 @@
+/** Watches the one Lease of an election, so that a candidate learns of a release at once. */
+import type { Io, Stop, Wire } from "../../../../protocols/ports.ts";
+import { Interner } from "../../structures/interner.ts";
+import { textOf } from "../../structures/json.ts";
+import { collectionPath } from "../transport/paths.ts";
+import type { ApiReachability } from "../transport/reachability.ts";
+import { Reader } from "../watch/watch-reader.ts";
+import type { WatchedResource } from "../watch/watched.ts";
+import { type ElectionLease, electionLeaseOf } from "./election.policy.ts";
+
+/** The ports of the watch, and the Lease. */
+export interface LeaseWatchIo extends Pick<Io, "clock" | "random" | "log"> {
+  readonly wire: Wire;
+  readonly lease: { readonly namespace: string; readonly name: string };
+  readonly watchBlindMs: number;
+  readonly reachability: ApiReachability | null;
+}
+
+/** Receives the Lease. */
+export interface LeaseSink {
+  changed(lease: ElectionLease): void;
+  gone(): void;
+}
+
+/** Watches until the returned function is called. */
+export function watchLease(io: LeaseWatchIo, { changed, gone }: LeaseSink): Stop {
+  const reader = new Reader(
+    "election",
+    resourceOf(io.lease),
+    { changed, gone, state: () => {} },
+    {
+      ...io,
+      projection: { interner: new Interner(), problem: () => {} },
+      count: { list: () => {}, line: () => {} },
+    },
+  );
+  return () => reader.stop();
+}
+
+function resourceOf({ namespace, name }: LeaseWatchIo["lease"]): WatchedResource<ElectionLease> {
+  // A right to one named object allows only lists and watches that select that name.
+  const selectors = { fieldSelector: `metadata.name=${name}` };
+  return {
+    path: collectionPath("Lease", namespace),
+    selectors,
+    listSelectors: selectors,
+    shape: null,
+    discovery: null,
+    project: electionLeaseOf,
+    namespace: () => "",
+    name: ({ metadata }) => textOf(metadata.name) ?? "",
+    uid: ({ metadata }) => textOf(metadata.uid) ?? "",
+    gatherMs: 0,
+    scan: null,
+  };
+}

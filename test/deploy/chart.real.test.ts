@@ -12,6 +12,13 @@ import { render, renderWith } from "./manifests.ts";
 const OVERLAYS = readdirSync(join(CHART, "../../kustomize/overlays"));
 /** Values under which the chart is an overlay: kustomize makes the namespace, and names no release of the image. */
 const ALIKE = { createNamespace: true, image: { tag: "latest" } };
+/** The mode of the chart for each overlay whose processes elect a leader; the others are a fleet in their own mode. */
+const WITHOUT_NATS: Readonly<Record<string, string>> = { beside: "beside", "full-without-nats": "full" };
+const ELECTED = [
+  "--leader-elect",
+  "--leader-elect-resource-name=vigil",
+  "--leader-elect-resource-namespace=vigil-system",
+];
 /** Values for each component of kustomize. */
 const COMPONENTS = {
   "user-per-process": { fleet: { enabled: true, userPerProcess: true } },
@@ -27,9 +34,10 @@ const MONITORING = {
 
 describeWithHelm("the Helm chart", () => {
   describeWithKube("and kustomize", () => {
-    test.each(OVERLAYS)("render the same objects in mode %s", async (mode) => {
-      const chart = await renderChart({ ...ALIKE, mode, fleet: { enabled: mode !== "beside" } });
-      expect(objectsOf(chart)).toEqual(objectsOf(await render(mode)));
+    test.each(OVERLAYS)("render the same objects in mode %s", async (overlay) => {
+      const mode = WITHOUT_NATS[overlay] ?? overlay;
+      const chart = await renderChart({ ...ALIKE, mode, fleet: { enabled: !(overlay in WITHOUT_NATS) } });
+      expect(objectsOf(chart)).toEqual(objectsOf(await render(overlay)));
     });
 
     test.each(Object.entries(COMPONENTS))("render the same objects with %s", async (component, values) => {
@@ -43,16 +51,34 @@ describeWithHelm("the Helm chart", () => {
   });
 
   test.each([
-    ["full", ["run", "--member=$(POD_NAME)", "--listen=:8080"]],
-    ["shadow", ["run", "--member=$(POD_NAME)", "--listen=:8080", "--shadow"]],
+    ["full", 2, ["run", ...ELECTED, "--member=$(POD_NAME)", "--listen=:8080"]],
+    ["shadow", 1, ["run", "--member=$(POD_NAME)", "--listen=:8080", "--shadow"]],
     [
       "taint-eviction-only",
-      ["run", "--services=observer,taint-manager,pod-writer,ledger,policy", "--member=$(POD_NAME)", "--listen=:8080"],
+      2,
+      [
+        "run",
+        "--services=observer,taint-manager,pod-writer,ledger,policy",
+        ...ELECTED,
+        "--member=$(POD_NAME)",
+        "--listen=:8080",
+      ],
     ],
-  ])("is one process without NATS by default, in mode %s too", async (mode, args) => {
+  ])("has no NATS by default; in mode %s it has %i replicas", async (mode, replicas, args) => {
     const chart = await renderChart({ mode });
     expect(chart.workloads()).toEqual(["Deployment vigil-controller"]);
     expect(chart.argsOf("vigil-controller")).toEqual(args);
+    expect(objectsOf(chart)["Deployment vigil-system/vigil-controller"]).toMatchObject({ spec: { replicas } });
+  });
+
+  test("lets its processes write the one Lease by which they elect a leader", async () => {
+    const chart = objectsOf(await renderChart({ nameOverride: "other" }));
+    expect(chart["Role vigil-system/other-controller"]).toMatchObject({
+      rules: [
+        { resources: ["leases"], resourceNames: ["other"], verbs: ["get", "list", "watch", "update"] },
+        { resources: ["leases"], verbs: ["create"] },
+      ],
+    });
   });
 
   test("gives a process in shadow no right to write", async () => {
@@ -65,6 +91,7 @@ describeWithHelm("the Helm chart", () => {
     const args = (await renderChart({ mode: "beside", settings })).argsOf("vigil-beside");
     expect(args.slice(1)).toEqual([
       "--upstream=beside",
+      ...ELECTED,
       "--member=$(POD_NAME)",
       "--listen=:8080",
       "--kube-api-qps=50",

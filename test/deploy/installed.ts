@@ -69,6 +69,8 @@ export class InstalledCluster {
    */
   async run(manifests: Manifests, journey: Journey): Promise<Use> {
     await applyTo(this.api, join(this.#folder, "all.yaml"), manifests);
+    // A new cluster has no Lease of an earlier run.
+    await this.#kubectl("delete", "lease", "vigil", `--namespace=${NAMESPACE}`, "--ignore-not-found");
     const definition = await this.api.kubectl("wait", "--for=condition=established", "crd/nodepolicies.vigil.io");
     expect(definition.code, definition.stderr).toBe(0);
     const started: Installed[] = [];

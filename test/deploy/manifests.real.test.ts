@@ -12,6 +12,7 @@ describeWithKube("every pod", () => {
     ...OVERLAYS.map((overlay) => [overlay, render, BOTH] as const),
     ...OVERLAYS.map((overlay) => [`${overlay} with a user for each process`, renderUserPerProcess, BOTH] as const),
     ["beside", render, ["vigil-beside"]] as const,
+    ["full-without-nats", render, ["vigil-controller"]] as const,
   ])("of overlay %s", (name, renderOverlay, workloads) => {
     let manifests: Manifests;
     beforeAll(async () => {

@@ -1,5 +1,6 @@
 {{/*
-The processes of Vigil: one without NATS, or readers that only watch and writers that only write with NATS between them.
+The processes of Vigil: one that leads and its standbys without NATS, or readers that only watch and writers that only
+write with NATS between them.
 Every other template is written for any process of this table.
 */}}
 
@@ -14,7 +15,10 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
-{{/* By the name of the process: how many there are, its arguments, whether it serves the console, and its rights. */}}
+{{/*
+By the name of the process: how many there are, its arguments, whether it serves the console, its rights, and the Lease
+by which they elect a leader. Nothing is written in shadow mode, so there is nothing to lead.
+*/}}
 {{- define "vigil.processes" -}}
 {{- $mode := .Values.mode -}}
 {{- if .Values.fleet.enabled -}}
@@ -45,7 +49,12 @@ writer:
   leaseVerbs: {{ if eq $mode "taint-eviction-only" }}[]{{ else }}[get]{{ end }}
 {{- else -}}
 {{ if eq $mode "beside" }}beside{{ else }}controller{{ end }}:
+  {{- if eq $mode "shadow" }}
   replicas: 1
+  arguments: []
+  {{- else }}
+  replicas: {{ .Values.process.replicas }}
+  electionLease: {{ include "vigil.name" . }}
   arguments:
     {{- if eq $mode "beside" }}
     - --upstream=beside
@@ -54,8 +63,11 @@ writer:
     {{- end }}
     {{- else if eq $mode "taint-eviction-only" }}
     - --services=observer,taint-manager,pod-writer,ledger,policy
-    {{- else }} []
     {{- end }}
+    - --leader-elect
+    - --leader-elect-resource-name={{ include "vigil.name" . }}
+    - --leader-elect-resource-namespace={{ .Release.Namespace }}
+  {{- end }}
   servesConsole: true
   rules:
     {{- include "vigil.controllerRules" . | nindent 4 }}

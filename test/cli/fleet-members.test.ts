@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { fleetOf, fleetOn, LISTEN_MS, remarkOn } from "../../services/cli/fleet-members.ts";
+import { fleetOf, fleetOn, LISTEN_MS, MEMBERS, remarkOn } from "../../services/cli/fleet-members.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
@@ -35,4 +35,17 @@ test("a process that shares its bus with no other is its own fleet", async () =>
   const fleet = fleetOf({ ...io, isShared: false, member: "m-0", services: SERVICE_NAMES }, fakeHost());
   const shards = SHARD_COUNT * SERVICE_NAMES.length;
   expect(await fleet()).toMatchObject([{ member: "m-0", since: clock.wallMs(), shards, unableSince: null }]);
+});
+
+test.each([
+  [{ leads: true, holder: "m-0_1a" }, SERVICE_NAMES.length, "all (leads)"],
+  [{ leads: false, holder: "m-1_2b" }, 1, "all (standby; m-1 leads)"],
+  [{ leads: false, holder: null }, 1, "all (standby; nobody leads)"],
+])("a process in an election says who leads: %j", async (election, services, text) => {
+  const clock = new VirtualClock();
+  const io = { clock, log: silentLog, metrics: createMetrics(), cluster: "c", transport: memoryTransport(clock) };
+  const process = { ...io, isShared: false, member: "m-0", services: SERVICE_NAMES };
+  const members = await fleetOf({ ...process, election: { report: () => election } }, fakeHost())();
+  expect(members.map(({ shards }) => shards)).toEqual([services * SHARD_COUNT]);
+  expect(members.map((member) => MEMBERS.cells(member, 0).at(-1))).toEqual([text]);
 });

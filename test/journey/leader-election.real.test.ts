@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Watch } from "../../protocols/ports.ts";
 import { epochMsOf } from "../../services/domain/api-time.ts";
+import { memberOf } from "../../services/platform/kube/election/election.policy.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Seen, seeNodes } from "../support/kube-probe.ts";
 import { freePort } from "../support/nats-server.ts";
@@ -65,7 +66,8 @@ async function leaseSpec(): Promise<Readonly<Record<string, unknown>>> {
 }
 
 async function leader(): Promise<string> {
-  return String((await leaseSpec()).holderIdentity ?? "").replace(/_[0-9a-f]+$/, "");
+  const { holderIdentity } = await leaseSpec();
+  return typeof holderIdentity === "string" ? memberOf(holderIdentity) : "";
 }
 
 /** Waits until a process leads; returns the seconds that took. */

@@ -9,14 +9,14 @@ import { LeaderFleet } from "../../services/platform/fleet/leader-fleet.ts";
 import { type ElectionTimes, identityOf, memberOf } from "../../services/platform/kube/election/election.policy.ts";
 import { LeaderElection } from "../../services/platform/kube/election/leader-election.ts";
 import { WriteGate } from "../../services/platform/kube/election/write-gate.ts";
-import { parsed, recordOf } from "../../services/platform/structures/json.ts";
+import { parsed, recordOf, textOf } from "../../services/platform/structures/json.ts";
 import { ApiPath } from "../sim/api-path.ts";
 import { EVICTING, EvictionWorld } from "./eviction-world.ts";
 import { Standstill } from "./standstill.ts";
 import type { VirtualProcess } from "./virtual-cluster.ts";
 
 /** The times of kube-controller-manager. */
-export const ELECTION_TIMES: ElectionTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+const ELECTION_TIMES: ElectionTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
 const LEASE = { namespace: "kube-system", name: "vigil" } as const;
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
@@ -66,7 +66,12 @@ export class StandbyWorld extends EvictionWorld {
     const random = this.random(`election/${name}`);
     let why: string | null = null;
     const election = new LeaderElection({
-      ...{ clock, random, gate, times, log: process.log, metrics: process.metrics },
+      clock,
+      random,
+      gate,
+      times,
+      log: process.log,
+      metrics: process.metrics,
       wire: standstill.wire(wire),
       lease: LEASE,
       identity: identityOf(name, random),
@@ -125,8 +130,8 @@ export class StandbyWorld extends EvictionWorld {
   }
 
   #takeHolder({ body }: HttpRequest): void {
-    const holder = String(recordOf(recordOf(parsed(body ?? "")).spec).holderIdentity ?? "");
-    const member = memberOf(holder);
+    const holder = textOf(recordOf(recordOf(parsed(body ?? "")).spec).holderIdentity);
+    const member = holder === null ? "" : memberOf(holder);
     if (member !== this.holder) this.holders.push({ member, atMs: this.clock.monotonicMs() });
   }
 }

@@ -1,4 +1,4 @@
-/** Leader election of a process that has standbys instead of a fleet: its gate, its fleet and its place in the election. */
+/** Leader election of a process without NATS: its gate, its fleet and what it says about both. */
 import type { Io, Random } from "../../../protocols/ports.ts";
 import type { Check } from "../../console/readiness.policy.ts";
 import { isElected } from "../../platform/config/election.ts";
@@ -44,7 +44,13 @@ export function electionOf(settings: ProcessSettings, io: ElectionIo): ProcessEl
     report: () => candidate?.report() ?? NOT_STARTED,
     start(reachability, lost) {
       candidate = new LeaderElection({
-        ...{ clock, random, log, metrics, gate, watchBlindMs, reachability },
+        clock,
+        random,
+        log,
+        metrics,
+        gate,
+        watchBlindMs,
+        reachability,
         wire: reachability.wire,
         lease: { namespace: settings.leaderElectResourceNamespace, name: settings.leaderElectResourceName },
         identity: identityOf(member, random),

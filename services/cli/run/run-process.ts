@@ -1,11 +1,12 @@
 /** The process of `vigil run`, from its flags to its last write: connects, joins the fleet, runs the controller. */
 import type { Clock, Kube, KubeReviews, Log, Metrics } from "../../../protocols/ports.ts";
+import type { RunningConsole } from "../../console/console.http.ts";
 import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { PROCESS_SETTINGS } from "../../platform/config/settings.ts";
 import { BusFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
-import type { WriteGate } from "../../platform/kube/election/write-gate.ts";
+import type { KubeConnection } from "../../platform/kube/auth/kubeconfig.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
@@ -50,15 +51,14 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   if (cluster === null) return ExitCode.ok;
   const upstream = await watchUpstream(config, { ...io, wire: cluster.wire });
   const election = electionOf(settings, { ...io, member, watchBlindMs: profile.watchBlindMs });
-  const gate = election?.gate ?? null;
-  const { kube, reachability } = measuredKube({ ...io, wire: clock.over(cluster.wire), profile, gate });
+  const { kube, reachability } = measuredKube({ ...io, wire: clock.over(cluster.wire), profile }, election);
   access?.askFrom(kube);
   const foreignMembers = foreignMembersTo(config, { ...io, kube });
   const bus = await unlessStopped(host, openBus(settings, { ...io, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
   const writes = drainable(kube);
   const crash = Promise.withResolvers<string>();
-  const parts: ControllerParts = {
+  const parts: RunningProcess["parts"] = {
     ...bus,
     ...io,
     random: systemRandom,
@@ -70,22 +70,25 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     member,
     services: settings.services,
     foreignMembers: await foreignMembers,
-    fleet: election?.fleet ?? null,
     reachability,
     fatal: crash.resolve,
   };
-  const controller = await startJoined({ ...parts, policies: config.policies }, bus, waitsFor);
-  election?.start(reachability, crash.resolve);
+  const controller = await startJoined({ ...parts, policies: config.policies }, bus, { waitsFor, election });
   running.set(1);
-  showOn(served, settings.shadow, { parts, controller, upstream, election }, host);
+  const started = { parts, upstream, election };
+  showOn(served, settings.shadow, { ...started, controller }, host);
   announce(config, cluster.describe, parts);
-  const problem = await untilOver({ parts, upstream }, crash, [untilStopped(host).then(() => null), bus.lost]);
+  const problem = await untilOver(started, crash, [untilStopped(host).then(() => null), bus.lost]);
   await finish(controller, writes, { clock, log, reachability, election });
+  await closeAll(served, bus, cluster);
+  if (problem !== null) throw new Failure(problem);
+  return ExitCode.ok;
+}
+
+async function closeAll(served: RunningConsole | null, bus: OpenBus, cluster: KubeConnection): Promise<void> {
   await served?.close();
   await bus.close();
   cluster.wire.close();
-  if (problem !== null) throw new Failure(problem);
-  return ExitCode.ok;
 }
 
 function recordersOf({ logLevel, logFormat }: Config["process"]): { metrics: ReadableMetrics; log: Log } {
@@ -118,13 +121,24 @@ function announce({ process: { shadow, services } }: Config, server: string, { l
   log.info(shadow ? "running in shadow: nothing is written" : "running", { server, member, services: services.join() });
 }
 
-/** Watches cluster and upstream, and logs the end: null when the process is stopped, else the problem in one line. */
+/** The parts of a process that runs its services. */
+interface RunningProcess {
+  readonly parts: ControllerParts & { readonly reachability: ApiReachability };
+  readonly upstream: UpstreamWatch | null;
+  readonly election: ProcessElection | null;
+}
+
+/**
+ * Takes part in the election, watches cluster and upstream, and logs the end: null when the process is stopped, else
+ * the problem in one line.
+ */
 async function untilOver(
-  { parts, upstream }: { readonly parts: ControllerParts; readonly upstream: UpstreamWatch | null },
+  { parts, upstream, election }: RunningProcess,
   crash: PromiseWithResolvers<string>,
   ends: readonly Promise<string | null>[],
 ): Promise<string | null> {
-  const { kube, clock, log, foreignMembers } = parts;
+  const { kube, clock, log, foreignMembers, reachability } = parts;
+  election?.start(reachability, crash.resolve);
   upstream?.start(busOf(parts, "upstream"));
   const trimming = clock.after(STARTED_MS, trimHeap);
   const stopWatching = watchClusterUid({ kube, clock }, foreignMembers?.clusterUid ?? null, crash.resolve);
@@ -140,9 +154,9 @@ async function untilOver(
 async function startJoined(
   parts: ControllerParts,
   bus: OpenBus,
-  waitsFor: (what: string) => void,
+  { waitsFor, election }: { readonly waitsFor: (what: string) => void; readonly election: ProcessElection | null },
 ): Promise<Controller> {
-  const fleet = (await joinFleet(parts, waitsFor)) ?? parts.fleet ?? null;
+  const fleet = (await joinFleet(parts, waitsFor)) ?? election?.fleet ?? null;
   const store = bus.openStore(parts.foreignMembers?.clusterUid ?? null);
   const controller = startController({ ...parts, activityLog: parts.log, fleet, store });
   answerQueries(bus, parts, controller);
@@ -164,13 +178,13 @@ async function joinFleet(parts: ControllerParts, waitsFor: (what: string) => voi
 }
 
 /** The Kubernetes port on a wire, behind the gate of an election, and the measured reachability of its API server. */
-function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock; readonly gate: WriteGate | null }): {
-  readonly kube: Kube & KubeReviews;
-  readonly reachability: ApiReachability;
-} {
+function measuredKube(
+  io: ReachabilityIo & { readonly clock: ServerClock },
+  election: ProcessElection | null,
+): { readonly kube: Kube & KubeReviews; readonly reachability: ApiReachability } {
   const reachability = new ApiReachability(io);
   const machineWallMs = (): number => io.clock.machineWallMs();
-  const wire = io.gate?.over(reachability.wire) ?? reachability.wire;
+  const wire = election?.gate.over(reachability.wire) ?? reachability.wire;
   const kube = createKube({ ...io, machineWallMs, wire, random: systemRandom, reachability });
   return { kube, reachability };
 }

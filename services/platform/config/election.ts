@@ -20,7 +20,7 @@ const JITTER_FACTOR = 1.2;
 const FOREIGN_LEASES: readonly string[] = ["kube-controller-manager", "kube-scheduler", "cloud-controller-manager"];
 const FLAG = `--${PROCESS_SETTINGS.leaderElect.flag}`;
 
-/** Whether a process takes part in an election. One with NATS shares its work, and one in shadow mode writes nothing. */
+/** Whether a process takes part in an election. One with NATS shares its work, one in shadow mode writes nothing. */
 export function isElected({ leaderElect, nats, shadow }: ElectionSettings): boolean {
   return leaderElect && nats.length === 0 && !shadow;
 }
@@ -35,16 +35,16 @@ export function electionRemarks({ leaderElect, nats, shadow }: ElectionSettings)
 /** Throws a ConfigProblem where an election could have two leaders or none (client-go's NewLeaderElector). */
 export function checkElection(process: ElectionSettings): void {
   if (!isElected(process)) return;
-  const { leaderElectLeaseDurationMs: leaseMs, leaderElectRenewDeadlineMs: deadlineMs } = process;
-  const { leaderElectRetryPeriodMs: retryMs } = process;
-  if (leaseMs <= deadlineMs)
-    throw new ConfigProblem(
-      `${shown("leaderElectLeaseDurationMs", leaseMs)}: must be longer than ${shown("leaderElectRenewDeadlineMs", deadlineMs)}`,
-    );
-  if (deadlineMs <= JITTER_FACTOR * retryMs)
-    throw new ConfigProblem(
-      `${shown("leaderElectRenewDeadlineMs", deadlineMs)}: must be longer than ${JITTER_FACTOR} times ${shown("leaderElectRetryPeriodMs", retryMs)}`,
-    );
+  const { leaderElectLeaseDurationMs, leaderElectRenewDeadlineMs, leaderElectRetryPeriodMs } = process;
+  const deadline = shown("leaderElectRenewDeadlineMs", leaderElectRenewDeadlineMs);
+  if (leaderElectLeaseDurationMs <= leaderElectRenewDeadlineMs) {
+    const duration = shown("leaderElectLeaseDurationMs", leaderElectLeaseDurationMs);
+    throw new ConfigProblem(`${duration}: must be longer than ${deadline}`);
+  }
+  if (leaderElectRenewDeadlineMs <= JITTER_FACTOR * leaderElectRetryPeriodMs) {
+    const period = shown("leaderElectRetryPeriodMs", leaderElectRetryPeriodMs);
+    throw new ConfigProblem(`${deadline}: must be longer than ${JITTER_FACTOR} times ${period}`);
+  }
   for (const name of ["leaderElectResourceName", "leaderElectResourceNamespace"] as const) {
     if (process[name] === "") throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}=: must not be empty`);
   }

@@ -18,8 +18,8 @@ export interface LeaseWatchIo extends Pick<Io, "clock" | "random" | "log"> {
 
 /** Receives the Lease. */
 export interface LeaseSink {
-  changed(lease: ElectionLease): void;
-  gone(): void;
+  readonly changed: (lease: ElectionLease) => void;
+  readonly gone: () => void;
 }
 
 /** Watches until the returned function is called. */

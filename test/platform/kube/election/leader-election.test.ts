@@ -46,7 +46,7 @@ describe("of two candidates", () => {
     expect(world.holders).toHaveLength(1);
   });
 
-  test("the other leads 15 s after the last renewal, when the first was killed", () => {
+  test("the other follows a killed one 15 s after its renewal", () => {
     const first = world.join("a");
     world.join("b");
     world.advance(30.5 * S);
@@ -169,7 +169,7 @@ describe("a leader", () => {
     expect(world.holders.map(({ member }) => member)).toEqual(["a"]);
   });
 
-  test("that leaves while a renewal is under way releases the Lease after it", () => {
+  test("that leaves during a renewal releases the Lease after it", () => {
     const first = world.join("a");
     world.advance(1_900);
     world.api.faults.add({ fault: { kind: "latency", answerMs: 500 }, when: isUpdate, times: 1 });

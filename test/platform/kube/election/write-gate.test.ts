@@ -1,8 +1,14 @@
 /** The gate before the wire of a process that may write only while it leads. */
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Clock, HttpRequest } from "../../../../protocols/ports.ts";
+import { type Clock, type HttpRequest, type ObjectRef, Urgency } from "../../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../../protocols/profile.ts";
 import { WriteGate } from "../../../../services/platform/kube/election/write-gate.ts";
+import { createKube } from "../../../../services/platform/kube/kube.ts";
+import { silentLog } from "../../../../services/platform/process/log.ts";
+import { createMetrics } from "../../../../services/platform/process/metrics.ts";
+import { ApiServer } from "../../../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../../../support/clock.virtual.ts";
+import { Standstill } from "../../../support/standstill.ts";
 
 const REVIEWS = ["/apis/authentication.k8s.io/v1/tokenreviews", "/apis/authorization.k8s.io/v1/subjectaccessreviews"];
 
@@ -84,6 +90,34 @@ describe("a write", () => {
     clock.advance(0);
     expect(failures).toEqual([]);
   });
+});
+
+test("a write that waited while its process was stopped is not sent when it wakes", () => {
+  const standstill = new Standstill(clock);
+  const api = new ApiServer({ clock, random: () => 0 });
+  const held = new WriteGate(standstill.clock);
+  const replies: string[] = [];
+  const kube = createKube({
+    clock: standstill.clock,
+    random: () => 0,
+    log: silentLog,
+    metrics: createMetrics(),
+    wire: standstill.wire(held.over(api.wire)),
+    profile: { ...STANDARD_PROFILE, kubeApiQps: 1, kubeApiBurst: 1 },
+  });
+  held.open(held.now(), 10_000);
+  for (const name of ["n1", "n2"]) {
+    const ref: ObjectRef = { kind: "Node", namespace: "", name };
+    const body = { apiVersion: "v1", kind: "Node", metadata: { name } };
+    kube.write({ verb: "create", ref, urgency: Urgency.healing, body }, ({ outcome }) => replies.push(outcome));
+  }
+  clock.advance(0);
+  expect(replies).toEqual(["ok"]);
+  standstill.begin();
+  clock.advance(60_000);
+  standstill.end();
+  clock.advance(60_000);
+  expect(replies).toEqual(["ok", "failed"]);
 });
 
 test("a standby may read, and review the clients of its console", () => {

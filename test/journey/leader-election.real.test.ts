@@ -77,7 +77,8 @@ async function leads(name: string, withinSeconds: number): Promise<number> {
   return (Date.now() - from) / 1000;
 }
 
-const taintOf = (node: string) => nodes.present.get(node)?.taints.find(({ key }) => key === UNREACHABLE);
+const taintOf = (node: string) =>
+  nodes.present.get(node)?.taints.find(({ key, effect }) => key === UNREACHABLE && effect === "NoExecute");
 const isTainted = (node: string): boolean => taintOf(node) !== undefined;
 const areReady = (names: readonly string[]): boolean =>
   names.every((name) => {

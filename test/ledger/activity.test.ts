@@ -1,4 +1,4 @@
-/** What the ledger logs: one line for each verdict, recovery, NoExecute taint, drain and change of a zone. */
+/** What the ledger logs: a line for each verdict, recovery, NoExecute taint, drain, and change of a zone or breaker. */
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
 import { observedNode } from "../support/observed-objects.ts";
@@ -79,6 +79,23 @@ describe("a line is logged", () => {
       "zone a is PartialDisruption: 6 of 10 nodes not ready; eviction rate: one node every 100 s",
       "zone a is PartialDisruption: 6 of 10 nodes not ready; evictions are halted because every zone is disrupted",
     ]);
+  });
+
+  test("for a breaker that opens or closes, once each", () => {
+    const { receive, log, texts } = logged();
+    const counts = { selected: 9, unhealthy: 3, condemned: 2, inWindow: 2, permits: [], holds: [] };
+    const closed = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
+    const open = { ...closed, trippedAt: 1_000, isStorm: true };
+    for (const memory of [closed, { ...open, resetAt: 61_000 }, { ...open, resetAt: 61_000 }, closed, closed]) {
+      receive("judged.limits", { policy: "gpu", ...counts, memory }, null);
+    }
+    receive("judged.limits", { policy: "", ...counts, inWindow: 1, memory: open }, null);
+    expect(texts()).toEqual([
+      "the circuit breaker of policy gpu is open: 2 nodes condemned; it closes at 1970-01-01T00:01:01Z",
+      "the circuit breaker of policy gpu is closed again",
+      "the circuit breaker of the cluster is open: 1 node condemned; it does not close by itself",
+    ]);
+    expect(log.lines[0]).toMatchObject({ level: "info", fields: { policy: "gpu" } });
   });
 
   test("for a drain, in direct mode", () => {

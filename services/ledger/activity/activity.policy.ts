@@ -1,11 +1,12 @@
 /**
- * What operators read in the log: verdicts, recoveries, NoExecute taints, drains, changes of zones, and evictions, each
- * with its reason. Everything else is in the history.
+ * What operators read in the log: verdicts, recoveries, NoExecute taints, drains, changes of zones and of circuit
+ * breakers, and evictions, each with its reason. Everything else is in the history.
  */
 import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
 import { TaintEffect } from "../../../protocols/names.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { listText } from "../../domain/format.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { countText, listText } from "../../domain/format.ts";
 import { taintName } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { type ByType, dispatch } from "../by-type.ts";
@@ -35,6 +36,7 @@ const PODS_NAMED_MAX = 10;
 const ACTIVITIES: ByType<[before: ClusterState, mode: Profile["evictionMode"]], Activity | null> = {
   "judged.node": (message, before, mode) => ofNode(message, before, mode),
   "judged.zone": (message, before) => ofZone(message, before),
+  "judged.limits": (message, before) => ofBreaker(message, before),
   "done.write": (message, before) => ofWrite(message, before),
 };
 
@@ -70,6 +72,24 @@ function ofZone(message: Message<"judged.zone">, before: ClusterState): Activity
   const text = historyTextOf(message, before);
   const zone = zoneTitleOf(message.body.zone);
   return text === null ? null : { line: { text: `zone ${zone} ${text}`, fields: { zone } } };
+}
+
+/** A breaker that was closed when it is first heard of is no news. */
+function ofBreaker({ body }: Message<"judged.limits">, before: ClusterState): Activity | null {
+  const { policy, inWindow, memory } = body;
+  const isOpen = memory.trippedAt !== null;
+  const wasOpen = (before.limits.get(policy)?.judged.memory.trippedAt ?? null) !== null;
+  if (isOpen === wasOpen) return null;
+  const whose = policy === "" ? "the cluster" : `policy ${policy}`;
+  const fields = { policy };
+  if (!isOpen) return { line: { text: `the circuit breaker of ${whose} is closed again`, fields } };
+  const reset = memory.resetAt === null ? "it does not close by itself" : `it closes at ${apiTime(memory.resetAt)}`;
+  return {
+    line: {
+      text: `the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} condemned; ${reset}`,
+      fields,
+    },
+  };
 }
 
 function ofWrite({ cause, body }: Message<"done.write">, before: ClusterState): Activity | null {

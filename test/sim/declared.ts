@@ -38,7 +38,9 @@ export function checkDeclared(before: CheckedNode, after: CheckedNode, context: 
   const { name } = after.metadata;
   const broken = (why: string) => new BrokenInvariant(`${name} was declared out of service ${why}`);
   const [proofBefore, proofAfter] = [before, after].map((node) => node.metadata.annotations?.[PROVED_DOWN]);
-  if (proofAfter !== undefined && proofAfter !== proofBefore) throw new BrokenInvariant(`we proved ${name} down`);
+  const isProof = proofAfter !== undefined && proofAfter !== proofBefore;
+  // Which remediation it was is checked with the policies.
+  if (isProof && context.swarm.policies?.isRemediating !== true) throw new BrokenInvariant(`we proved ${name} down`);
   if (!isDeclared(after) || isDeclared(before)) {
     checkTakenOff(before, after);
     return;

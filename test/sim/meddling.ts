@@ -20,6 +20,7 @@ import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
 import { changePolicies } from "./policies/people.ts";
 import { proveNodesDown } from "./policies/provers.ts";
+import { remediateNodes } from "./policies/remediators.ts";
 import type { FaultClass } from "./swarm.ts";
 
 const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
@@ -58,6 +59,7 @@ export function meddle(reach: Reach): Stop {
   if (swarm.policies !== undefined) {
     undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
     if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));
+    if (swarm.policies.isRemediating) undos.add(remediateNodes(reach, chanceOf(swarm.seed, "play/remediations")));
   }
   return () => {
     for (const timer of timers.values()) timer.cancel();

@@ -311,6 +311,20 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
+    name: "two remediations of a node at once",
+    file: "services/policy/remediations/remediation.policy.ts",
+    from: "last.object.isTimedOut ? nextStep(last.index + 1, situation)",
+    to: "!last.object.isEnding ? nextStep(last.index + 1, situation)",
+    showsIn: "policies",
+  },
+  {
+    name: "remediation of a healthy node stays",
+    file: "services/policy/remediations/remediation.policy.ts",
+    from: 'return isOver ? null : "the node is not Ready any more";',
+    to: 'return isOver ? "the node is Ready" : "the node is not Ready any more";',
+    showsIn: "policies",
+  },
+  {
     name: "maxUnhealthy off by one",
     file: "services/zone/limits/limits.policy.ts",
     from: 'unhealthy > nodesAllowed(maxUnhealthy, selected, "down");',

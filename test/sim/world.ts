@@ -22,6 +22,7 @@ import type { CheckedToleration } from "./invariants.ts";
 import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
 import { definePolicies } from "./policies/definition.ts";
 import { poolLabels } from "./policies/pools.ts";
+import { defineRemediations } from "./policies/remediators.ts";
 import { requestProblem } from "./requests.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
@@ -104,6 +105,7 @@ export class World {
       },
     });
     if (swarm.policies !== undefined) definePolicies(this);
+    if (swarm.policies?.isRemediating === true) defineRemediations(this);
     for (const zone of swarm.zones) for (let index = 1; index <= zone.nodes; index++) this.#addNode(zone, index);
   }
 

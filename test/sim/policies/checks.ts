@@ -14,6 +14,7 @@ import { HoldChecks } from "./hold-checks.ts";
 import { LimitChecks } from "./limit-checks.ts";
 import { type PolicyRun, PolicyView, RECOVERY_MS } from "./policy-view.ts";
 import { ProgressChecks } from "./progress-checks.ts";
+import { RemediationChecks } from "./remediation-checks.ts";
 import { StormChecks } from "./storm-checks.ts";
 
 /** A request that was sent before a planned freeze began. */
@@ -30,6 +31,7 @@ export class PolicyChecks {
   readonly #conditions: ConditionChecks;
   readonly #progress: ProgressChecks;
   readonly #evictions: EvictionRateChecks;
+  readonly #remediations: RemediationChecks;
 
   constructor(run: PolicyRun) {
     this.#view = new PolicyView(run, (snapshot) => {
@@ -47,6 +49,7 @@ export class PolicyChecks {
     this.#conditions = new ConditionChecks(this.#view);
     this.#progress = new ProgressChecks(context);
     this.#evictions = new EvictionRateChecks(this.#view);
+    this.#remediations = new RemediationChecks(this.#view, (node, what) => this.#checkFreeze(node, what));
   }
 
   /** What the API shows and has shown, for other checks. */
@@ -86,6 +89,7 @@ export class PolicyChecks {
 
   /** Takes a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
+    this.#remediations.node(node, isGone);
     this.#view.take(node, isGone);
     this.#holds.node(node, isGone);
     this.#conditions.node(node, isGone);
@@ -97,6 +101,7 @@ export class PolicyChecks {
     this.#holds.wrote(before, after);
     if (isDeclared(after) && !isDeclared(before)) this.#checkDeclared(after.metadata.name);
     this.#conditions.wrote(before, after);
+    this.#remediations.wrote(before, after);
   }
 
   /** Vigil set a NoExecute taint on a node that had none, or deletes the first pod of one in direct mode. */
@@ -136,6 +141,7 @@ export class PolicyChecks {
     this.#holds.look();
     this.#conditions.look();
     this.#progress.look();
+    this.#remediations.look();
   }
 
   /** Brings up to date what follows from nodes and policies. */

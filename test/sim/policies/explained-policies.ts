@@ -148,8 +148,12 @@ const OUT_OF_SERVICE_RULES = {
 } as const satisfies Readonly<Record<string, Rule>>;
 
 /** A policy of the node has remediations. */
-const remediated: Rule = (claim) =>
-  selecting(claim).some((policies) => policies.some(({ remediations }) => remediations > 0));
+const remediated: Rule = ({ policies, node }) => {
+  const pool = policies?.poolOf(node);
+  // What was published of a policy before it changed counts for a while.
+  const ever = policies?.api.since(0) ?? [];
+  return ever.some((snapshot) => policiesOf(snapshot, pool).some(({ remediations }) => remediations > 0));
+};
 
 /** The rules, by name. */
 export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {

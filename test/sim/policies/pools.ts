@@ -12,6 +12,8 @@ export interface PolicyPlan {
   readonly theme: PolicyTheme;
   /** Whether policies let nodes be declared out of service, and people say which machines are off. */
   readonly isProving: boolean;
+  /** Whether policies have remediations, and controllers carry them out. */
+  readonly isRemediating: boolean;
   /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
   readonly isExact: boolean;
   /** Whether processes are killed and started again. */

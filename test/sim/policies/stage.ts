@@ -24,6 +24,9 @@ const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wron
 /** In how many runs people prove nodes down. */
 const PROVING_SHARE = 0.4;
 
+/** In how many runs policies have remediations. */
+const REMEDIATING_SHARE = 0.3;
+
 /** A run as drawn, with policies. */
 export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Swarm {
   const random = chance("policies");
@@ -52,6 +55,7 @@ export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Sw
     policies: {
       theme,
       isProving: chance("policies/proofs")() < PROVING_SHARE,
+      isRemediating: chance("policies/remediations")() < REMEDIATING_SHARE,
       isExact,
       isRestarted,
       isSplit,

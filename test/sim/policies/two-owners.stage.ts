@@ -39,6 +39,7 @@ function swarmOf(seed: number): Swarm {
     policies: {
       theme: "any",
       isProving: false,
+      isRemediating: false,
       isExact: false,
       isRestarted: false,
       isSplit: true,

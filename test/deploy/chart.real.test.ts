@@ -46,6 +46,27 @@ describeWithHelm("the Helm chart", () => {
     });
   }, ["kubectl"]);
 
+  test("has rights to remediations only where values name their kinds", async () => {
+    const kind = {
+      namespace: "medik8s",
+      group: "self-node-remediation.medik8s.io",
+      resource: "selfnoderemediations",
+      templateResource: "selfnoderemediationtemplates",
+    };
+    const isOfRemediations = (key: string): boolean => key.includes("-remediations-");
+    expect(Object.keys(objectsOf(await renderChart(ALIKE))).filter(isOfRemediations)).toEqual([]);
+    const objects = objectsOf(await renderChart({ ...ALIKE, remediations: [kind] }));
+    const [, role] = Object.entries(objects).find(([key]) => /^Role\b.*medik8s/.test(key)) ?? [];
+    expect(role).toMatchObject({
+      metadata: { namespace: "medik8s" },
+      rules: [
+        { apiGroups: [kind.group], resources: [kind.resource], verbs: ["list", "create", "patch", "delete"] },
+        { apiGroups: [kind.group], resources: [kind.templateResource], verbs: ["get"] },
+      ],
+    });
+    await expect(renderChart({ remediations: [{ ...kind, group: "apps" }] })).rejects.toThrow("remediations");
+  });
+
   test("passes helm's linter", async () => {
     expect(await helm("lint", "--strict", CHART)).toContain("0 chart(s) failed");
   });

@@ -225,7 +225,25 @@ describe("a remediation is held back", () => {
     world.silence(["a-0"]);
     world.advance(3 * MINUTE);
     expect(world.objects("Reboot")).toEqual([]);
-    expect(world.says()).toContain(`the API server does not serve poweroffs of ${GROUP}/v1alpha1`);
+    const problem = `the API server does not serve poweroffs of ${GROUP}/v1alpha1`;
+    expect(world.says()).toContain(problem);
+    const logged = world.logged().filter(({ message }) => message.endsWith("its remediations do not work"));
+    expect(logged.map(({ fields }) => fields.detail)).toEqual([problem]);
+  });
+
+  test("by a right that is missing, until it is granted", () => {
+    const world = new RemediationWorld();
+    const grant = world.api.faults.add({
+      fault: { kind: "status", code: 403, message: "forbidden" },
+      when: ({ verb, resource }) => verb === "create" && resource.plural === "reboots",
+    });
+    world.silence(["a-0"]);
+    world.advance(3 * MINUTE);
+    expect([world.objects("Reboot"), world.objects("PowerOff")]).toEqual([[], []]);
+    expect(world.says()).toContain(`the API server refused to create reboots.${GROUP} in medik8s: 403`);
+    grant();
+    world.advance(2 * MINUTE);
+    expect(world.objects("Reboot")).toEqual(["a-0"]);
   });
 
   test("by an object that another client made", () => {

@@ -88,6 +88,11 @@ export class EvictionWorld extends VirtualCluster {
     this.advance(this.#policies === null ? 0 : POLICIES_KNOWN_MS);
   }
 
+  /** What the process has logged. */
+  logged(): VirtualProcess["log"]["lines"] {
+    return this.#process?.log.lines ?? [];
+  }
+
   /** Kills the process with all its memory and starts it again after `downMs`; `whileDown` runs just after the kill. */
   crash(downMs: number, whileDown: () => void = () => {}): void {
     this.#process?.kill();

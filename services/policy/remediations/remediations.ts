@@ -110,7 +110,9 @@ export class Remediations {
       this.#act(each, reads);
     }
     this.#heal(reads);
-    this.#problems = this.#problemsOf(reads, found);
+    const problems = this.#problemsOf(reads, found);
+    this.#logProblems(problems);
+    this.#problems = problems;
     this.#publish(found);
   }
 
@@ -211,6 +213,14 @@ export class Remediations {
         return [[policy.name, ofSteps.find((problem) => problem !== null) ?? noneLeft(exhausted)]];
       }),
     );
+  }
+
+  /** A policy of --config has no status that could say it. */
+  #logProblems(problems: ReadonlyMap<string, RemediationProblem | null>): void {
+    for (const [policy, problem] of problems) {
+      if (problem === null || problem.message === this.#problems.get(policy)?.message) continue;
+      this.#io.log.warn(`NodePolicy ${policy}: its remediations do not work`, { detail: problem.message });
+    }
   }
 
   #publish(found: readonly Found[]): void {

@@ -1,6 +1,6 @@
 /**
- * The Kubernetes port of shadow mode: of a whole process, or of the nodes of policies with `mode: Shadow` (shadow-scope).
- * It sends none of their writes. Instead it shows watches and live reads as they would be had
+ * The Kubernetes port of shadow mode: of a whole process, or of the nodes of policies with `mode: Shadow` (see
+ * shadow-scope). It sends none of their writes. Instead it shows watches and live reads as they would be had
  * every write been made, so that everything behind the port continues: taints are granted, countdowns run, pods become
  * due. The outcomes of shadowed writes carry the changes, so that each process of a fleet shows the same. The changes
  * end with the last of these processes.
@@ -44,7 +44,7 @@ import { EVERY_NODE, type LabelledNode, type ShadowScope } from "./shadow-scope.
 /** What the port of shadow mode needs. */
 export interface ShadowKubeIo extends Pick<Io, "kube" | "log"> {
   readonly bus: Pick<Bus, "subscribe">;
-  readonly clock: Pick<Clock, "soon" | "after">;
+  readonly clock: Pick<Clock, "soon" | "after" | "monotonicMs">;
 }
 
 /** The unsent writes to one object. The revision grows with each. */
@@ -70,6 +70,7 @@ const STATUS_POST_MS = 1000;
 
 type OpenWatches = { [K in keyof Watched]?: OpenWatch<Watched[K]> };
 
+const NOT_SENT = "it was decided with writes that shadow mode did not send";
 const UNKNOWN_POLICY = "the policy of its node is not known yet, and might be in shadow mode";
 
 const projection = { interner: new Interner(), problem: () => {} };
@@ -93,6 +94,8 @@ export class ShadowKube implements Kube {
   readonly #pods = new BoundedMap<string, Map<string, Unsent<PodShadow>>>(NODES_MAX);
   /** The labels of the nodes seen while the scope was active, where no watch holds them. */
   readonly #seen = new BoundedMap<string, LabelledNode>(NODES_MAX);
+  /** When the last read of a node was answered that showed unsent writes, on the monotonic clock. */
+  readonly #shownMs = new BoundedMap<string, number>(NODES_MAX);
   readonly #watches: OpenWatches = {};
   readonly #stopFollowing: Stop;
   /** The subscriptions, while the scope is active. */
@@ -170,9 +173,17 @@ export class ShadowKube implements Kube {
 
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
     const sending = this.#scope.sending(request, (name) => this.#known(name));
-    if (sending === "sent") this.#io.kube.write(request, done);
+    const isDecidedInShadow = this.#isDecidedInShadow(request);
+    if (sending === "sent" && isDecidedInShadow) {
+      this.#io.clock.soon(() => done({ outcome: "failed", detail: NOT_SENT, isLate: true }));
+    } else if (sending === "sent") this.#io.kube.write(request, done);
     else if (sending === "unsent") this.#readOnly.write(request, done);
     else this.#io.clock.soon(() => done({ outcome: "failed", detail: UNKNOWN_POLICY }));
+  }
+
+  /** Whether a write rests on a read that showed unsent writes: shadow mode of its node has ended meanwhile. */
+  #isDecidedInShadow({ ref: { kind, name, node = "" }, readAtMs = Infinity }: WriteRequest): boolean {
+    return readAtMs <= (this.#shownMs.get(kind === "Node" ? name : node) ?? -Infinity);
   }
 
   /** A node as last seen: in a live read or a message, and in the own watch. */
@@ -259,7 +270,7 @@ export class ShadowKube implements Kube {
     const { node, uid, shadow = {} } = observed;
     this.#see(node, observed);
     const isExcluded = this.#scope.includes(observed) === false;
-    if (isExcluded || !needsPods(observed)) this.#pods.delete(node);
+    if (isExcluded || !needsPods(observed)) this.#releasePods(node);
     if (isExcluded) this.#nodes.delete(node);
     if (isExcluded) return;
     const known = this.#nodes.get(node);
@@ -283,7 +294,8 @@ export class ShadowKube implements Kube {
   #forget(node: string): void {
     this.#seen.delete(node);
     this.#nodes.delete(node);
-    this.#pods.delete(node);
+    this.#shownMs.delete(node);
+    this.#releasePods(node);
   }
 
   /** Shows a node again, because an unsent write or its lease has changed. */
@@ -344,7 +356,7 @@ export class ShadowKube implements Kube {
     return bound;
   }
 
-  /** Shows the pods of a node that has recovered as they are: Vigil would have deleted them, but they run on. */
+  /** Shows the pods of a node as they are: it has recovered or is gone. Vigil would have deleted them, but did not. */
   #releasePods(node: string): void {
     const unsent = this.#pods.get(node);
     if (unsent === undefined) return;
@@ -364,11 +376,15 @@ export class ShadowKube implements Kube {
       if (real !== null) this.#see(name, real);
       if (real === null || unsent?.uid !== real.uid || this.#scope.includes(real) === false) return reply;
       const { shadow } = this.#settled(unsent.shadow, real);
-      return shadow === null ? reply : { outcome: "ok", object: shadowedNodeObject(object, shadow) };
+      if (shadow === null) return reply;
+      this.#shownMs.set(name, this.#io.clock.monotonicMs());
+      return { outcome: "ok", object: shadowedNodeObject(object, shadow) };
     }
     const bound = kind === "Pod" ? projectPod(object, projection) : null;
     if (bound === null) return reply;
     const { shadow } = this.#shownPod(bound).pod;
-    return shadow === undefined ? reply : { outcome: "ok", object: shadowedPodObject(object, shadow) };
+    if (shadow === undefined) return reply;
+    this.#shownMs.set(bound.node, this.#io.clock.monotonicMs());
+    return { outcome: "ok", object: shadowedPodObject(object, shadow) };
   }
 }

@@ -214,6 +214,7 @@ export class Explanations {
     for (const { text, sentence } of said) {
       node = sentence?.values.node ?? node;
       if (this.#forged.has(node)) continue;
+      if (sentence?.name !== "nodeShadowed" && this.#isShadowed(node, asked.askedMs)) continue;
       const claim = sentence === null ? null : this.#claim(sentence, { ...asked, node, podSinceMs });
       const wrong = claim === null ? `"${text}" is no sentence of explain` : untruth(claim);
       if (wrong !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${wrong}`;
@@ -221,7 +222,7 @@ export class Explanations {
   }
 
   #claim(sentence: ExplainedSentence, { node, pod, askedMs, podSinceMs }: Asked & Pick<Claim, "podSinceMs">): Claim {
-    const nodeSinceMs = askedMs - (this.#isCalm ? CALM_BEHIND_MS : BEHIND_MS);
+    const nodeSinceMs = askedMs - this.#behindMs;
     return {
       ...sentence,
       node,
@@ -236,6 +237,16 @@ export class Explanations {
       ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,
     };
+  }
+
+  /** How far behind a process may be that is not blind. */
+  get #behindMs(): number {
+    return this.#isCalm ? CALM_BEHIND_MS : BEHIND_MS;
+  }
+
+  /** Whether a sentence may tell what would have been written to a node. */
+  #isShadowed(node: string, askedMs: number): boolean {
+    return this.#run.policies?.wasNodeShadowed(node, askedMs - this.#behindMs) === true;
   }
 
   /** Whether a node gave a heartbeat that a process may have received first at an instant on its clock. */

@@ -295,6 +295,8 @@ class Run {
     const deleted = type === "DELETED" || (now.terminating && before?.terminating === false);
     if (!deleted) {
       this.#marks.count("pod status written");
+      const { metadata, spec } = JSON.parse(now.json) as CheckedPod;
+      this.#policies?.marked(metadata.name, spec.nodeName ?? "");
       return;
     }
     this.#marks.count("pod evicted");
@@ -310,8 +312,8 @@ class Run {
     const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
     this.#policies?.deleted(pod.metadata.name, pod.spec.nodeName ?? "");
     this.#edits.check(pod, (read) => checkDeletion(read, shown, this.#around()));
-    const isRated = this.#policies?.hasEvictionRate(pod.spec.nodeName ?? "") === true;
-    if (shown !== null && !isRated) this.#promptness.check(pod, shown, this.#around());
+    if (shown !== null && this.#policies?.mayDelay(pod.spec.nodeName ?? "") !== true)
+      this.#promptness.check(pod, shown, this.#around());
   }
 
   #around(): WriteContext {

@@ -79,7 +79,7 @@ export class ConditionChecks {
     for (const node of this.#view.nodes.values()) {
       const pool = this.#view.poolOf(node.metadata.name);
       const policy = this.#view.onlyPolicy(pool, this.#view.nowMs - KEPT_MS / 2);
-      if (policy === null) continue;
+      if (policy === null || this.#view.wasShadowed(pool, this.#view.nowMs - KEPT_MS / 2)) continue;
       const rules = this.#view.steady(policy, ({ conditions }) => conditions, this.#view.nowMs - KEPT_MS / 2) ?? [];
       for (const rule of rules) if (!rule.taint.endsWith(":NoExecute")) this.#checkLate(node, rule);
     }

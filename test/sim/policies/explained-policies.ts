@@ -186,15 +186,16 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodeRemediated: remediated,
   nodeRemediationSucceeded: remediated,
   nodeRemediationsOver: remediated,
-  // No policy of a run is in mode Shadow.
   nodeConditionWaits: hasStatus,
   nodeConditionUnrecorded: hasStatus,
   nodeConditionCalls: hasStatus,
   nodeConditionHeals: (claim) => hasStatus(claim) && isTainted(claim),
   nodeConditionMissing: isTainted,
   nodeConditionLeft: isTainted,
-  // No policy of a run is in mode Shadow or limits the rate of evictions.
-  nodeShadowed: () => false,
+  nodeShadowed: (claim) =>
+    selecting(claim).some((policies) =>
+      policies.some(({ name, isShadow }) => isShadow && name === claim.values.policy),
+    ),
   podPaced: pacedAtAll,
   podPacedBehind: pacedAtAll,
   podPacedNever: paced((rates) => Object.values(rates).includes(0)),

@@ -79,7 +79,7 @@ const ACTS: readonly (readonly [times: number, act: (people: People, random: Ran
   [6, (people, random) => people.freeze(random)],
   [5, (people, random) => people.thaw(oneOf(random, SCOPES), random() < 0.5)],
   [2, (people) => people.tidy()],
-  [2, (people, random) => people.change(oneOf(random, POOLS), { mode: oneOf(random, ["Freeze", "Enforce"]) })],
+  [2, (people, random) => people.change(oneOf(random, POOLS), { mode: people.mode(random) })],
   [1, (people, random) => people.breakRequests(random)],
 ];
 
@@ -105,6 +105,12 @@ class People {
   /** The fields of a new policy. */
   fields(random: Random): JsonObject {
     return fieldsOf(random, this.#world.swarm.policies?.theme ?? "any");
+  }
+
+  /** What a policy does from now on. */
+  mode(random: Random): string {
+    const { isShadowing = false } = this.#world.swarm.policies ?? {};
+    return oneOf(random, isShadowing ? ["Shadow", "Shadow", "Freeze", "Enforce"] : ["Freeze", "Enforce"]);
   }
 
   /** Creates a policy, or gives it other fields; its freezes stay. */

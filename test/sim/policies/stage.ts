@@ -23,6 +23,8 @@ const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wron
 
 /** In how many runs people prove nodes down. */
 const PROVING_SHARE = 0.4;
+/** In how many runs they try policies in shadow mode. */
+const SHADOWING_SHARE = 0.15;
 
 /** In how many runs policies have remediations. */
 const REMEDIATING_SHARE = 0.3;
@@ -56,6 +58,7 @@ export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Sw
       theme,
       isProving: chance("policies/proofs")() < PROVING_SHARE,
       isRemediating: chance("policies/remediations")() < REMEDIATING_SHARE,
+      isShadowing: chance("policies/shadows")() < SHADOWING_SHARE,
       isExact,
       isRestarted,
       isSplit,

@@ -53,7 +53,8 @@ export class StormChecks {
   /** Looks at the present state; called after each change and now and then. */
   look(): void {
     const { view } = this.#context;
-    if (!view.isExact) return;
+    // The tokens that nodes in shadow mode take hold others back.
+    if (!view.isExact || view.swarm.policies?.isShadowing === true) return;
     for (const node of view.nodes.values()) {
       const isWaiting = isDown(node) && !view.isCondemned(node) && this.#context.rates.isGranting(node);
       this.#waiting.note(node.metadata.name, isWaiting, view.nowMs);

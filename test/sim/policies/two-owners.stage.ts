@@ -40,6 +40,7 @@ function swarmOf(seed: number): Swarm {
       theme: "any",
       isProving: false,
       isRemediating: false,
+      isShadowing: false,
       isExact: false,
       isRestarted: false,
       isSplit: true,

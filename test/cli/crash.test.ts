@@ -36,7 +36,9 @@ describe("a service of vigil run", () => {
   });
 
   const run = (times: number, ...flags: string[]) =>
-    new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--log-format=json", ...flags], zoneFails(times));
+    new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--log-format=json", ...flags], {
+      nodeFlags: zoneFails(times),
+    });
 
   test("that fails once is logged, counted and restarted", async () => {
     const port = await freePort();

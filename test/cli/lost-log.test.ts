@@ -50,7 +50,7 @@ async function droppedLines(port: number): Promise<number> {
 describe("vigil run counts lines, and ends with 0", () => {
   test.runIf(existsSync(FULL))("while its log goes to a full device", async () => {
     const port = await freePort();
-    const vigil = new VigilProcess(flags(port), [], openSync(FULL, "w"));
+    const vigil = new VigilProcess(flags(port), { stderr: openSync(FULL, "w") });
     await ready(port);
     expect(await droppedLines(port)).toBeGreaterThan(0);
     vigil.signal("SIGTERM");

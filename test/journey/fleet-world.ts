@@ -39,6 +39,8 @@ export class FleetWorld {
   readonly #nodes: ReadonlyMap<string, string>;
   readonly #fallen = new Set<string>();
   readonly #kubeconfigs = new Map<string, string>();
+  /** The programs of members that do not run this tree's. */
+  readonly #programs = new Map<string, string>();
   #hollow: HollowNodes | null = null;
 
   constructor(options: FleetWorldOptions, api: FleetApi = new EmbeddedFleetApi()) {
@@ -78,11 +80,19 @@ export class FleetWorld {
     this.#kubeconfigs.set(member, path);
   }
 
+  /** Lets a member that is started later run another program; null for that of this tree. */
+  install(member: string, main: string | null): void {
+    if (main === null) this.#programs.delete(member);
+    else this.#programs.set(member, main);
+  }
+
   /** Starts a process of the fleet, with flags of its own, and waits until it is running. */
   async start(member: string, nats: string, ...flags: string[]): Promise<VigilProcess> {
     const kubeconfig = this.#kubeconfigs.get(member) ?? join(this.#folder, "kubeconfig");
     const where = [`--kubeconfig=${kubeconfig}`, `--nats=${nats}`, `--member=${member}`];
-    const vigil = new VigilProcess(["run", ...where, "--log-format=json", ...this.#options.flags, ...flags]);
+    const main = this.#programs.get(member);
+    const argv = ["run", ...where, "--log-format=json", ...this.#options.flags, ...flags];
+    const vigil = new VigilProcess(argv, main === undefined ? {} : { main });
     this.members.set(member, vigil);
     await vigil.says("running");
     return vigil;

@@ -7,6 +7,16 @@ import { until } from "./until.ts";
 const MAIN = join(import.meta.dirname, "../../services/main.ts");
 const ROOM_TO_START_MS = 60_000;
 
+/** What a child process runs on, where it is not the usual. */
+export interface VigilProcessOptions {
+  /** Flags of Node itself. */
+  readonly nodeFlags?: readonly string[];
+  /** A descriptor for its standard error. */
+  readonly stderr?: "pipe" | number;
+  /** The program: that of this tree if left out. */
+  readonly main?: string;
+}
+
 /** A running `vigil`. Its environment is clean, so no kubeconfig of the machine applies. */
 export class VigilProcess {
   readonly #child: ChildProcess;
@@ -17,10 +27,10 @@ export class VigilProcess {
     this.#child.kill("SIGKILL");
   };
 
-  /** Starts the program; `nodeFlags` are for Node itself, and `stderr` is a descriptor for its standard error. */
-  constructor(argv: readonly string[], nodeFlags: readonly string[] = [], stderr: "pipe" | number = "pipe") {
+  /** Starts the program. */
+  constructor(argv: readonly string[], { nodeFlags = [], stderr = "pipe", main = MAIN }: VigilProcessOptions = {}) {
     const env = { PATH: process.env.PATH, HOME: "/nonexistent" };
-    this.#child = spawn(process.execPath, [...nodeFlags, MAIN, ...argv], { env, stdio: ["ignore", "pipe", stderr] });
+    this.#child = spawn(process.execPath, [...nodeFlags, main, ...argv], { env, stdio: ["ignore", "pipe", stderr] });
     this.#child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
       this.#out += chunk;
     });

@@ -147,6 +147,36 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(page.problems).toEqual([]);
   });
 
+  test("tells times in the zone of who looks, and names it", async () => {
+    const { clock, receive } = await open();
+    await page.moveTo("Asia/Kolkata");
+    await shows("time-zone", /^times in Asia\/(Kolkata|Calcutta)$/);
+    await shows("link", /^live$/, clock);
+    receive("judged.zone", judgedZone(), null);
+    await shows("decisions", /^0?5:30:\d\d\D* zone a is Normal/, clock);
+  });
+
+  test("needs no mouse: Tab reaches every control in its order, and shows where it is", async () => {
+    const { clock, receive } = await open();
+    await shows("link", /^live$/, clock);
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    receive("judged.zone", judgedZone(), null);
+    receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
+    await shows("evictions", /1 pod\s+on n-1/, clock);
+    const controls = `[...document.querySelectorAll("a[href], button, input, select, summary")].filter((each) => each.checkVisibility())`;
+    const count = await page.evaluate<number>(`${controls}.length`);
+    const reached: unknown[] = [];
+    for (let presses = 0; presses < count; presses++) {
+      await page.press("Tab");
+      const focused = `{ index: ${controls}.indexOf(document.activeElement), outline: getComputedStyle(document.activeElement).outlineStyle }`;
+      reached.push(await page.evaluate(`(${focused})`));
+    }
+    const outline = expect.not.stringMatching("none");
+    expect(count).toBeGreaterThan(6);
+    expect(reached).toEqual(Array.from({ length: count }, (_, index) => ({ index, outline })));
+  });
+
   test("says so where Vigil works beside upstream", async () => {
     await open({ beside: true });
     await shows("badges", /^beside kube-controller-manager: nobody is evicted$/);

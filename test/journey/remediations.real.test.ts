@@ -252,8 +252,7 @@ async function embeddedServer(): Promise<StageServer> {
 
 describe("remediations on the embedded API", () => journey(embeddedServer));
 
-describeWithKube("remediations on a real kube-apiserver", () => {
-  const broken = customResourcesBroken();
-  if (broken === null) journey(() => startKubeApiserver());
-  else test.skipIf(true)(broken, () => {});
-});
+// A server that crashes at custom resources is no place for this journey: test/contract/kube.real.test.ts says which.
+if (customResourcesBroken() === null) {
+  describeWithKube("remediations on a real kube-apiserver", () => journey(() => startKubeApiserver()));
+}

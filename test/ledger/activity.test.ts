@@ -1,6 +1,7 @@
 /** What the ledger logs: a line for each verdict, recovery, NoExecute taint, drain, and change of a zone or breaker. */
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
+import { createLog } from "../../services/platform/process/log.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import {
@@ -159,4 +160,23 @@ test.each([
   const { receive, texts } = logged({ fleet: { member: "m-0", owns, follow: () => () => {} } });
   receive("judged.node", SILENT, null);
   expect(texts().length).toBe(lines);
+});
+
+test("as text, an outage of a node reads like a story", () => {
+  const lines: string[] = [];
+  const log = createLog({ level: "info", format: "text", write: (line) => lines.push(line) - lines.length });
+  const { clock, receive } = ledgerWorld({ activityLog: log });
+  receive("observed.node", observedNode("n-1"), null);
+  receive("judged.node", judgedNode("n-1"), null);
+  receive("judged.node", SILENT, null);
+  receive("done.write", doneNode("asked.taint", "n-1"), receive("asked.taint", askedTaint("n-1"), null));
+  receive("done.write", donePod("asked.eviction", WEB), receive("asked.eviction", askedEviction(), null));
+  clock.advance(2000);
+  receive("judged.node", judgedNode("n-1"), null);
+  expect(lines.map((line) => line.slice(13))).toEqual([
+    "INFO  node n-1 judged unknown: silent for 50 s zone=a\n",
+    "INFO  node n-1 now carries node.kubernetes.io/unreachable:NoExecute: zone a admitted it for eviction\n",
+    "INFO  pod default/web of node n-1 evicted: node.kubernetes.io/unreachable:NoExecute\n",
+    "INFO  node n-1 judged ready: its kubelet reports Ready=True and renews its lease zone=a\n",
+  ]);
 });

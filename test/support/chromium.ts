@@ -31,6 +31,8 @@ export interface Page {
   evaluate<T>(expression: string): Promise<T>;
   /** Shows the page as a screen of this width, in pixels, and this colour scheme does. */
   show(width: number, scheme: "light" | "dark"): Promise<void>;
+  /** Loads the page again as for somebody in this time zone. */
+  moveTo(timeZone: string): Promise<void>;
   /** Presses Tab or Enter. */
   press(key: "Tab" | "Enter"): Promise<void>;
   /** How much processor time the page's tasks have taken so far, in milliseconds. */
@@ -66,6 +68,10 @@ export async function openPage(url: string): Promise<Page> {
       const screen = { width, height: 900, deviceScaleFactor: 1, mobile: width < 600 };
       await session.call("Emulation.setDeviceMetricsOverride", screen);
       await session.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
+    },
+    async moveTo(timezoneId) {
+      await session.call("Emulation.setTimezoneOverride", { timezoneId });
+      await session.call("Page.reload");
     },
     async press(key) {
       const code = { Tab: 9, Enter: 13 }[key];

@@ -54,11 +54,12 @@ export function hasFlag(program: KubeProgram, flag: string): boolean {
 }
 
 /**
- * Why this kube-apiserver cannot serve custom resources; null if it can. Before Kubernetes 1.23 one that is built with
- * Go 1.18 or later ends at the first of their objects, unless its vendored reflect2 is 1.0.2 or later, which has a file
- * for that.
+ * Why this kube-apiserver cannot serve custom resources; null if it can, or is missing. Before Kubernetes 1.23 one that
+ * is built with Go 1.18 or later ends at the first of their objects, unless its vendored reflect2 is 1.0.2 or later,
+ * which has a file for that.
  */
 export function customResourcesBroken(): string | null {
+  if (missingOf([]) !== null) return null;
   const program = readFileSync(kubeProgram("kube-apiserver"));
   const isLaterGo = /^go1\.(1[89]|[2-9]\d)/.test(goVersionIn(program));
   if (!isLaterGo || program.includes("reflect2/go_above_118.go")) return null;

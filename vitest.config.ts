@@ -3,6 +3,7 @@
  * set it is in. `npm test` runs the unit set, `npm run test:all` all of them, one after the other.
  */
 import { defineConfig } from "vitest/config";
+import LongFirst from "./test/long-first.sequencer.ts";
 
 /** Virtual time, within seconds, with nothing but what npm installs. */
 const UNIT = "test/**/*.test.ts";
@@ -20,6 +21,7 @@ export default defineConfig({
   test: {
     experimental: { viteModuleRunner: false },
     pool: "forks",
+    sequence: { sequencer: LongFirst },
     reporters: ["default", "./test/closing-line.reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,0 +1,19 @@
+/**
+ * The order of test files: the longest first. Vitest starts with the largest files, and a small one that waits for
+ * minutes would be the last to end, alone.
+ */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The suites that take more than two minutes on two cores. They mostly wait. */
+const LONG = ["rates", "fleet.standstill", "fleet.api-cut-kube", "fleet.api-cut"].map(
+  (name) => `/test/journey/${name}.real.test.ts`,
+);
+
+/** Vitest's own order, after the long suites. */
+export default class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.some((end) => moduleId.endsWith(end));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}

@@ -147,7 +147,7 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(page.problems).toEqual([]);
   });
 
-  test("tells times in the zone of who looks, and names it", async () => {
+  test("shows times in the time zone of the browser, and names it", async () => {
     const { clock, receive } = await open();
     await page.moveTo("Asia/Kolkata");
     await shows("time-zone", /^times in Asia\/(Kolkata|Calcutta)$/);

@@ -123,7 +123,7 @@ describeWithKube("two processes with leader election", () => {
     expect((await readiness(one)).text).toContain("[+]leader-election ok: this process leads");
     expect((await readiness(two)).text).toContain("[+]leader-election ok: standby: one leads");
     const shown = (await (await fetch(`${two.url}/api/fleet`)).json()) as { leader: unknown }[];
-    expect(shown.map(({ leader: told }) => told)).toEqual([{ isItself: false, member: "one" }]);
+    expect(shown.map(({ leader }) => leader)).toEqual([{ isItself: false, member: "one" }]);
   });
 
   test("a standby takes over in 15 s from a kill; no countdown is lost or early", async () => {

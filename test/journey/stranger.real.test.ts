@@ -56,17 +56,17 @@ function stranger(): void {
     await until(() => `${node} is explained by ${pattern}; it is ${answer}`, isExplained, { withinMs: 40_000 });
   };
 
-  test("silences a zone and is told why nobody there is evicted", async () => {
+  test("silences a zone and reads why nobody there is evicted", async () => {
     expect(await type(printed(/^ {2}(.* hollow stop .*)$/m))).toMatch(/^stop reached 20 nodes;/);
     await explained("node-b-01", /Node node-b-01 has been unknown since[\s\S]*FullDisruption/);
   });
 
-  test("lets a node flap and is told when it was silent", async () => {
+  test("lets a node flap and reads when it was silent", async () => {
     expect(await type(printed(/^ {2}(.* hollow flap .*)$/m))).toMatch(/^flap reached 1 node;/);
     await explained("node-a-07", /judged unknown: silent for/);
   });
 
-  test("deletes a node and is told that it is gone", async () => {
+  test("deletes a node and reads that it is gone", async () => {
     expect(await type(printed(/^ {2}(kubectl .* delete node .*)$/m))).toBe('node "node-c-01" deleted\n');
     await explained("node-c-01", /deleted|gone|no longer/);
   });

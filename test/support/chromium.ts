@@ -51,7 +51,7 @@ export async function openPage(url: string): Promise<Page> {
   const browser = spawn(findChromium() ?? "chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
   const session = await Session.start(await debuggerOf(browser));
   for (const domain of ["Runtime", "Log", "Page"]) await session.call(`${domain}.enable`);
-  // Processor time, because the time that passes tells how busy the machine is.
+  // Processor time, because elapsed time depends on what else the machine does.
   await session.call("Performance.enable", { timeDomain: "threadTicks" });
   await session.call("Page.navigate", { url });
   return {

@@ -5,7 +5,7 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The suites that take more than two minutes on two cores. They mostly wait. */
-const LONG = ["rates", "fleet.standstill", "fleet.api-cut-kube", "fleet.api-cut"].map(
+const LONG = ["rates", "fleet.standstill", "fleet.api-cut-kube", "fleet.api-cut", "stranger"].map(
   (name) => `/test/journey/${name}.real.test.ts`,
 );
 

@@ -120,6 +120,13 @@ describeWithHelm("the Helm chart", () => {
     ]);
   });
 
+  test("adds tolerations to those that every pod has", async () => {
+    const added = { key: "CriticalAddonsOnly", operator: "Exists" };
+    const [usual, more] = [await renderChart({}), await renderChart({ pod: { tolerations: [added] } })];
+    for (const [index, { tolerations }] of more.pods().entries())
+      expect(tolerations).toEqual([...(usual.pods()[index]?.tolerations ?? []), added]);
+  });
+
   test("names the image by its digest where there is one, else by the chart's version", async () => {
     const digest = `sha256:${"0".repeat(64)}`;
     const { version } = parse(readFileSync(join(CHART, "Chart.yaml"), "utf8"));

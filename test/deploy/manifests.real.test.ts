@@ -32,11 +32,38 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("has probes, a priority, and tolerations for all, or a minute", () => {
-      for (const { containers, priorityClassName, tolerations } of manifests.pods()) {
+    test("leaves a lost node after 30 s and tolerates no other NoExecute", () => {
+      for (const { tolerations } of manifests.pods()) {
+        const lasting = tolerations.filter(({ effect }) => effect !== "NoSchedule");
+        expect(lasting).toEqual(
+          ["not-ready", "unreachable"].map((condition) => ({
+            key: `node.kubernetes.io/${condition}`,
+            operator: "Exists",
+            effect: "NoExecute",
+            tolerationSeconds: 30,
+          })),
+        );
+      }
+    });
+
+    test("may start where only Vigil takes taints off, not on lost nodes", () => {
+      for (const { tolerations } of manifests.pods()) {
+        const started = tolerations.filter(({ effect }) => effect === "NoSchedule");
+        expect(started.map(({ key }) => key)).toEqual([
+          "node.kubernetes.io/not-ready",
+          "node.kubernetes.io/network-unavailable",
+          "node.kubernetes.io/memory-pressure",
+          "node.kubernetes.io/disk-pressure",
+          "node.kubernetes.io/pid-pressure",
+          "node-role.kubernetes.io/control-plane",
+          "node-role.kubernetes.io/master",
+        ]);
+      }
+    });
+
+    test("has probes and a priority", () => {
+      for (const { containers, priorityClassName } of manifests.pods()) {
         expect(priorityClassName).toBe("system-cluster-critical");
-        expect(tolerations.at(-1)).toEqual({ operator: "Exists" });
-        expect(tolerations.slice(0, -1).map(({ tolerationSeconds }) => tolerationSeconds)).toEqual([60, 60]);
         for (const { livenessProbe, readinessProbe } of containers) {
           expect(livenessProbe).toBeDefined();
           expect(readinessProbe).toBeDefined();

@@ -52,12 +52,19 @@ interface Container {
   readonly readinessProbe?: object;
 }
 
+interface Toleration {
+  readonly key?: string;
+  readonly operator: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
 /** The pods of a Deployment or a StatefulSet. */
 export interface PodTemplate {
   readonly containers: readonly Container[];
   readonly securityContext: object;
   readonly priorityClassName: string;
-  readonly tolerations: readonly { readonly operator: string; readonly tolerationSeconds?: number }[];
+  readonly tolerations: readonly Toleration[];
   readonly affinity: {
     readonly podAntiAffinity: {
       readonly preferredDuringSchedulingIgnoredDuringExecution: readonly {

@@ -1,6 +1,9 @@
 {{/* What every pod has in common, those of NATS too: where it runs, and that it has no privileges there. */}}
 
-{{/* Tolerates every taint. A pod leaves a lost node after a minute: the first toleration that matches counts. */}}
+{{/*
+A pod leaves a lost node after 30 s. It may start where only Vigil takes the taint off, as in a new cluster, but not on an
+unreachable node.
+*/}}
 {{- define "vigil.placement" -}}
 priorityClassName: {{ .root.Values.pod.priorityClassName }}
 {{- with .root.Values.pod.nodeSelector }}
@@ -10,9 +13,18 @@ nodeSelector: {{ toYaml . | nindent 2 }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}
 tolerations:
-  - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 60 }
-  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 60 }
-  - { operator: Exists }
+  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+  - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoSchedule }
+  - { key: node.kubernetes.io/network-unavailable, operator: Exists, effect: NoSchedule }
+  - { key: node.kubernetes.io/memory-pressure, operator: Exists, effect: NoSchedule }
+  - { key: node.kubernetes.io/disk-pressure, operator: Exists, effect: NoSchedule }
+  - { key: node.kubernetes.io/pid-pressure, operator: Exists, effect: NoSchedule }
+  - { key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule }
+  - { key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule }
+  {{- with .root.Values.pod.tolerations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 affinity:
   podAntiAffinity:
     preferredDuringSchedulingIgnoredDuringExecution:

@@ -318,6 +318,8 @@ export interface LedgerReader {
   explainNode(name: string): Explanation | null;
   /** By key, title, or title without the region; null when the ledger knows no such zone or several. */
   explainZone(name: string): Explanation | null;
+  /** Null when no policy of this name is in force, or the policies are not known yet. */
+  explainPolicy(name: string): Explanation | null;
   /** Reads the pod live first; calls `done` once, later. */
   explainPod(namespace: string, name: string, done: (explained: Explanation | null) => void): void;
   /** Calls `listener` for every decision from now on. */

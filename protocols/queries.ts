@@ -55,6 +55,7 @@ export const QUERIES = {
     schema: z.strictObject({
       node: name.optional(),
       zone: name.optional(),
+      policy: name.optional(),
       /** `namespace/name`. */
       pod: z
         .string()
@@ -63,7 +64,7 @@ export const QUERIES = {
         .optional(),
     }),
     answer: explanationDocument,
-    purpose: "why a node, a zone or a pod is in its state",
+    purpose: "why a node, a zone or a pod is in its state, and what a node policy does",
   },
 } as const;
 

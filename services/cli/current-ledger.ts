@@ -29,6 +29,7 @@ export class CurrentLedger implements LedgerReader {
   readonly compare: LedgerReader["compare"] = (sinceAt) => this.#reader.compare(sinceAt);
   readonly explainNode: LedgerReader["explainNode"] = (name) => this.#reader.explainNode(name);
   readonly explainZone: LedgerReader["explainZone"] = (name) => this.#reader.explainZone(name);
+  readonly explainPolicy: LedgerReader["explainPolicy"] = (name) => this.#reader.explainPolicy(name);
   readonly explainPod: LedgerReader["explainPod"] = (...subject) => this.#reader.explainPod(...subject);
 
   onDecision(listener: (decision: Decision) => void): Stop {

@@ -74,6 +74,8 @@ export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
   ["policy", "policies"],
   ["nodepolicy", "policies"],
   ["nodepolicies", "policies"],
+  ["npol", "policies"],
+  ["np", "policies"],
   ["member", "fleet"],
   ["members", "fleet"],
 ]);

@@ -1,7 +1,7 @@
 /** The console's read-only routes: which path gives which answer. No socket here. */
 import { LIMIT_MAX } from "../../protocols/bounds.ts";
 import type { LedgerReader, Overview, PendingEviction, PolicyReport } from "../../protocols/ledger-reader.ts";
-import { byTrouble, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
+import { byTrouble, explanationOfPolicy, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
 /** A complete answer. */
@@ -160,6 +160,10 @@ function explanation(
     const explained = ledger.explainZone(first);
     if (explained !== null) return json(200, explained);
     return problem(404, `zone ${first}: no zone, or more than one, has this name; vigil get zones lists them`);
+  }
+  if (kind === "policy" && name.length === 1) {
+    const explained = explanationOfPolicy(first, ledger);
+    return "problem" in explained ? problem(explained.code, explained.problem) : json(200, explained);
   }
   if (kind !== "pod" || name.length !== 2) return null;
   return new Promise((resolve) => {

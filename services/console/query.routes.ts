@@ -1,5 +1,5 @@
 /** Answers to queries over NATS, from the ledger of this process. Pure: no connection here. */
-import type { LedgerReader, NodeReport, Overview } from "../../protocols/ledger-reader.ts";
+import type { Explanation, LedgerReader, NodeReport, Overview } from "../../protocols/ledger-reader.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
 import { namesZone } from "../domain/zone-key.ts";
 import { parsed } from "../platform/structures/json.ts";
@@ -41,8 +41,8 @@ const ANSWERS: {
     const { pendingEvictions: total, watchHealth }: Overview = ledger.overview();
     return { document: { total, pods: ledger.pendingEvictions(limit).map(podDocument), watchHealth } };
   },
-  explain({ node, zone, pod }, ledger) {
-    const given = [node, zone, pod].filter((subject) => subject !== undefined);
+  explain({ node, zone, policy, pod }, ledger) {
+    const given = [node, zone, policy, pod].filter((subject) => subject !== undefined);
     if (given.length !== 1) return { code: 400, problem: 'name one subject, as in {"node":"worker-7"}' };
     const answer = (explained: Parameters<typeof explanationDocument>[0] | null): QueryAnswer =>
       explained === null
@@ -50,12 +50,34 @@ const ANSWERS: {
         : { document: explanationDocument(explained) };
     if (node !== undefined) return answer(ledger.explainNode(node));
     if (zone !== undefined) return answer(ledger.explainZone(zone));
+    if (policy !== undefined) return explainedPolicy(policy, ledger);
     const [namespace = "", name = ""] = pod?.split("/") ?? [];
     return new Promise((resolve) => {
       ledger.explainPod(namespace, name, (explained) => resolve(answer(explained)));
     });
   },
 };
+
+function explainedPolicy(name: string, ledger: LedgerReader): QueryAnswer {
+  const explained = explanationOfPolicy(name, ledger);
+  return "problem" in explained ? explained : { document: explanationDocument(explained) };
+}
+
+/** Why a node policy does what it does, or why there is no answer. */
+export function explanationOfPolicy(
+  name: string,
+  ledger: Pick<LedgerReader, "policies" | "explainPolicy">,
+): Explanation | Extract<QueryAnswer, { readonly problem: string }> {
+  const explained = ledger.explainPolicy(name);
+  if (explained !== null) return explained;
+  if (ledger.policies() === null) return { code: 503, problem: POLICIES_UNKNOWN };
+  return {
+    code: 404,
+    problem:
+      `policy ${name}: no node policy of this name is in force; vigil get policies lists them, ` +
+      "and the condition Ready of a NodePolicy says whether it was refused",
+  };
+}
 
 /** The answer to a query with this payload, a promise where it takes a live read. Never throws for a bad payload. */
 export function answerQuery<Q extends QueryName>(

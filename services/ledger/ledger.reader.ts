@@ -12,7 +12,7 @@ import type { Timeline } from "./activity/timeline.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 import type { Comparison } from "./compare/comparison.ts";
 import type { DrainPods } from "./drain-pods.ts";
-import { explainNode, explainPod, explainZone } from "./explain/explain.policy.ts";
+import { explainNode, explainPod, explainPolicy, explainZone } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
 import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
 import { waitingEviction } from "./explain/waiting-evictions.policy.ts";
@@ -69,6 +69,7 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
     explainNode: (name) => explainNode(name, explainContext(name, sources)),
     explainZone: (name) => explainZone(name, explainContext(null, sources)),
+    explainPolicy: (name) => explainPolicy(name, policies.current(), explainContext(null, sources)),
     explainPod: (namespace, name, done) =>
       livePods.read(namespace, name, (read) => {
         const node = hostOf(read, state.pods.named(namespace, name));

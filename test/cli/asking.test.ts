@@ -140,6 +140,12 @@ test.each([
   [["pods/cart-0", "--namespace=shop"], "/api/explain/pod/shop/cart-0"],
   [["pod/shop/cart-0"], "/api/explain/pod/shop/cart-0"],
   [["zone", "eu/b"], "/api/explain/zone/eu%2Fb"],
+  [["policy", "gpu"], "/api/explain/policy/gpu"],
+  [["nodepolicy/gpu"], "/api/explain/policy/gpu"],
+  [["nodepolicies", "gpu"], "/api/explain/policy/gpu"],
+  [["policies", "gpu"], "/api/explain/policy/gpu"],
+  [["npol", "gpu"], "/api/explain/policy/gpu"],
+  [["np", "gpu"], "/api/explain/policy/gpu"],
 ])("explain %j queries %s", async (words, path) => {
   const asked: (string | undefined)[] = [];
   const server = await consoleThat(({ url }, response) => {

@@ -7,14 +7,16 @@ import { afterAll, expect, test } from "vitest";
 import { completionScript } from "../../services/cli/completion-script.ts";
 import { VERBS } from "../../services/cli/verb-list.ts";
 
-/** A `vigil` that knows two nodes, a zone and a pod, and writes down how it was called. */
+/** A `vigil` that knows two nodes, a zone, a policy and a pod, and writes down how it was called. */
 const FOLDER = mkdtempSync(join(tmpdir(), "vigil-completion-"));
 const CALLS = join(FOLDER, "calls");
 writeFileSync(
   join(FOLDER, "vigil"),
   `#!/bin/sh
 echo "$@" >> ${CALLS}
-case "$2" in nodes) echo node/worker-1; echo node/worker-2 ;; zones) echo zone/eu/b ;; pods) echo pod/shop/cart-0 ;; esac
+case "$2" in
+nodes) echo node/worker-1; echo node/worker-2 ;; zones) echo zone/eu/b ;; pods) echo pod/shop/cart-0 ;;
+policies) echo nodepolicy/gpu ;; esac
 `,
   { mode: 0o755 },
 );
@@ -65,6 +67,8 @@ test.each([
   ],
   [["vigil", "explain", "zone", "e"], ["eu/b"]],
   [["vigil", "explain", "pod", "shop/"], ["shop/cart-0"]],
+  [["vigil", "explain", "pol"], ["policy"]],
+  [["vigil", "explain", "policy", ""], ["gpu"]],
   [["vigil", "get", "nodes", "worker-1", "worker-2"], ["worker-2"]],
   [["vigil", "get", "nodes", "--zone", ""], ["eu/b"]],
   [

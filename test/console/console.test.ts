@@ -80,6 +80,9 @@ function syncAll({ clock, receive }: LedgerWorld): void {
     receive("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
 }
 
+const NO_POLICY =
+  "policy gpu: no node policy of this name is in force; vigil get policies lists them, and the condition Ready of a NodePolicy says whether it was refused";
+
 describe("probes", () => {
   test.each(["127.0.0.1", ""])("/livez is ok as long as the process answers, synced or not, at %j", async (host) => {
     const { get } = await setup({ host });
@@ -169,6 +172,7 @@ describe("the API", () => {
     ["/api/explain/node/other", 404, "node other: not found in the cluster or in the history; check the name"],
     ["/api/explain/pod/a/b", 404, "pod a/b: not found in the cluster or in the history; check the name"],
     ["/api/explain/zone/a", 404, "zone a: no zone, or more than one, has this name; vigil get zones lists them"],
+    ["/api/explain/policy/gpu", 404, NO_POLICY],
     ["/api/explain/zone/a/b", 404, "/api/explain/zone/a/b: no such path"],
     ["/api/nodes/n-1", 404, "/api/nodes/n-1: no such path"],
     ["/nowhere", 404, "/nowhere: no such path"],

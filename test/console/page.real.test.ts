@@ -129,6 +129,40 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(page.problems).toEqual([]);
   });
 
+  test("links each name of a policy to its explanation, which has an address", async () => {
+    const gpu = nodePolicyOf("gpu", { selector: { matchLabels: { pool: "gpu" } }, maxUnhealthy: 0 });
+    const { clock, receive } = await open({ policies: fixedPolicies(policySet([gpu])) });
+    await shows("link", /^live$/, clock);
+    receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    const judged = { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted", policy: "gpu" } as const;
+    receive("judged.node", judgedNode("n-1", judged), null);
+    receive("judged.zone", judgedZone({ size: 1, notReady: 1, queueLength: 1, queue: ["n-1"] }), null);
+    const hold = { policy: "gpu", field: "maxUnhealthy", untilAt: null, detail: "1 of 0", nodes: 1 };
+    const counts = { selected: 1, unhealthy: 1, condemned: 0, inWindow: 0 };
+    const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
+    // Its owner repeats this while it holds.
+    const holdBack = () =>
+      receive("judged.limits", { policy: "gpu", ...counts, permits: [], holds: [hold], memory }, null);
+    holdBack();
+    const linked = (id: string) =>
+      page.evaluate<boolean>(`document.querySelector("#${id} a[href='#/policy/gpu']") !== null`);
+    await shows("held-back", /maxUnhealthy of NodePolicy gpu/, clock);
+    await shows("policies", /gpu/, clock);
+    await shows("node-list", /gpu/);
+    for (const id of ["held-back", "policies", "node-list"]) expect(await linked(id), id).toBe(true);
+    await page.evaluate(`document.querySelector("#policies a").click()`);
+    await shows("explanation", /^NodePolicy gpu selects nodes by pool=gpu\.\s+It applies to 1 node: n-1\./);
+    expect(await page.evaluate("location.hash")).toBe("#/policy/gpu");
+    expect(await page.evaluate("subject.value")).toBe("policy gpu");
+    holdBack();
+    await page.evaluate(`subject.value = "n-1"; document.getElementById("explain").requestSubmit()`);
+    await shows("explanation", /maxUnhealthy of NodePolicy gpu holds it back/);
+    expect(await linked("explanation")).toBe(true);
+    expect(page.problems).toEqual([]);
+    await page.evaluate(`subject.value = "policy spot"; document.getElementById("explain").requestSubmit()`);
+    await shows("explanation", /^policy spot: no node policy of this name is in force/);
+  });
+
   test("draws the last hours, with a picture that can be read aloud", async () => {
     const { clock, receive } = await open();
     receive("observed.node", observedNode("n-1"), null);

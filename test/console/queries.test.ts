@@ -6,6 +6,7 @@ import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
 
 const ZONE = "eu:\u0000:a";
@@ -118,12 +119,23 @@ test("a node is explained, with the instants of its history in ISO 8601", () => 
   });
 });
 
+test("a policy is explained once the policies are known", () => {
+  const policies = new HandPolicies({ maxUnhealthy: 1 });
+  const world = ledgerWorld({ policies });
+  expect(ask("explain", '{"policy":"pool"}', world)).toMatchObject({
+    document: { sentences: expect.arrayContaining([expect.stringContaining("It sets maxUnhealthy 1;")]) },
+  });
+  policies.forget();
+  expect(ask("explain", '{"policy":"pool"}', world)).toMatchObject({ code: 503 });
+});
+
 test.each([
   ["nodes", "{", 400, "nodes: the payload is not JSON; leave it empty for all"],
   ["nodes", '{"limit":-1}', 400, /^nodes\.limit: /],
   ["zones", '{"zone":"a"}', 400, /^zones: Unrecognized key: "zone"/],
   ["explain", "", 400, 'name one subject, as in {"node":"worker-7"}'],
   ["explain", '{"node":"a","zone":"b"}', 400, /^name one subject/],
+  ["explain", '{"policy":"gpu"}', 404, /^policy gpu: no node policy of this name is in force; /],
   ["explain", '{"pod":"cart-0"}', 400, "explain.pod: must be namespace/name"],
   ["explain", '{"node":"n-9"}', 404, "n-9: not found in the cluster or in the history; check the name"],
 ] as const)("%s with %s is refused with one line", (query, payload, code, problem) => {

@@ -1,6 +1,9 @@
 /** Writes docs/reference/console.md: each answer is one that the routes of the console give about a small cluster. */
 import type { MemberReport } from "../../services/cli/fleet-members.ts";
 import { answerTo } from "../../services/console/console.routes.ts";
+import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../services/domain/node-policy.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import {
   judgedNode,
   judgedPod,
@@ -47,6 +50,7 @@ const PATHS: readonly Path[] = [
   { path: "/api/explain/node/worker-7", meaning: "Why a node is in its state." },
   { path: "/api/explain/pod/shop/cart-0", meaning: "The same of a pod, which is read live." },
   { path: "/api/explain/zone/eu-west-1b", meaning: "The same of a zone." },
+  { path: "/api/explain/policy/gpu", meaning: "What a node policy does." },
   { path: "/api/decisions?limit=3", meaning: "The latest decisions, the newest first." },
   { path: "/api/timeline", meaning: "What the timeline of the dashboard shows." },
   { path: "/api/compare?since=0", meaning: "What Vigil and other controllers did since an instant." },
@@ -86,7 +90,8 @@ export async function consolePage(): Promise<string> {
 
 /** One silent node of two, with a pod that may stay for a while. */
 function troubledWorld(): LedgerWorld {
-  const world = ledgerWorld();
+  const gpu = nodePolicyOf("gpu", { selector: { matchLabels: { pool: "gpu" } }, nodeMonitorGracePeriod: "20s" });
+  const world = ledgerWorld({ policies: fixedPolicies(policySet([gpu])) });
   const { clock, receive, kube } = world;
   const startAt = clock.wallMs();
   const ready = { zone: ZONE, since: startAt, heartbeatAt: startAt };

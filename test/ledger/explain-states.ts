@@ -1,5 +1,6 @@
 /** When explain says each sentence: the first column of docs/explain.md. */
 import type {
+  ExplainedPolicySentenceName,
   PolicySentenceName,
   SentenceName,
   TimelineSentenceName,
@@ -8,7 +9,10 @@ import type {
 
 /** The state, or the message, that a sentence describes. */
 export const SAID_WHEN: Readonly<
-  Record<SentenceName | PolicySentenceName | ZoneSentenceName | TimelineSentenceName, string>
+  Record<
+    SentenceName | PolicySentenceName | ZoneSentenceName | ExplainedPolicySentenceName | TimelineSentenceName,
+    string
+  >
 > = {
   nodeGone: "the node left the API",
   nodeFoundGone: "a write found the node gone, and the watch does not show that yet",
@@ -69,6 +73,28 @@ export const SAID_WHEN: Readonly<
   zoneWas: "explained itself, its owner has stopped publishing",
   zoneWaiting: "explained itself, nodes are queued",
   zoneHeld: "explained itself, limits or freezes hold nodes back",
+  policySelects: "always",
+  policySelectsAll: "the same, without a requirement in the selector",
+  policyNoNode: "no node has this policy",
+  policyNodes: "nodes have this policy; the first ten are named",
+  policyUnhealthy: "some of them are not Ready, or have a condition that calls for their eviction",
+  policyConflict: "another policy selects some of its nodes",
+  policyMaintenance: "a condition of `maintenance` holds back evictions of some of its nodes",
+  policyShadow: "`mode: Shadow`",
+  policyUnwritten: "`--shadow`",
+  policySets: "it sets fields besides `selector`, `mode` and `pauseRequests`",
+  policySetsNothing: "it sets none",
+  policyFrozen: "its nodes are frozen",
+  policyFrozenUntil: "the same, until an instant",
+  policyLimitsUnknown: "it has limits, and no process has published them lately",
+  policyBreakerClosed: "it has a circuit breaker, which is closed",
+  policyBreakerOpen: "its circuit breaker is open, without `resetAfter`",
+  policyBreakerOpenUntil: "the same, with `resetAfter`",
+  policyBudget: "it has budgets",
+  policyHold: "a limit holds nodes back",
+  policyHoldUntil: "the same, until an instant",
+  policyEvictions: "it limits the rate of evictions",
+  policyRemediations: "nodes have remediations, wait for one, or have none left",
   zoneState: "always",
   zoneQueue: "nodes of the zone are queued",
   zoneSilent: "the owner of the zone has stopped publishing",

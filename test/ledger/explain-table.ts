@@ -1,5 +1,6 @@
 /** Generates the tables of sentences in docs/explain.md from the code. */
 import {
+  EXPLAINED_POLICY_SENTENCES,
   NODE_SENTENCES,
   POD_SENTENCES,
   POLICY_SENTENCES,
@@ -28,6 +29,7 @@ const ofState = (title: string, forms: Table["forms"]): Table => ({ title, of: "
 const TABLES: readonly Table[] = [
   ofState("Node", NODE_SENTENCES),
   ofState("Zone", ZONE_SENTENCES),
+  ofState("Policy", EXPLAINED_POLICY_SENTENCES),
   ofState("A node's zone and place in the eviction queue", QUEUE_SENTENCES),
   ofState("Policies and freezes", POLICY_SENTENCES),
   ofState("Last request", REQUEST_SENTENCES),

@@ -29,6 +29,13 @@ function queues(world: ExplainedWorld): Record<string, string | undefined> {
 test("the zone names the limit that holds its nodes back, and the others name none", () => {
   const world = worldOf({ maxUnhealthy: 1 }, ["a-0", "a-1"]);
   expect(queues(world)).toEqual({ "r/a": "2 (2 held back by maxUnhealthy of gpu)", "r/b": "0" });
+  expect(world.reader.explainPolicy("gpu")?.sentences).toEqual([
+    "NodePolicy gpu selects nodes by topology.kubernetes.io/zone=a.",
+    "It applies to 6 nodes: a-0, a-1, a-2, a-3, a-4 and a-5.",
+    "2 nodes are unhealthy: a-0 and a-1.",
+    expect.stringMatching(/^It sets maxUnhealthy 1; /),
+    expect.stringMatching(/^Held back by maxUnhealthy: 2 nodes \(.*\)\.$/),
+  ]);
   expect(world.reader.explainZone("a")?.sentences).toContain("Held back: 2 nodes by maxUnhealthy of NodePolicy gpu.");
 });
 

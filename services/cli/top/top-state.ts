@@ -109,10 +109,11 @@ function nameOf(row: TopRow): string {
   return "namespace" in row ? `${row.namespace}/${row.name}` : row.name;
 }
 
-/** The explanation of the selected row; null without one. Its row says all about a policy. */
+/** The explanation of the selected row; null without one, as for the row of all nodes, which has no policy. */
 function subjectOf(state: TopState): TopState["explained"] {
   const row = rowsOf(state)[state.selected];
-  if (row === undefined || state.view === "policies") return null;
-  const parts = "namespace" in row ? ["pod", row.namespace, row.name] : ["node", row.name];
+  if (row === undefined || row.name === "") return null;
+  const kind = state.view === "policies" ? "policy" : "node";
+  const parts = "namespace" in row ? ["pod", row.namespace, row.name] : [kind, row.name];
   return { path: `/api/explain/${parts.map(encodeURIComponent).join("/")}`, lines: null, top: 0 };
 }

@@ -1,4 +1,4 @@
-/** `vigil explain`: explains the state of a node, a pod or a zone, with the decisions that led to it. */
+/** `vigil explain`: explains the state of a node, a pod, a zone or a node policy, with the decisions that led to it. */
 import type { Explanation } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { objectText } from "../../domain/format.ts";
@@ -13,21 +13,23 @@ const SETTINGS = {
   ...CONSOLE_SETTINGS,
 } as const;
 
-/** The verb that explains a node, a pod or a zone. */
+/** The verb that explains a node, a pod, a zone or a node policy. */
 export const explainVerb: Verb = defineVerb({
   name: "explain",
-  summary: "explain the state of a node, a pod or a zone and the decisions that led to it",
-  words: "<node NAME|pod NAMESPACE/NAME|zone NAME>",
-  firstWords: ["node", "pod", "zone"],
+  summary: "explain the state of a node, a pod, a zone or a policy and the decisions that led to it",
+  words: "<node NAME|pod NAMESPACE/NAME|zone NAME|policy NAME>",
+  firstWords: ["node", "pod", "zone", "policy"],
   liveNames: new Map([
     ["node", "nodes"],
     ["pod", "pods"],
     ["zone", "zones"],
+    ["policy", "policies"],
   ]),
   settings: SETTINGS,
   examples: [
     { command: "vigil explain node worker-7", does: "its readiness, its taints, and the decisions behind them" },
     { command: "vigil explain zone eu-west-1b", does: "its state, its eviction rate, and which nodes are next" },
+    { command: "vigil explain policy gpu", does: "its nodes, what it sets, and what holds them back" },
     { command: "vigil explain -n shop pod cart-0", does: "a pod, as kubectl names it" },
     { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
   ],
@@ -43,6 +45,11 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ["pods", "pod"],
   ["po", "pod"],
   ["zones", "zone"],
+  ["policies", "policy"],
+  ["nodepolicy", "policy"],
+  ["nodepolicies", "policy"],
+  ["npol", "policy"],
+  ["np", "policy"],
 ]);
 
 /** An explanation as text: the sentences, then the timeline with the object of each line. */
@@ -60,7 +67,7 @@ function pathOf(words: readonly string[], namespace: string): string {
   const [kind, [name = "", ...more]] = [KINDS.get(first) ?? first, rest];
   const isIn = kind === "pod" && namespace !== "" && !name.includes("/");
   const parts = (isIn ? [namespace, name] : name.split("/")).map(encodeURIComponent);
-  const partsOf: Readonly<Record<string, number>> = { node: 1, pod: 2, zone: parts.length };
+  const partsOf: Readonly<Record<string, number>> = { node: 1, pod: 2, zone: parts.length, policy: 1 };
   if (partsOf[kind] !== parts.length || parts.includes("") || more.length > 0) {
     const command = ["explain", ...words].filter((word) => word !== "").join(" ");
     throw new ConfigProblem(`${command}: write it as explain node worker-7 or explain pod shop/cart-0`);

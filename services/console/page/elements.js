@@ -42,12 +42,19 @@ export function zoneTitle(key) {
   return key.split(":\u0000:").filter(Boolean).join("/") || "(no zone)";
 }
 
-/** A link to the explanation of a node, a zone or a pod, which has an address of its own. */
+/** A link to the explanation of a node, a zone, a policy or a pod, which has an address of its own. */
 export function explained(kind, text, ...path) {
   const link = element("a", "", text);
   link.href = `#/${[kind, ...path].map(encodeURIComponent).join("/")}`;
   link.dataset.place = link.hash;
   return link;
+}
+
+/** A sentence whose node policies are links, in parts. */
+export function withPolicies(text) {
+  return text
+    .split(/(?<=\bNodePolicy )([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/)
+    .map((part, index) => (index % 2 === 0 ? part : explained("policy", part, part)));
 }
 
 /** A cell that names its column where the table is folded. */

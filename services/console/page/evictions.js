@@ -1,5 +1,5 @@
 /** The pods that will be deleted, folded by node: those of a node are mostly due together. */
-import { byId, element, explained, replaceRows, span } from "/elements.js";
+import { byId, element, explained, replaceRows, span, withPolicies } from "/elements.js";
 
 /** The nodes whose pods are unfolded. */
 const unfolded = new Set();
@@ -31,7 +31,9 @@ function dueText(eviction, now) {
 
 function podRow(eviction, now) {
   const pod = `${eviction.namespace}/${eviction.name}`;
-  return element("li", "", dueText(eviction, now), " ", explained("pod", pod, eviction.namespace, eviction.name));
+  const due = dueText(eviction, now);
+  due.replaceChildren(...withPolicies(due.textContent));
+  return element("li", "", due, " ", explained("pod", pod, eviction.namespace, eviction.name));
 }
 
 /** One row for a node: its next pod, and all of them where it is unfolded. */

@@ -1,7 +1,9 @@
 /** Explains the object that the address names, such as #/node/worker-7, and the one that is typed. */
-import { byId, element, explained, timeOf, zoneTitle } from "/elements.js";
+import { byId, element, explained, timeOf, withPolicies, zoneTitle } from "/elements.js";
 
-const KINDS = { node: 1, zone: 1, pod: 2 };
+const KINDS = { node: 1, zone: 1, policy: 1, pod: 2 };
+/** The kinds that are typed before the name. */
+const TYPED = ["zone", "policy"];
 
 /** One line of a history. */
 export function decisionRow({ at, object, text, times }) {
@@ -14,7 +16,8 @@ export function decisionRow({ at, object, text, times }) {
     timeOf(at),
     ` ${kind} `,
     explained(kind, path.join("/"), ...path),
-    ` ${text}`,
+    " ",
+    ...withPolicies(text),
     ...(times > 1 ? [element("span", "quiet", ` (${times} times)`)] : []),
   );
 }
@@ -23,14 +26,14 @@ async function explanationOf(kind, path) {
   const response = await fetch(`/api/explain/${[kind, ...path].map(encodeURIComponent).join("/")}`);
   const answer = await response.json();
   if (!response.ok) return [element("p", "care", answer.error)];
-  const sentences = answer.sentences.map((sentence) => element("p", "", sentence));
+  const sentences = answer.sentences.map((sentence) => element("p", "", ...withPolicies(sentence)));
   return [...sentences, element("ol", "rows", ...answer.timeline.map(decisionRow))];
 }
 
 async function showAddressed() {
   const [kind, ...path] = location.hash.slice(2).split("/").map(decodeURIComponent);
   if (!location.hash.startsWith("#/") || KINDS[kind] !== path.length) return;
-  byId("subject").value = kind === "zone" ? `zone ${path[0]}` : path.join("/");
+  byId("subject").value = TYPED.includes(kind) ? `${kind} ${path[0]}` : path.join("/");
   const parts = await explanationOf(kind, path).catch(() => [
     element("p", "harm", "no answer from the console: check that its process still runs"),
   ]);
@@ -43,9 +46,9 @@ export function followAddress() {
   byId("explain").addEventListener("submit", (event) => {
     event.preventDefault();
     const subject = byId("subject").value.trim();
-    const [, zone] = /^zone (.+)$/.exec(subject) ?? [];
-    const path = zone ? [zone] : subject.split("/");
-    const kind = zone ? "zone" : path.length > 1 ? "pod" : "node";
+    const typed = TYPED.find((word) => subject.startsWith(`${word} `));
+    const path = typed ? [subject.slice(typed.length).trim()] : subject.split("/");
+    const kind = typed ?? (path.length > 1 ? "pod" : "node");
     const address = `#/${[kind, ...path].map(encodeURIComponent).join("/")}`;
     // The same subject again is asked for again.
     if (location.hash === address) void showAddressed();

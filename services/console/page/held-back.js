@@ -1,5 +1,5 @@
 /** The banner: what is held back at present and why, in words. */
-import { byId, element, explained, span, timeOf } from "/elements.js";
+import { byId, element, explained, span, timeOf, withPolicies } from "/elements.js";
 
 /** The sentences about a snapshot, each a list of texts and elements. */
 function heldBack({ zones, watchHealth, at }) {
@@ -15,7 +15,7 @@ function ofLimits({ title, heldBack: holds = [] }) {
   return holds.map(({ policy, field, nodes }) => {
     const limit = policy === "" ? `${field} of the cluster` : `${field} of NodePolicy ${policy}`;
     const what = `${nodes} ${nodes === 1 ? "node is" : "nodes are"} held back by ${field === null ? "a freeze" : limit}.`;
-    return ["Zone ", explained("zone", title, title), `: ${what}`];
+    return ["Zone ", explained("zone", title, title), ": ", ...withPolicies(what)];
   });
 }
 

@@ -26,7 +26,7 @@ function rowOf(node) {
     cell("Last heartbeat", "", beat),
     cell("Eviction", "", state === "unmarked" ? "–" : state),
     cell("Zone", "", explained("zone", title, title)),
-    cell("Policy", "", policy ?? "–"),
+    cell("Policy", "", policy === undefined ? "–" : explained("policy", policy, policy)),
   );
 }
 

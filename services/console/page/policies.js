@@ -1,5 +1,5 @@
 /** The node policies: whose nodes are in trouble, and what each holds back. */
-import { byId, cell, element, replaceRows, rowHead, timeOf } from "/elements.js";
+import { byId, cell, element, explained, replaceRows, rowHead, timeOf } from "/elements.js";
 
 /** What a policy holds back, and why. */
 function holdsOf({ holds, freeze, evictions, conflicts }) {
@@ -28,7 +28,7 @@ export function showPolicies(policies) {
     return element(
       "tr",
       "",
-      rowHead(name || "(all nodes)"),
+      rowHead(name === "" ? "(all nodes)" : explained("policy", name, name)),
       cell("Mode", mode === null || mode === "Enforce" ? "" : "care", mode ?? "–"),
       cell("Nodes", "", String(nodes)),
       cell("Unhealthy", unhealthy > 0 ? "care" : "", String(unhealthy)),

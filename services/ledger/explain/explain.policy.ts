@@ -1,17 +1,21 @@
 /**
- * Explains a node or a pod in the sentences of sentences.ts. A sentence rests on the last known state of the object and
- * on the last outcome of a request for it, never on a schedule alone.
+ * Explains a node, a zone, a node policy or a pod in the sentences of sentences.ts. A sentence rests on the last known
+ * state of the object and on the last outcome of a request for it, never on a schedule alone.
  */
 import type { Decision, Explanation, Subject } from "../../../protocols/ledger-reader.ts";
+import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText } from "../../domain/format.ts";
-import { namesZone, zoneTitleOf } from "../../domain/zone-key.ts";
+import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts";
+import type { ZoneRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
 import { zoneStateText } from "../history-text.policy.ts";
 import type { PodRead } from "../live-pods.ts";
+import { policyReports } from "../policy-reports.ts";
 import { holdsText, zoneHolds } from "../zone-holds.policy.ts";
 import { type ExplainContext, presentNode } from "./explain-context.ts";
 import { nodeSentences } from "./node.policy.ts";
+import { policySentences } from "./node-policy.policy.ts";
 import { podSentences } from "./pod.policy.ts";
 import { isRecent } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -36,27 +40,48 @@ export function explainNode(name: string, context: ExplainContext): TypedExplana
  * more than one, is named.
  */
 export function explainZone(name: string, context: ExplainContext): TypedExplanation | null {
-  const { state, history, now } = context;
+  const { state } = context;
   const named = [...state.zones.values()].filter(({ judged }) => namesZone(name, judged.zone));
   const exact = named.find(({ judged }) => zoneTitleOf(judged.zone) === name || judged.zone === name);
   const zone = exact ?? (named.length === 1 ? named[0] : undefined);
   if (zone === undefined) return null;
-  const { judged, publishedAt } = zone;
-  const title = zoneTitleOf(judged.zone);
-  const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history);
-  if (!isRecent(zone, now)) {
-    const values = { zone: title, state: judged.state, at: apiTime(publishedAt) };
-    return { sentences: [sentence("zoneWas", values)], timeline };
-  }
+  const { judged } = zone;
+  const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, context.history);
+  const present = zoneSentence(zone, context);
+  if (!isRecent(zone, context.now)) return { sentences: [present], timeline };
   const first = judged.queue ?? [];
   const waiting = { waiting: countText(judged.queueLength, "node"), first: listText(first) };
   const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
   const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
   const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
+  return { sentences: [present, ...queue, ...held], timeline };
+}
+
+/**
+ * Explains a node policy, with the state and the history of the zones that it has for itself; null where no policy of
+ * this name is in force.
+ */
+export function explainPolicy(name: string, set: PolicySet | null, context: ExplainContext): TypedExplanation | null {
+  const { state, history, now } = context;
+  const policy = set?.policies.find((each) => each.name === name);
+  const report = policyReports(set, state, now)?.find((each) => each.name === name);
+  if (policy === undefined || report === undefined) return null;
+  const own = [...state.zones.values()].filter(({ judged }) => partsOfDomain(judged.zone).policy === name);
+  const zones = own.sort((left, right) => (left.judged.zone < right.judged.zone ? -1 : 1));
+  const decisions = zones.flatMap(({ judged }) =>
+    timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history),
+  );
   return {
-    sentences: [sentence("zoneIs", { zone: title, state: zoneStateText(judged) }), ...queue, ...held],
-    timeline,
+    sentences: [...policySentences({ policy, report }, context), ...zones.map((zone) => zoneSentence(zone, context))],
+    timeline: [...new Set(decisions)].sort((left, right) => left.at - right.at),
   };
+}
+
+function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
+  const { judged, publishedAt } = zone;
+  const title = zoneTitleOf(judged.zone);
+  if (isRecent(zone, now)) return sentence("zoneIs", { zone: title, state: zoneStateText(judged) });
+  return sentence("zoneWas", { zone: title, state: judged.state, at: apiTime(publishedAt) });
 }
 
 /** Explains a pod as it was just read; null where it does not exist and has no history. */

@@ -124,6 +124,38 @@ export const ZONE_SENTENCES = {
   zoneHeld: "Held back: {holds}.",
 } as const;
 
+/** Sentences about a node policy itself. */
+export const EXPLAINED_POLICY_SENTENCES = {
+  policySelects: "NodePolicy {policy} selects nodes by {selector}.",
+  policySelectsAll: "NodePolicy {policy} selects every node.",
+  policyNoNode: "It applies to no node at present.",
+  policyNodes: "It applies to {nodes}: {names}.",
+  policyUnhealthy: "{nodes} unhealthy: {names}.",
+  policyConflict:
+    "Another policy selects {nodes} too, so neither applies there, but each may freeze what it selects: {names}.",
+  policyMaintenance: "{nodes} in maintenance, which holds evictions back: {names}.",
+  policyShadow: "Its mode is Shadow: Vigil writes neither to its nodes nor to their pods, and goes on as if it had.",
+  policyUnwritten: "Vigil runs in shadow mode, so it writes nothing, whatever the mode of the policy.",
+  policySets:
+    "It sets {fields}; a refused field counts as unset, and the condition FieldsAccepted of the policy names it.",
+  policySetsNothing:
+    "It sets nothing, so its nodes are treated as without a policy; a refused field counts as unset, and the condition FieldsAccepted of the policy names it.",
+  policyFrozen:
+    "Its nodes have been frozen since {at} by {by}: until somebody thaws them, none is tainted NoExecute and none of their pods is evicted; healing goes on.",
+  policyFrozenUntil:
+    "Its nodes have been frozen since {at} by {by}: until {until} none is tainted NoExecute and none of their pods is evicted; healing goes on.",
+  policyLimitsUnknown: "What its limits do now is not known: their owner has published nothing lately.",
+  policyBreakerClosed: "Its circuit breaker is closed.",
+  policyBreakerOpen:
+    "Its circuit breaker is open: no further node is tainted NoExecute or drained until somebody removes circuitBreaker from the policy.",
+  policyBreakerOpenUntil: "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at}.",
+  policyBudget: "Its budgets allow {nodes} to be disrupted at once now, and leave {left}.",
+  policyHold: "Held back by {field}: {nodes} ({detail}).",
+  policyHoldUntil: "Held back by {field} until {at}: {nodes} ({detail}).",
+  policyEvictions: "Its eviction rate has admitted {evicted} within the last minute, and holds back {waiting}.",
+  policyRemediations: "Remediations run for {running}, and wait or are used up for {waiting}.",
+} as const;
+
 /** Sentences about the last request for a node or a pod, by its outcome. */
 export const REQUEST_SENTENCES = {
   requestOpen: "{what} was requested at {at}, and its outcome is not known yet.",
@@ -249,13 +281,22 @@ export const SENTENCES = {
   ...POD_SENTENCES,
 } as const;
 
-const FORMS = { ...SENTENCES, ...POLICY_SENTENCES, ...ZONE_SENTENCES, ...TIMELINE_SENTENCES } as const;
+const FORMS = {
+  ...SENTENCES,
+  ...POLICY_SENTENCES,
+  ...ZONE_SENTENCES,
+  ...EXPLAINED_POLICY_SENTENCES,
+  ...TIMELINE_SENTENCES,
+} as const;
 
 /** The name of a sentence about policies and freezes. */
 export type PolicySentenceName = keyof typeof POLICY_SENTENCES;
 
 /** The name of a sentence about a zone. */
 export type ZoneSentenceName = keyof typeof ZONE_SENTENCES;
+
+/** The name of a sentence about a node policy itself. */
+export type ExplainedPolicySentenceName = keyof typeof EXPLAINED_POLICY_SENTENCES;
 
 /** The name of a sentence of the present state of a node or a pod. */
 export type SentenceName = keyof typeof SENTENCES;
@@ -305,7 +346,7 @@ export const SHADOW_SENTENCES: Readonly<Partial<Record<keyof typeof FORMS, strin
 };
 
 /** Fills in a sentence of the present state, as shadow mode says it with `isShadow`. */
-export function sentence<N extends SentenceName | PolicySentenceName | ZoneSentenceName>(
+export function sentence<N extends SentenceName | PolicySentenceName | ZoneSentenceName | ExplainedPolicySentenceName>(
   name: N,
   values: ValuesOf<N>,
   isShadow = false,

@@ -34,6 +34,9 @@ const FLAGS = [
   "--log-format=json",
 ];
 
+/** Its policies: one, whose nodes do not exist. */
+const POLICIES = "policies: [{ name: gpu, spec: { selector: { matchLabels: { pool: gpu } }, maxUnhealthy: 20% } }]\n";
+
 /** A running fleet. */
 export interface ListenedFleet {
   readonly natsUrl: string;
@@ -59,6 +62,7 @@ export async function startListenedFleet(): Promise<ListenedFleet> {
   const apiserver = new ApiServer({ clock, random });
   const front = await listen(apiserver, { port: 0 });
   writeFileSync(join(folder, "kubeconfig"), kubeconfigOf("c", front.url));
+  writeFileSync(join(folder, "policies.yaml"), POLICIES);
   const metrics = createMetrics();
   const kube = createKube({ wire: apiserver.wire, clock, random, log, metrics, profile: STANDARD_PROFILE });
   const specs = ["worker-1", "worker-2", "worker-3", "worker-7"].map((name) => {
@@ -78,7 +82,8 @@ export async function startListenedFleet(): Promise<ListenedFleet> {
     async run() {
       const seeds = [`--nats-nkey=${join(folder, "cluster.nk")}`, `--nats-history-nkey=${join(folder, "history.nk")}`];
       const connections = [`--kubeconfig=${join(folder, "kubeconfig")}`, `--nats=${nats.url}`, ...seeds];
-      vigil = new VigilProcess(["run", ...connections, ...FLAGS]);
+      const config = `--config=${join(folder, "policies.yaml")}`;
+      vigil = new VigilProcess(["run", ...connections, config, ...FLAGS]);
       await vigil.says("running");
     },
     silence: () => void nodes.stop({ names: ["worker-7"] }),

@@ -116,7 +116,7 @@ const POLICY: PolicyReport = {
   freeze: null,
 };
 
-test("a second tab shows the policies, which have no explanation", () => {
+test("a second tab shows the policies, and enter explains one", () => {
   const state = pressed("tab", "tab") ?? STATE;
   expect(state.view).toBe("policies");
   expect(shown(state)).toContain("no node policies are known");
@@ -125,7 +125,9 @@ test("a second tab shows the policies, which have no explanation", () => {
     "  POLICY   MODE      NODES   UNHEALTHY   BREAKER   BUDGET LEFT   FROZEN BY   UNTIL",
     "> gpu      Enforce   8       2           -         1 of 3        -           -",
   ]);
-  expect(afterKey(withPolicy, "enter")?.explained).toBeNull();
+  expect(afterKey(withPolicy, "enter")?.explained?.path).toBe("/api/explain/policy/gpu");
+  const ofAll = { ...state, answer: { ...ANSWER, policies: [{ ...POLICY, name: "" }] } };
+  expect(afterKey(ofAll, "enter")?.explained).toBeNull();
   expect(afterKey(withPolicy, "tab")?.view).toBe("nodes");
 });
 

@@ -1,0 +1,144 @@
+/** Sentences about a node policy itself: its nodes, what it sets, and what its limits and freezes do now. */
+import type { HoldReport, PolicyReport } from "../../../protocols/ledger-reader.ts";
+import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
+import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { countText, listText } from "../../domain/format.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
+import { hasLimits } from "../../domain/limited-policies.ts";
+import type { NodeRecord } from "../cluster-state.ts";
+import { isUnhealthy } from "../policy-reports.ts";
+import type { ExplainContext } from "./explain-context.ts";
+import { fieldTexts, selectorText } from "./policy-fields.ts";
+import { isRecent } from "./queue.policy.ts";
+import { type Sentence, sentence } from "./sentences.ts";
+
+/** Most nodes that one sentence names. */
+const NAMES_MAX = 10;
+
+/** A policy in force, and what it does now. */
+export interface ExplainedPolicy {
+  readonly policy: NodePolicy;
+  readonly report: PolicyReport;
+}
+
+/** The sentences about a policy that is in force. */
+export function policySentences({ policy, report }: ExplainedPolicy, context: ExplainContext): Sentence[] {
+  const { name, selector } = policy;
+  const selects = { policy: name, selector: selectorText(selector) };
+  return [
+    selector.length === 0 ? sentence("policySelectsAll", { policy: name }) : sentence("policySelects", selects),
+    ...nodesSentences(name, context),
+    ...modeSentences(policy, context),
+    settingsSentence(policy),
+    ...freezeSentences(report),
+    ...limitSentences(policy, report, context),
+    ...actionSentences(report),
+  ];
+}
+
+function nodesSentences(policy: string, { state, now }: ExplainContext): Sentence[] {
+  const known = [...state.nodes.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  const own: string[] = [];
+  const unhealthy: string[] = [];
+  const maintained: string[] = [];
+  const shared: string[] = [];
+  for (const { name, observed, judged } of known) {
+    if (observed === null || judged === null) continue;
+    if (judged.conflict?.includes(policy)) shared.push(sharedText(name, judged.conflict, policy));
+    if (judged.policy !== policy) continue;
+    own.push(name);
+    if (isUnhealthy(observed, judged)) unhealthy.push(name);
+    if (isMaintained(judged, now)) maintained.push(name);
+  }
+  const held = { nodes: countIs(maintained.length), names: namesText(maintained) };
+  const ill = { nodes: countIs(unhealthy.length), names: namesText(unhealthy) };
+  return [
+    own.length === 0 ? sentence("policyNoNode", {}) : sentence("policyNodes", countedNames(own)),
+    ...(unhealthy.length === 0 ? [] : [sentence("policyUnhealthy", ill)]),
+    ...(shared.length === 0 ? [] : [sentence("policyConflict", countedNames(shared))]),
+    ...(maintained.length === 0 ? [] : [sentence("policyMaintenance", held)]),
+  ];
+}
+
+function isMaintained({ maintenance }: NonNullable<NodeRecord["judged"]>, now: number): boolean {
+  return maintenance !== undefined && maintenance.untilAt > now;
+}
+
+/** A node with the other policies that select it. */
+function sharedText(node: string, policies: readonly string[], own: string): string {
+  const others = policies.filter((name) => name !== own).map((name) => `${NODE_POLICY_API.kind} ${name}`);
+  return `${node} (${listText(others)})`;
+}
+
+function modeSentences({ mode }: NodePolicy, { isShadow }: ExplainContext): Sentence[] {
+  if (isShadow) return [sentence("policyUnwritten", {})];
+  return mode === "Shadow" ? [sentence("policyShadow", {})] : [];
+}
+
+function settingsSentence(policy: NodePolicy): Sentence {
+  const fields = fieldTexts(policy);
+  return fields.length === 0 ? sentence("policySetsNothing", {}) : sentence("policySets", { fields: listText(fields) });
+}
+
+function freezeSentences({ freeze }: PolicyReport): Sentence[] {
+  if (freeze === null) return [];
+  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
+  if (freeze.untilAt === null) return [sentence("policyFrozen", values)];
+  return [sentence("policyFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
+}
+
+function limitSentences(policy: NodePolicy, report: PolicyReport, { state, now }: ExplainContext): Sentence[] {
+  if (!hasLimits(policy)) return [];
+  const record = state.limits.get(policy.name);
+  if (record === undefined || !isRecent(record, now)) return [sentence("policyLimitsUnknown", {})];
+  const { budget, holds } = report;
+  const allowed = budget === null ? null : { nodes: countText(budget.nodes, "node"), left: String(budget.left) };
+  return [
+    ...breakerSentences(report),
+    ...(allowed === null ? [] : [sentence("policyBudget", allowed)]),
+    ...holds.map(holdSentence),
+  ];
+}
+
+function breakerSentences({ breaker }: PolicyReport): Sentence[] {
+  if (breaker === null) return [];
+  if (breaker.state !== "open") return [sentence("policyBreakerClosed", {})];
+  if (breaker.resetAt === null) return [sentence("policyBreakerOpen", {})];
+  return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) })];
+}
+
+function holdSentence({ field, nodes, detail, untilAt }: HoldReport): Sentence {
+  const values = { field, nodes: countText(nodes, "node"), detail };
+  return untilAt === null
+    ? sentence("policyHold", values)
+    : sentence("policyHoldUntil", { ...values, at: apiTime(untilAt) });
+}
+
+function actionSentences({ evictions, remediations }: PolicyReport): Sentence[] {
+  const paced = evictions && {
+    evicted: countText(evictions.lastMinute, "pod"),
+    waiting: countText(evictions.waiting, "pod"),
+  };
+  const repaired = remediations && {
+    running: countText(remediations.running, "node"),
+    waiting: countText(remediations.waiting, "node"),
+  };
+  return [
+    ...(paced === undefined ? [] : [sentence("policyEvictions", paced)]),
+    ...(repaired === undefined ? [] : [sentence("policyRemediations", repaired)]),
+  ];
+}
+
+function countedNames(names: readonly string[]): { readonly nodes: string; readonly names: string } {
+  return { nodes: countText(names.length, "node"), names: namesText(names) };
+}
+
+function countIs(count: number): string {
+  return `${countText(count, "node")} ${count === 1 ? "is" : "are"}`;
+}
+
+function namesText(names: readonly string[]): string {
+  const rest = names.length - NAMES_MAX;
+  return listText(rest > 0 ? [...names.slice(0, NAMES_MAX), `${rest} more`] : names);
+}

@@ -55,7 +55,9 @@ async function open({ shadow = false, beside = false, policies }: Opened = {}): 
 async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]): Promise<void> {
   let text = "";
   const isShown = async (): Promise<boolean> => {
-    text = await page.evaluate<string>(`document.getElementById("${id}")?.innerText ?? ""`);
+    // A page that loads again cannot answer for a moment.
+    const shown = page.evaluate<string>(`document.getElementById("${id}")?.innerText ?? ""`);
+    text = await shown.catch(() => "");
     if (!pattern.test(text)) clock?.advance(SNAPSHOT_MS);
     return pattern.test(text);
   };

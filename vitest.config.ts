@@ -5,9 +5,15 @@
 import { defineConfig } from "vitest/config";
 import LongFirst from "./test/long-first.sequencer.ts";
 
-/** Virtual time, within seconds, with nothing but what npm installs. */
+/**
+ * Virtual time, within seconds, with nothing but what npm installs. Nothing here keeps state between tests, so files
+ * share a process instead of importing everything again.
+ */
 const UNIT = "test/**/*.test.ts";
-/** Virtual time, but over five seconds of it for the processor: many seeds, long scenarios. */
+/**
+ * Virtual time, but over five seconds of it for the processor, or measured memory: many seeds, long scenarios, a
+ * million timers. Each file has a process of its own.
+ */
 const SLOW = "test/**/*.slow.test.ts";
 /** Real servers, containers and browsers, in real time. Such a suite mostly waits, so four of them share two cores. */
 const REAL = "test/**/*.real.test.ts";
@@ -26,7 +32,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     projects: [
-      set("unit", { include: [UNIT], exclude: [SLOW, REAL], maxWorkers: "100%" }, 0),
+      set("unit", { include: [UNIT], exclude: [SLOW, REAL], maxWorkers: "100%", isolate: false }, 0),
       set("slow", { include: [SLOW], maxWorkers: "100%" }, 1),
       set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 4 }, 2),
       set("upstream", { include: [UPSTREAM], maxWorkers: 4, env: { FIRST_TEST_PORT: "26000" } }, 3),
@@ -36,7 +42,13 @@ export default defineConfig({
 
 function set(
   name: string,
-  options: { include: string[]; exclude?: string[]; maxWorkers: number | string; env?: Record<string, string> },
+  options: {
+    include: string[];
+    exclude?: string[];
+    maxWorkers: number | string;
+    isolate?: boolean;
+    env?: Record<string, string>;
+  },
   order: number,
 ) {
   return { extends: true as const, test: { name, ...options, sequence: { groupOrder: order } } };

@@ -4,10 +4,15 @@
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The suites that take more than two minutes on two cores. They mostly wait. */
-const LONG = ["rates", "fleet.standstill", "fleet.api-cut-kube", "fleet.api-cut", "stranger"].map(
-  (name) => `/test/journey/${name}.real.test.ts`,
-);
+/** The suites that take more than two minutes on two cores. Those of the journeys mostly wait. */
+const LONG = [
+  "sim/sim.slow",
+  "journey/rates.real",
+  "journey/fleet.standstill.real",
+  "journey/fleet.api-cut-kube.real",
+  "journey/fleet.api-cut.real",
+  "journey/stranger.real",
+].map((name) => `/test/${name}.test.ts`);
 
 /** Vitest's own order, after the long suites. */
 export default class LongFirst extends BaseSequencer {

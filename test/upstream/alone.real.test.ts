@@ -1,0 +1,229 @@
+/**
+ * Vigil alone in a cluster of real kubelets: its own pods and those of its NATS, placed as the manifests say, are lost
+ * with their nodes and come back. The kubelets' runtime is a fake, so each pod's program runs on this machine. The
+ * journeys follow each other: each begins with the cluster that the one before has left.
+ */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { BoundPod } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { readyConditionOf } from "../../services/domain/node-conditions.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { objectsOf } from "../deploy/chart.ts";
+import { render } from "../deploy/manifests.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { KubeletCluster } from "../support/kubelet-cluster.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsCluster } from "../support/nats-server.ts";
+import { until } from "../support/until.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+import { HostedPods, type PodProcess } from "./hosted-pods.ts";
+import { KubeletRecord } from "./kubelet-record.ts";
+
+// Longer than everything that a test waits for one after the other.
+vi.setConfig({ testTimeout: 400_000 });
+
+/** A kubelet renews its lease every 10 s. */
+const GRACE_SECONDS = 20;
+/** How much later than its grace a busy machine may show that a node is lost. */
+const LATE_MS = 10_000;
+const TOLERATION_MS = 30_000;
+/** The API stamps in whole seconds, and a busy machine is late. */
+const TOLERATED_MS = { least: TOLERATION_MS - 1_000, most: TOLERATION_MS + 15_000 };
+const VIGIL = "vigil-controller";
+const NATS = "nats";
+const COPIES = 3;
+/** NATS is installed while there are no more nodes than it has servers, so the other has a process of Vigil alone. */
+const FIRST_NODES = ["hollow-1", "hollow-2", "hollow-3"];
+const NODES = [...FIRST_NODES, "hollow-4"];
+const NAMESPACE = "vigil-system";
+const WITHIN = { withinMs: 150_000, everyMs: 100 };
+const NOT_READY = "node.kubernetes.io/not-ready";
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+
+interface Workload {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly Record<"name" | "image" | "resources", unknown>[] };
+    };
+  };
+}
+
+/**
+ * A rendered workload without what a container reads, mounts and answers, because there is none. Where its pods may run
+ * and how long they stay is as rendered.
+ */
+function withoutContents(workload: object): object {
+  const { spec } = workload as Workload;
+  const containers = spec.template.spec.containers.map(({ name, image, resources }) => ({ name, image, resources }));
+  const pod = { ...spec.template.spec, containers, volumes: [] };
+  return { ...workload, spec: { ...spec, replicas: COPIES, template: { ...spec.template, spec: pod } } };
+}
+
+/** The objects of the overlays: the namespace with its quota, and the workloads. */
+async function rendered(): Promise<{ readonly common: object[]; readonly nats: object; readonly vigil: object }> {
+  const fleet = objectsOf(await render("full"));
+  const single = objectsOf(await render("full-without-nats"));
+  const named = (key: string): object => ({ ...fleet, ...single })[key] as object;
+  const account = named(`ServiceAccount ${NAMESPACE}/${VIGIL}`);
+  return {
+    common: [named(`Namespace /${NAMESPACE}`), named(`ResourceQuota ${NAMESPACE}/critical-pods`), account],
+    nats: withoutContents(named(`StatefulSet ${NAMESPACE}/${NATS}`)),
+    vigil: withoutContents(named(`Deployment ${NAMESPACE}/${VIGIL}`)),
+  };
+}
+
+const nodesOf = (pods: readonly BoundPod[]): Set<string> => new Set(pods.map(({ node }) => node));
+const uidsOf = (pods: readonly BoundPod[]): string[] => pods.map(({ pod }) => pod.uid).toSorted();
+const namesOf = (pods: readonly BoundPod[]): string[] => pods.map(({ pod }) => pod.name).toSorted();
+
+describeWithNats("Vigil", () => {
+  describeWithKube("alone in a cluster of real kubelets", () => {
+    let cluster: KubeletCluster;
+    let record: KubeletRecord;
+    let hosted: HostedPods;
+    let servers: NatsServer[] = [];
+    /** A node that stays lost. */
+    let lost: string;
+    /** A node that is lost with a server of NATS, and returns. */
+    let returning: string;
+
+    const becomes = (what: string, holds: () => boolean) =>
+      until(
+        () => `${what}; seen were\n${record.summary()}\n${cluster.log()}\n${hosted.log()}`,
+        async () => {
+          await hosted.reconcile();
+          return holds();
+        },
+        WITHIN,
+      );
+    const isWhole = (workload: string) => hosted.of(workload).length === COPIES;
+    const taintOf = (node: string) =>
+      record.nodes.get(node)?.taints.find(({ key, effect }) => key === UNREACHABLE && effect === "NoExecute");
+    const on = (nodes: readonly string[]) => [...record.pods.values()].filter(({ node }) => nodes.includes(node));
+
+    function start({ pod: { name } }: BoundPod): Promise<PodProcess> | null {
+      if (name.startsWith(`${NATS}-`)) return startServer(servers[Number(name.slice(NATS.length + 1))]);
+      if (!name.startsWith(`${VIGIL}-`)) return null;
+      const places = [`--kubeconfig=${cluster.api.kubeconfig}`, `--nats=${servers.map(({ url }) => url).join()}`];
+      const flags = [`--node-monitor-grace-period=${GRACE_SECONDS}s`, "--node-eviction-rate=1"];
+      const vigil = new VigilProcess(["run", `--member=${name}`, ...places, ...flags]);
+      return Promise.resolve({
+        kill: () => {
+          vigil.signal("SIGKILL");
+          return vigil.exited();
+        },
+        log: () => vigil.err,
+      });
+    }
+
+    async function lose(...nodes: string[]): Promise<void> {
+      await Promise.all([hosted.lose(nodes), ...nodes.map((node) => cluster.killKubelet(node))]);
+    }
+
+    /** The members of the fleet as one server of NATS knows them. */
+    async function membersBy(server: NatsServer | undefined): Promise<string[]> {
+      const get = new VigilProcess(["get", "fleet", `--nats=${server?.url}`, "--output=json"]);
+      expect(await get.exited(), get.err).toBe(0);
+      return JSON.parse(get.out)
+        .map(({ member }: { member: string }) => member)
+        .toSorted();
+    }
+
+    beforeAll(async () => {
+      servers = await startNatsCluster(COPIES);
+      await Promise.all(servers.map((server) => server.kill()));
+      const { common, nats, vigil } = await rendered();
+      cluster = await KubeletCluster.open(FIRST_NODES);
+      const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
+      record = new KubeletRecord(createKube({ ...io, wire: cluster.api.wire(), profile: STANDARD_PROFILE }));
+      hosted = new HostedPods(record, start);
+      await cluster.apply(...common, nats);
+      await becomes("NATS is whole", () => isWhole(NATS));
+      for (const node of NODES.slice(FIRST_NODES.length)) await cluster.startKubelet(node);
+      const reports = (node: string) =>
+        readyConditionOf(record.nodes.get(node) ?? { conditions: [] })?.status === "True";
+      await becomes("all kubelets report that they are ready", () => NODES.every(reports));
+      const taints = NODES.flatMap((node) => record.nodes.get(node)?.taints.map(({ key }) => key));
+      expect(taints, "nothing has taken the taints of new nodes off").toEqual(NODES.map(() => NOT_READY));
+      await cluster.apply(vigil);
+    }, 300_000);
+
+    afterAll(async () => {
+      record?.stop();
+      await hosted?.close();
+      await Promise.all(servers.map((server) => server.stop()));
+      await cluster?.close();
+    });
+
+    test("starts where all nodes are new, and takes their taints off", async () => {
+      await becomes("Vigil is whole", () => isWhole(VIGIL));
+      await becomes("all nodes are well", () => NODES.every((node) => record.isWell(node)));
+    });
+
+    test("runs its processes on different nodes, and so does NATS", () => {
+      expect(nodesOf(hosted.of(VIGIL)).size).toBe(COPIES);
+      expect(nodesOf(hosted.of(NATS)).size).toBe(COPIES);
+    });
+
+    test("two processes and a NATS server are lost: the third moves them", async () => {
+      const [own, bus] = [nodesOf(hosted.of(VIGIL)), nodesOf(hosted.of(NATS))];
+      [lost = ""] = [...own].filter((node) => !bus.has(node));
+      [returning = ""] = [...own].filter((node) => bus.has(node));
+      const old = on([lost, returning]);
+      const ownedBy = (kind: string) => old.filter(({ pod }) => pod.owner === kind).length;
+      expect([old.length, ownedBy("ReplicaSet"), ownedBy("StatefulSet")]).toEqual([3, 2, 1]);
+      await lose(lost, returning);
+      await becomes("both nodes are tainted", () => [lost, returning].every((node) => taintOf(node) !== undefined));
+      await becomes("their pods are terminating", () => uidsOf(old).every((uid) => record.deleted.has(uid)));
+      await becomes("Vigil is whole", () => isWhole(VIGIL));
+      expect(nodesOf(hosted.of(VIGIL))).toEqual(new Set(NODES.filter((node) => node !== lost && node !== returning)));
+      // A pod that was bound to a lost node would still be there.
+      expect(uidsOf(on([lost, returning]))).toEqual(uidsOf(old));
+    });
+
+    test("its pods stay on a lost node for 30 s", () => {
+      const stays = on([lost, returning])
+        .filter(({ pod }) => pod.owner === "ReplicaSet")
+        .map(({ node, pod }) => (pod.deletionAt ?? 0) - 15_000 - Date.parse(taintOf(node)?.timeAdded ?? ""));
+      expect(stays).toHaveLength(2);
+      for (const stay of stays) {
+        expect(stay).toBeGreaterThanOrEqual(TOLERATED_MS.least);
+        expect(stay).toBeLessThanOrEqual(TOLERATED_MS.most);
+      }
+    });
+
+    test("the NATS server returns with its node", async () => {
+      const [pod] = record.podsOf(NATS).filter(({ node }) => node === returning);
+      expect(pod?.pod.deletionAt).not.toBeNull();
+      hosted.restore(returning);
+      await cluster.startKubelet(returning);
+      await becomes("NATS is whole", () => isWhole(NATS));
+      await becomes("the node is well", () => record.isWell(returning));
+      const server = servers[Number(pod?.pod.name.slice(NATS.length + 1))];
+      expect(await membersBy(server)).toEqual(namesOf(hosted.of(VIGIL)));
+    });
+
+    test("a third node is lost: it is found in time, and its pods run elsewhere", async () => {
+      const bus = nodesOf(hosted.of(NATS));
+      const [third = ""] = [...nodesOf(hosted.of(VIGIL))].filter((node) => bus.has(node));
+      const lostAt = performance.now();
+      await lose(third);
+      await becomes("the node is tainted", () => taintOf(third) !== undefined);
+      expect(performance.now() - lostAt).toBeLessThan(GRACE_SECONDS * 1000 + LATE_MS);
+      // As a cloud's controller does once the machine is gone.
+      expect(await cluster.api.kubectl("delete", "node", third)).toMatchObject({ code: 0 });
+      await becomes("Vigil and NATS are whole elsewhere", () => isWhole(VIGIL) && isWhole(NATS));
+      expect(await membersBy(servers[0])).toEqual(namesOf(hosted.of(VIGIL)));
+    });
+  }, ["kube-controller-manager", "kube-scheduler", "kubemark", "kubectl"]);
+});
+
+async function startServer(server: NatsServer | undefined): Promise<PodProcess> {
+  if (server === undefined) throw new Error("there is no such server of NATS");
+  await server.start();
+  return server;
+}

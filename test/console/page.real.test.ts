@@ -165,6 +165,18 @@ describeWithChromium("the dashboard in a browser", () => {
     await shows("explanation", /^policy spot: no node policy of this name is in force/);
   });
 
+  test("links the zone that a policy has for itself by the name that people know", async () => {
+    const { clock, receive } = await open();
+    const zone = "eu:\u0000:a\u0000@gpu";
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1", { zone, policy: "gpu" }), null);
+    receive("judged.zone", judgedZone({ zone, size: 1 }), null);
+    await shows("node-list", /n-1[\s\S]*eu\/a@gpu/, clock);
+    await page.evaluate(`document.querySelector("#node-list td[data-label='Zone'] a").click()`);
+    await shows("explanation", /^Zone eu\/a@gpu is Normal/);
+    expect(page.problems).toEqual([]);
+  });
+
   test("draws the last hours, with a picture that can be read aloud", async () => {
     const { clock, receive } = await open();
     receive("observed.node", observedNode("n-1"), null);

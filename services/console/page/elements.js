@@ -37,9 +37,11 @@ export function timeOf(at) {
   return time;
 }
 
-/** A zone key for people. */
+/** A zone key for people; `region/zone@policy` for the nodes of a policy with rates of its own. */
 export function zoneTitle(key) {
-  return key.split(":\u0000:").filter(Boolean).join("/") || "(no zone)";
+  const [zone, policy] = key.split("\u0000@");
+  const title = zone.split(":\u0000:").filter(Boolean).join("/") || "(no zone)";
+  return policy === undefined ? title : `${title}@${policy}`;
 }
 
 /** A link to the explanation of a node, a zone, a policy or a pod, which has an address of its own. */

@@ -86,10 +86,10 @@ describeWithNats("Vigil", () => {
     let record: KubeletRecord;
     let hosted: HostedPods;
     let servers: NatsServer[] = [];
-    /** A node that stays lost. */
+    /** Nodes that are lost: with a process of Vigil alone, with a server of NATS too, and a later one. */
     let lost: string;
-    /** A node that is lost with a server of NATS, and returns. */
     let returning: string;
+    let third: string;
 
     const becomes = (what: string, holds: () => boolean) =>
       until(
@@ -122,6 +122,11 @@ describeWithNats("Vigil", () => {
 
     async function lose(...nodes: string[]): Promise<void> {
       await Promise.all([hosted.lose(nodes), ...nodes.map((node) => cluster.killKubelet(node))]);
+    }
+
+    async function restore(node: string): Promise<void> {
+      hosted.restore(node);
+      await cluster.startKubelet(node);
     }
 
     /** The members of the fleet as one server of NATS knows them. */
@@ -199,23 +204,30 @@ describeWithNats("Vigil", () => {
     test("the NATS server returns with its node", async () => {
       const [pod] = record.podsOf(NATS).filter(({ node }) => node === returning);
       expect(pod?.pod.deletionAt).not.toBeNull();
-      hosted.restore(returning);
-      await cluster.startKubelet(returning);
+      await restore(returning);
       await becomes("NATS is whole", () => isWhole(NATS));
       await becomes("the node is well", () => record.isWell(returning));
       const server = servers[Number(pod?.pod.name.slice(NATS.length + 1))];
       expect(await membersBy(server)).toEqual(namesOf(hosted.of(VIGIL)));
     });
 
-    test("a third node is lost: it is found in time, and its pods run elsewhere", async () => {
+    test("a third node is lost: it is found in time", async () => {
+      await restore(lost);
+      await becomes("the node is well", () => record.isWell(lost));
       const bus = nodesOf(hosted.of(NATS));
-      const [third = ""] = [...nodesOf(hosted.of(VIGIL))].filter((node) => bus.has(node));
+      [third = ""] = [...nodesOf(hosted.of(VIGIL))].filter((node) => bus.has(node));
       const lostAt = performance.now();
       await lose(third);
       await becomes("the node is tainted", () => taintOf(third) !== undefined);
       expect(performance.now() - lostAt).toBeLessThan(GRACE_SECONDS * 1000 + LATE_MS);
-      // As a cloud's controller does once the machine is gone.
-      expect(await cluster.api.kubectl("delete", "node", third)).toMatchObject({ code: 0 });
+    });
+
+    test("all processes are lost: they return once the Node objects are deleted", async () => {
+      const own = [...nodesOf(hosted.of(VIGIL))];
+      await lose(...own);
+      expect(hosted.of(VIGIL)).toEqual([]);
+      // As a cloud's controller does once the machines are gone.
+      expect(await cluster.api.kubectl("delete", "node", third, ...own)).toMatchObject({ code: 0 });
       await becomes("Vigil and NATS are whole elsewhere", () => isWhole(VIGIL) && isWhole(NATS));
       expect(await membersBy(servers[0])).toEqual(namesOf(hosted.of(VIGIL)));
     });

@@ -98,7 +98,7 @@ export class InstalledCluster {
       () => `every right is used: ${mismatches(use()).join("; ")}`,
       // A watch is recorded when it ends, as the processes do below.
       () => neverUsed(use()).every(({ verb }) => verb === "watch"),
-      { everyMs: 200, withinMs: 90_000 },
+      { everyMs: 200, withinMs: 180_000 },
     );
     for (const { process } of started) {
       process.signal("SIGTERM");

@@ -10,6 +10,7 @@ import { silentLog } from "../../services/platform/process/log.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { write } from "../support/kube-probe.ts";
+import { freePort } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 import { EmbeddedFleetApi, type FleetApi } from "./fleet-apis.ts";
@@ -39,6 +40,7 @@ export class FleetWorld {
   readonly #nodes: ReadonlyMap<string, string>;
   readonly #fallen = new Set<string>();
   readonly #kubeconfigs = new Map<string, string>();
+  readonly #consoles = new Map<string, string>();
   /** The programs of members that do not run this tree's. */
   readonly #programs = new Map<string, string>();
   #hollow: HollowNodes | null = null;
@@ -86,16 +88,29 @@ export class FleetWorld {
     else this.#programs.set(member, main);
   }
 
-  /** Starts a process of the fleet, with flags of its own, and waits until it is running. */
+  /** Starts a process of the fleet, with flags of its own, and waits until it runs; its watches may take longer. */
   async start(member: string, nats: string, ...flags: string[]): Promise<VigilProcess> {
     const kubeconfig = this.#kubeconfigs.get(member) ?? join(this.#folder, "kubeconfig");
-    const where = [`--kubeconfig=${kubeconfig}`, `--nats=${nats}`, `--member=${member}`];
+    const console = `127.0.0.1:${await freePort()}`;
+    this.#consoles.set(member, console);
+    const where = [`--kubeconfig=${kubeconfig}`, `--nats=${nats}`, `--member=${member}`, `--listen=${console}`];
     const main = this.#programs.get(member);
     const argv = ["run", ...where, "--log-format=json", ...this.#options.flags, ...flags];
     const vigil = new VigilProcess(argv, main === undefined ? {} : { main });
     this.members.set(member, vigil);
     await vigil.says("running");
     return vigil;
+  }
+
+  /**
+   * Waits until every member is ready, as a rolling update does before it ends the next one: until its watches are
+   * synced, a member cannot know since when a node has been silent.
+   */
+  async ready(): Promise<void> {
+    const isReady = async (member: string): Promise<boolean> =>
+      (await fetch(`http://${this.#consoles.get(member)}/readyz`)).ok;
+    const areReady = async () => (await Promise.all([...this.members.keys()].map(isReady))).every(Boolean);
+    await until("every member is ready", areReady, { withinMs: 60_000, everyMs: 100 });
   }
 
   /** Stops a member and waits for its end. Resolves with its exit code, null when the signal ended it. */

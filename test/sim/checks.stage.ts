@@ -17,10 +17,11 @@ export class Stage {
   readonly process = {
     name: "p1",
     ownMs: 0,
-    services: [],
+    services: ["node"] as const,
     isFree: true,
     lastStop: null,
     lastPause: null,
+    lastAbsence: null,
     lastDeathMs: Number.NEGATIVE_INFINITY,
     ledger: null,
     lastSilence: null,

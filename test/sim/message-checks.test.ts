@@ -28,10 +28,11 @@ class Stage {
     const world = new World(swarm);
     const clock = new ProcessClock(world.clock, { rate: 1, wallOffsetMs: 0 });
     const standing = {
-      services: [],
+      services: ["node"] as const,
       isFree: true,
       lastStop: null,
       lastPause: null,
+      lastAbsence: null,
       lastDeathMs: Number.NEGATIVE_INFINITY,
       ledger: null,
       lastSilence: null,

@@ -21,6 +21,7 @@ import type { Link, Network } from "./network.ts";
 import { type ClockSkew, ProcessClock } from "./process-clock.ts";
 import type { Swarm } from "./swarm.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
+import type { Absence } from "./watch-views.ts";
 
 /** Metrics without a reader: keeping them would take a tenth of a run. */
 export const UNCOUNTED: ReadableMetrics = {
@@ -113,6 +114,8 @@ export class SimulatedProcess {
   lastPause: Interruption | null = null;
   /** When it was killed last, on the world's monotonic clock. */
   lastDeathMs = Number.NEGATIVE_INFINITY;
+  /** Its last absence, dead or stopped; null before. */
+  lastAbsence: Absence | null = null;
   #wireFaults: WireFaults = CALM_WIRE;
   /** The error of its machine's wall clock. */
   wallError: WallError = NO_WALL_ERROR;
@@ -181,6 +184,7 @@ export class SimulatedProcess {
   start(): void {
     if (this.#life !== null) return;
     this.#lives += 1;
+    this.#returns();
     const { network, api, profile, chance, createMetrics } = this.#world;
     const life = `${this.name}/${this.#lives}`;
     const clock = new ProcessClock(this.#world.clock, this.#skew, () => this.wallErrorMs);
@@ -233,6 +237,7 @@ export class SimulatedProcess {
     const { clock: world, network, count } = this.#world;
     const sinceMs = world.monotonicMs();
     life.standstill.begin();
+    this.#leaves();
     const resumeClock = clockStops ? life.clock.suspend() : () => {};
     let reconnect: Stop = () => {};
     const timer = Number.isFinite(peersWaitMs)
@@ -250,6 +255,7 @@ export class SimulatedProcess {
       if (stoppedMs > 300_000) count("process stopped for more than five minutes");
       if (clockStops) count("process stopped together with its clock");
       this.#stoppedUntilMs = world.monotonicMs();
+      this.#returns();
       this.lastPause = { endedMs: this.#stoppedUntilMs, lastedMs: stoppedMs };
       if (!clockStops) this.lastStop = this.lastPause;
       const { offsetMs, drift } = this.wallError;
@@ -276,6 +282,7 @@ export class SimulatedProcess {
     if (life === null) return;
     this.#life = null;
     this.lastDeathMs = this.#world.clock.monotonicMs();
+    this.#leaves();
     this.#suspendedBeforeMs += life.clock.suspendedMs;
     this.#world.disturbed("death");
     life.clock.kill();
@@ -283,6 +290,16 @@ export class SimulatedProcess {
     this.apiPath.closeConnections();
     life.link.close();
     life.wire.kill();
+  }
+
+  /** A stopped process that is killed has been away since the stop. */
+  #leaves(): void {
+    if (this.lastAbsence?.untilMs === Number.POSITIVE_INFINITY) return;
+    this.lastAbsence = { fromMs: this.#world.clock.monotonicMs(), untilMs: Number.POSITIVE_INFINITY };
+  }
+
+  #returns(): void {
+    if (this.lastAbsence !== null) this.lastAbsence = { ...this.lastAbsence, untilMs: this.#world.clock.monotonicMs() };
   }
 }
 

@@ -2,8 +2,15 @@
  * Since when a process can have observed events: the stops of its machine and the cuts of its path to the API server
  * that it cannot have missed. It judges nothing.
  */
+import type { ServiceName } from "../../protocols/ports.ts";
 import type { Interruption } from "./api-path.ts";
 import type { World } from "./world.ts";
+
+/** From when to when a process was dead or stopped, on the world's monotonic clock; infinite while it still is. */
+export interface Absence {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
 
 /** The parts of a process that its view depends on. */
 export interface ViewingProcess {
@@ -16,6 +23,9 @@ export interface ViewingProcess {
   readonly lastPause: Interruption | null;
   /** When it was killed last, on the world's monotonic clock. */
   readonly lastDeathMs: number;
+  /** Its last absence, dead or stopped. */
+  readonly lastAbsence: Absence | null;
+  readonly services: readonly ServiceName[];
   /** The last interval in which its watches delivered nothing. */
   readonly lastSilence: Interruption | null;
 }
@@ -46,18 +56,31 @@ export class WatchViews {
   }
 
   /**
-   * How old the view of a member may be that is at most `lagMs` behind while it runs, in milliseconds. A member that
-   * has just continued publishes what it knew before and then what it reads of the time between. A member that takes
-   * over from a killed process begins with that process's last messages.
+   * How old what a fleet knows may be where a running member is at most `lagMs` behind, in milliseconds. A member that
+   * has just continued publishes what it knew before, which the others take until the next pulse, and then what it
+   * reads of the time between. A member that takes over from a killed process begins with that process's last messages.
+   * While nobody judges, the last judgements stand.
    */
-  viewAgeMs(member: string, lagMs: number): number {
+  viewAgeMs(lagMs: number): number {
     const nowMs = this.#world.clock.monotonicMs();
     const { memberTimeoutMs, pulsePeriodMs } = this.#world.swarm.profile;
-    const pause = this.#processOf(member)?.lastPause;
-    const awakeMs = nowMs - (pause?.endedMs ?? Number.NEGATIVE_INFINITY);
-    const pausedMs = pause && awakeMs < lagMs ? awakeMs + pause.lastedMs : 0;
-    const ownerlessMs = nowMs - Math.max(...this.#processes().map(({ lastDeathMs }) => lastDeathMs));
-    return lagMs + Math.max(pausedMs, ownerlessMs < memberTimeoutMs + pulsePeriodMs ? ownerlessMs : 0);
+    const all = this.#processes();
+    const judges = all.filter(({ services }) => services.includes("node"));
+    const pausedMs = (pause: Interruption | null): number => {
+      const awakeMs = nowMs - (pause?.endedMs ?? Number.NEGATIVE_INFINITY);
+      return pause !== null && awakeMs < lagMs ? awakeMs + pause.lastedMs : 0;
+    };
+    const awayMs = ({ lastAbsence }: ViewingProcess): number =>
+      lastAbsence !== null && nowMs - lastAbsence.untilMs < lagMs ? nowMs - lastAbsence.fromMs : 0;
+    const ownerlessMs = nowMs - Math.max(...all.map(({ lastDeathMs }) => lastDeathMs));
+    return (
+      lagMs +
+      Math.max(
+        ...all.map(({ lastPause }) => pausedMs(lastPause)),
+        Math.min(...judges.map(awayMs)),
+        ownerlessMs < memberTimeoutMs + pulsePeriodMs ? ownerlessMs : 0,
+      )
+    );
   }
 
   /** A member has pulsed for a shard. */

@@ -29,9 +29,8 @@ export class ZoneClaims {
 
   /** Takes an announcement that its owner sends. */
   check({ body, source }: Message<"judged.zone">): void {
-    const member = source.slice(source.indexOf("@") + 1);
     const { clock, swarm } = this.#world;
-    const fromMs = clock.wallMs() - this.#eyes.viewAgeMs(member, viewLagMs(swarm));
+    const fromMs = clock.wallMs() - this.#eyes.viewAgeMs(viewLagMs(swarm));
     const problem = this.#sizeProblem(body, fromMs) ?? this.#haltProblem(body, fromMs);
     if (problem === null) return;
     const said = `${body.notReady} of ${body.size} not ready${body.halted ? ", halted" : ""}`;

@@ -9,6 +9,8 @@ import { goTestCases } from "./verdicts.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TIMEOUT_MS = 300_000;
+/** A program looks for a free port and starts its etcd there a moment later, when another suite may have taken it. */
+const STARTS_MAX = 3;
 
 async function runIntegration(program: KubeProgram, ...args: string[]): Promise<UpstreamRun> {
   const env = {
@@ -16,8 +18,12 @@ async function runIntegration(program: KubeProgram, ...args: string[]): Promise<
     VIGIL_DIR: ROOT,
     PATH: `${dirname(kubeProgram("etcd"))}:${process.env.PATH}`,
   };
-  const ended = await runProgram(program, ["-test.v", ...args], { env, timeoutMs: TIMEOUT_MS });
-  return { ...ended, cases: goTestCases(ended.stdout) };
+  for (let starts = 1; ; starts++) {
+    const ended = await runProgram(program, ["-test.v", ...args], { env, timeoutMs: TIMEOUT_MS });
+    const cases = goTestCases(ended.stdout);
+    const hasNoPort = cases.length === 0 && `${ended.stdout}${ended.stderr}`.includes("bind: address already in use");
+    if (!hasNoPort || starts === STARTS_MAX) return { ...ended, cases };
+  }
 }
 
 describeUpstream("node.test", ["node.test"], () => runIntegration("node.test"));

@@ -19,18 +19,18 @@ interface Range {
 export class ZoneClaims {
   readonly #world: World;
   readonly #states: NodeStates;
-  readonly #eyes: WatchViews;
+  readonly #watchViews: WatchViews;
 
-  constructor(world: World, states: NodeStates, eyes: WatchViews) {
+  constructor(world: World, states: NodeStates, watchViews: WatchViews) {
     this.#world = world;
     this.#states = states;
-    this.#eyes = eyes;
+    this.#watchViews = watchViews;
   }
 
   /** Takes an announcement that its owner sends. */
   check({ body, source }: Message<"judged.zone">): void {
     const { clock, swarm } = this.#world;
-    const fromMs = clock.wallMs() - this.#eyes.viewAgeMs(viewLagMs(swarm));
+    const fromMs = clock.wallMs() - this.#watchViews.viewAgeMs(viewLagMs(swarm));
     const problem = this.#sizeProblem(body, fromMs) ?? this.#haltProblem(body, fromMs);
     if (problem === null) return;
     const said = `${body.notReady} of ${body.size} not ready${body.halted ? ", halted" : ""}`;

@@ -3,6 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { type KubeObject, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { epochMsOf } from "../../services/domain/api-time.ts";
+import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
+import { recordOf } from "../../services/platform/structures/json.ts";
+import { previewedOn } from "../cli/preview/preview-world.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 
@@ -10,6 +14,8 @@ const S = 1000;
 const MINUTE = 60 * S;
 const GROUP = "self-node-remediation.medik8s.io";
 const OUT = "node.kubernetes.io/out-of-service:NoExecute";
+/** A step comes up to two rounds later than it could, and API stamps are whole seconds. */
+const ROUNDS_S = 12;
 const TIMED_OUT = "remediation.medik8s.io/nhc-timed-out";
 
 type Step = NonNullable<NodePolicySpec["remediations"]>[number];
@@ -21,9 +27,13 @@ const stepOf = (kind: string, fields: Partial<Step> = {}): Step => ({
 
 /** Nodes a-0 to a-9 under a policy with two remediations; the templates of the kinds named exist. */
 class RemediationWorld extends ExplainedWorld {
+  readonly configured: readonly ConfiguredPolicy[];
+
   constructor(spec: Partial<NodePolicySpec> = {}, kinds = ["Reboot", "PowerOff"], profile: Partial<Profile> = {}) {
     const remediations = [stepOf("Reboot"), stepOf("PowerOff")];
-    super([{ name: "gpu", spec: { selector: {}, remediations, ...spec } }], profile);
+    const configured = [{ name: "gpu", spec: { selector: {}, remediations, ...spec } }];
+    super(configured, profile);
+    this.configured = configured;
     this.addZone("a", 10);
     this.post("/api/v1/namespaces", { metadata: { name: "medik8s" } });
     for (const kind of kinds) this.define(kind);
@@ -111,6 +121,50 @@ function definition(kind: string, plural: string): object {
     spec: { group: GROUP, scope: "Namespaced", names, versions: [version] },
   };
 }
+
+describe("a preview", () => {
+  const down = { node: ["a-0"], down: true };
+  const recoveryIn = (world: RemediationWorld) => previewedOn(world, down, world.configured).nodes[0];
+  const secondsBetween = (before: number, at: number | null) => Math.abs((at ?? Number.NaN) - before) / S;
+
+  test("says when each remediation comes", () => {
+    const world = new RemediationWorld({ remediations: [stepOf("Reboot", { timeout: "2m" }), stepOf("PowerOff")] });
+    const { remediations = [] } = recoveryIn(world) ?? {};
+    const startAt = world.clock.wallMs();
+    world.silence(["a-0"]);
+    world.advance(10 * MINUTE);
+    expect(remediations.map(({ kind }) => kind)).toEqual(["Reboot", "PowerOff"]);
+    for (const { kind, createdAfterMs } of remediations) {
+      const createdAt = epochMsOf(String(world.object(kind)?.metadata.creationTimestamp));
+      expect(secondsBetween(startAt + createdAfterMs, createdAt)).toBeLessThan(ROUNDS_S);
+    }
+  });
+
+  test("says from when on a proof would put a node out of service", () => {
+    const world = new RemediationWorld({ outOfService: { after: "3m", proof: ["RemediationSucceeded"] } });
+    const { outOfService } = recoveryIn(world) ?? {};
+    const startAt = world.clock.wallMs();
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    world.report("Reboot", "Succeeded", "True");
+    world.advance(10 * MINUTE);
+    const node = world.read({ kind: "Node", namespace: "", name: "a-0" });
+    const stamp = recordOf(node?.metadata.annotations)["vigil.v1/out-of-service"];
+    const taintedAt = epochMsOf(String(stamp));
+    expect(outOfService?.proofs).toEqual(["RemediationSucceeded"]);
+    expect(secondsBetween(startAt + (outOfService?.fromAfterMs ?? 0), taintedAt)).toBeLessThan(ROUNDS_S);
+  });
+
+  test("ends with a dry run, after which none follows", () => {
+    const world = new RemediationWorld({ remediations: [stepOf("Reboot", { dryRun: true }), stepOf("PowerOff")] });
+    expect(recoveryIn(world)?.remediations).toMatchObject([{ kind: "Reboot", isDryRun: true, timesOutAfterMs: null }]);
+  });
+
+  test("in direct mode has none, because nodes get no taint", () => {
+    const world = new RemediationWorld({}, ["Reboot"], { evictionMode: "direct" });
+    expect(recoveryIn(world)).not.toHaveProperty("remediations");
+  });
+});
 
 describe("a silent node", () => {
   test("gets the first remediation once it is admitted for eviction", () => {

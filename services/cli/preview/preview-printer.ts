@@ -1,10 +1,11 @@
 /** Prints a preview as tables or as JSON. */
+import type { DownProofKind } from "../../../protocols/names.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { countText, rateText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../text-table.ts";
-import type { Preview, PreviewedNodeReport, PreviewedZone } from "./preview.ts";
+import type { Preview, PreviewedNodeReport, PreviewedOutOfService, PreviewedZone } from "./preview.ts";
 
 /** A preview as one JSON document. */
 export function previewJson(preview: Preview): string {
@@ -20,6 +21,7 @@ export function previewText(preview: Preview, limit: number): string {
       ? ""
       : tableText(["ZONE", "STATE", "NOT READY", "EVICTION RATE", "WAITING"], zones.map(zoneCells)),
     nodes.length === 0 ? "" : nodesText(nodes.slice(0, limit)),
+    recoveryText(nodes.slice(0, limit)),
     pods.length === 0
       ? ""
       : tableText(
@@ -71,6 +73,29 @@ function nodesText(nodes: readonly PreviewedNodeReport[]): string {
     ...(isAnyHeld ? [heldBy ?? ""] : []),
   ]);
   return tableText([...heading, ...(isAnyHeld ? ["HELD BACK BY"] : [])], rows);
+}
+
+/** What is done about the machines of nodes; empty for nothing. */
+function recoveryText(nodes: readonly PreviewedNodeReport[]): string {
+  const rows = nodes.flatMap(({ node, remediations = [], outOfService }) => [
+    ...remediations.map(({ kind, createdAfterMs, isDryRun }, index) => {
+      const conditions = [index === 0 ? "" : "unless the one before succeeds", isDryRun ? "dry run" : ""];
+      return [node, kind, afterText(createdAfterMs), conditions.filter((text) => text !== "").join("; ")];
+    }),
+    ...(outOfService === undefined
+      ? []
+      : [[node, "out of service", afterText(outOfService.fromAfterMs), proofText(outOfService)]]),
+  ]);
+  return rows.length === 0 ? "" : tableText(["NODE", "REMEDY", "EARLIEST", "CONDITION"], rows);
+}
+
+const PROOF_TEXTS: Readonly<Record<DownProofKind, string>> = {
+  RemediationSucceeded: "a remediation succeeds",
+  Manual: "somebody runs vigil prove-down",
+};
+
+function proofText({ proofs }: PreviewedOutOfService): string {
+  return `once ${proofs.map((proof) => PROOF_TEXTS[proof]).join(" or ")}`;
 }
 
 function zoneCells({ zone, size, before, after, waiting }: PreviewedZone): string[] {

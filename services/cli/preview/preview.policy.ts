@@ -59,6 +59,7 @@ function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNo
     heldBy: admittedMs === null && node.unknownMs !== null ? holdOn(node, cluster) : null,
     pods: countOf(alikePods),
     podsDeleted: countOf(deleted),
+    ...cluster.recoveryOf(node),
   };
 }
 

@@ -1,4 +1,5 @@
 /** What a preview answers. Spans are in milliseconds after the start. */
+import type { DownProofKind } from "../../../protocols/names.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
 import type { EvictionSettings } from "../../../protocols/policy-set.ts";
 import type { DisruptionState } from "../../zone/zone.machine.ts";
@@ -13,8 +14,31 @@ export interface PreviewedZone {
   readonly waiting: number;
 }
 
+/** A remediation of a silent node, made unless the one before it has succeeded. */
+export interface PreviewedRemediation {
+  readonly kind: string;
+  readonly createdAfterMs: number;
+  /** Null for never: it is only logged and explained, or a freeze has no end. */
+  readonly timesOutAfterMs: number | null;
+  /** Set where it is only logged and explained. */
+  readonly isDryRun?: true;
+}
+
+/** The out-of-service taint of a silent node, which needs one of these proofs. */
+export interface PreviewedOutOfService {
+  /** The earliest; null while a freeze has no end. */
+  readonly fromAfterMs: number | null;
+  readonly proofs: readonly DownProofKind[];
+}
+
+/** What the policy of a silent node does about its machine. */
+export interface PreviewedRecovery {
+  readonly remediations?: readonly PreviewedRemediation[];
+  readonly outOfService?: PreviewedOutOfService;
+}
+
 /** A node that something happens to, in the order in which it happens. */
-export interface PreviewedNodeReport {
+export interface PreviewedNodeReport extends PreviewedRecovery {
   readonly node: string;
   readonly zone: string;
   /** Its policy; null for none. */

@@ -32,10 +32,11 @@ import { deleteAt, UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.p
 import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
 import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
 import { ownTaintsOf } from "../../zone/zone.policy.ts";
-import type { PreviewedDeletion, PreviewedToleration } from "./preview.ts";
+import type { PreviewedDeletion, PreviewedRecovery, PreviewedToleration } from "./preview.ts";
 import { PreviewedNode } from "./previewed-node.ts";
 import { PreviewedRates } from "./previewed-rates.ts";
 import { PreviewedZones } from "./previewed-zones.ts";
+import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -113,6 +114,15 @@ export class PreviewedCluster {
   /** The rate of evictions that a pod waits for at the end; null for none. */
   waitsFor(uid: string): string | null {
     return this.#rates.waitsFor(uid);
+  }
+
+  /** What is done about the machine of a node. */
+  recoveryOf({ shown, unknownMs, taintedMs }: PreviewedNode): PreviewedRecovery {
+    const takenAt = this.clock.wallMs() - this.clock.monotonicMs();
+    const at = (afterMs: number | null): number | null => (afterMs === null ? null : takenAt + afterMs);
+    const { policies } = this;
+    const node = { node: shown, unknownAt: at(unknownMs), taintedAt: at(taintedMs) };
+    return recoveryOf(node, { policies, profile: this.#io.profile, takenAt });
   }
 
   /** Lets everything happen that follows. */

@@ -78,9 +78,13 @@ export function policyWorld(fieldsAt: (wallMs: number) => object): EvictionWorld
   return world;
 }
 
-/** What would follow from a fault now. */
-export function previewedOn(world: EvictionWorld, flags: Partial<FaultFlags>): Preview {
-  const snapshot = snapshotOf(world);
+/** What would follow from a fault now; `configured` are the policies of its configuration. */
+export function previewedOn(
+  world: EvictionWorld,
+  flags: Partial<FaultFlags>,
+  configured: readonly ConfiguredPolicy[] = [],
+): Preview {
+  const snapshot = snapshotOf(world, configured);
   return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags }, snapshot.nodes), world.profile);
 }
 

@@ -78,6 +78,26 @@ test("policies, holds and what could not be read show where there are any", () =
   ]);
 });
 
+test("what is done about a machine shows where its policy says so", () => {
+  const [first, ...others] = PREVIEW.nodes;
+  if (first === undefined) throw new Error("there is no node");
+  const remediations = [
+    { kind: "Reboot", createdAfterMs: 46_001, timesOutAfterMs: 346_001 },
+    { kind: "PowerOff", createdAfterMs: 346_001, timesOutAfterMs: null, isDryRun: true as const },
+  ];
+  const outOfService = { fromAfterMs: 227_000, proofs: ["RemediationSucceeded", "Manual"] as const };
+  const text = previewText({ ...PREVIEW, nodes: [{ ...first, remediations, outOfService }, ...others] }, 20);
+  expect(text).toContain(
+    [
+      "NODE   REMEDY           EARLIEST   CONDITION",
+      "b-0    Reboot           in 46s     -",
+      "b-0    PowerOff         in 5m46s   unless the one before succeeds; dry run",
+      "b-0    out of service   in 3m47s   once a remediation succeeds or somebody runs vigil prove-down",
+      "",
+    ].join("\n"),
+  );
+});
+
 test("rows beyond the limit are counted", () => {
   expect(previewText(PREVIEW, 1)).toContain("At most 1 rows of each are shown; --limit=2 shows all, as does -o json.");
   expect(previewText(PREVIEW, 1)).not.toContain("b-1");

@@ -88,7 +88,10 @@ export class ClusterState {
   readonly remediations = new Map<string, RemediationsRecord>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
-  readonly conditionCounts = new ConditionCounts();
+  /** Nodes with a condition that calls for a taint, by its type. */
+  readonly conditionCounts = new PolicyCounts(ailmentsOf);
+  /** Nodes on their way to the out-of-service taint, by how far they are. */
+  readonly outOfServiceCounts = new PolicyCounts(({ outOfService }) => (outOfService ? [outOfService.state] : []));
   /** Epoch milliseconds: older nodes were registered by other ledgers. Null where there are none. */
   joinedAt: number | null = null;
   readonly #requests = new BoundedMap<string, OpenRequest>(REQUESTS_MAX);
@@ -143,7 +146,7 @@ export class ClusterState {
   forgetUnobserved(isKnown: (node: string) => boolean): void {
     for (const [name, { observed, judged }] of this.nodes) {
       if (observed !== null || !isKnown(name)) continue;
-      this.conditionCounts.move(judged, null);
+      this.#count(judged, null);
       this.nodes.delete(name);
     }
   }
@@ -175,7 +178,7 @@ export class ClusterState {
     }
     const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted } = body;
     const ofPolicy = policyPartOf(body);
-    this.conditionCounts.move(node.judged, ofPolicy);
+    this.#count(node.judged, ofPolicy);
     node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted, ...ofPolicy };
     if (eviction === "unmarked") node.drainReported = false;
     if (waitingTaintOf(body) === null) node.requests.endGrant();
@@ -233,8 +236,13 @@ export class ClusterState {
     const node = this.nodes.get(name);
     if (node?.uid !== uid) return;
     if (node.observed !== null && node.judged !== null) this.readiness[node.judged.readiness]--;
-    this.conditionCounts.move(node.judged, null);
+    this.#count(node.judged, null);
     this.nodes.delete(name);
+  }
+
+  #count(before: OfPolicy | null, after: OfPolicy | null): void {
+    this.conditionCounts.move(before, after);
+    this.outOfServiceCounts.move(before, after);
   }
 
   /** The record of a node; a node with another uid gets a new record. */
@@ -249,35 +257,50 @@ export class ClusterState {
   }
 }
 
-type Ailing = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conditions">;
+type OfPolicy = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conditions" | "outOfService">;
 
-/** How many nodes of each policy have a condition that calls for a taint, by type of condition. */
-class ConditionCounts {
-  readonly #counts = new Map<string, { readonly policy: string; readonly type: string; nodes: number }>();
+/** How many nodes of a policy have something in common. */
+export interface PolicyCount {
+  readonly policy: string;
+  readonly what: string;
+  readonly nodes: number;
+}
 
-  /** Each policy and type with at least one node. */
-  entries(): Iterable<{ readonly policy: string; readonly type: string; readonly nodes: number }> {
+/** How many nodes of each policy have something in common, by what its judgement says of each. */
+class PolicyCounts {
+  readonly #whatOf: (judged: OfPolicy) => Iterable<string>;
+  readonly #counts = new Map<string, PolicyCount>();
+
+  constructor(whatOf: (judged: OfPolicy) => Iterable<string>) {
+    this.#whatOf = whatOf;
+  }
+
+  /** Each policy and each thing with at least one node. */
+  entries(): Iterable<PolicyCount> {
     return this.#counts.values();
   }
 
   /** Takes a change of one node's judgement; null for none. */
-  move(before: Ailing | null, after: Ailing | null): void {
+  move(before: OfPolicy | null, after: OfPolicy | null): void {
     this.#add(before, -1);
     this.#add(after, 1);
   }
 
-  #add(judged: Ailing | null, by: 1 | -1): void {
-    if (judged?.policy === undefined || judged.conditions === undefined) return;
-    const { policy, conditions } = judged;
-    const called = conditions.filter(({ state }) => state === "due" || state === "tainted");
-    for (const type of new Set(called.map((condition) => condition.type))) {
-      const key = `${policy}\n${type}`;
-      const count = this.#counts.get(key) ?? { policy, type, nodes: 0 };
-      count.nodes += by;
-      if (count.nodes === 0) this.#counts.delete(key);
-      else this.#counts.set(key, count);
+  #add(judged: OfPolicy | null, by: 1 | -1): void {
+    const policy = judged?.policy;
+    if (judged === null || policy === undefined) return;
+    for (const what of new Set(this.#whatOf(judged))) {
+      const key = `${policy}\n${what}`;
+      const nodes = (this.#counts.get(key)?.nodes ?? 0) + by;
+      if (nodes === 0) this.#counts.delete(key);
+      else this.#counts.set(key, { policy, what, nodes });
     }
   }
+}
+
+/** The types of the conditions that call for a taint. */
+function ailmentsOf({ conditions = [] }: OfPolicy): string[] {
+  return conditions.filter(({ state }) => state === "due" || state === "tainted").map(({ type }) => type);
 }
 
 /** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */

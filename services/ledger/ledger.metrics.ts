@@ -12,7 +12,7 @@ import { frozenAt } from "../domain/frozen-time.ts";
 import { hasLimits, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import type { ClusterState, PolicyCount } from "./cluster-state.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 
 /** Upstream's bounds in seconds: one node's health update. */
@@ -68,6 +68,8 @@ function upstream(metrics: Metrics) {
   };
 }
 
+type Gauge = ReturnType<Metrics["gauge"]>;
+
 /** Metrics that upstream lacks. */
 function own(metrics: Metrics) {
   const { gauge, counter, histogram } = declaring(metrics);
@@ -81,6 +83,8 @@ function own(metrics: Metrics) {
   const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
   const ailing =
     "Nodes with a condition that calls for a taint by `unhealthyConditions` of the policy; absent for none.";
+  const outOfService =
+    "Nodes by how far they are from the out-of-service taint of the policy: `on` carries it; absent for none.";
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
@@ -95,6 +99,7 @@ function own(metrics: Metrics) {
     shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
     waiting: gauge("vigil_policy_waiting_evictions", waiting, ["policy"]),
     conditionNodes: gauge("vigil_policy_condition_nodes", ailing, ["policy", "condition"]),
+    outOfServiceNodes: gauge("vigil_policy_out_of_service_nodes", outOfService, ["policy", "state"]),
     longestWait: gauge("vigil_policy_longest_wait_seconds", longest, ["policy"]),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
@@ -117,8 +122,8 @@ export class LedgerMetrics {
   readonly #own: ReturnType<typeof own>;
   /** The policies with a gauge of freezes, and those with gauges of limits. */
   #policies: ReadonlySet<string> = new Set();
-  /** The policies and types of conditions that have a gauge. */
-  #ailing: Map<string, readonly [policy: string, type: string]> = new Map();
+  /** What each gauge by policy and one more label shows. */
+  readonly #counted = new Map<Gauge, Map<string, PolicyCount>>();
   readonly #limited = new Set<string>();
   /** The policies with gauges of their eviction rate. */
   readonly #rated = new Set<string>();
@@ -225,7 +230,8 @@ export class LedgerMetrics {
     nowMs: number,
   ): void {
     for (const readiness of readinessSchema.options) this.#own.nodes.set(state.readiness[readiness], readiness);
-    this.#conditions(state.conditionCounts);
+    this.#byPolicy(this.#own.conditionNodes, state.conditionCounts.entries());
+    this.#byPolicy(this.#own.outOfServiceNodes, state.outOfServiceCounts.entries());
     this.#own.pending.set(state.pods.pendingCount);
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
@@ -238,15 +244,18 @@ export class LedgerMetrics {
     this.#own.historyEntries.set(historyEntries);
   }
 
-  #conditions(counts: ClusterState["conditionCounts"]): void {
-    const gone = this.#ailing;
-    this.#ailing = new Map();
-    for (const { policy, type, nodes } of counts.entries()) {
-      this.#own.conditionNodes.set(nodes, policy, type);
-      this.#ailing.set(`${policy}\n${type}`, [policy, type]);
-      gone.delete(`${policy}\n${type}`);
+  /** Sets a gauge by policy and one more label, and drops the values that count no node any more. */
+  #byPolicy(gauge: Gauge, counts: Iterable<PolicyCount>): void {
+    const gone = this.#counted.get(gauge) ?? new Map<string, PolicyCount>();
+    const counted = new Map<string, PolicyCount>();
+    for (const count of counts) {
+      const { policy, what, nodes } = count;
+      gauge.set(nodes, policy, what);
+      counted.set(`${policy}\n${what}`, count);
+      gone.delete(`${policy}\n${what}`);
     }
-    for (const labels of gone.values()) this.#own.conditionNodes.remove(...labels);
+    for (const { policy, what } of gone.values()) gauge.remove(policy, what);
+    this.#counted.set(gauge, counted);
   }
 
   #labelOf(zoneKey: string): string {

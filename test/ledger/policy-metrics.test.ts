@@ -101,3 +101,24 @@ test("nodes whose condition calls for a taint are counted", async () => {
   world.clock.advance(REFRESH_MS);
   expect(await world.metrics.text()).not.toContain("vigil_policy_condition_nodes{");
 });
+
+test("nodes on their way to the out-of-service taint are counted by how far they are", async () => {
+  const world = policyWorld(policySet([policy("gpu")]));
+  const count = async (state: string) => {
+    world.clock.advance(REFRESH_MS);
+    return metricValue(world.metrics, "vigil_policy_out_of_service_nodes", { policy: "gpu", state });
+  };
+  const judge = (name: string, state?: "unproved" | "on") => {
+    const outOfService = state === undefined ? {} : { outOfService: { state } };
+    world.receive("judged.node", judgedNode(name, { policy: "gpu", ...outOfService }), null);
+  };
+  judge("a", "unproved");
+  judge("b", "unproved");
+  expect(await count("unproved")).toBe(2);
+  judge("b", "on");
+  expect([await count("unproved"), await count("on")]).toEqual([1, 1]);
+  judge("a");
+  judge("b");
+  world.clock.advance(REFRESH_MS);
+  expect(await world.metrics.text()).not.toContain("vigil_policy_out_of_service_nodes{");
+});

@@ -128,9 +128,21 @@ export const podDocument = z.object({
 /** A pod that waits for its deletion. */
 export type PodDocument = z.infer<typeof podDocument>;
 
+const objectDocument = { namespace: z.string(), name: z.string() };
+
+/** The name of an object within a text: its characters from `from` up to `to`, in UTF-16 code units. */
+const nameInText = z.object({
+  from: count,
+  to: count,
+  kind: z.enum(["Node", "Pod", "Zone", "NodePolicy"]),
+  ...objectDocument,
+});
+
 /** An explanation: sentences about the present state, and the history that led there, oldest first. */
 export const explanationDocument = z.object({
   sentences: z.array(z.string()),
+  /** For each sentence the names in it. */
+  names: z.array(z.array(nameInText)),
   timeline: z.array(
     z.object({
       /** Id of the message that it comes from. */
@@ -139,8 +151,10 @@ export const explanationDocument = z.object({
       cause: z.string().nullable(),
       at: time,
       type: z.string(),
-      object: z.object({ kind: z.enum(["Node", "Pod", "Zone"]), namespace: z.string(), name: z.string() }),
+      object: z.object({ kind: z.enum(["Node", "Pod", "Zone"]), ...objectDocument }),
       text: z.string(),
+      /** The names in its text; absent for none. */
+      names: z.array(nameInText).optional(),
       /** How often it happened in a row. */
       times: count,
     }),

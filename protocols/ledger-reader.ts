@@ -184,6 +184,17 @@ export interface Subject {
   readonly name: string;
 }
 
+/** An object that has an explanation of its own. */
+export interface ExplainedObject extends Omit<Subject, "kind"> {
+  readonly kind: Subject["kind"] | "NodePolicy";
+}
+
+/** The name of such an object within a text: its characters from `from` up to `to`, in UTF-16 code units. */
+export interface NameInText extends ExplainedObject {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** One entry of an object's history, as text. */
 export interface Decision {
   /** Id of the message that it comes from. */
@@ -195,6 +206,8 @@ export interface Decision {
   readonly type: string;
   readonly object: Subject;
   readonly text: string;
+  /** The names in its text, in their order; absent for none. */
+  readonly names?: readonly NameInText[];
   /** How often it happened in a row; `at` is the last time. */
   readonly times: number;
 }
@@ -203,6 +216,8 @@ export interface Decision {
 export interface Explanation {
   /** The current state and its reasons, one sentence each. */
   readonly sentences: readonly string[];
+  /** For each sentence the names in it, in their order. */
+  readonly names: readonly (readonly NameInText[])[];
   /** The history, oldest first. */
   readonly timeline: readonly Decision[];
 }

@@ -97,7 +97,7 @@ export const POLICIES: Table<PolicyReport> = {
     String(unhealthy),
     breaker === null ? "" : breakerText(breaker),
     budget === null ? "" : `${budget.left} of ${budget.nodes}`,
-    freeze === null ? "" : freezeText(freeze),
+    freeze === null ? "" : freezeText(freeze).text,
     freeze === null ? "" : untilText(freeze.untilAt),
   ],
   state: "MODE",

@@ -98,9 +98,14 @@ export function podDocument({ frozen, waits, ...pod }: PendingEviction): PodDocu
 }
 
 /** The document of an explanation. */
-export function explanationDocument({ sentences, timeline }: Explanation): ExplanationDocument {
+export function explanationDocument({ sentences, names, timeline }: Explanation): ExplanationDocument {
   return {
     sentences: [...sentences],
-    timeline: timeline.map((decision) => ({ ...decision, at: instantText(decision.at) })),
+    names: names.map((inSentence) => [...inSentence]),
+    timeline: timeline.map(({ names: inText, ...decision }) => ({
+      ...decision,
+      at: instantText(decision.at),
+      ...(inText && { names: [...inText] }),
+    })),
   };
 }

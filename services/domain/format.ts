@@ -1,7 +1,14 @@
-/** Formats durations, numbers, lists and objects for people. */
-import type { Subject } from "../../protocols/ledger-reader.ts";
+/** Formats durations, numbers, lists and objects for people, and texts that know which of their words are names. */
+import type { ExplainedObject, NameInText, Subject } from "../../protocols/ledger-reader.ts";
+import { NODE_POLICY_API } from "../../protocols/node-policy.ts";
 import { formatDuration } from "./duration.ts";
 import { zoneTitleOf } from "./zone-key.ts";
+
+/** A text that knows which of its words name an object, so that no reader guesses. */
+export interface NamedText {
+  readonly text: string;
+  readonly names: readonly NameInText[];
+}
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -22,7 +29,7 @@ export function countdownText(remainingMs: number): string {
 
 /** A list as English: `a`, `a and b`, `a, b and c`. */
 export function listText(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  return namedList(words).text;
 }
 
 /** A count with its noun, in the singular for one. */
@@ -43,7 +50,39 @@ export function rateText(perSecond: number): string {
 }
 
 /** An object: `node worker-7`, `pod shop/cart-0`, `zone eu-west-1/eu-west-1b`. */
-export function objectText({ kind, namespace, name }: Subject): string {
-  const title = kind === "Zone" ? zoneTitleOf(name) : name;
-  return `${kind.toLowerCase()} ${namespace === "" ? title : `${namespace}/${title}`}`;
+export function objectText(object: Subject): string {
+  return `${object.kind.toLowerCase()} ${nameText(object.kind, object.name, object.namespace).text}`;
 }
+
+/** The name of an object as people write it: `worker-7`, `shop/cart-0`, `eu-west-1/eu-west-1b`. */
+export function nameText(kind: ExplainedObject["kind"], name: string, namespace = ""): NamedText {
+  const title = kind === "Zone" ? zoneTitleOf(name) : name;
+  const text = namespace === "" ? title : `${namespace}/${title}`;
+  return { text, names: [{ from: 0, to: text.length, kind, namespace, name }] };
+}
+
+/** A policy with its kind: `NodePolicy gpu`. */
+export function policyText(policy: string): NamedText {
+  return named`${NODE_POLICY_API.kind} ${nameText("NodePolicy", policy)}`;
+}
+
+/** Fills a template with texts, and keeps the names in them. */
+export function named(parts: readonly string[], ...values: readonly (string | NamedText)[]): NamedText {
+  let text = parts[0] ?? "";
+  const names: NameInText[] = [];
+  for (const [index, value] of values.entries()) {
+    const filled = typeof value === "string" ? { text: value, names: NO_NAMES } : value;
+    for (const name of filled.names) names.push({ ...name, from: text.length + name.from, to: text.length + name.to });
+    text += `${filled.text}${parts[index + 1] ?? ""}`;
+  }
+  return { text, names: names.length === 0 ? NO_NAMES : names };
+}
+
+/** A list as English, like `listText`, with the names in it. */
+export function namedList(words: readonly (string | NamedText)[]): NamedText {
+  const between = words.slice(1).map((_word, index) => (index === words.length - 2 ? " and " : ", "));
+  return named(["", ...between, ""], ...words);
+}
+
+/** Shared by every text without a name, because most have none. */
+const NO_NAMES: readonly NameInText[] = [];

@@ -1,8 +1,7 @@
 /** What freezes nodes, for people: who, why, through what, and until when. It reads no clock. */
 import type { FreezeCause, FreezeReport } from "../../protocols/ledger-reader.ts";
-import { NODE_POLICY_API } from "../../protocols/node-policy.ts";
 import type { Freezes, NodePolicy } from "../../protocols/policy-set.ts";
-import { listText } from "./format.ts";
+import { type NamedText, named, namedList, policyText } from "./format.ts";
 import { activeRequests, freezesByMode } from "./freeze.ts";
 import { frozenAt, mergedIntervals } from "./frozen-time.ts";
 
@@ -31,12 +30,12 @@ function causesOf(
 }
 
 /** Who freezes nodes as English: `alice (switch maintenance) through NodePolicy gpu`. */
-export function freezeText({ causes }: Pick<FreezeReport, "causes">): string {
-  if (causes.length === 0) return "a request that has ended";
-  return listText(
+export function freezeText({ causes }: Pick<FreezeReport, "causes">): NamedText {
+  if (causes.length === 0) return named`a request that has ended`;
+  return namedList(
     causes.map(({ policy, by, reason }) => {
-      const through = policy === null ? "vigil freeze --all" : `${NODE_POLICY_API.kind} ${policy}`;
-      return `${by}${reason === null ? "" : ` (${reason})`} through ${through}`;
+      const through = policy === null ? "vigil freeze --all" : policyText(policy);
+      return named`${by}${reason === null ? "" : ` (${reason})`} through ${through}`;
     }),
   );
 }

@@ -7,9 +7,9 @@ import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { countdownText, countText, listText, rateText, spanText } from "../domain/format.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintName } from "../domain/toleration.ts";
-import { zoneTitleOf } from "../domain/zone-key.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { type ClusterState, type NodeRecord, reducedNode } from "./cluster-state.ts";
+import { quotedText } from "./explain/quoted-text.ts";
 import { type Sentence, type TimelineSentenceName, timelineSentence } from "./explain/sentences.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
@@ -17,7 +17,7 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
   "observed.gone": () => timelineSentence("left", {}),
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
-  "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
+  "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null, before),
   "asked.condition": ({ body: { conditions } }) =>
     conditions.length === 0
       ? timelineSentence("conditionsTakenBack", {})
@@ -29,8 +29,8 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
     timelineSentence("labelsAsked", { labels: listText(Object.entries(body.labels).map((label) => label.join("="))) }),
   "asked.eviction": ({ body }) => evictionAskText(body),
   "asked.unready": () => timelineSentence("unreadyAsked", {}),
-  "asked.drain": ({ body }) => timelineSentence("drainGranted", { zone: zoneTitleOf(body.zone) }),
-  "done.write": ({ body }) => outcomeText(body),
+  "asked.drain": ({ body }) => timelineSentence("drainGranted", { zone: body.zone }),
+  "done.write": ({ body }, before) => outcomeText(body, before),
 };
 
 /** A message as half a sentence about its object; null for one that changes nothing worth reporting. */
@@ -143,7 +143,7 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
 }
 
 function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): Sentence {
-  if (eviction === "toBeEvicted") return timelineSentence("evictionWaits", { zone: zoneTitleOf(zone) });
+  if (eviction === "toBeEvicted") return timelineSentence("evictionWaits", { zone });
   if (eviction === "unmarked") return timelineSentence("evictionEnded", {});
   // At its first message about a node a ledger does not know when the node was admitted.
   return timelineSentence(isFirst ? "evictionFound" : "evictionGranted", {});
@@ -165,8 +165,12 @@ function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | u
 
 type Held = NonNullable<BodyOf<"judged.pod">["held"]>;
 
-function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null): Sentence | null {
-  if (body.held !== undefined && body.eviction !== "none") return heldText(body.held, before?.held);
+function podText(
+  body: BodyOf<"judged.pod">,
+  before: BodyOf<"judged.pod"> | null,
+  { nodes }: ClusterState,
+): Sentence | null {
+  if (body.held !== undefined && body.eviction !== "none") return heldText(body.held, before?.held, nodes);
   const decisive = body.toleratedTaint ?? body.taint;
   const taint = decisive === null ? "its node's taints" : taintName(decisive);
   const seconds = body.tolerationSeconds === null ? null : String(body.tolerationSeconds);
@@ -183,9 +187,10 @@ function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null
   }
 }
 
-function heldText(held: Held, before: Held | undefined): Sentence | null {
-  const { field, remainingMs } = held;
-  if (before?.field === field && before.remainingMs === remainingMs) return null;
+function heldText(held: Held, before: Held | undefined, nodes: ClusterState["nodes"]): Sentence | null {
+  const { remainingMs } = held;
+  if (before?.field === held.field && before.remainingMs === remainingMs) return null;
+  const field = quotedText(held.field, nodes);
   if (remainingMs === 0) return timelineSentence("podHeldDue", { field });
   return timelineSentence("podHeld", { field, left: countdownText(remainingMs) });
 }
@@ -231,10 +236,13 @@ const BY_OUTCOME = {
   shadowed: "shadowed",
 } as const satisfies Record<Exclude<Outcome, "ok">, TimelineSentenceName>;
 
-function outcomeText({ outcome, retrying, change, detail, latencyMs }: BodyOf<"done.write">): Sentence {
+function outcomeText(
+  { outcome, retrying, change, detail, latencyMs }: BodyOf<"done.write">,
+  { nodes }: ClusterState,
+): Sentence {
   const span = spanText(latencyMs);
   let text = outcome === "ok" ? timelineSentence("written", { span }) : timelineSentence(BY_OUTCOME[outcome], {});
   if (change !== "") text = timelineSentence("withChange", { outcome: text, change });
-  if (detail !== "") text = timelineSentence("withDetail", { outcome: text, detail });
+  if (detail !== "") text = timelineSentence("withDetail", { outcome: text, detail: quotedText(detail, nodes) });
   return retrying ? timelineSentence("withRetry", { outcome: text }) : text;
 }

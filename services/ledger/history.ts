@@ -1,6 +1,7 @@
 /** A bounded history of what happened to each object, with causes. It keeps text, not messages. */
 import type { Decision, Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
+import type { NamedText } from "../domain/format.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 
 /** Entries over all objects, about 600 bytes each; the least recently mentioned object is dropped first. */
@@ -45,26 +46,27 @@ export class History {
    * Adds a message with its text, and returns the added decision. A message without text only adds its id to the last
    * entry of its type about that object, so that causes are found through it.
    */
-  add(message: AnyMessage, subject: Subject, text: string | null): Decision | null {
+  add(message: AnyMessage, subject: Subject, entry: NamedText | null): Decision | null {
     const { id, at, type } = message;
-    return this.addEntry({ id, at, type, cause: this.#causeOf(message) }, subject, text);
+    return this.addEntry({ id, at, type, cause: this.#causeOf(message) }, subject, entry);
   }
 
   /** Adds an entry that is a part of a message, like `add`. */
-  addEntry(entry: EntryHead, subject: Subject, text: string | null): Decision | null {
-    const { id, at, type, cause } = entry;
+  addEntry({ id, at, type, cause }: EntryHead, subject: Subject, entry: NamedText | null): Decision | null {
     if (this.#byId.has(id)) return null;
     const entries = this.#objects.get(keyOf(subject)) ?? [];
     const last = entries.findLast(({ decision }) => decision.type === type);
-    if (text === null) {
+    if (entry === null) {
       if (last !== undefined) this.#name(last, id);
       return null;
     }
+    const { text, names } = entry;
     // A late entry happened before the last one and is no repetition of it.
     const isRepeated = last !== undefined && last === entries.at(-1) && last.decision.text === text;
     const repeated = isRepeated && last.decision.at <= at ? last : null;
     const times = (repeated?.decision.times ?? 0) + 1;
-    const decision: Decision = { id, cause, at, type, object: subject, text, times };
+    const named = names.length > 0 && { names };
+    const decision: Decision = { id, cause, at, type, object: subject, text, ...named, times };
     const kept = repeated ?? { decision, ids: [] };
     kept.decision = decision;
     this.#name(kept, id);

@@ -255,7 +255,7 @@ class RunningLedger {
   #historyEntryOf(message: AnyMessage, before: ClusterState): () => Decision | null {
     const { type } = message;
     const [subject, text, at] = [subjectOf(message), historyTextOf(message, before), instantOf(message, before)];
-    const isSame = (kept: Decision) => kept.type === type && kept.text === text && kept.at === at;
+    const isSame = (kept: Decision) => kept.type === type && kept.text === text?.text && kept.at === at;
     const isKept = text !== null && type === "judged.node" && this.#history.of(subject).some(isSame);
     const dated = at === message.at ? message : { ...message, at };
     return () => this.#history.add(dated, subject, isKept ? null : text);

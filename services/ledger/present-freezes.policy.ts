@@ -89,7 +89,7 @@ export function frozenEviction(
   const freeze = ofNode(node?.judged);
   if (freeze === null) return null;
   const { untilAt } = freeze;
-  return { untilAt, remainingMs: held?.untilAt === untilAt ? held.remainingMs : null, by: freezeText(freeze) };
+  return { untilAt, remainingMs: held?.untilAt === untilAt ? held.remainingMs : null, by: freezeText(freeze).text };
 }
 
 /** Whether a countdown reaches a planned freeze without an end, so that it has no deadline yet. */

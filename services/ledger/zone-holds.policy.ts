@@ -1,7 +1,6 @@
 /** Which limits and freezes hold back the waiting nodes of each zone. */
 import type { ZoneHold } from "../../protocols/ledger-reader.ts";
-import { NODE_POLICY_API } from "../../protocols/node-policy.ts";
-import { countText, listText } from "../domain/format.ts";
+import { countText, type NamedText, named, namedList, policyText } from "../domain/format.ts";
 import { waitingTaintOf } from "../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import type { ClusterState } from "./cluster-state.ts";
@@ -25,11 +24,11 @@ export function zoneHolds(
 }
 
 /** These fields as English: `2 nodes by maxUnhealthy of NodePolicy gpu and 1 node by a freeze`. */
-export function holdsText(holds: readonly ZoneHold[]): string {
-  return listText(
+export function holdsText(holds: readonly ZoneHold[]): NamedText {
+  return namedList(
     holds.map(({ policy, field, nodes }) => {
-      const whose = policy === WHOLE_CLUSTER ? "the cluster" : `${NODE_POLICY_API.kind} ${policy}`;
-      return `${countText(nodes, "node")} by ${field === null ? "a freeze" : `${field} of ${whose}`}`;
+      const whose = policy === null || policy === WHOLE_CLUSTER ? "the cluster" : policyText(policy);
+      return named`${countText(nodes, "node")} by ${field === null ? "a freeze" : named`${field} of ${whose}`}`;
     }),
   );
 }

@@ -9,7 +9,16 @@ import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
-import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
+import {
+  askedEviction,
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  livePod,
+  UNREACHABLE,
+} from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
@@ -64,6 +73,52 @@ async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]):
   await until(`${id} shows ${pattern}`, isShown, { everyMs: 50 }).catch(() => undefined);
   expect(text).toMatch(pattern);
 }
+
+/** A policy whose only node waits behind a limit, and whose only pod waits for its eviction rate. */
+const HOLDING = nodePolicyOf("gpu", {
+  selector: { matchLabels: { pool: "fast" } },
+  maxUnhealthy: 0,
+  evictions: { maxPerMinute: 1 },
+});
+const B = "eu:\u0000:b";
+
+/** What the owners of that node, pod, zone and policy publish, and repeat while it holds. */
+function holdBack({ clock, kube, receive }: LedgerWorld): void {
+  const taints = [{ ...UNREACHABLE, timeAdded: new Date(clock.wallMs() - 1000).toISOString() }];
+  receive("observed.node", observedNode("n-1", { ready: "Unknown", taints }), null);
+  receive("observed.node", observedNode("n-2", { ready: "Unknown" }), null);
+  const judged = { readiness: "unknown", ready: "Unknown", policy: "gpu", zone: B } as const;
+  receive("judged.node", judgedNode("n-1", { ...judged, eviction: "evicted" }), null);
+  receive("judged.node", judgedNode("n-2", { ...judged, eviction: "toBeEvicted" }), null);
+  receive("judged.zone", judgedZone({ zone: B, size: 2, notReady: 2, queueLength: 1, queue: ["n-2"] }), null);
+  const hold = { policy: "gpu", field: "maxUnhealthy", untilAt: null, detail: "2 of 0", nodes: 1 };
+  const counts = { policy: "gpu", selected: 2, unhealthy: 2, condemned: 1, inWindow: 0, permits: [] };
+  const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
+  receive("judged.limits", { ...counts, holds: [hold], memory }, null);
+  const due = { deadlineAt: clock.wallMs(), tolerationSeconds: null };
+  const pods = ["n-1", "n-2"].map((node) => ({ node, name: `web-${node}`, uid: node, ...due }));
+  for (const pod of pods) {
+    const { name, uid, node } = pod;
+    kube.pods.set(`default/${name}`, livePod({ metadata: { name, uid }, spec: { nodeName: node } }));
+    receive("judged.pod", judgedPod({ ...pod, eviction: "due" }), null);
+    receive("asked.eviction", askedEviction({ ...pod, policy: "gpu" }), null);
+  }
+  const queue = pods.map(({ uid }) => ({ uid, field: "evictions.maxPerMinute", expectedAt: clock.wallMs() + 60_000 }));
+  const paced = { policy: "gpu", inWindow: 1, waiting: 2, oldestDeadlineAt: clock.wallMs(), permits: [], queue };
+  receive("judged.evictions", paced, null);
+}
+
+/** The texts of the page, outside its links and filters, that have one of these names as a word. */
+const unlinked = (names: readonly string[]) => `(() => {
+  const word = new RegExp("(?<![\\w./-])(?:${names.join("|")})(?![\\w/-]|[.]\\w)");
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const { parentElement: parent, data } = texts.currentNode;
+    if (word.test(data) && parent.closest("a, option, title") === null) found.push(data);
+  }
+  return found;
+})()`;
 
 describeWithChromium("the dashboard in a browser", () => {
   test("shows zones, nodes, pending evictions and decisions live", async () => {
@@ -165,6 +220,48 @@ describeWithChromium("the dashboard in a browser", () => {
     await shows("explanation", /^policy spot: no node policy of this name is in force/);
   });
 
+  test("links every name of a node, a pod, a zone or a policy, wherever it stands", async () => {
+    const world = await open({ policies: fixedPolicies(policySet([HOLDING])) });
+    await shows("link", /^live$/, world.clock);
+    holdBack(world);
+    await shows("held-back", /maxUnhealthy of NodePolicy gpu/, world.clock);
+    await shows(
+      "evictions",
+      /waits, in \d+ s 1 pod\s+on n-1, .*, number 1 of 2 for \S+ of NodePolicy gpu/,
+      world.clock,
+    );
+    await page.evaluate(`document.querySelector("#evictions summary").click()`);
+    const names = ["n-1", "n-2", "default/web-n-1", "gpu", "eu/b"];
+    for (const [address, said, linked] of [
+      ["#/node/n-2", /Its zone eu\/b is Normal[\s\S]*waits for eviction in zone eu\/b/, "#/zone/eu%2Fb"],
+      ["#/pod/default/web-n-1", /Pod default\/web-n-1 [\s\S]*Its node n-1/, "#/node/n-1"],
+      ["#/zone/eu%2Fb", /next: n-2\.\s+Held back: 1 node by maxUnhealthy of NodePolicy gpu\./, "#/node/n-2"],
+      ["#/policy/gpu", /It applies to 2 nodes: n-1 and n-2\./, "#/node/n-2"],
+    ] as const) {
+      holdBack(world);
+      await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+      await shows("explanation", said, world.clock);
+      expect(await page.evaluate(unlinked(names)), address).toEqual([]);
+      expect(await page.evaluate(`document.querySelector('#explanation p a[href="${linked}"]') !== null`)).toBe(true);
+    }
+    expect(page.problems).toEqual([]);
+  });
+
+  test("keeps the keyboard's place among links of the same name while the rows change", async () => {
+    const world = await open({ policies: fixedPolicies(policySet([HOLDING])) });
+    await shows("link", /^live$/, world.clock);
+    holdBack(world);
+    await shows("evictions", /on n-2, .* of NodePolicy gpu/, world.clock);
+    const last = `[...document.querySelectorAll("#evictions a[href='#/policy/gpu']")].at(-1)`;
+    await page.evaluate(`window.before = ${last}; window.before.focus()`);
+    const isReplaced = async () => {
+      world.clock.advance(SNAPSHOT_MS);
+      return page.evaluate<boolean>(`${last} !== window.before`);
+    };
+    await until("the rows are replaced", isReplaced, { everyMs: 50 });
+    expect(await page.evaluate(`document.activeElement === ${last}`)).toBe(true);
+  });
+
   test("links the zone that a policy has for itself by the name that people know", async () => {
     const { clock, receive } = await open();
     const zone = "eu:\u0000:a\u0000@gpu";
@@ -239,6 +336,8 @@ describeWithChromium("the dashboard in a browser", () => {
     receive("judged.node", judgedNode("<b>n-1", { readiness: "unknown" }), null);
     await ask("<b>n-1");
     await shows("explanation", /Node <b>n-1 has been unknown since[\s\S]*judged unknown: silent for/);
+    const link = `document.querySelector("#explanation p a")`;
+    expect(await page.evaluate(`[${link}.innerHTML, ${link}.hash]`)).toEqual(["&lt;b&gt;n-1", "#/node/%3Cb%3En-1"]);
     await ask("default/other");
     await shows("explanation", /pod default\/other: not found in the cluster or in the history/, clock);
   });

@@ -47,7 +47,12 @@ const PATHS: readonly Path[] = [
   },
   { path: "/api/policies", meaning: "The node policies in force: nodes, limits, freezes." },
   { path: "/api/evictions?limit=100", meaning: "The pods to be evicted, soonest first." },
-  { path: "/api/explain/node/worker-7", meaning: "Why a node is in its state." },
+  {
+    path: "/api/explain/node/worker-7",
+    meaning:
+      "Why a node is in its state. For each sentence `names` says which of its characters, `from` up to `to` in UTF-16 " +
+      "code units, name a node, a pod, a zone or a node policy; an entry of the timeline has `names` for its `text`.",
+  },
   { path: "/api/explain/pod/shop/cart-0", meaning: "The same of a pod, which is read live." },
   { path: "/api/explain/zone/eu-west-1b", meaning: "The same of a zone." },
   { path: "/api/explain/policy/gpu", meaning: "What a node policy does." },

@@ -29,7 +29,7 @@ test.each([
   ],
 ] as const)("nodes are frozen by %s", (_what, policies, all, text) => {
   const report = freezeReport(policies, all, NOW);
-  expect(report && freezeText(report)).toBe(text);
+  expect(report && freezeText(report).text).toBe(text);
 });
 
 test("a freeze that others continue has their end", () => {

@@ -38,7 +38,7 @@ test("a page without the markers is refused", () => {
 
 test("a sentence begins with a capital letter", () => {
   const filled = sentence("requestOpen", { what: "its deletion", at: "2026-01-01T00:00:00Z" });
-  expect(filled).toBe("Its deletion was requested at 2026-01-01T00:00:00Z, and its outcome is not known yet.");
+  expect(filled.text).toBe("Its deletion was requested at 2026-01-01T00:00:00Z, and its outcome is not known yet.");
 });
 
 test("a text outside the tables is no sentence", () => {

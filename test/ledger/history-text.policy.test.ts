@@ -19,7 +19,7 @@ function story<T extends MessageType>(
     const message = { type, id: `${type} ${index}`, source: "test@m-0", at: 0, cause: null, body } as AnyMessage;
     const text = historyTextOf(message, facts);
     facts.apply(message);
-    return text;
+    return text?.text ?? null;
   });
 }
 

@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
+import { named } from "../../services/domain/format.ts";
 import { History } from "../../services/ledger/history.ts";
 import { doneNode } from "./ledger-world.ts";
 
@@ -30,7 +31,7 @@ test("a full history does not grow with further writes to the same nodes", () =>
         const body = doneNode("asked.taint", name, { resourceVersion: String(sequence) });
         const message = { v: 1, type: "done.write", id, source: "node-writer@m-0", at: sequence, cause: null, body };
         const subject: Subject = { kind: "Node", namespace: "", name };
-        history.add(message as AnyMessage, subject, `written ${sequence}`);
+        history.add(message as AnyMessage, subject, named`written ${String(sequence)}`);
       }
     }
   };

@@ -4,6 +4,7 @@ import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts
 import type { AnyMessage } from "../../protocols/messages.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { untruth } from "./explained-claims.ts";
+import { namesProblem } from "./explained-names.ts";
 import { explainedSentence, PRESENT_SENTENCES, type PresentSentenceName } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { Explanations } from "./explanations.ts";
@@ -45,20 +46,26 @@ describe("a process waits for a whole view", () => {
     expect(isWaiting(null)).toBe(true);
     const why = "no pulse from the observer";
     const text = `This ledger has not observed node n since it started: ${why}.`;
-    expect(isWaiting({ sentences: [text], timeline: [] })).toBe(true);
+    expect(isWaiting({ sentences: [text], names: [], timeline: [] })).toBe(true);
   });
 
   test("no longer when its ledger knows every node", () => {
-    expect(isWaiting({ sentences: ["It carries no NoExecute taint."], timeline: [] })).toBe(false);
+    expect(isWaiting({ sentences: ["It carries no NoExecute taint."], names: [], timeline: [] })).toBe(false);
   });
 });
 
 describe("a ledger", () => {
   /** The reported problem when the only node has this Ready status and a ledger explains it with these sentences. */
-  function problemOf(status: string, sentences: readonly string[], forgedOf?: string): string | null {
+  function problemOf(
+    status: string,
+    sentences: readonly string[],
+    { forgedOf, named = { from: 5, to: 6 } }: { forgedOf?: string; named?: { from: number; to: number } } = {},
+  ): string | null {
     const clock = new VirtualClock();
     const node = { metadata: { name: "n", uid: "u" }, status: { conditions: [{ type: "Ready", status }] } };
-    const reader: Partial<LedgerReader> = { explainNode: (): Explanation => ({ sentences, timeline: [] }) };
+    const name = { kind: "Node", namespace: "", name: "n", ...named } as const;
+    const names = sentences.map((text) => (text.startsWith("Node n ") ? [name] : []));
+    const reader: Partial<LedgerReader> = { explainNode: (): Explanation => ({ sentences, names, timeline: [] }) };
     const world: Partial<World> = {
       clock,
       swarm: drawSwarm(1),
@@ -101,9 +108,17 @@ describe("a ledger", () => {
     expect(problemOf("True", ["All is well."])).toContain('"All is well." is no sentence of explain');
   });
 
+  test("that marks a wrong word as a name, or none, is reported", () => {
+    expect(problemOf("True", [READY, "It replaces n."])).toContain('"It replaces n." does not say that n is a name');
+    expect(problemOf("True", [READY], { named: { from: 4, to: 6 } })).toContain("does not say that n is a name");
+    const name = { from: 5, to: 6, kind: "Node", namespace: "", name: "n" } as const;
+    const said = { sentences: ["Node m no longer exists."], names: [[name]], timeline: [] };
+    expect(namesProblem(said, new Set())).toBe('"Node m no longer exists." says that "m" is the name n');
+  });
+
   test("may say anything about a node in a forged message, but only that", () => {
-    expect(problemOf("Unknown", [READY], "n")).toBeNull();
-    expect(problemOf("Unknown", [READY], "m")).toContain("is not so (nodeReady)");
+    expect(problemOf("Unknown", [READY], { forgedOf: "n" })).toBeNull();
+    expect(problemOf("Unknown", [READY], { forgedOf: "m" })).toContain("is not so (nodeReady)");
   });
 });
 

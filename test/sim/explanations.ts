@@ -3,11 +3,12 @@
  * must be true of the cluster.
  */
 
-import type { LedgerReader } from "../../protocols/ledger-reader.ts";
+import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import type { Interruption } from "./api-path.ts";
 import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
+import { namesProblem } from "./explained-names.ts";
 import { type ExplainedSentence, explainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
@@ -185,8 +186,7 @@ export class Explanations {
 
   #askNodes({ name: process, ledger }: Explaining, nodes: readonly string[]): void {
     for (const node of nodes) {
-      const explained = ledger?.explainNode(node);
-      this.#check(process, explained?.sentences ?? [], { node, pod: "", askedMs: this.#nowMs });
+      this.#check(process, ledger?.explainNode(node) ?? null, { node, pod: "", askedMs: this.#nowMs });
     }
   }
 
@@ -195,16 +195,16 @@ export class Explanations {
       const askedMs = this.#nowMs;
       const stored = this.#run.world.api.store.collection("pods").get("default", pod);
       const node = stored === undefined ? "" : ((JSON.parse(stored.json) as ExplainedPod).spec.nodeName ?? "");
-      ledger?.explainPod("default", pod, (explained) =>
-        this.#check(process, explained?.sentences ?? [], { node, pod, askedMs }),
-      );
+      ledger?.explainPod("default", pod, (explained) => this.#check(process, explained, { node, pod, askedMs }));
     }
   }
 
   /** Checks an explanation. A sentence that names no node is about the node named before it. */
-  #check(process: string, sentences: readonly string[], asked: Asked): void {
-    if (this.#forged.has(asked.pod)) return;
-    const said = sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
+  #check(process: string, explained: Explanation | null, asked: Asked): void {
+    if (explained === null || this.#forged.has(asked.pod)) return;
+    const unnamed = namesProblem(explained, new Set([...this.#nodes, `default/${asked.pod}`]));
+    if (unnamed !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${unnamed}`;
+    const said = explained.sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
     // A blind process describes an earlier time, which its sentences state.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
     // What is known of an earlier pod of the name may be as old as its record.

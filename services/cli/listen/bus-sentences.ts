@@ -53,7 +53,7 @@ export class BusSentences {
     const text = historyTextOf(message, this.#state);
     const at = instantOf(message, this.#state);
     this.#state.apply(message.type === "observed.node" ? { ...message, body: reducedNode(message.body) } : message);
-    return text === null ? null : { at, id, cause, type, object: subjectOf(message), text };
+    return text === null ? null : { at, id, cause, type, object: subjectOf(message), text: text.text };
   }
 }
 

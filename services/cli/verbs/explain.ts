@@ -53,7 +53,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** An explanation as text: the sentences, then the timeline with the object of each line. */
-export function explanationText({ sentences, timeline }: Explanation): string {
+export function explanationText({ sentences, timeline }: Omit<Explanation, "names">): string {
   const lines = timeline.map(
     ({ at, object, text, times }) =>
       `  ${apiTime(at)}  ${objectText(object)} ${text}${times > 1 ? ` (${times} times)` : ""}`,

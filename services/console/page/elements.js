@@ -52,12 +52,24 @@ export function explained(kind, text, ...path) {
   return link;
 }
 
-/** A sentence whose node policies are links, in parts. */
-export function withPolicies(text) {
-  return text
-    .split(/(?<=\bNodePolicy )([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/)
-    .map((part, index) => (index % 2 === 0 ? part : explained("policy", part, part)));
+/** A link to the explanation of an object of the API, with a text of its own or its name. */
+export function explainedObject({ kind, namespace, name }, text) {
+  if (kind === "Pod") return explained("pod", text ?? `${namespace}/${name}`, namespace, name);
+  if (kind === "Zone") return explained("zone", text ?? zoneTitle(name), zoneTitle(name));
+  return explained(kind === "Node" ? "node" : "policy", text ?? name, name);
 }
+
+/** A text in parts, in which each name that the console found is a link. */
+export function withLinks(text, names = []) {
+  const parts = names.flatMap((name, index) => [
+    text.slice(names[index - 1]?.to ?? 0, name.from),
+    explainedObject(name, text.slice(name.from, name.to)),
+  ]);
+  return [...parts, text.slice(names.at(-1)?.to ?? 0)];
+}
+
+/** A policy in a sentence. */
+export const policyParts = (name) => ["NodePolicy ", explained("policy", name, name)];
 
 /** A cell that names its column where the table is folded. */
 export function cell(label, className, ...children) {
@@ -73,11 +85,24 @@ export function rowHead(...children) {
   return made;
 }
 
+/** The keyboard's places in a list, by the first place of their row and their own: many rows name the same zone. */
+function placesIn(list) {
+  const places = [...list.children].flatMap((row) => {
+    const inRow = [...row.querySelectorAll("[data-place]")];
+    return inRow.map((place) => ({ key: `${inRow[0].dataset.place} ${place.dataset.place}`, place }));
+  });
+  return Map.groupBy(places, ({ key }) => key);
+}
+
 /** Replaces the rows of a list. A keyboard's place in it outlives that, where the new rows have it too. */
 export function replaceRows(list, rows) {
-  const place = list.contains(document.activeElement) ? document.activeElement.dataset.place : undefined;
+  const active = document.activeElement;
+  const places = list.contains(active) ? [...placesIn(list)] : [];
   list.replaceChildren(...rows);
-  if (place !== undefined) list.querySelector(`[data-place="${CSS.escape(place)}"]`)?.focus();
+  for (const [key, alike] of places) {
+    const index = alike.findIndex(({ place }) => place === active);
+    if (index >= 0) placesIn(list).get(key)?.at(index)?.place.focus();
+  }
 }
 
 /** Offers values in a select behind its first option, which is for any. The chosen one stays while it is offered. */

@@ -1,5 +1,5 @@
 /** The pods that will be deleted, folded by node: those of a node are mostly due together. */
-import { byId, element, explained, replaceRows, span, withPolicies } from "/elements.js";
+import { byId, element, explained, policyParts, replaceRows, span } from "/elements.js";
 
 /** The nodes whose pods are unfolded. */
 const unfolded = new Set();
@@ -9,12 +9,18 @@ function frozenText({ untilAt, remainingMs }) {
   return remainingMs === null ? until : `${until}, ${span(remainingMs)} left`;
 }
 
-function waitingText({ policy, field, place, waiting, expectedAt, behind }, now) {
-  if (field === null) return `waits for the eviction rate of NodePolicy ${policy}`;
+function waitingText({ place, expectedAt }, now) {
+  if (expectedAt === null) return "waits";
+  return `waits, in ${place === null ? "more than " : ""}${span(Math.max(0, expectedAt - now))}`;
+}
+
+/** What a pod waits for, in parts; nothing where it waits for no eviction rate. */
+function reason({ waits }) {
+  if (waits === undefined) return [];
+  const { policy, field, place, waiting, behind } = waits;
+  if (field === null) return [", for the eviction rate of ", ...policyParts(policy)];
   const where = place === null ? `behind ${behind} of ${waiting}` : `number ${place} of ${waiting}`;
-  const head = `waits for ${field} of NodePolicy ${policy}, ${where}`;
-  if (expectedAt === null) return head;
-  return `${head}, in ${place === null ? "more than " : ""}${span(Math.max(0, expectedAt - now))}`;
+  return [`, ${where} for ${field} of `, ...policyParts(policy)];
 }
 
 function dueText(eviction, now) {
@@ -31,9 +37,8 @@ function dueText(eviction, now) {
 
 function podRow(eviction, now) {
   const pod = `${eviction.namespace}/${eviction.name}`;
-  const due = dueText(eviction, now);
-  due.replaceChildren(...withPolicies(due.textContent));
-  return element("li", "", due, " ", explained("pod", pod, eviction.namespace, eviction.name));
+  const link = explained("pod", pod, eviction.namespace, eviction.name);
+  return element("li", "", dueText(eviction, now), " ", link, ...reason(eviction));
 }
 
 /** One row for a node: its next pod, and all of them where it is unfolded. */
@@ -50,7 +55,8 @@ function nodeRow(node, evictions, now) {
   const fold = element("details", "", head, element("ul", "rows", ...evictions.map((each) => podRow(each, now))));
   fold.open = unfolded.has(node);
   fold.addEventListener("toggle", () => (fold.open ? unfolded.add(node) : unfolded.delete(node)));
-  return element("li", "", fold, element("span", "quiet", "on ", explained("node", node, node), `, ${why}`));
+  const about = ["on ", explained("node", node, node), `, ${why}`, ...reason(next)];
+  return element("li", "", fold, element("span", "quiet", ...about));
 }
 
 /** Shows the pending evictions of a snapshot: the soonest, by node. */

@@ -1,23 +1,20 @@
 /** Explains the object that the address names, such as #/node/worker-7, and the one that is typed. */
-import { byId, element, explained, timeOf, withPolicies, zoneTitle } from "/elements.js";
+import { byId, element, explainedObject, timeOf, withLinks } from "/elements.js";
 
 const KINDS = { node: 1, zone: 1, policy: 1, pod: 2 };
 /** The kinds that are typed before the name. */
 const TYPED = ["zone", "policy"];
 
 /** One line of a history. */
-export function decisionRow({ at, object, text, times }) {
-  const kind = object.kind.toLowerCase();
-  const title = kind === "zone" ? zoneTitle(object.name) : object.name;
-  const path = kind === "pod" ? [object.namespace, object.name] : [title];
+export function decisionRow({ at, object, text, names, times }) {
   return element(
     "li",
     "",
     timeOf(at),
-    ` ${kind} `,
-    explained(kind, path.join("/"), ...path),
+    ` ${object.kind.toLowerCase()} `,
+    explainedObject(object),
     " ",
-    ...withPolicies(text),
+    ...withLinks(text, names),
     ...(times > 1 ? [element("span", "quiet", ` (${times} times)`)] : []),
   );
 }
@@ -26,7 +23,7 @@ async function explanationOf(kind, path) {
   const response = await fetch(`/api/explain/${[kind, ...path].map(encodeURIComponent).join("/")}`);
   const answer = await response.json();
   if (!response.ok) return [element("p", "care", answer.error)];
-  const sentences = answer.sentences.map((sentence) => element("p", "", ...withPolicies(sentence)));
+  const sentences = answer.sentences.map((text, index) => element("p", "", ...withLinks(text, answer.names[index])));
   return [...sentences, element("ol", "rows", ...answer.timeline.map(decisionRow))];
 }
 

@@ -1,5 +1,5 @@
 /** The banner: what is held back at present and why, in words. */
-import { byId, element, explained, span, timeOf, withPolicies } from "/elements.js";
+import { byId, element, explained, policyParts, replaceRows, span, timeOf } from "/elements.js";
 
 /** The sentences about a snapshot, each a list of texts and elements. */
 function heldBack({ zones, watchHealth, at }) {
@@ -13,9 +13,9 @@ function heldBack({ zones, watchHealth, at }) {
 /** What node policies and freezes hold back in a zone. */
 function ofLimits({ title, heldBack: holds = [] }) {
   return holds.map(({ policy, field, nodes }) => {
-    const limit = policy === "" ? `${field} of the cluster` : `${field} of NodePolicy ${policy}`;
-    const what = `${nodes} ${nodes === 1 ? "node is" : "nodes are"} held back by ${field === null ? "a freeze" : limit}.`;
-    return ["Zone ", explained("zone", title, title), ": ", ...withPolicies(what)];
+    const limit = [`${field} of `, ...(policy === "" ? ["the cluster"] : policyParts(policy))];
+    const what = `${nodes} ${nodes === 1 ? "node is" : "nodes are"} held back by `;
+    return ["Zone ", explained("zone", title, title), `: ${what}`, ...(field === null ? ["a freeze"] : limit), "."];
   });
 }
 
@@ -49,5 +49,5 @@ export function showHeldBack(snapshot) {
   if (words === shown) return;
   shown = words;
   banner.hidden = lines.length === 0;
-  banner.replaceChildren(...lines);
+  replaceRows(banner, lines);
 }

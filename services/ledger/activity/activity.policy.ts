@@ -62,7 +62,7 @@ function ofNode(message: Message<"judged.node">, before: ClusterState, mode: Pro
   const judged = record?.uid === uid ? record.judged : null;
   const zone = zoneTitleOf(message.body.zone);
   const fields = { node, zone };
-  if (judged?.readiness !== readiness) return { line: { text: `node ${node} ${text}`, fields } };
+  if (judged?.readiness !== readiness) return { line: { text: `node ${node} ${text.text}`, fields } };
   // In taint mode the taint itself is logged.
   if (mode !== "direct" || eviction !== "evicted") return null;
   return { line: { text: `node ${node} is drained: zone ${zone} admitted it for eviction`, fields } };
@@ -71,7 +71,7 @@ function ofNode(message: Message<"judged.node">, before: ClusterState, mode: Pro
 function ofZone(message: Message<"judged.zone">, before: ClusterState): Activity | null {
   const text = historyTextOf(message, before);
   const zone = zoneTitleOf(message.body.zone);
-  return text === null ? null : { line: { text: `zone ${zone} ${text}`, fields: { zone } } };
+  return text === null ? null : { line: { text: `zone ${zone} ${text.text}`, fields: { zone } } };
 }
 
 /** A breaker that was closed when it is first heard of is no news. */

@@ -5,7 +5,7 @@
 import type { Decision, Explanation, Subject } from "../../../protocols/ledger-reader.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { countText, listText } from "../../domain/format.ts";
+import { countText, namedList, nameText } from "../../domain/format.ts";
 import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts";
 import type { ZoneRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
@@ -20,26 +20,24 @@ import { podSentences } from "./pod.policy.ts";
 import { isRecent } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
-type TypedExplanation = Explanation & { readonly sentences: readonly Sentence[] };
-
 /** Explains a node; null where nothing is known of it. */
-export function explainNode(name: string, context: ExplainContext): TypedExplanation | null {
+export function explainNode(name: string, context: ExplainContext): Explanation | null {
   const node = presentNode(name, context);
   const subject = { kind: "Node", namespace: "", name } as const;
   const timeline = timelineOf(subject, context.history);
-  if (node !== undefined) return { sentences: nodeSentences(node, context), timeline };
+  if (node !== undefined) return explanationOf(nodeSentences(node, context), timeline);
   if (timeline.length === 0) return null;
   const hasLeft = context.history.of(subject).at(-1)?.type === "observed.gone";
   const why = hasLeft ? null : context.unknownReason(name);
   const absence = why === null ? sentence("nodeGone", { node: name }) : sentence("nodeUnobserved", { node: name, why });
-  return { sentences: [absence], timeline };
+  return explanationOf([absence], timeline);
 }
 
 /**
  * Explains the zone that a person's text names, in the words of its timeline and with its queue; null where no zone, or
  * more than one, is named.
  */
-export function explainZone(name: string, context: ExplainContext): TypedExplanation | null {
+export function explainZone(name: string, context: ExplainContext): Explanation | null {
   const { state } = context;
   const named = [...state.zones.values()].filter(({ judged }) => namesZone(name, judged.zone));
   const exact = named.find(({ judged }) => zoneTitleOf(judged.zone) === name || judged.zone === name);
@@ -48,20 +46,21 @@ export function explainZone(name: string, context: ExplainContext): TypedExplana
   const { judged } = zone;
   const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, context.history);
   const present = zoneSentence(zone, context);
-  if (!isRecent(zone, context.now)) return { sentences: [present], timeline };
+  if (!isRecent(zone, context.now)) return explanationOf([present], timeline);
   const first = judged.queue ?? [];
-  const waiting = { waiting: countText(judged.queueLength, "node"), first: listText(first) };
+  const next = namedList(first.map((node) => nameText("Node", node)));
+  const waiting = { waiting: countText(judged.queueLength, "node"), first: next };
   const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
   const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
   const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
-  return { sentences: [present, ...queue, ...held], timeline };
+  return explanationOf([present, ...queue, ...held], timeline);
 }
 
 /**
  * Explains a node policy, with the state and the history of the zones that it has for itself; null where no policy of
  * this name is in force.
  */
-export function explainPolicy(name: string, set: PolicySet | null, context: ExplainContext): TypedExplanation | null {
+export function explainPolicy(name: string, set: PolicySet | null, context: ExplainContext): Explanation | null {
   const { state, history, now } = context;
   const policy = set?.policies.find((each) => each.name === name);
   const report = policyReports(set, state, now)?.find((each) => each.name === name);
@@ -71,17 +70,16 @@ export function explainPolicy(name: string, set: PolicySet | null, context: Expl
   const decisions = zones.flatMap(({ judged }) =>
     timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history),
   );
-  return {
-    sentences: [...policySentences({ policy, report }, context), ...zones.map((zone) => zoneSentence(zone, context))],
-    timeline: [...new Set(decisions)].sort((left, right) => left.at - right.at),
-  };
+  return explanationOf(
+    [...policySentences({ policy, report }, context), ...zones.map((zone) => zoneSentence(zone, context))],
+    [...new Set(decisions)].sort((left, right) => left.at - right.at),
+  );
 }
 
 function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
   const { judged, publishedAt } = zone;
-  const title = zoneTitleOf(judged.zone);
-  if (isRecent(zone, now)) return sentence("zoneIs", { zone: title, state: zoneStateText(judged) });
-  return sentence("zoneWas", { zone: title, state: judged.state, at: apiTime(publishedAt) });
+  if (isRecent(zone, now)) return sentence("zoneIs", { zone: judged.zone, state: zoneStateText(judged) });
+  return sentence("zoneWas", { zone: judged.zone, state: judged.state, at: apiTime(publishedAt) });
 }
 
 /** Explains a pod as it was just read; null where it does not exist and has no history. */
@@ -90,14 +88,18 @@ export function explainPod(
   name: string,
   read: PodRead,
   context: ExplainContext,
-): TypedExplanation | null {
+): Explanation | null {
   const subject = { kind: "Pod", namespace, name } as const;
   const timeline = timelineOf(subject, context.history);
   const named = context.state.pods.named(namespace, name);
   if (read.kind === "absent" && named === undefined && timeline.length === 0) return null;
   const { sentences, node } = podSentences(`${namespace}/${name}`, read, named, context);
   const host = node === null ? undefined : presentNode(node, context);
-  return { sentences: [...sentences, ...(host === undefined ? [] : nodeSentences(host, context))], timeline };
+  return explanationOf([...sentences, ...(host === undefined ? [] : nodeSentences(host, context))], timeline);
+}
+
+function explanationOf(sentences: readonly Sentence[], timeline: readonly Decision[]): Explanation {
+  return { sentences: sentences.map(({ text }) => text), names: sentences.map(({ names }) => names), timeline };
 }
 
 function timelineOf(subject: Subject, history: History): readonly Decision[] {

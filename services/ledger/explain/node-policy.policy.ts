@@ -1,9 +1,8 @@
 /** Sentences about a node policy itself: its nodes, what it sets, and what its limits and freezes do now. */
 import type { HoldReport, PolicyReport } from "../../../protocols/ledger-reader.ts";
-import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { countText, listText } from "../../domain/format.ts";
+import { countText, listText, type NamedText, named, namedList, nameText, policyText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { hasLimits } from "../../domain/limited-policies.ts";
 import type { NodeRecord } from "../cluster-state.ts";
@@ -11,6 +10,7 @@ import { isUnhealthy } from "../policy-reports.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { fieldTexts, selectorText } from "./policy-fields.ts";
 import { isRecent } from "./queue.policy.ts";
+import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** Most nodes that one sentence names. */
@@ -39,12 +39,13 @@ export function policySentences({ policy, report }: ExplainedPolicy, context: Ex
 
 function nodesSentences(policy: string, { state, now }: ExplainContext): Sentence[] {
   const known = [...state.nodes.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
-  const own: string[] = [];
-  const unhealthy: string[] = [];
-  const maintained: string[] = [];
-  const shared: string[] = [];
-  for (const { name, observed, judged } of known) {
+  const own: NamedText[] = [];
+  const unhealthy: NamedText[] = [];
+  const maintained: NamedText[] = [];
+  const shared: NamedText[] = [];
+  for (const { name: node, observed, judged } of known) {
     if (observed === null || judged === null) continue;
+    const name = nameText("Node", node);
     if (judged.conflict?.includes(policy)) shared.push(sharedText(name, judged.conflict, policy));
     if (judged.policy !== policy) continue;
     own.push(name);
@@ -66,9 +67,9 @@ function isMaintained({ maintenance }: NonNullable<NodeRecord["judged"]>, now: n
 }
 
 /** A node with the other policies that select it. */
-function sharedText(node: string, policies: readonly string[], own: string): string {
-  const others = policies.filter((name) => name !== own).map((name) => `${NODE_POLICY_API.kind} ${name}`);
-  return `${node} (${listText(others)})`;
+function sharedText(node: NamedText, policies: readonly string[], own: string): NamedText {
+  const others = policies.filter((name) => name !== own).map(policyText);
+  return named`${node} (${namedList(others)})`;
 }
 
 function modeSentences({ mode }: NodePolicy, { isShadow }: ExplainContext): Sentence[] {
@@ -97,7 +98,7 @@ function limitSentences(policy: NodePolicy, report: PolicyReport, { state, now }
   return [
     ...breakerSentences(report),
     ...(allowed === null ? [] : [sentence("policyBudget", allowed)]),
-    ...holds.map(holdSentence),
+    ...holds.map((hold) => holdSentence(hold, state)),
   ];
 }
 
@@ -108,8 +109,8 @@ function breakerSentences({ breaker }: PolicyReport): Sentence[] {
   return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) })];
 }
 
-function holdSentence({ field, nodes, detail, untilAt }: HoldReport): Sentence {
-  const values = { field, nodes: countText(nodes, "node"), detail };
+function holdSentence({ field, nodes, detail, untilAt }: HoldReport, state: ExplainContext["state"]): Sentence {
+  const values = { field, nodes: countText(nodes, "node"), detail: quotedText(detail, state.nodes) };
   return untilAt === null
     ? sentence("policyHold", values)
     : sentence("policyHoldUntil", { ...values, at: apiTime(untilAt) });
@@ -130,7 +131,7 @@ function actionSentences({ evictions, remediations }: PolicyReport): Sentence[] 
   ];
 }
 
-function countedNames(names: readonly string[]): { readonly nodes: string; readonly names: string } {
+function countedNames(names: readonly NamedText[]): { readonly nodes: string; readonly names: NamedText } {
   return { nodes: countText(names.length, "node"), names: namesText(names) };
 }
 
@@ -138,7 +139,7 @@ function countIs(count: number): string {
   return `${countText(count, "node")} ${count === 1 ? "is" : "are"}`;
 }
 
-function namesText(names: readonly string[]): string {
+function namesText(names: readonly NamedText[]): NamedText {
   const rest = names.length - NAMES_MAX;
-  return listText(rest > 0 ? [...names.slice(0, NAMES_MAX), `${rest} more`] : names);
+  return namedList(rest > 0 ? [...names.slice(0, NAMES_MAX), `${rest} more`] : names);
 }

@@ -1,9 +1,8 @@
 /** Sentences about a node: its readiness, its taints, its zone, and the outcomes of the last requests for it. */
 import { SilentReason, TaintEffect } from "../../../protocols/names.ts";
-import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
-import { listText, spanText } from "../../domain/format.ts";
+import { listText, namedList, policyText, spanText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { conditionText } from "../../domain/judgement.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
@@ -14,7 +13,7 @@ import type { ExplainContext } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { queueSentences } from "./queue.policy.ts";
 import { remediationSentences } from "./remediation.policy.ts";
-import { nodeRequestSentences, withoutStop } from "./request.policy.ts";
+import { detailText, nodeRequestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 type JudgedNode = NonNullable<NodeRecord["judged"]>;
@@ -24,7 +23,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const { judged, observed, name, requests } = node;
   const { gone } = requests;
   if (gone !== null) {
-    const detail = withoutStop(gone.detail);
+    const detail = detailText(gone.detail, context);
     return [sentence("nodeFoundGone", { node: name, at: apiTime(gone.at), detail })];
   }
   const blindness = context.blindness(name);
@@ -39,7 +38,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...conditionSentences(judged),
     ...queueSentences(node, judged, context),
     ...remediationSentences(node, context),
-    ...outOfServiceSentences(node, context.now),
+    ...outOfServiceSentences(node, context),
   ];
   const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
   const readiness = readinessSentence(node, judged, context);
@@ -48,7 +47,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
 
 function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {
   if (conflict.length === 0) return [];
-  return [sentence("nodeConflict", { policies: listText(conflict.map((name) => `${NODE_POLICY_API.kind} ${name}`)) })];
+  return [sentence("nodeConflict", { policies: namedList(conflict.map(policyText)) })];
 }
 
 function shadowSentences({ shadowPolicy = null }: ExplainContext): Sentence[] {

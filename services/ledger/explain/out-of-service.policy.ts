@@ -4,12 +4,17 @@ import type { DownProof } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import type { NodeRecord } from "../cluster-state.ts";
+import type { ExplainContext } from "./explain-context.ts";
+import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 type Report = NonNullable<NonNullable<NodeRecord["judged"]>["outOfService"]>;
 
 /** The sentence about a node that is on its way to the taint, or carries it; none for any other. */
-export function outOfServiceSentences({ name: node, observed, judged }: NodeRecord, now: number): Sentence[] {
+export function outOfServiceSentences(
+  { name: node, observed, judged }: NodeRecord,
+  { state, now }: Pick<ExplainContext, "state" | "now">,
+): Sentence[] {
   const report = judged?.outOfService;
   if (report === undefined) return [];
   const taint = TaintKey.outOfService;
@@ -28,7 +33,7 @@ export function outOfServiceSentences({ name: node, observed, judged }: NodeReco
     case "notAdmitted":
       return [sentence("nodeProofNotAdmitted", values)];
     case "held":
-      return [sentence("nodeProofHeld", { ...values, field: report.heldBy ?? "" })];
+      return [sentence("nodeProofHeld", { ...values, field: quotedText(report.heldBy ?? "", state.nodes) })];
     case "due":
       return [sentence("nodeProofDue", values)];
     case "on":

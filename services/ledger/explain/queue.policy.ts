@@ -2,14 +2,14 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { countText, rateText, spanText } from "../../domain/format.ts";
+import { countText, policyText, rateText, spanText } from "../../domain/format.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
-import { zoneTitleOf } from "../../domain/zone-key.ts";
 import type { ClusterState, NodeRecord, ZoneRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
+import { quotedText } from "./quoted-text.ts";
 import { hasFailed } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -56,10 +56,9 @@ export function isRecent({ publishedAt }: Pick<ZoneRecord, "publishedAt">, now: 
 }
 
 function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
-  const { state, notReady, size, queueLength } = zone.judged;
-  const title = zoneTitleOf(zone.judged.zone);
-  if (!isRecent(zone, now)) return sentence("zoneSilent", { zone: title, state, at: apiTime(zone.publishedAt) });
-  const counted = { zone: title, state, notReady: String(notReady), size: countText(size, "node") };
+  const { zone: key, state, notReady, size, queueLength } = zone.judged;
+  if (!isRecent(zone, now)) return sentence("zoneSilent", { zone: key, state, at: apiTime(zone.publishedAt) });
+  const counted = { zone: key, state, notReady: String(notReady), size: countText(size, "node") };
   if (queueLength === 0) return sentence("zoneState", counted);
   return sentence("zoneQueue", { ...counted, waiting: countText(queueLength, "node") });
 }
@@ -91,8 +90,8 @@ function stopSentence(
 function heldSentence(node: NodeRecord, judged: JudgedNode, { state, now }: ExplainContext): Sentence | null {
   const hold = holdOn(node, judged, state.limits, now);
   if (hold === null) return null;
-  const policy = hold.policy === WHOLE_CLUSTER ? "the cluster" : `NodePolicy ${hold.policy}`;
-  const values = { field: hold.field, policy, detail: hold.detail };
+  const whose = hold.policy === WHOLE_CLUSTER ? "the cluster" : policyText(hold.policy);
+  const values = { field: hold.field, whose, detail: quotedText(hold.detail, state.nodes) };
   return hold.untilAt === null
     ? sentence("queueHeld", values)
     : sentence("queueHeldUntil", { ...values, at: apiTime(hold.untilAt) });

@@ -5,6 +5,7 @@ import { spanText } from "../../domain/format.ts";
 import type { NodeRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { isRecent } from "./queue.policy.ts";
+import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** The sentence about a node whose policy has remediations; none for one that needs none. */
@@ -12,10 +13,10 @@ export function remediationSentences({ name, judged }: NodeRecord, { state, now 
   const record = judged?.policy === undefined ? undefined : state.remediations.get(judged.policy);
   if (record === undefined || !isRecent(record, now)) return [];
   const report = record.judged.nodes.find(({ node }) => node === name);
-  return report === undefined ? [] : [sentenceOf(report, now)];
+  return report === undefined ? [] : [sentenceOf(report, state.nodes, now)];
 }
 
-function sentenceOf(report: RemediatedNode, now: number): Sentence {
+function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["nodes"], now: number): Sentence {
   const { kind = "", state, sinceAt, untilAt, detail = "" } = report;
   const at = sinceAt === undefined ? "now" : apiTime(sinceAt);
   switch (state) {
@@ -36,7 +37,10 @@ function sentenceOf(report: RemediatedNode, now: number): Sentence {
     case "ending":
     case "foreign":
     case "blocked":
-      return sentence("nodeRemediationWaits", { kind, why: whyText({ state, untilAt, detail }, now) });
+      return sentence("nodeRemediationWaits", {
+        kind,
+        why: quotedText(whyText({ state, untilAt, detail }, now), nodes),
+      });
   }
 }
 

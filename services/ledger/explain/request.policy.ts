@@ -1,9 +1,10 @@
 /** Sentences about the last request for a node or a pod: its outcome with the reason, and the next retry. */
 import type { Outcome } from "../../../protocols/done.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { spanText } from "../../domain/format.ts";
+import { type NamedText, spanText } from "../../domain/format.ts";
 import type { RequestOutcome, TrackedRequest } from "../node-requests.ts";
 import type { ExplainContext } from "./explain-context.ts";
+import { quotedText } from "./quoted-text.ts";
 import { type Sentence, type SentenceName, sentence } from "./sentences.ts";
 
 /** The part of a request that its sentences need. */
@@ -55,7 +56,7 @@ export function nodeRequestSentences(requests: readonly TrackedRequest[], contex
 export function requestSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
   const { what, askedAt, last } = request;
   if (last === null) return [sentence("requestOpen", { what, at: apiTime(askedAt) })];
-  const detail = withoutStop(last.detail);
+  const detail = detailText(last.detail, context);
   const outcome = sentence(BY_OUTCOME[last.outcome], { what, at: apiTime(last.at), detail });
   return SETTLED.has(last.outcome) ? [outcome] : [outcome, retrySentence(request, last, context)];
 }
@@ -72,6 +73,6 @@ function retrySentence(
 }
 
 /** A reason without its final full stop. */
-export function withoutStop(detail: string): string {
-  return detail === "" ? "no reason was given" : detail.replace(/\.$/, "");
+export function detailText(detail: string, { state }: Pick<ExplainContext, "state">): NamedText {
+  return quotedText(detail === "" ? "no reason was given" : detail.replace(/\.$/, ""), state.nodes);
 }

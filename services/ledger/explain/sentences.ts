@@ -3,6 +3,7 @@
  * `npm run fix` writes docs/explain.md from these tables (test/ledger/explain-states.ts says when each applies), and
  * the simulation checks each sentence of the present state against the cluster.
  */
+import { type NamedText, named, nameText } from "../../domain/format.ts";
 
 /** Sentences about a node. */
 export const NODE_SENTENCES = {
@@ -39,8 +40,8 @@ export const QUEUE_SENTENCES = {
     "It waits: evictions are halted while every zone is disrupted, because the nodes are then probably not at fault.",
   queueSmallZone: "It waits: a small zone evicts nothing while it is in PartialDisruption.",
   queueNever: "It waits: the eviction rate of its zone is 0.",
-  queueHeld: "It waits: {field} of {policy} holds it back: {detail}.",
-  queueHeldUntil: "It waits: {field} of {policy} holds it back until {at}: {detail}.",
+  queueHeld: "It waits: {field} of {whose} holds it back: {detail}.",
+  queueHeldUntil: "It waits: {field} of {whose} holds it back until {at}: {detail}.",
   queueUnknown: "It waits to be admitted for eviction, at a time that cannot be estimated at present.",
   queueNotShown: "It joins the eviction queue of its zone once the API server shows it as not ready.",
   queueMissing: "It waits to be admitted for eviction, but is not in the queue of its zone at present.",
@@ -304,8 +305,8 @@ export type SentenceName = keyof typeof SENTENCES;
 /** The name of a timeline entry. */
 export type TimelineSentenceName = keyof typeof TIMELINE_SENTENCES;
 
-/** A filled-in sentence of these tables. Only `sentence` and `timelineSentence` make one. */
-export type Sentence = string & { readonly [MADE_HERE]: true };
+/** A filled-in sentence of these tables, with the names in it. Only `sentence` and `timelineSentence` make one. */
+export type Sentence = NamedText & { readonly [MADE_HERE]: true };
 
 declare const MADE_HERE: unique symbol;
 
@@ -314,8 +315,18 @@ type PlaceholdersOf<T extends string> = T extends `${string}{${infer Name}}${inf
   ? Name | PlaceholdersOf<Rest>
   : never;
 
+/** The placeholders whose value is the name of one object: a node, `namespace/pod`, a zone key, a node policy. */
+const NAMES = {
+  node: (name: string) => nameText("Node", name),
+  pod: (name: string) => nameText("Pod", name.slice(name.indexOf("/") + 1), name.slice(0, name.indexOf("/"))),
+  zone: (key: string) => nameText("Zone", key),
+  policy: (name: string) => nameText("NodePolicy", name),
+} as const;
+
 /** The values that a sentence needs. */
-export type ValuesOf<N extends keyof typeof FORMS> = Readonly<Record<PlaceholdersOf<(typeof FORMS)[N]>, string>>;
+export type ValuesOf<N extends keyof typeof FORMS> = {
+  readonly [P in PlaceholdersOf<(typeof FORMS)[N]>]: P extends keyof typeof NAMES ? string : string | NamedText;
+};
 
 /** What these say instead where only shadow mode shows the state, because it goes on as if a write had been sent. */
 export const SHADOW_SENTENCES: Readonly<Partial<Record<keyof typeof FORMS, string>>> = {
@@ -351,8 +362,8 @@ export function sentence<N extends SentenceName | PolicySentenceName | ZoneSente
   values: ValuesOf<N>,
   isShadow = false,
 ): Sentence {
-  const text = filled(name, values, isShadow);
-  return (text.charAt(0).toUpperCase() + text.slice(1)) as Sentence;
+  const { text, names } = filled(name, values, isShadow);
+  return { text: text.charAt(0).toUpperCase() + text.slice(1), names } as Sentence;
 }
 
 /** Fills in a timeline entry, as shadow mode says it with `isShadow`. */
@@ -364,7 +375,24 @@ export function timelineSentence<N extends TimelineSentenceName>(
   return filled(name, values, isShadow) as Sentence;
 }
 
-function filled(name: keyof typeof FORMS, values: Readonly<Record<string, string>>, isShadow: boolean): string {
+function filled(
+  name: keyof typeof FORMS,
+  values: Readonly<Record<string, string | NamedText>>,
+  isShadow: boolean,
+): NamedText {
   const text = (isShadow ? SHADOW_SENTENCES[name] : undefined) ?? FORMS[name];
-  return text.replaceAll(/\{(\w+)\}/g, (_placeholder, key: string) => values[key] ?? "");
+  const parts = text.split(/\{(\w+)\}/);
+  const keys = parts.filter((_part, index) => index % 2 === 1);
+  const filledIn = (key: string): string | NamedText => {
+    const value = values[key] ?? "";
+    return isName(key) && typeof value === "string" ? NAMES[key](value) : value;
+  };
+  return named(
+    parts.filter((_part, index) => index % 2 === 0),
+    ...keys.map(filledIn),
+  );
+}
+
+function isName(key: string): key is keyof typeof NAMES {
+  return Object.hasOwn(NAMES, key);
 }

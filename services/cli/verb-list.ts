@@ -14,6 +14,7 @@ import { playgroundVerb } from "./verbs/playground.ts";
 import { previewVerb } from "./verbs/preview.ts";
 import { proveDownVerb } from "./verbs/prove-down.ts";
 import { rbacVerb } from "./verbs/rbac.ts";
+import { rescueVerb } from "./verbs/rescue.ts";
 import { runVerb } from "./verbs/run.ts";
 import { topVerb } from "./verbs/top.ts";
 import { versionVerb } from "./verbs/version.ts";
@@ -30,6 +31,7 @@ export const VERBS: readonly Verb[] = [
   freezeVerb,
   thawVerb,
   proveDownVerb,
+  rescueVerb,
   rbacVerb,
   previewVerb,
   compareVerb,

@@ -1,20 +1,12 @@
 /** `vigil freeze` and `vigil thaw`: nobody is tainted NoExecute or evicted, and every countdown keeps what is left of it. */
-import type { Kube } from "../../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { apiMicroTime } from "../../domain/api-time.ts";
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
-import { createKube } from "../../platform/kube/kube.ts";
-import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
-import { realClock } from "../../platform/process/clock.real.ts";
-import { createLog } from "../../platform/process/log.ts";
-import { createMetrics } from "../../platform/process/metrics.ts";
-import { systemRandom } from "../../platform/process/random.ts";
+import { withApi } from "../api-connection.ts";
 import { changeRequests } from "../freeze/frozen-object.ts";
 import { thawed, withRequest } from "../freeze/pause-requests.policy.ts";
-import { openCluster } from "../run/open-cluster.ts";
-import { defineVerb, ExitCode, type Host, type Verb } from "../verb.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
 const SCOPE = {
   policy: textSetting("policy", "gpu", "The NodePolicy whose nodes are meant."),
@@ -43,8 +35,8 @@ export const freezeVerb: Verb = defineVerb({
   ],
   run: async (values, _words, host) => {
     const policy = scopeOf("freeze", values);
-    return withKube(values, host, async (kube, nowAt) => {
-      const at = nowAt();
+    return withApi(values, host, async ({ kube, clock }) => {
+      const at = clock.wallMs();
       const request = {
         name: values.by,
         ...(values.reason === "" ? {} : { reason: values.reason }),
@@ -72,10 +64,10 @@ export const thawVerb: Verb = defineVerb({
   ],
   run: async (values, _words, host) => {
     const policy = scopeOf("thaw", values);
-    return withKube(values, host, async (kube, nowAt) => {
+    return withApi(values, host, async ({ kube, clock }) => {
       let ended = 0;
       const where = await changeRequests(kube, policy, (requests, isShared) => {
-        const after = thawed(requests, isShared ? (policy ?? undefined) : undefined, nowAt());
+        const after = thawed(requests, isShared ? (policy ?? undefined) : undefined, clock.wallMs());
         ended = after.ended;
         return ended === 0 ? null : after.requests;
       });
@@ -93,32 +85,4 @@ function scopeOf(verb: string, { policy, all }: ScopeValues): string | null {
 
 function scopeText(policy: string | null): string {
   return policy === null ? "all nodes" : `the nodes of policy ${policy}`;
-}
-
-/** Runs with the API server's clock, because the instants of a freeze are compared with its timestamps. */
-async function withKube(
-  values: ScopeValues,
-  host: Host,
-  act: (kube: Kube, nowAt: () => number) => Promise<void>,
-): Promise<number> {
-  const own = realClock();
-  const log = createLog({ level: values.logLevel, format: values.logFormat });
-  const clock = new ServerClock(own, log);
-  const cluster = await openCluster(values, { clock, serverClock: clock, log, host });
-  if (cluster === null) return ExitCode.failed;
-  const wire = clock.over(cluster.wire);
-  const kube = createKube({
-    wire,
-    clock,
-    random: systemRandom,
-    log,
-    metrics: createMetrics(),
-    profile: STANDARD_PROFILE,
-  });
-  try {
-    await act(kube, () => clock.wallMs());
-    return ExitCode.ok;
-  } finally {
-    cluster.wire.close();
-  }
 }

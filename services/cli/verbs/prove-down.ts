@@ -1,20 +1,14 @@
 /** `vigil prove-down`: somebody says that the machine of a silent node is off, for policies with `outOfService`. */
-import { STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import { TUNABLES } from "../../../protocols/profile.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { PROOF_WORDS_MAX } from "../../domain/down-proof.ts";
 import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
-import { createKube } from "../../platform/kube/kube.ts";
-import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
-import { realClock } from "../../platform/process/clock.real.ts";
-import { createLog } from "../../platform/process/log.ts";
-import { createMetrics } from "../../platform/process/metrics.ts";
-import { systemRandom } from "../../platform/process/random.ts";
+import { withApi } from "../api-connection.ts";
 import { proveDown, withdrawProof } from "../prove-down/prove-down.ts";
 import { userName } from "../prove-down/user-name.ts";
-import { openCluster } from "../run/open-cluster.ts";
-import { defineVerb, ExitCode, Failure, type Host, type Verb } from "../verb.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
 const SETTINGS = {
   reason: textSetting("reason", "powered off in the console", "How you know that the machine is off; required."),
@@ -45,16 +39,19 @@ export const proveDownVerb: Verb = defineVerb({
   run: async (values, words, host) => {
     const [node = "", extra] = words;
     checkUse(values, node, extra);
-    return withApi(values, host, async (io, user) => {
+    return withApi(values, host, async ({ kube, clock, wire }) => {
+      const io = { kube, nowAt: () => clock.wallMs() };
       if (values.withdraw) {
         const had = await withdrawProof(io, node);
         host.print(had ? `withdrawn: node ${node} is not proved down\n` : `node ${node} was not proved down\n`);
         return;
       }
-      const by = (values.by || (await user()) || host.environment.USER || "a user whose name is not known").slice(
-        0,
-        PROOF_WORDS_MAX,
-      );
+      const by = (
+        values.by ||
+        (await userName({ wire, clock })) ||
+        host.environment.USER ||
+        "a user whose name is not known"
+      ).slice(0, PROOF_WORDS_MAX);
       const graceMs = values.nodeMonitorGraceMs;
       const proof = await proveDown(io, node, { by, reason: values.reason, graceMs });
       host.print(`proved down: node ${node} at ${apiTime(proof.at)} by ${proof.by}: ${proof.reason}\n`);
@@ -73,28 +70,5 @@ function checkUse({ reason, withdraw, by }: Values, node: string, extra: string 
   for (const [flag, words] of Object.entries({ reason, by })) {
     if (words.length > PROOF_WORDS_MAX)
       throw new ConfigProblem(`--${flag}: must be at most ${PROOF_WORDS_MAX} characters`);
-  }
-}
-
-type Io = Parameters<typeof proveDown>[0];
-
-/** Acts with the API server's clock, because the instant of a proof is compared with its timestamps. */
-async function withApi(
-  values: Values,
-  host: Host,
-  act: (io: Io, user: () => Promise<string | null>) => Promise<void>,
-): Promise<number> {
-  const log = createLog({ level: values.logLevel, format: values.logFormat });
-  const clock = new ServerClock(realClock(), log);
-  const cluster = await openCluster(values, { clock, serverClock: clock, log, host });
-  if (cluster === null) throw new Failure("interrupted before the API server answered");
-  const wire = clock.over(cluster.wire);
-  const io = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
-  const kube = createKube({ ...io, profile: STANDARD_PROFILE });
-  try {
-    await act({ kube, nowAt: () => clock.wallMs() }, () => userName({ wire, clock }));
-    return ExitCode.ok;
-  } finally {
-    cluster.wire.close();
   }
 }

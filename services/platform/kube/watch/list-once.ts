@@ -1,4 +1,4 @@
-/** Lists a collection once, whole, from the cache of the API server: for a question that is asked now and then. */
+/** Lists a collection once, whole: for a question that is asked now and then. */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import type { Shape } from "../protobuf/protobuf.ts";
 import { startListing } from "./listing.ts";
@@ -7,19 +7,24 @@ import { startListing } from "./listing.ts";
 export interface ListOnceOptions {
   readonly path: string;
   readonly shape: Shape | null;
+  /** Only items with these labels; all if left out. */
+  readonly labelSelector?: string;
+  /** Whether the newest state is needed; otherwise the cache of the API server answers. */
+  readonly isLive?: boolean;
 }
 
 /** Passes on each item as it arrives. Resolves with why the list is incomplete; with null when it is whole. */
 export function listOnce(
   io: { readonly wire: Wire; readonly clock: Clock },
-  { path, shape }: ListOnceOptions,
+  { path, shape, labelSelector, isLive = false }: ListOnceOptions,
   item: (raw: unknown) => void,
 ): Promise<string | null> {
   const form = shape === null ? "json" : "protobuf";
+  const selectors = labelSelector === undefined ? {} : { labelSelector };
   return new Promise((resolve) => {
     startListing(
       io,
-      { path, selectors: {}, form, shape, fromCache: true, limit: null },
+      { path, selectors, form, shape, fromCache: !isLive, limit: null },
       {
         item,
         closed: (end) => {

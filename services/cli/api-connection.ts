@@ -1,0 +1,44 @@
+/** The API server as a verb uses it that asks or changes something once, on the API server's clock. */
+import type { Clock, Kube, Wire } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import type { KUBE_SETTINGS, LOG_SETTINGS, ProcessSettings } from "../platform/config/settings.ts";
+import type { ValuesOf } from "../platform/config/value.ts";
+import { createKube } from "../platform/kube/kube.ts";
+import { ServerClock } from "../platform/kube/transport/server-clock.ts";
+import { realClock } from "../platform/process/clock.real.ts";
+import { createLog } from "../platform/process/log.ts";
+import { createMetrics } from "../platform/process/metrics.ts";
+import { systemRandom } from "../platform/process/random.ts";
+import { openCluster } from "./run/open-cluster.ts";
+import { ExitCode, Failure, type Host } from "./verb.ts";
+
+/** What a verb acts through. The clock is the API server's, because instants are compared with its timestamps. */
+export interface ApiConnection {
+  readonly wire: Wire;
+  readonly kube: Kube;
+  readonly clock: Clock;
+}
+
+/** The settings of a connection. With `services` that do not include the observer, it needs no right to list nodes. */
+export type ConnectionSettings = Readonly<ValuesOf<typeof KUBE_SETTINGS & typeof LOG_SETTINGS>> &
+  Partial<Pick<ProcessSettings, "services">>;
+
+/** Acts once the API server has answered, and closes the connection. Throws a Failure where it denies access. */
+export async function withApi(
+  settings: ConnectionSettings,
+  host: Host,
+  act: (connection: ApiConnection) => Promise<void>,
+): Promise<number> {
+  const log = createLog({ level: settings.logLevel, format: settings.logFormat });
+  const clock = new ServerClock(realClock(), log);
+  const cluster = await openCluster(settings, { clock, serverClock: clock, log, host });
+  if (cluster === null) throw new Failure("interrupted before the API server answered");
+  const wire = clock.over(cluster.wire);
+  const parts = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
+  try {
+    await act({ wire, clock, kube: createKube({ ...parts, profile: STANDARD_PROFILE }) });
+    return ExitCode.ok;
+  } finally {
+    cluster.wire.close();
+  }
+}

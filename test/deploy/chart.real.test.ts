@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { describeWithHelm, helm } from "../support/helm.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { CHART, objectsOf, renderChart, renderChartAt } from "./chart.ts";
-import { render, renderWith } from "./manifests.ts";
+import { render, renderWith, renderWithRescue } from "./manifests.ts";
 
 const OVERLAYS = readdirSync(join(CHART, "../../kustomize/overlays"));
 /** Values under which the chart is an overlay: kustomize makes the namespace, and names no release of the image. */
@@ -43,6 +43,14 @@ describeWithHelm("the Helm chart", () => {
     test.each(Object.entries(COMPONENTS))("render the same objects with %s", async (component, values) => {
       const chart = await renderChart({ ...ALIKE, ...values });
       expect(objectsOf(chart)).toEqual(objectsOf(await renderWith("full", [component])));
+    });
+
+    test.each([
+      ["full", { fleet: { enabled: true } }],
+      ["full-without-nats", {}],
+    ])("render the same objects with a rescue in %s", async (overlay, values) => {
+      const chart = await renderChart({ ...ALIKE, ...values, rescue: { enabled: true } });
+      expect(objectsOf(chart)).toEqual(objectsOf(await renderWithRescue(overlay)));
     });
   }, ["kubectl"]);
 
@@ -175,6 +183,10 @@ describeWithHelm("the Helm chart", () => {
       [{ image: { digest: "latest" } }, "at '/image/digest'"],
       [{ settings: { listen: ":80" } }, "invalid propertyName 'listen'"],
       [{ mode: "beside", fleet: { enabled: true } }, "mode beside runs as one process: set fleet.enabled to false"],
+      [{ mode: "shadow", rescue: { enabled: true } }, "mode shadow needs no rescue"],
+      [{ mode: "beside", rescue: { enabled: true } }, "mode beside needs no rescue"],
+      [{ fleet: { enabled: true, userPerProcess: true }, rescue: { enabled: true } }, "a pod of a StatefulSet is only"],
+      [{ rescue: { enabled: true, silentFor: "soon" } }, "at '/rescue/silentFor'"],
     ])("%j", async (values, message) => {
       await expect(renderChart(values)).rejects.toThrow(message);
     });

@@ -161,13 +161,15 @@ export class InstalledCluster {
 
 /**
  * Applies manifests as a user does, by way of a file, and gives what kubectl said; a server older than 1.21 knows
- * disruption budgets by their first name and shape only.
+ * disruption budgets and CronJobs by their first name only.
  */
 export async function applyTo(api: KubeApiserver, file: string, { text }: Manifests): Promise<string> {
   const { stdout: versions } = await api.kubectl("api-versions");
   const known = versions.split("\n").includes("policy/v1")
     ? text
-    : text.replaceAll("policy/v1\n", "policy/v1beta1\n").replaceAll(/^ *unhealthyPodEvictionPolicy: .*\n/gm, "");
+    : text
+        .replaceAll(/^apiVersion: (policy|batch)\/v1\n/gm, "apiVersion: $1/v1beta1\n")
+        .replaceAll(/^ *unhealthyPodEvictionPolicy: .*\n/gm, "");
   writeFileSync(file, known);
   const { code, stdout, stderr } = await api.kubectl("apply", "-f", file);
   expect(code, stderr).toBe(0);

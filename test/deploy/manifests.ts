@@ -1,5 +1,5 @@
 /** The manifests as kustomize renders them, in the form that tests need: arguments of processes, and rights. */
-import { appendFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
@@ -209,16 +209,30 @@ export function renderUserPerProcess(overlay: string): Promise<Manifests> {
 }
 
 /** Renders an overlay with components, in this order, as an operator adds them. */
-export async function renderWith(overlay: string, components: readonly string[]): Promise<Manifests> {
+export function renderWith(overlay: string, components: readonly string[]): Promise<Manifests> {
+  const added = `components: [${components.map((name) => `../../${name}`).join()}]\n`;
+  return renderChanged(overlay, (kustomize) =>
+    appendFileSync(join(kustomize, "overlays", overlay, "kustomization.yaml"), added),
+  );
+}
+
+/** Renders an overlay with the job that rescues Vigil, beside the component `process`, where the image is named. */
+export function renderWithRescue(overlay: string): Promise<Manifests> {
+  return renderChanged(overlay, (kustomize) => {
+    const hasNats = overlay !== "full-without-nats";
+    const file = join(kustomize, hasNats ? "base" : `overlays/${overlay}`, "kustomization.yaml");
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace(/^( *- .*)process$/m, "$1process\n$1rescue"));
+  });
+}
+
+/** Renders an overlay of a changed copy of the folder kustomize. */
+async function renderChanged(overlay: string, change: (kustomize: string) => void): Promise<Manifests> {
   const copy = mkdtempSync(join(tmpdir(), "vigil-manifests-"));
   try {
     cpSync(DEPLOY, copy, { recursive: true });
-    const folder = join(copy, "kustomize/overlays", overlay);
-    appendFileSync(
-      join(folder, "kustomization.yaml"),
-      `components: [${components.map((name) => `../../${name}`).join()}]\n`,
-    );
-    return await rendered(folder);
+    change(join(copy, "kustomize"));
+    return await rendered(join(copy, "kustomize/overlays", overlay));
   } finally {
     rmSync(copy, { recursive: true });
   }

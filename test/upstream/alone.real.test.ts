@@ -13,7 +13,7 @@ import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { objectsOf } from "../deploy/chart.ts";
-import { render } from "../deploy/manifests.ts";
+import { render, renderWithRescue } from "../deploy/manifests.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { KubeletCluster } from "../support/kubelet-cluster.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
@@ -34,6 +34,9 @@ const TOLERATION_MS = 30_000;
 /** The API stamps in whole seconds, and a busy machine is late. */
 const TOLERATED_MS = { least: TOLERATION_MS - 1_000, most: TOLERATION_MS + 15_000 };
 const VIGIL = "vigil-controller";
+const RESCUE = "vigil-rescue";
+/** Longer than the period in which a kubelet renews its lease, and short enough to wait for. */
+const RESCUE_FLAGS = ["--silent-for=25s", "--observe=20s"];
 const NATS = "nats";
 const COPIES = 3;
 /** NATS is installed while there are no more nodes than it has servers, so the other has a process of Vigil alone. */
@@ -44,35 +47,46 @@ const WITHIN = { withinMs: 150_000, everyMs: 100 };
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-interface Workload {
+interface PodTemplate {
   readonly spec: {
-    readonly template: {
-      readonly spec: { readonly containers: readonly Record<"name" | "image" | "resources", unknown>[] };
-    };
+    readonly containers: readonly (Record<"name" | "image" | "resources", unknown> & { readonly args: string[] })[];
   };
 }
 
-/**
- * A rendered workload without what a container reads, mounts and answers, because there is none. Where its pods may run
- * and how long they stay is as rendered.
- */
-function withoutContents(workload: object): object {
-  const { spec } = workload as Workload;
-  const containers = spec.template.spec.containers.map(({ name, image, resources }) => ({ name, image, resources }));
-  const pod = { ...spec.template.spec, containers, volumes: [] };
-  return { ...workload, spec: { ...spec, replicas: COPIES, template: { ...spec.template, spec: pod } } };
+interface Workload {
+  readonly spec: { readonly template: PodTemplate };
 }
 
-/** The objects of the overlays: the namespace with its quota, and the workloads. */
-async function rendered(): Promise<{ readonly common: object[]; readonly nats: object; readonly vigil: object }> {
-  const fleet = objectsOf(await render("full"));
+interface CronJob {
+  readonly spec: { readonly jobTemplate: Workload };
+}
+
+/**
+ * A rendered pod without what a container reads, mounts and answers, because there is none. Where it may run and how long
+ * it stays is as rendered.
+ */
+function withoutContents(template: PodTemplate): object {
+  const containers = template.spec.containers.map(({ name, image, resources }) => ({ name, image, resources }));
+  return { ...template, spec: { ...template.spec, containers, volumes: [] } };
+}
+
+function copiesOf(workload: object): object {
+  const { spec } = workload as Workload;
+  return { ...workload, spec: { ...spec, replicas: COPIES, template: withoutContents(spec.template) } };
+}
+
+/** The objects of the overlays: the namespace with its quota, the workloads, and the job that rescues. */
+async function rendered() {
+  const fleet = objectsOf(await renderWithRescue("full"));
   const single = objectsOf(await render("full-without-nats"));
   const named = (key: string): object => ({ ...fleet, ...single })[key] as object;
-  const account = named(`ServiceAccount ${NAMESPACE}/${VIGIL}`);
+  const accounts = [VIGIL, RESCUE].map((account) => named(`ServiceAccount ${NAMESPACE}/${account}`));
+  const cronJob = named(`CronJob ${NAMESPACE}/${RESCUE}`) as CronJob;
   return {
-    common: [named(`Namespace /${NAMESPACE}`), named(`ResourceQuota ${NAMESPACE}/critical-pods`), account],
-    nats: withoutContents(named(`StatefulSet ${NAMESPACE}/${NATS}`)),
-    vigil: withoutContents(named(`Deployment ${NAMESPACE}/${VIGIL}`)),
+    common: [named(`Namespace /${NAMESPACE}`), named(`ResourceQuota ${NAMESPACE}/critical-pods`), ...accounts],
+    nats: copiesOf(named(`StatefulSet ${NAMESPACE}/${NATS}`)),
+    vigil: copiesOf(named(`Deployment ${NAMESPACE}/${VIGIL}`)),
+    rescue: cronJob.spec.jobTemplate.spec,
   };
 }
 
@@ -85,6 +99,9 @@ describeWithNats("Vigil", () => {
     let cluster: KubeletCluster;
     let record: KubeletRecord;
     let hosted: HostedPods;
+    let rescueJob: Workload["spec"];
+    /** The processes of the jobs that rescue. */
+    const rescues: VigilProcess[] = [];
     let servers: NatsServer[] = [];
     /** Nodes that are lost: with a process of Vigil alone, with a server of NATS too, and a later one. */
     let lost: string;
@@ -107,17 +124,40 @@ describeWithNats("Vigil", () => {
 
     function start({ pod: { name } }: BoundPod): Promise<PodProcess> | null {
       if (name.startsWith(`${NATS}-`)) return startServer(servers[Number(name.slice(NATS.length + 1))]);
+      if (name.startsWith(`${RESCUE}-`)) return Promise.resolve(startRescue());
       if (!name.startsWith(`${VIGIL}-`)) return null;
       const places = [`--kubeconfig=${cluster.api.kubeconfig}`, `--nats=${servers.map(({ url }) => url).join()}`];
-      const flags = [`--node-monitor-grace-period=${GRACE_SECONDS}s`, "--node-eviction-rate=1"];
-      const vigil = new VigilProcess(["run", `--member=${name}`, ...places, ...flags]);
-      return Promise.resolve({
-        kill: () => {
-          vigil.signal("SIGKILL");
-          return vigil.exited();
-        },
-        log: () => vigil.err,
-      });
+      // Three of four nodes may be lost before evictions stop.
+      const rates = ["--node-eviction-rate=1", "--unhealthy-zone-threshold=0.8"];
+      const flags = [`--node-monitor-grace-period=${GRACE_SECONDS}s`, ...rates];
+      return Promise.resolve(podProcess(new VigilProcess(["run", `--member=${name}`, ...places, ...flags])));
+    }
+
+    function startRescue(): PodProcess {
+      const args = rescueJob.template.spec.containers.flatMap((container) => container.args);
+      const process = new VigilProcess([...args, ...RESCUE_FLAGS, `--kubeconfig=${cluster.api.kubeconfig}`]);
+      rescues.push(process);
+      return podProcess(process);
+    }
+
+    /** Runs a job of the CronJob: the scheduler places its pod. Returns its node and what it printed. */
+    async function runRescue(): Promise<{ readonly node: string; readonly out: string }> {
+      const runs = rescues.length;
+      const name = `${RESCUE}-${runs}`;
+      const metadata = { name, namespace: NAMESPACE };
+      const spec = { ...rescueJob, template: withoutContents(rescueJob.template) };
+      await cluster.apply({ apiVersion: "batch/v1", kind: "Job", metadata, spec });
+      await becomes("the job has a process", () => rescues.length > runs);
+      const [node = ""] = nodesOf(hosted.of(name));
+      const process = rescues.at(-1);
+      expect(await process?.exited(), process?.err).toBe(0);
+      // No container ends by itself here.
+      await kubectl("delete", "job", name, `--namespace=${NAMESPACE}`);
+      return { node, out: process?.out ?? "" };
+    }
+
+    async function kubectl(...args: string[]): Promise<void> {
+      expect(await cluster.api.kubectl(...args)).toMatchObject({ code: 0 });
     }
 
     async function lose(...nodes: string[]): Promise<void> {
@@ -141,7 +181,8 @@ describeWithNats("Vigil", () => {
     beforeAll(async () => {
       servers = await startNatsCluster(COPIES);
       await Promise.all(servers.map((server) => server.kill()));
-      const { common, nats, vigil } = await rendered();
+      const { common, nats, vigil, rescue } = await rendered();
+      rescueJob = rescue;
       cluster = await KubeletCluster.open(FIRST_NODES);
       const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
       record = new KubeletRecord(createKube({ ...io, wire: cluster.api.wire(), profile: STANDARD_PROFILE }));
@@ -222,12 +263,54 @@ describeWithNats("Vigil", () => {
       expect(performance.now() - lostAt).toBeLessThan(GRACE_SECONDS * 1000 + LATE_MS);
     });
 
+    test("a rescue does nothing while processes run", async () => {
+      await becomes("Vigil has left the node", () => isWhole(VIGIL) && !nodesOf(hosted.of(VIGIL)).has(third));
+      const others = NODES.filter((node) => node !== third);
+      // So that its server of NATS returns there, and the fleet has one on the node that is left below.
+      await kubectl("cordon", ...others);
+      await restore(third);
+      await becomes("NATS is whole", () => isWhole(NATS));
+      await kubectl("uncordon", ...others);
+      await becomes("all nodes are well", () => NODES.every((node) => record.isWell(node)));
+      expect(nodesOf(hosted.of(NATS))).toContain(third);
+      const running = uidsOf(hosted.of(VIGIL));
+      const { node, out } = await runRescue();
+      expect(node, "the job runs away from Vigil").toBe(third);
+      expect(out).toMatch(/^Deployment vigil-controller may be alive: pod [^\n]+ renewed its lease [^\n]+ ago\n$/);
+      expect(uidsOf(hosted.of(VIGIL))).toEqual(running);
+    });
+
+    test("all are lost on nodes that stay: a rescue brings them back", async () => {
+      const old = hosted.of(VIGIL);
+      await lose(...nodesOf(old));
+      const outs: string[] = [];
+      while (!outs.at(-1)?.includes("deleted: ")) {
+        const { node, out } = await runRescue();
+        expect(node).toBe(third);
+        outs.push(out);
+      }
+      const deleted = [...(outs.at(-1) ?? "").matchAll(/^deleted: pod vigil-system\/(\S+)$/gm)].map(([, name]) => name);
+      expect(deleted.toSorted()).toEqual(namesOf(old));
+      await becomes("a process runs on the node that is left", () => nodesOf(hosted.of(VIGIL)).has(third));
+      await becomes("Vigil is whole there", () => isWhole(VIGIL));
+      expect(nodesOf(hosted.of(VIGIL))).toEqual(new Set([third]));
+      // Deleted without force, they stay until their nodes return.
+      expect(uidsOf(on([...nodesOf(old)]))).toEqual(expect.arrayContaining(uidsOf(old)));
+      expect([...nodesOf(old)].filter((node) => taintOf(node) === undefined)).toEqual([]);
+      const [server] = hosted.of(NATS).filter(({ node }) => node === third);
+      expect(await membersBy(servers[Number(server?.pod.name.slice(NATS.length + 1))])).toEqual(
+        namesOf(hosted.of(VIGIL)),
+      );
+    });
+
     test("all processes are lost: they return once the Node objects are deleted", async () => {
+      for (const node of NODES.filter((name) => name !== third)) await restore(node);
+      await becomes("all nodes are well", () => NODES.every((node) => record.isWell(node)));
       const own = [...nodesOf(hosted.of(VIGIL))];
       await lose(...own);
       expect(hosted.of(VIGIL)).toEqual([]);
       // As a cloud's controller does once the machines are gone.
-      expect(await cluster.api.kubectl("delete", "node", third, ...own)).toMatchObject({ code: 0 });
+      await kubectl("delete", "node", ...own);
       await becomes("Vigil and NATS are whole elsewhere", () => isWhole(VIGIL) && isWhole(NATS));
       expect(await membersBy(servers[0])).toEqual(namesOf(hosted.of(VIGIL)));
     });
@@ -238,4 +321,14 @@ async function startServer(server: NatsServer | undefined): Promise<PodProcess> 
   if (server === undefined) throw new Error("there is no such server of NATS");
   await server.start();
   return server;
+}
+
+function podProcess(vigil: VigilProcess): PodProcess {
+  return {
+    kill: () => {
+      vigil.signal("SIGKILL");
+      return vigil.exited();
+    },
+    log: () => vigil.err,
+  };
 }

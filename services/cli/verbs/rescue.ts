@@ -5,8 +5,8 @@ import { withApi } from "../api-connection.ts";
 import { rescue } from "../rescue/rescue.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
-/** A kubelet renews its lease every 10 s. */
-const OBSERVE_MS_LEAST = 10_000;
+/** Two periods in which a kubelet renews its lease. */
+const OBSERVE_MS_LEAST = 20_000;
 
 const SETTINGS = {
   namespace: textSetting("namespace", "vigil-system", "The namespace that Vigil runs in.", "vigil-system"),

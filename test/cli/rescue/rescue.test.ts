@@ -243,7 +243,7 @@ describe("the verb over HTTP", () => {
 
   test.each([
     [["--namespace=other"], 1, "no pod in namespace other has the labels app.kubernetes.io/name=vigil"],
-    [["--observe=9s"], 2, "--observe=9s: must be at least 10s"],
+    [["--observe=19s"], 2, "--observe=19s: must be at least 20s"],
     [["now"], 2, "unexpected argument: now"],
   ])("%j is refused in one line", async (flags, code, problem) => {
     expect(await vigil(...flags)).toEqual({ code, out: "", err: expect.stringContaining(`vigil: ${problem}`) });

@@ -5,11 +5,11 @@ A pod leaves a lost node after 30 s. It may start where only Vigil takes the tai
 unreachable node.
 */}}
 {{- define "vigil.placement" -}}
-priorityClassName: {{ .root.Values.pod.priorityClassName }}
-{{- with .root.Values.pod.nodeSelector }}
+priorityClassName: {{ .Values.pod.priorityClassName }}
+{{- with .Values.pod.nodeSelector }}
 nodeSelector: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .root.Values.image.pullSecrets }}
+{{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}
 tolerations:
@@ -22,9 +22,19 @@ tolerations:
   - { key: node.kubernetes.io/pid-pressure, operator: Exists, effect: NoSchedule }
   - { key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule }
   - { key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule }
-  {{- with .root.Values.pod.tolerations }}
+  {{- with .Values.pod.tolerations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{/* The pods of one workload prefer different nodes, and different zones. */}}
+{{- define "vigil.spread" -}}
 affinity:
   podAntiAffinity:
     preferredDuringSchedulingIgnoredDuringExecution:
@@ -32,18 +42,12 @@ affinity:
         podAffinityTerm:
           topologyKey: kubernetes.io/hostname
           labelSelector:
-            matchLabels: {{ toJson .labels }}
+            matchLabels: {{ toJson . }}
       - weight: 50
         podAffinityTerm:
           topologyKey: topology.kubernetes.io/zone
           labelSelector:
-            matchLabels: {{ toJson .labels }}
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile: { type: RuntimeDefault }
+            matchLabels: {{ toJson . }}
 {{- end -}}
 
 {{- define "vigil.confinement" -}}

@@ -174,6 +174,10 @@ export const POLICIES_MAX = 200;
 
 /** Most frozen intervals of one policy, or of all nodes. */
 export const FROZEN_INTERVALS_MAX = 32;
+/** Most refused fields of one policy that are published; the condition of the object names all. */
+export const REFUSED_FIELDS_MAX = 8;
+/** Longest line about a refused field, in characters: with the longest spec all of them fit into a message. */
+export const REFUSED_FIELD_CHARACTERS_MAX = 256;
 /** Most requests to freeze all nodes. */
 export const PAUSE_REQUESTS_MAX = 64;
 
@@ -190,6 +194,8 @@ export const judgedPolicy = z.object({
   spec: nodePolicySpecSchema,
   /** When its nodes were and are frozen; absent for never. */
   frozen: frozenIntervals.optional(),
+  /** Why fields of it count as unset, a line for each of the first ones; absent for none. */
+  refused: listOf(z.string().max(REFUSED_FIELD_CHARACTERS_MAX), REFUSED_FIELDS_MAX).optional(),
 });
 
 /**

@@ -102,6 +102,8 @@ export interface Maintenance {
 /** One policy. Fields that no service honours yet are not here. */
 export interface NodePolicy extends Freezes {
   readonly name: string;
+  /** Why fields of its object count as unset, a line for each of the first ones; absent for none. */
+  readonly refused?: readonly string[];
   /** All of them must hold; without any, every node is selected. */
   readonly selector: readonly LabelRequirement[];
   readonly mode: "Enforce" | "Shadow" | "Freeze";

@@ -33,7 +33,7 @@ import { Freezes } from "./freezes.ts";
 import { LimitMemoryStore } from "./limit-memory.ts";
 import { PolicyStatuses } from "./policy-statuses.ts";
 import { Remediations } from "./remediations/remediations.ts";
-import { type ResolvedPolicy, resolvedPolicies } from "./resolved-policies.policy.ts";
+import { type ResolvedPolicy, refusedFields, resolvedPolicies } from "./resolved-policies.policy.ts";
 
 /** The shard of the policy service whose owner is active. */
 const ACTIVE_SHARD = 0;
@@ -183,11 +183,14 @@ class ActivePolicies {
     if (!this.#areKnown) return;
     this.#updateFreezes();
     const policies: { policy: string; version: string }[] = [];
-    for (const { name, spec: own, version: specVersion } of this.#resolved) {
-      if (own === null) continue;
-      const { spec, frozen } = this.#frozenSpec(name, own);
-      const version = frozen.length === 0 ? specVersion : fnv1a(JSON.stringify([spec, frozen])).toString(16);
-      bus.publish("judged.policy", { policy: name, version, spec, ...(frozen.length === 0 ? {} : { frozen }) }, null);
+    for (const resolved of this.#resolved) {
+      if (resolved.spec === null) continue;
+      const { name, version: specVersion } = resolved;
+      const { spec, frozen } = this.#frozenSpec(name, resolved.spec);
+      const more = { ...(frozen.length > 0 && { frozen }), ...refusedFields(resolved) };
+      const isPlain = Object.keys(more).length === 0;
+      const version = isPlain ? specVersion : fnv1a(JSON.stringify([spec, more])).toString(16);
+      bus.publish("judged.policy", { policy: name, version, spec, ...more }, null);
       policies.push({ policy: name, version });
     }
     const frozen = this.#freezes.frozen(EVERYWHERE);

@@ -1,5 +1,11 @@
 /** Decides which policies are in force, out of the objects of the API and those of --config. */
-import { POLICIES_MAX, POLICY_NAME_MAX } from "../../protocols/judged.ts";
+import {
+  POLICIES_MAX,
+  POLICY_NAME_MAX,
+  REFUSED_FIELD_CHARACTERS_MAX,
+  REFUSED_FIELDS_MAX,
+} from "../../protocols/judged.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
@@ -53,6 +59,15 @@ function resolved(
   return text.length <= SPEC_CHARACTERS_MAX
     ? policy
     : refused(policy, `spec: has ${text.length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
+}
+
+/** The part of `judged.policy` about refused fields. A cut line still begins with its field. */
+export function refusedFields({
+  problems,
+}: Pick<ResolvedPolicy, "problems">): Pick<BodyOf<"judged.policy">, "refused"> {
+  if (problems.length === 0) return {};
+  const lines = problems.slice(0, REFUSED_FIELDS_MAX);
+  return { refused: lines.map(({ message }) => message.slice(0, REFUSED_FIELD_CHARACTERS_MAX)) };
 }
 
 /** Refuses the policies beyond the limits of a set, last names first. */

@@ -123,7 +123,7 @@ test("a policy is explained once the policies are known", () => {
   const policies = new HandPolicies({ maxUnhealthy: 1 });
   const world = ledgerWorld({ policies });
   expect(ask("explain", '{"policy":"pool"}', world)).toMatchObject({
-    document: { sentences: expect.arrayContaining([expect.stringContaining("It sets maxUnhealthy 1;")]) },
+    document: { sentences: expect.arrayContaining([expect.stringContaining("It sets maxUnhealthy 1.")]) },
   });
   policies.forget();
   expect(ask("explain", '{"policy":"pool"}', world)).toMatchObject({ code: 503 });

@@ -84,6 +84,7 @@ export const SAID_WHEN: Readonly<
   policyUnwritten: "`--shadow`",
   policySets: "it sets fields besides `selector`, `mode` and `pauseRequests`",
   policySetsNothing: "it sets none",
+  policyRefused: "a wrong or unknown field, or one that nothing honours; of many, the first",
   policyFrozen: "its nodes are frozen",
   policyFrozenUntil: "the same, until an instant",
   policyLimitsUnknown: "it has limits, and no process has published them lately",

@@ -12,11 +12,8 @@ import { judgedNode, judgedZone, type LedgerWorld, ledgerWorld, type WorldOption
 
 const START_AT = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
-const SETS_NOTHING =
-  "It sets nothing, so its nodes are treated as without a policy; " +
-  "a refused field counts as unset, and the condition FieldsAccepted of the policy names it.";
-const sets = (fields: string) =>
-  `It sets ${fields}; a refused field counts as unset, and the condition FieldsAccepted of the policy names it.`;
+const SETS_NOTHING = "It sets nothing, so its nodes are treated as without a policy.";
+const sets = (fields: string) => `It sets ${fields}.`;
 
 /** A world with the policy gpu, and how it is explained. */
 function explainedWorld(spec: Partial<NodePolicySpec> = {}, frozen: FrozenInterval[] = [], options: WorldOptions = {}) {

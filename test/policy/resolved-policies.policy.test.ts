@@ -1,7 +1,8 @@
 /** Which policies are in force, out of the API and of --config. */
 import { describe, expect, test } from "vitest";
+import { MESSAGES } from "../../protocols/messages.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
-import { resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
+import { refusedFields, resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
 
 const spec = (pool: string) => ({ selector: { matchLabels: { pool } } });
 const resource = (name: string, of: unknown = spec(name)): PolicyResource => {
@@ -35,6 +36,17 @@ describe("the policies in force", () => {
   test("have the right fields of an object with wrong ones", () => {
     const [policy] = resolvedPolicies([], [resource("gpu", { ...spec("gpu"), nodeGrace: "1s" })]);
     expect(policy).toMatchObject({ spec: spec("gpu"), problems: [{ kind: "invalid" }] });
+  });
+
+  test("name their first refused fields", () => {
+    const wrong = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`no${"p".repeat(300)}${index}`, 1]));
+    const [policy] = resolvedPolicies([], [resource("gpu", { ...spec("gpu"), ...wrong })]);
+    const { refused = [] } = refusedFields(policy ?? { problems: [] });
+    expect(refused).toHaveLength(8);
+    const version = policy?.version ?? "";
+    const body = { policy: "gpu", version, spec: spec("gpu"), refused };
+    expect(MESSAGES["judged.policy"].schema.safeParse(body).success).toBe(true);
+    expect(refusedFields({ problems: [] })).toEqual({});
   });
 
   test("do not have an object without a selector", () => {

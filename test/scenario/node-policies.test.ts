@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { SERVICE_NAMES, type ServiceName, type Stop, Urgency } from "../../protocols/ports.ts";
@@ -24,6 +25,7 @@ class PolicyWorld extends VirtualWorld {
   readonly #kubelets = new Map<string, TestKubelet>();
   readonly #transport = memoryTransport(this.clock);
   readonly #stops: Stop[] = [];
+  #ledger: LedgerReader | null = null;
 
   /** Nodes of one zone; `pool` is their label. */
   addNodes(zone: string, pool: string, count: number): void {
@@ -77,6 +79,7 @@ class PolicyWorld extends VirtualWorld {
       policies: configured,
       fatal: (problem) => log.error(problem),
     });
+    this.#ledger ??= controller.ledger;
     this.#stops.push(() => controller.stop());
   }
 
@@ -98,6 +101,10 @@ class PolicyWorld extends VirtualWorld {
       timer.cancel();
       pulse(true);
     };
+  }
+
+  explained(policy: string): readonly string[] {
+    return this.#ledger?.explainPolicy(policy)?.sentences ?? [];
   }
 
   isUnknown(node: string): boolean {
@@ -295,6 +302,19 @@ describe("a NodePolicy object", () => {
     expect(statusOf("all")).toMatchObject({
       conditions: expect.arrayContaining([expect.objectContaining(isConflicting)]),
     });
+  });
+
+  test("is explained with each refused field, until it is right", () => {
+    const refused = 'A field of it is refused and counts as unset: spec.nodeStartupGracePeriod: "0s": write a duration';
+    apply("gpu", ofPool("gpu", { nodeMonitorGracePeriod: "20s", nodeStartupGracePeriod: "0s" }));
+    world.advance(10 * S);
+    expect(world.explained("gpu")).toContain("It sets nodeMonitorGracePeriod 20s.");
+    expect(world.explained("gpu")).toContainEqual(expect.stringContaining(refused));
+    const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
+    const body = { spec: { nodeStartupGracePeriod: null } };
+    world.write({ verb: "patch", patch: "merge", ref, body, urgency: Urgency.status });
+    world.advance(10 * S);
+    expect(world.explained("gpu").join("\n")).not.toContain("refused");
   });
 
   test("with a wrong field says so in the log", () => {

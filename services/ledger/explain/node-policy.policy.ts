@@ -31,6 +31,7 @@ export function policySentences({ policy, report }: ExplainedPolicy, context: Ex
     ...nodesSentences(name, context),
     ...modeSentences(policy, context),
     settingsSentence(policy),
+    ...(policy.refused ?? []).map((problem) => sentence("policyRefused", { problem })),
     ...freezeSentences(report),
     ...limitSentences(policy, report, context),
     ...actionSentences(report),

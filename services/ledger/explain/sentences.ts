@@ -137,10 +137,9 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policyMaintenance: "{nodes} in maintenance, which holds evictions back: {names}.",
   policyShadow: "Its mode is Shadow: Vigil writes neither to its nodes nor to their pods, and goes on as if it had.",
   policyUnwritten: "Vigil runs in shadow mode, so it writes nothing, whatever the mode of the policy.",
-  policySets:
-    "It sets {fields}; a refused field counts as unset, and the condition FieldsAccepted of the policy names it.",
-  policySetsNothing:
-    "It sets nothing, so its nodes are treated as without a policy; a refused field counts as unset, and the condition FieldsAccepted of the policy names it.",
+  policySets: "It sets {fields}.",
+  policySetsNothing: "It sets nothing, so its nodes are treated as without a policy.",
+  policyRefused: "A field of it is refused and counts as unset: {problem}.",
   policyFrozen:
     "Its nodes have been frozen since {at} by {by}: until somebody thaws them, none is tainted NoExecute and none of their pods is evicted; healing goes on.",
   policyFrozenUntil:

@@ -106,10 +106,11 @@ export class PolicyReceiver implements Policies {
   }
 
   #takePolicy({ body, id }: Message<"judged.policy">): void {
-    const { policy, version, spec, frozen } = body;
+    const { policy, version, spec, frozen, refused } = body;
     if (this.#received.get(policy)?.version === version) return;
     if (this.#received.size >= UNNAMED_MAX) this.#forgetUnnamed();
-    this.#received.set(policy, { version, policy: nodePolicyOf(policy, spec, frozen) });
+    const parsed = nodePolicyOf(policy, spec, frozen);
+    this.#received.set(policy, { version, policy: refused === undefined ? parsed : { ...parsed, refused } });
     this.#complete(id);
   }
 

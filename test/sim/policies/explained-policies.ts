@@ -72,9 +72,9 @@ const podFrozen: Rule = (claim) => {
 };
 /** The named policy selects the node, and its named field may hold it back. */
 const held: Rule = (claim) => {
-  const { field = "", policy } = claim.values;
+  const { field = "", whose } = claim.values;
   return selecting(claim).some((policies) =>
-    policies.some((state) => policy === `NodePolicy ${state.name}` && SETS[field]?.(state) === true),
+    policies.some((state) => whose === `NodePolicy ${state.name}` && SETS[field]?.(state) === true),
   );
 };
 

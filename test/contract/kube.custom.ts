@@ -87,8 +87,9 @@ function causes({ object }: RawAnswer): unknown[] {
 export function customContract(client: () => RawClient): void {
   const conditions = async (name: string): Promise<Record<string, string>> => {
     const { object } = await client().get(`${DEFINITIONS}/${name}.${GROUP}`);
-    const { conditions: list = [] } = (object.status ?? {}) as { conditions?: { type: string; status: string }[] };
-    return Object.fromEntries(list.map(({ type, status }) => [type, status]));
+    // A definition that was just made has null for them.
+    const { conditions: list } = (object.status ?? {}) as { conditions?: { type: string; status: string }[] | null };
+    return Object.fromEntries((list ?? []).map(({ type, status }) => [type, status]));
   };
   const defined = async (kind: string, version?: Readonly<Record<string, unknown>>): Promise<KubeObject> => {
     const { status, object } = await client().post(DEFINITIONS, definition(kind, version));

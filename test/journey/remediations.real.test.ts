@@ -2,30 +2,16 @@
  * Remediations by `vigil run` on an API server, with the schema of Self Node Remediation of medik8s, a controller
  * of the test's own that sets conditions or never answers, and `kill -9` in the middle.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
-import type { CustomResource, ObjectRef, ReadReply, WriteRequest } from "../../protocols/ports.ts";
-import { kubeconfigOf } from "../../services/cli/served-api.ts";
-import { httpsWire } from "../../services/platform/kube/transport/https.ts";
-import { realClock } from "../../services/platform/process/clock.real.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ObjectRef, ReadReply, WriteRequest } from "../../protocols/ports.ts";
 import { recordOf } from "../../services/platform/structures/json.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import { listen } from "../../services/sandbox/apiserver/http/http-front.ts";
-import { startKubeApiserver } from "../support/kube-apiserver.ts";
-import { customResourcesBroken, describeWithKube } from "../support/kube-assets.ts";
-import { freePort } from "../support/nats-server.ts";
-import { seededRandom } from "../support/random.seeded.ts";
 import { Stage, type StageServer, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 import { EvictionRecord } from "./eviction-record.ts";
+import { createCustom, DEFINITION_RESOURCE, definePolicies, describeWithPolicies, putPolicy } from "./policy-apis.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const GROUP = "self-node-remediation.medik8s.io";
 const KIND = { group: GROUP, version: "v1alpha1", plural: "selfnoderemediations" };
-const DEFINITION = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" };
 const FLAGS = {
   "node-monitor-grace-period": "6s",
   "node-eviction-rate": "1",
@@ -84,8 +70,6 @@ const TEMPLATE = {
   spec: { template: { spec: { remediationStrategy: "ResourceDeletion" } } },
 };
 const POLICY = {
-  apiVersion: "vigil.io/v1alpha1",
-  kind: "NodePolicy",
   metadata: { name: "gpu" },
   spec: {
     selector: { matchLabels: { "topology.kubernetes.io/zone": "gpu" } },
@@ -98,11 +82,6 @@ const POLICY = {
     ],
   },
 };
-
-interface Named {
-  readonly name: string;
-  readonly namespace?: string;
-}
 
 function definition(kind: string, spec: object, status: object) {
   const plural = `${kind.toLowerCase()}s`;
@@ -138,11 +117,6 @@ function journey(open: () => Promise<StageServer>): void {
     const reply = await new Promise((resolve) => stage.kube.write(request, resolve));
     expect(JSON.stringify(reply)).toContain('"outcome":"ok"');
   };
-  const create = (resource: CustomResource, object: { readonly metadata: Named; readonly kind: string }) => {
-    const { name, namespace = "" } = object.metadata;
-    const ref = { kind: "CustomResource", namespace, name, resource } as const;
-    return write({ verb: "create", ref, urgency: 0, body: object });
-  };
   const read = (ref: ObjectRef): Promise<ReadReply> => new Promise((resolve) => stage.kube.read(ref, resolve));
   const ofKind = (name: string): ObjectRef => ({ kind: "CustomResource", namespace: "medik8s", name, resource: KIND });
   const objects = async () => {
@@ -161,7 +135,7 @@ function journey(open: () => Promise<StageServer>): void {
   /** What the controller of the kind does. */
   const report = async (type: string, status: string) => {
     const lastTransitionTime = new Date().toISOString();
-    const conditions = [{ type, status, reason: "Test", message: "", lastTransitionTime }];
+    const conditions = [{ type, status, reason: "Test", message: "as the test says", lastTransitionTime }];
     const body = { status: { conditions } };
     await write({ verb: "patch", patch: "merge", ref: ofKind("gpu-0"), subresource: "status", urgency: 0, body });
   };
@@ -169,14 +143,14 @@ function journey(open: () => Promise<StageServer>): void {
   beforeAll(async () => {
     stage = await Stage.open(vigilWith(FLAGS), await open());
     record = new EvictionRecord(stage.kube, Date.now);
-    await create(DEFINITION, parse(readFileSync(join(ROOT, "deploy/crd/nodepolicies.yaml"), "utf8")));
+    await definePolicies(stage);
     stage.register({ "gpu-0": "gpu", "gpu-1": "gpu", "gpu-2": "gpu" });
     await until("the nodes are registered", () => record.nodes.size === 3, WITHIN);
     await stage.restart();
     await until("the nodes are well", isBack, WITHIN);
     const namespace = { kind: "Namespace", namespace: "", name: "medik8s" } as const;
     await write({ verb: "create", ref: namespace, urgency: 0, body: { metadata: { name: "medik8s" } } });
-    await create({ group: "vigil.io", version: "v1alpha1", plural: "nodepolicies" }, POLICY);
+    await putPolicy(stage, POLICY.metadata.name, POLICY.spec);
   }, 180_000);
 
   afterAll(async () => {
@@ -187,10 +161,11 @@ function journey(open: () => Promise<StageServer>): void {
   test("say what is missing, without touching anything", async () => {
     await until("the kind is missed", async () => (await condition()) === "False KindNotInstalled", WITHIN);
     for (const each of DEFINITIONS) {
-      await create(DEFINITION, each);
+      await createCustom(stage, DEFINITION_RESOURCE, each);
     }
     await until("the template is missed", async () => (await condition()) === "False TemplateNotFound", WITHIN);
-    await create({ group: GROUP, version: "v1alpha1", plural: "selfnoderemediationtemplates" }, TEMPLATE);
+    const templates = { group: GROUP, version: "v1alpha1", plural: "selfnoderemediationtemplates" };
+    await createCustom(stage, templates, TEMPLATE);
     await until("all is there", async () => (await condition()) === "True TemplatesFound", WITHIN);
     expect(await objects()).toEqual([]);
   }, 180_000);
@@ -232,27 +207,4 @@ function journey(open: () => Promise<StageServer>): void {
   }, 240_000);
 }
 
-/** The embedded API as the server of a stage, which has no kubectl. */
-async function embeddedServer(): Promise<StageServer> {
-  const folder = mkdtempSync(join(tmpdir(), "vigil-remediations-"));
-  const kubeconfig = join(folder, "kubeconfig");
-  const apiserver = new ApiServer({ clock: realClock(), random: seededRandom(1) });
-  const front = await listen(apiserver, { port: await freePort() });
-  writeFileSync(kubeconfig, kubeconfigOf("vigil", front.url));
-  return {
-    kubeconfig,
-    wire: () => httpsWire({ server: front.url, authorize: () => Promise.resolve({ headers: {}, tls: {} }) }),
-    kubectl: () => Promise.reject(new Error("the embedded API has no kubectl")),
-    stop: async () => {
-      await front.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-describe("remediations on the embedded API", () => journey(embeddedServer));
-
-// A server that crashes at custom resources is no place for this journey: test/contract/kube.real.test.ts says which.
-if (customResourcesBroken() === null) {
-  describeWithKube("remediations on a real kube-apiserver", () => journey(() => startKubeApiserver()));
-}
+describeWithPolicies("remediations", journey);

@@ -29,7 +29,9 @@ export class NodeInventory {
 
   constructor(profile: ShardViewProfile, nowMs: number) {
     this.#startedMs = nowMs;
-    const newView = (): ShardView => new ShardView({ needs: [], holdsPods: false, profile, beganMs: nowMs });
+    // An observer that has not listed the nodes yet publishes the digest of none.
+    const needs = ["nodes"] as const;
+    const newView = (): ShardView => new ShardView({ needs, holdsPods: false, profile, beganMs: nowMs });
     this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 

@@ -69,6 +69,18 @@ test("a terminating pod is ended by its kubelet or by garbage collection", () =>
   expect(podSentences(world)[1]).toBe("It stays until the kubelet of node n-1 has ended its containers.");
 });
 
+test("a node is not said to be gone before the nodes are listed", () => {
+  const world = ledgerWorld();
+  world.kube.pods.set("default/web", terminating());
+  const [unsynced, synced] = [
+    { synced: false, since: null },
+    { synced: true, since: 0 },
+  ];
+  const watches = { nodes: unsynced, leases: synced, pods: synced };
+  for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard, { watches }), "ask");
+  expect(podSentences(world)[1]).toBe("Its node n-1 has not been observed: the watch of nodes is not synced.");
+});
+
 test("a pod re-created under its name is not the deleted one", () => {
   const world = deletedWorld();
   world.receive("observed.node", observedNode("n-2"), null);

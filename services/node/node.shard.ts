@@ -51,10 +51,16 @@ export class NodeShard {
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
       bus.subscribe("done.write", shard, ({ body, id, cause }) => {
         const isOwn = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
+        if (isOwn && !cause?.startsWith(`${this.#source}:`)) this.#outlastRival(id);
         this.#actors.get(body.node)?.written(body, { isOwn, cause: id });
       }),
       bus.subscribe("asked.resync", shard, ({ source, id }) => this.#republishFor(source, id)),
     ];
+  }
+
+  /** The source of what this service publishes. */
+  get #source(): string {
+    return `${NODE_SERVICE_PREFIX}${this.#io.fleet.member}`;
   }
 
   /** Marks the view suspect after messages of this shard were lost. */
@@ -119,15 +125,16 @@ export class NodeShard {
    * during this starts it from the first node again.
    */
   #republishFor(source: string, cause: string): void {
-    if (source === `${NODE_SERVICE_PREFIX}${this.#io.fleet.member}`) return;
+    if (source === this.#source) return;
     if (source.startsWith(NODE_SERVICE_PREFIX)) this.#outlastRival(cause);
     this.#republish(cause);
   }
 
   /**
-   * Another node service reads this shard, so it takes itself for the owner. Where it is wrong, because it received no
-   * pulse of this member for a while, its last judgements would stand after it has ended, so they are corrected when it
-   * has had the time to end. Where it is right, this shard ends before.
+   * Another node service reads this shard or had a node of it written, so it takes itself for the owner. Where it is
+   * wrong, because it stood still or received no pulse of this member for a while, its last judgements would stand
+   * after it has ended, so they are corrected when it has had the time to end. Where it is right, this shard ends
+   * before.
    */
   #outlastRival(cause: string): void {
     const { clock, profile } = this.#io;

@@ -1,5 +1,7 @@
 /** Two node services that both take themselves for the owner of a shard, because one received no pulse of the other. */
 import { expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Bus } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { nodeService } from "../../services/node/node.service.ts";
 import { observerService } from "../../services/observer/observer.service.ts";
@@ -10,20 +12,46 @@ import { VirtualCluster } from "../support/virtual-cluster.ts";
 
 const S = 1000;
 
-test("what a rival judged of a shard is corrected once it has ended", () => {
+interface Buses {
+  readonly rival: Bus;
+  readonly writer: Bus;
+}
+
+/** A rival judges a node silent, after it has done something. Returns the last judgement of the node, 5 s later. */
+function judgedAfter(act: (buses: Buses, judged: BodyOf<"judged.node">) => void) {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1" });
   cluster.start({ observer: observerService, node: nodeService }, { member: "vigil" });
   cluster.advance(10 * S);
   const { transport, clock } = cluster;
-  const who = { service: "node", member: "rival", log: recordingLog(), metrics: createMetrics() };
-  const rival = typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 1_000, ...who });
+  const busOf = (service: string, member: string) => {
+    const who = { service, member, log: recordingLog(), metrics: createMetrics() };
+    return typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 1_000, ...who });
+  };
+  const rival = busOf("node", "rival");
   const [judged] = cluster.published("judged.node").slice(-1);
   if (judged === undefined) throw new Error("nothing was judged");
-  rival.publish("asked.resync", { shard: shardOf("node-1"), reason: "the rival begins" }, null);
+  act({ rival, writer: busOf("node-writer", "vigil") }, judged.body);
   cluster.advance(100);
   rival.publish("judged.node", { ...judged.body, readiness: "unknown", eviction: "toBeEvicted" }, null);
   cluster.advance(5 * S);
-  const [last] = cluster.published("judged.node").slice(-1);
-  expect(last).toMatchObject({ source: "node@vigil", body: { readiness: "ready", eviction: "unmarked" } });
+  return cluster.published("judged.node").at(-1);
+}
+
+/** A node-writer carries out what the rival requested. */
+function writeFor({ rival, writer }: Buses, { node, uid, resourceVersion }: BodyOf<"judged.node">): void {
+  const target = { node, uid };
+  const change = { taints: [], add: [], remove: [], ready: "Unknown" as const, why: "conditions" as const };
+  const cause = rival.publish("asked.taint", { ...target, resourceVersion, ...change }, null);
+  const outcome = { outcome: "ok" as const, retrying: false, latencyMs: 1, change: "taints", detail: "" };
+  const written = { ask: "asked.taint" as const, kind: "Node" as const, namespace: "", name: node, ...target };
+  writer.publish("done.write", { ...written, ...outcome, resourceVersion: "9" }, cause);
+}
+
+test.each([
+  ["read a shard", ({ rival }: Buses) => rival.publish("asked.resync", { shard: shardOf("node-1"), reason: "" }, null)],
+  ["had a node written", writeFor],
+])("what a rival that %s judged is corrected once it has ended", (_what, act) => {
+  const corrected = { source: "node@vigil", body: { readiness: "ready", eviction: "unmarked" } };
+  expect(judgedAfter(act)).toMatchObject(corrected);
 });

@@ -1,4 +1,4 @@
-/** The stage for tests of the checks: a fleet of one process in a world without faults. */
+/** The stage for tests of the checks: a fleet of two processes in a world without faults. */
 import type { BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { Checks } from "./checks.ts";
@@ -9,7 +9,7 @@ import { World } from "./world.ts";
 /** A second, in milliseconds. */
 export const S = 1000;
 
-/** A fleet of one process in a world without faults, and nodes that a test reports to the checks by hand. */
+/** A fleet of two processes in a world without faults, and nodes that a test reports to the checks by hand. */
 export class Stage {
   readonly world: World;
   readonly checks: Checks;
@@ -26,6 +26,8 @@ export class Stage {
     ledger: null,
     lastSilence: null,
   };
+  /** Another process, which observes. */
+  readonly observer = { ...this.process, name: "p2" };
 
   constructor() {
     const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
@@ -33,7 +35,7 @@ export class Stage {
     this.world = new World({ ...drawn, plot: null, zones: [], faults: new Set(), profile });
     this.checks = new Checks({
       world: this.world,
-      processes: () => [this.process],
+      processes: () => [this.process, this.observer],
       isDrawn: true,
     });
   }
@@ -83,7 +85,7 @@ export class Stage {
   readonly #shown = new Map<string, CheckedNode>();
 }
 
-/** A message of a type, from the one process. */
+/** A message of a type, from the first process. */
 export function message<T extends MessageType>(type: T, body: BodyOf<T>): Message<T> {
   return { type, id: "p1", source: "p1", at: 0, cause: null, body };
 }

@@ -51,6 +51,38 @@ describe("a verdict", () => {
   });
 });
 
+describe("a verdict soon after a stop", () => {
+  const verdictAfter = (publisher: "p1" | "p2", sentMs: number, past: object = {}) => {
+    const stage = new Stage();
+    const { watchViews } = stage.checks;
+    const pulse = new Uint8Array();
+    stage.show("a", "True");
+    stage.pass(sentMs);
+    watchViews.pulsed("0", publisher, pulse);
+    stage.pass(100 * S + nodeMonitorGraceMs / 2 - sentMs);
+    Object.assign(stage.process, { lastStop: { endedMs: 100 * S, lastedMs: 65 * S } });
+    Object.assign(stage.observer, past);
+    watchViews.received("0", "p1", pulse);
+    return stage.condemn("a");
+  };
+
+  it("is right with a pulse of another observer", () => {
+    expect(verdictAfter("p2", 101 * S)).not.toThrow();
+  });
+
+  it.each([
+    ["that waited for it", verdictAfter("p2", 99 * S)],
+    ["of its own observer", verdictAfter("p1", 101 * S)],
+    [
+      "of an observer that saw nothing",
+      verdictAfter("p2", 101 * S, { lastSilence: { endedMs: 99 * S, lastedMs: 65 * S } }),
+    ],
+    ["of an observer that was dead", verdictAfter("p2", 101 * S, { lastDeathMs: 95 * S })],
+  ])("is caught with a pulse %s", (_what, verdict) => {
+    expect(verdict).toThrow("had seen for");
+  });
+});
+
 describe("an announcement of a zone", () => {
   const announced = (size: number, notReady: number, halted = false) => {
     const stage = new Stage();

@@ -146,6 +146,7 @@ export class MessageChecks {
       if (!(message instanceof MalformedMessage) && is(message, "judged.zone")) checks.verdicts.hear(message, member);
     }
     if (!subject.startsWith(PULSES)) return;
+    checks.watchViews.received(shardOfPulse(subject), member, payload);
     this.#gaps?.pulsed(Number(shardOfPulse(subject)), member, payload);
     const key = `${member} ${shardOfPulse(subject)}`;
     const nowMs = checks.watchViews.ownMs(member);
@@ -161,6 +162,7 @@ export class MessageChecks {
   /** A message left a process. */
   crossed(subject: string, payload: Uint8Array, member: string): void {
     if (subject.startsWith(PULSES)) {
+      this.#context.checks.watchViews.pulsed(shardOfPulse(subject), member, payload);
       this.#checkOwner(shardOfPulse(subject), member);
       return;
     }
@@ -208,7 +210,6 @@ export class MessageChecks {
     const { world, count } = this.#context;
     const before = this.#owners.get(shard);
     const atMs = world.clock.monotonicMs();
-    this.#context.checks.watchViews.pulsed(shard, member);
     if (before === undefined || before.member === member) {
       this.#owners.set(shard, { member, atMs, predecessor: before?.predecessor ?? null });
       return;

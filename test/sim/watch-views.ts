@@ -36,6 +36,20 @@ export interface ViewingProcess {
  */
 const SILENCE_NOTICED_MS = 35_000;
 
+/** A pulse as it was sent, on the world's monotonic clock. */
+interface SentPulse {
+  readonly member: string;
+  readonly atMs: number;
+}
+
+/** The view that a member received after it had stood still. */
+interface ReceivedView {
+  /** The end of that standstill. */
+  readonly stoppedMs: number;
+  /** Since when its publisher can have observed events. */
+  readonly sinceMs: number;
+}
+
 /** The views of all processes and, by shard, which process observes. Instants are on the monotonic clock. */
 export class WatchViews {
   readonly #world: World;
@@ -44,6 +58,10 @@ export class WatchViews {
 
   /** When a member last gained a shard of the node service, by both. */
   readonly #gainsMs = new Map<string, number>();
+  /** The pulses of processes, by their bytes. */
+  readonly #sent = new WeakMap<Uint8Array, SentPulse>();
+  /** What members that stood still have received since from another observer, by member and shard. */
+  readonly #received = new Map<string, ReceivedView>();
 
   constructor(world: World, processes: () => readonly ViewingProcess[]) {
     this.#world = world;
@@ -84,7 +102,8 @@ export class WatchViews {
   }
 
   /** A member has pulsed for a shard. */
-  pulsed(shard: string, member: string): void {
+  pulsed(shard: string, member: string, payload: Uint8Array): void {
+    this.#sent.set(payload, { member, atMs: this.#world.clock.monotonicMs() });
     if (this.#observers.get(shard)?.member === member) return;
     this.#observers.set(shard, { member, sinceMs: this.#world.clock.monotonicMs() });
   }
@@ -95,9 +114,27 @@ export class WatchViews {
   }
 
   /**
+   * A pulse reached a member. One that another observer sent after the member's last standstill brings that observer's
+   * view: the member then knows what a new owner of the shard would know. A pulse that waited meanwhile brings nothing.
+   */
+  received(shard: string, member: string, payload: Uint8Array): void {
+    const stoppedMs = this.#standstillOf(member);
+    const pulse = this.#sent.get(payload);
+    if (stoppedMs === 0 || pulse === undefined || pulse.member === member || pulse.atMs < stoppedMs) return;
+    const publisher = this.#processOf(pulse.member);
+    if (publisher === undefined) return;
+    const key = `${member} ${shard}`;
+    const before = this.#received.get(key);
+    const knownMs = before?.stoppedMs === stoppedMs ? before.sinceMs : stoppedMs;
+    const sinceMs = Math.min(knownMs, Math.max(this.#blindnessOf(pulse.member), publisher.lastDeathMs));
+    this.#received.set(key, { stoppedMs, sinceMs });
+  }
+
+  /**
    * The instant before which missing messages about a shard cannot count as a node's silence. Either the member stood
    * still itself while it owned the shard, or the only observer that it received for `spanMs` saw nothing. When a
-   * member gained the shard later, it received what an observer saw meanwhile.
+   * member gained the shard later, or another observer sent it a pulse later, it received what that one saw meanwhile
+   * (seed 471582917).
    */
   viewSinceMs(member: string, shard: string, spanMs: number): number {
     const { pulseTimeoutMs } = this.#world.swarm.profile;
@@ -106,7 +143,9 @@ export class WatchViews {
     const isAlone = observer !== undefined && nowMs - observer.sinceMs > spanMs + pulseTimeoutMs;
     const stoppedMs = this.#standstillOf(member);
     const hasGainedSince = (this.#gainsMs.get(`${member} ${shard}`) ?? 0) > stoppedMs;
-    return Math.max(hasGainedSince ? 0 : stoppedMs, isAlone ? this.#blindnessOf(observer.member) : 0);
+    const received = this.#received.get(`${member} ${shard}`);
+    const ownMs = received?.stoppedMs === stoppedMs ? received.sinceMs : stoppedMs;
+    return Math.max(hasGainedSince ? 0 : ownMs, isAlone ? this.#blindnessOf(observer.member) : 0);
   }
 
   #standstillOf(member: string): number {

@@ -1,5 +1,5 @@
 /** The reach of a fault, how often it acts, and how a lasting one ends. It causes no fault itself. */
-import type { Random, Stop, Timer } from "../../protocols/ports.ts";
+import type { Clock, Random, Stop, Timer } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
 import type { CALM_LINKS, Network } from "./network.ts";
@@ -71,6 +71,19 @@ export function later(
     timer.cancel();
     world.clock.after(leftMs % BACK_WITHIN_MS, () => world.asWorld(act));
   };
+}
+
+/** Acts again and again. Each pause is drawn when the act before it is over. */
+export function repeatedly(clock: Clock, pauseMs: () => number, act: () => void): Stop {
+  let timer: Timer;
+  const plan = (): void => {
+    timer = clock.after(pauseMs(), () => {
+      act();
+      plan();
+    });
+  };
+  plan();
+  return () => timer.cancel();
 }
 
 /** Makes all links worse for a while. */

@@ -2,13 +2,13 @@
  * People who change node policies and freezes while a run goes on: they create, change, break and delete them, freeze
  * by every way there is, and thaw. In the end they take everything back. They know no rule of Vigil.
  */
-import type { Clock, Random, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Clock, Random, Stop } from "../../../protocols/ports.ts";
 import { apiMicroTime, apiTime } from "../../../services/domain/api-time.ts";
 import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { type Resource, storedAs } from "../../../services/sandbox/apiserver/resources.ts";
 import { between, oneOf } from "../chance.ts";
 import type { SimulatedKubelet } from "../kubelet.ts";
-import type { Reach } from "../meddler.ts";
+import { type Reach, repeatedly } from "../meddler.ts";
 import { dyingAgain } from "../plots.stage.ts";
 import type { World } from "../world.ts";
 import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
@@ -25,22 +25,16 @@ export function changePolicies(reach: Reach, random: Random): Stop {
   const { clock, swarm } = reach.world;
   const { everySeconds = 0, isRestarted = false, isSplit = false } = swarm.policies ?? {};
   const people = new People(reach);
-  let timer: Timer;
   const stopAgents = swarm.policies?.theme === "conditions" ? reporting(people, clock, random) : () => {};
-  const plan = (): void => {
-    timer = clock.after(-Math.log(1 - random()) * everySeconds * 1000, () => {
-      people.act(random);
-      plan();
-    });
-  };
   for (const pool of POOLS) if (random() < 0.7) people.write(pool, people.fields(random));
-  plan();
+  const pauseMs = (): number => -Math.log(1 - random()) * everySeconds * 1000;
+  const stopActing = repeatedly(clock, pauseMs, () => people.act(random));
   // A new owner of the limits waits before it decides, so lives are long now and then.
   const deaths = { livesSeconds: oneOf(random, [[8, 50] as const, [60, 110] as const]), deadSeconds: [1, 8] } as const;
   const stopDying = isRestarted ? dyingAgain(reach, random, deaths) : () => {};
   const rejoin = isSplit ? splittingAgain(reach, random) : () => {};
   return () => {
-    timer.cancel();
+    stopActing();
     stopAgents();
     stopDying();
     rejoin();
@@ -50,15 +44,8 @@ export function changePolicies(reach: Reach, random: Random): Stop {
 
 /** Agents on nodes report conditions again and again. */
 function reporting(people: People, clock: Clock, random: Random): Stop {
-  let timer: Timer;
-  const plan = (): void => {
-    timer = clock.after(between(random, 2, 12) * 1000, () => {
-      people.ail(random);
-      plan();
-    });
-  };
-  plan();
-  return () => timer.cancel();
+  const pauseMs = (): number => between(random, 2, 12) * 1000;
+  return repeatedly(clock, pauseMs, () => people.ail(random));
 }
 
 /** A request as it is written. */

@@ -2,12 +2,12 @@
  * People who let policies declare nodes out of service, and say which machines are off. They say it of machines that
  * are, which may be switched on again at any time; scripts of theirs write records that say nothing, or are old.
  */
-import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../services/domain/api-time.ts";
 import { type ApiObject, isObject, type JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { oneOf } from "../chance.ts";
 import { type CheckedNode, conditionOf } from "../invariants.ts";
-import type { Reach } from "../meddler.ts";
+import { type Reach, repeatedly } from "../meddler.ts";
 import { POLICIES_STORAGE } from "./api-policies.ts";
 import { POOLS } from "./pools.ts";
 
@@ -17,17 +17,10 @@ const SECOND_MS = 1000;
 
 /** Starts them. The returned function ends their work and withdraws what they have said. */
 export function proveNodesDown(reach: Reach, random: Random): Stop {
-  const { clock } = reach.world;
-  let timer: Timer;
-  const plan = (): void => {
-    timer = clock.after(EVERY_MS * (0.5 + random()), () => {
-      act(reach, random);
-      plan();
-    });
-  };
-  plan();
+  const pauseMs = (): number => EVERY_MS * (0.5 + random());
+  const stopActing = repeatedly(reach.world.clock, pauseMs, () => act(reach, random));
   return () => {
-    timer.cancel();
+    stopActing();
     for (const { name } of reach.world.kubelets.values()) annotate(reach, name, null);
   };
 }

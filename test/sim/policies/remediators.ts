@@ -2,12 +2,12 @@
  * People who let policies remediate nodes, and the controllers of two kinds of remediations: they succeed on machines
  * that are off, fail, or never answer. They know no rule of Vigil.
  */
-import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
 import type { ApiObject, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { type StorageName, storedAs } from "../../../services/sandbox/apiserver/resources.ts";
 import { oneOf } from "../chance.ts";
-import type { Reach } from "../meddler.ts";
+import { type Reach, repeatedly } from "../meddler.ts";
 import type { World } from "../world.ts";
 import { POLICIES_STORAGE } from "./api-policies.ts";
 import { POOL_LABEL, POOLS } from "./pools.ts";
@@ -43,17 +43,9 @@ export function defineRemediations(world: World): void {
 
 /** Starts them. The returned function ends their work; the objects of healthy nodes go on being deleted. */
 export function remediateNodes(reach: Reach, random: Random): Stop {
-  const { clock } = reach.world;
-  let timer: Timer;
-  const plan = (): void => {
-    timer = clock.after(EVERY_MS * (0.5 + random()), () => {
-      act(reach, random);
-      plan();
-    });
-  };
   reach.world.asWorld(() => makeTemplates(reach.world));
-  plan();
-  return () => timer.cancel();
+  const pauseMs = (): number => EVERY_MS * (0.5 + random());
+  return repeatedly(reach.world.clock, pauseMs, () => act(reach, random));
 }
 
 /** The templates, and a policy of no node, so that both kinds are named as long as the run lasts. */

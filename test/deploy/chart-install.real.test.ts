@@ -52,15 +52,18 @@ describeWithKube("on a real kube-apiserver", () => {
       expect(await objects()).toEqual([]);
     });
 
-    test.each(["shadow", "beside", "taint-eviction-only", "full"])(
-      "in mode %s is applied by kubectl, and applied again changes nothing",
-      async (mode) => {
-        const file = join(folder, "all.yaml");
-        writeFileSync(file, (await renderChart({ mode, createNamespace: true }, "--kube-version=1.20.2")).text);
-        await kubectl("apply", "--filename", file);
-        const lines = (await kubectl("apply", "--filename", file)).trim().split("\n");
-        expect(lines.filter((line) => !line.endsWith(" unchanged"))).toEqual([]);
-      },
-    );
+    test.each([
+      ["shadow", {}],
+      ["beside", {}],
+      ["taint-eviction-only", { rescue: { enabled: true } }],
+      ["full", { fleet: { enabled: true }, rescue: { enabled: true } }],
+    ])("in mode %s is applied by kubectl, and applied again changes nothing", async (mode, values) => {
+      const file = join(folder, "all.yaml");
+      const all = { mode, createNamespace: true, ...values };
+      writeFileSync(file, (await renderChart(all, "--kube-version=1.20.2")).text);
+      await kubectl("apply", "--filename", file);
+      const lines = (await kubectl("apply", "--filename", file)).trim().split("\n");
+      expect(lines.filter((line) => !line.endsWith(" unchanged"))).toEqual([]);
+    });
   });
 });

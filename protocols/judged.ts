@@ -276,6 +276,11 @@ export const judgedEvictions = z.object({
    * known now; null for never. At most EVICTION_QUEUE_PUBLISHED_MAX.
    */
   queue: listOf(z.object({ uid: name, field: word, expectedAt: instant.nullable() }), EVICTION_QUEUE_PUBLISHED_MAX),
+  /**
+   * Which member holds the Lease without which nobody may be permitted, null for nobody or while that is not known;
+   * absent while the publisher holds it.
+   */
+  lease: z.object({ holder: name.nullable() }).optional(),
 });
 
 /**

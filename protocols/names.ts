@@ -80,6 +80,8 @@ export const Annotation = {
   provedDown: "vigil.v1/proved-down",
   /** On a node: the `timeAdded` of the out-of-service taint that Vigil put on, so that it takes off no other one. */
   outOfService: "vigil.v1/out-of-service",
+  /** On a Lease of Vigil's that was released: what its last holder hands over to the next. */
+  handover: "vigil.v1/handover",
 } as const;
 
 /** The node labels that the observer keeps; all others are dropped while parsing. */
@@ -120,6 +122,9 @@ export const SilentReason = {
 
 /** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
 export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;
+
+/** The Lease of the process that may permit evictions under the rates of node policies. */
+export const LIMITS_LEASE = { namespace: "kube-system", name: "vigil-limits" } as const;
 
 /** What can prove that a node is down. Time alone is no proof. */
 export const DOWN_PROOFS = ["RemediationSucceeded", "Manual"] as const;

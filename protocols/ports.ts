@@ -351,6 +351,34 @@ export interface Policies {
   follow(changed: (cause: string | null) => void): Stop;
 }
 
+/** What is known of the last holder of a Lease. */
+export type LastHolder =
+  /** This process: nobody has held it in between. */
+  | { readonly kind: "self" }
+  /** A process that released it, and what it hands over. */
+  | { readonly kind: "released"; readonly handover: string }
+  /** A process that did not release it, or nobody. */
+  | { readonly kind: "unknown" };
+
+/** The part of a process in the election of one Lease. */
+export interface LeaseCandidate {
+  /** Whether this process holds the Lease, so that no other one can act as its holder now. */
+  isHeld(): boolean;
+  /** The member that holds it; null for nobody, and while that is not known. */
+  holder(): string | null;
+  /** Ends the candidacy. A held Lease is released, with what is handed over to the next holder. */
+  release(handover: string): void;
+}
+
+/** Leases of which each has one holder in the whole cluster, whatever the bus carries. */
+export interface Leases {
+  /** Becomes a candidate for a Lease. Calls `taken` each time this process begins to hold it. */
+  compete(
+    lease: { readonly namespace: string; readonly name: string },
+    taken: (last: LastHolder) => void,
+  ): LeaseCandidate;
+}
+
 /** Everything that a service can reach. */
 export interface Io {
   readonly clock: Clock;
@@ -362,6 +390,7 @@ export interface Io {
   readonly profile: Profile;
   readonly fleet: Fleet;
   readonly policies: Policies;
+  readonly leases: Leases;
 }
 
 /** A service: connects its actors to the ports. The function it returns stops it and frees all its resources. */

@@ -6,6 +6,7 @@ import type {
   Fleet,
   Io,
   Kube,
+  Leases,
   Log,
   Policies,
   Service,
@@ -23,6 +24,7 @@ import { observerService } from "../observer/observer.service.ts";
 import { typedBus } from "../platform/bus/bus.ts";
 import { aloneFleet, BusFleet } from "../platform/fleet/fleet.ts";
 import type { ForeignMembers } from "../platform/fleet/foreign-members.ts";
+import { UNCONTESTED_LEASES } from "../platform/kube/election/kube-leases.ts";
 import { readOnlyKube, ShadowKube } from "../platform/kube/shadow/shadow-kube.ts";
 import { shadowPolicyScope } from "../platform/kube/shadow/shadow-scope.ts";
 import type { ApiReachability } from "../platform/kube/transport/reachability.ts";
@@ -58,6 +60,8 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; null where that is not measured. */
   readonly reachability?: ApiReachability | null;
+  /** The candidacies for Leases; absent where none is contested. */
+  readonly leases?: Leases;
   /** The policies of --config; absent where the process uses no policies at all, not even custom resources. */
   readonly policies?: readonly ConfiguredPolicy[];
   /** The fleet that the process has joined; without it a shared controller joins one. */
@@ -168,9 +172,10 @@ function ioOf(
     ...ports
   }: { readonly name: ServiceName; readonly fleet: Fleet; readonly policies: Policies; readonly kube: Kube },
 ): Io {
-  const { clock, random, metrics, profile } = parts;
+  const { clock, random, metrics, profile, isShadow } = parts;
   const log = logWith(parts.log, { service });
-  return { clock, random, log, metrics, profile, ...ports, bus: busOf({ ...parts, log }, service) };
+  const leases = isShadow === true ? UNCONTESTED_LEASES : (parts.leases ?? UNCONTESTED_LEASES);
+  return { clock, random, log, metrics, profile, leases, ...ports, bus: busOf({ ...parts, log }, service) };
 }
 
 /** A bus for one service or for another subscriber in this process. */

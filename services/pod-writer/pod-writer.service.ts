@@ -95,10 +95,7 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
 function followRates(io: Io, permits: PermitGate): Stop {
   const rates = new EvictionRatesActor(io);
   const stops = [
-    io.bus.subscribe("judged.evictions", RATES_SHARD, (message) => {
-      rates.take(message);
-      permits.take(message.body);
-    }),
+    io.bus.subscribe("judged.evictions", RATES_SHARD, ({ body }) => permits.take(body)),
     io.policies.follow(() => {
       rates.takePolicies();
       permits.reviewAll();

@@ -14,6 +14,7 @@ import type {
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { UNCONTESTED_LEASES } from "../../services/platform/kube/election/kube-leases.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
@@ -76,7 +77,8 @@ export function bareIo(
   const parts = { transport, clock, cluster: "bench", service, member: "bench", log: silentLog, metrics };
   const bus = typedBus({ ...parts, mailboxMessagesMax: 1e6 });
   const io = { clock, bus, kube, random: seededRandom(1), log: silentLog, metrics };
-  return { ...io, profile: STANDARD_PROFILE, fleet: aloneFleet("bench"), policies: fixedPolicies(NO_POLICIES) };
+  const fixed = { policies: fixedPolicies(NO_POLICIES), leases: UNCONTESTED_LEASES };
+  return { ...io, ...fixed, profile: STANDARD_PROFILE, fleet: aloneFleet("bench") };
 }
 
 /** An API that only has watches; reads and writes are never answered. */

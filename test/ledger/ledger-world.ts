@@ -25,6 +25,7 @@ import type { LedgerStore, Restoring } from "../../services/ledger/ledger.store.
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { UNCONTESTED_LEASES } from "../../services/platform/kube/election/kube-leases.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
@@ -140,6 +141,7 @@ export function ledgerWorld({
     random: seededRandom(1),
     profile: { ...STANDARD_PROFILE, ...profile },
     policies,
+    leases: UNCONTESTED_LEASES,
   };
   const ledger = startLedger(io, { store: store ?? null, isShadow, zoneLabel, activityLog: activityLog ?? null });
   const senders = new Map<string, Bus>();

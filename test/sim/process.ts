@@ -8,6 +8,7 @@ import type { Log, Random, ServiceName, Stop, Wire } from "../../protocols/ports
 import type { Profile } from "../../protocols/profile.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
 import { PULSE_PROBLEMS } from "../../services/platform/fleet/pulse-alarms.ts";
+import { KubeLeases } from "../../services/platform/kube/election/kube-leases.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { ApiReachability } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
@@ -206,6 +207,8 @@ export class SimulatedProcess {
     const measured = { ...io, wire: reachability.wire, reachability };
     const machineWallMs = (): number => time.machineWallMs();
     const kube = createKube({ ...measured, machineWallMs, random: chance(`kube/${life}`), log, metrics, profile });
+    const candidate = { ...measured, log, metrics, member: this.name, watchBlindMs: profile.watchBlindMs };
+    const leases = new KubeLeases({ ...candidate, random: chance(`leases/${life}`) });
     const controller = startController({
       clock: io.clock,
       random: chance(`services/${life}`),
@@ -214,6 +217,7 @@ export class SimulatedProcess {
       profile,
       kube,
       reachability,
+      leases,
       transport: link,
       cluster: "sim",
       member: this.name,

@@ -7,7 +7,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { LeaderFleet } from "../../services/platform/fleet/leader-fleet.ts";
 import { type ElectionTimes, identityOf, memberOf } from "../../services/platform/kube/election/election.policy.ts";
-import { LeaderElection } from "../../services/platform/kube/election/leader-election.ts";
+import { LeaderElection, WORK_ELECTION } from "../../services/platform/kube/election/leader-election.ts";
 import { WriteGate } from "../../services/platform/kube/election/write-gate.ts";
 import { parsed, recordOf, textOf } from "../../services/platform/structures/json.ts";
 import { ApiPath } from "../sim/api-path.ts";
@@ -75,6 +75,7 @@ export class StandbyWorld extends EvictionWorld {
       wire: standstill.wire(wire),
       lease: LEASE,
       identity: identityOf(name, random),
+      names: WORK_ELECTION,
       watchBlindMs: this.profile.watchBlindMs,
       reachability: null,
       taken: () => fleet.lead(),

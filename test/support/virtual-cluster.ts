@@ -24,6 +24,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { KubeLeases, UNCONTESTED_LEASES } from "../../services/platform/kube/election/kube-leases.ts";
 import { ShadowKube } from "../../services/platform/kube/shadow/shadow-kube.ts";
 import { EVERY_NODE, shadowPolicyScope } from "../../services/platform/kube/shadow/shadow-scope.ts";
 import { ApiReachability, type ReachabilityIo } from "../../services/platform/kube/transport/reachability.ts";
@@ -126,7 +127,19 @@ export class VirtualCluster extends VirtualWorld {
     const scope = options.isShadow ? EVERY_NODE : shadowPolicyScope(policies);
     const bus = this.#createBus(transport, { service: "shadow", member: name, log, metrics, clock });
     const kube = new ShadowKube({ kube: api, clock, log, bus }, scope);
-    const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name), policies };
+    let isKilled = false;
+    const living: Wire = {
+      send: (request, exchange) => (isKilled ? { abort: () => {} } : wire.send(request, exchange)),
+    };
+    const candidate = { clock, log, metrics, wire: living, member: name, reachability };
+    const leases = options.isShadow
+      ? UNCONTESTED_LEASES
+      : new KubeLeases({
+          ...candidate,
+          watchBlindMs: profile.watchBlindMs,
+          random: this.random(`${name}/${this.#started}/leases`),
+        });
+    const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name), policies, leases };
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
       ioOf: (service): Io => {
@@ -144,6 +157,7 @@ export class VirtualCluster extends VirtualWorld {
       metrics,
       cutBus: cut,
       kill: () => {
+        isKilled = true;
         cut();
         reachability?.stop();
         supervisor.stop();

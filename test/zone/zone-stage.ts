@@ -16,6 +16,7 @@ import { readyConditionOf } from "../../services/domain/node-conditions.ts";
 import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { UNCONTESTED_LEASES } from "../../services/platform/kube/election/kube-leases.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
@@ -120,6 +121,7 @@ export class ZoneStage {
       metrics: createMetrics(),
       profile: this.#profile,
       policies: fixedPolicies(NO_POLICIES),
+      leases: UNCONTESTED_LEASES,
     });
     return {
       log,

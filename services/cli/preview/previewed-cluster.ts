@@ -22,6 +22,7 @@ import {
   type NodeWriteDecision,
 } from "../../node-writer/node-writer.policy.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
+import { UNCONTESTED_LEASES } from "../../platform/kube/election/kube-leases.ts";
 import { LimitHolds } from "../../platform/node-policies/limit-holds.ts";
 import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
@@ -137,7 +138,8 @@ export class PreviewedCluster {
     const kube: Kube = { watch: unused, read: unused, write: unused };
     const { clock } = this;
     const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
-    return { ...ports, bus: this.#bus(), fleet: aloneFleet(MEMBER), policies: fixedPolicies(this.policies) };
+    const policies = fixedPolicies(this.policies);
+    return { ...ports, bus: this.#bus(), fleet: aloneFleet(MEMBER), policies, leases: UNCONTESTED_LEASES };
   }
 
   /** A bus that hands each message to the one place that carries it out. */

@@ -5,7 +5,7 @@ import { isElected } from "../../platform/config/election.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { LeaderFleet } from "../../platform/fleet/leader-fleet.ts";
 import { type ElectionReport, identityOf, memberOf } from "../../platform/kube/election/election.policy.ts";
-import { LeaderElection } from "../../platform/kube/election/leader-election.ts";
+import { LeaderElection, WORK_ELECTION } from "../../platform/kube/election/leader-election.ts";
 import { WriteGate } from "../../platform/kube/election/write-gate.ts";
 import type { ApiReachability } from "../../platform/kube/transport/reachability.ts";
 import { systemRandom } from "../../platform/process/random.ts";
@@ -54,6 +54,7 @@ export function electionOf(settings: ProcessSettings, io: ElectionIo): ProcessEl
         wire: reachability.wire,
         lease: { namespace: settings.leaderElectResourceNamespace, name: settings.leaderElectResourceName },
         identity: identityOf(member, random),
+        names: WORK_ELECTION,
         times: {
           leaseDurationMs: settings.leaderElectLeaseDurationMs,
           renewDeadlineMs: settings.leaderElectRenewDeadlineMs,

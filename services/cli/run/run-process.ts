@@ -7,6 +7,7 @@ import { PROCESS_SETTINGS } from "../../platform/config/settings.ts";
 import { BusFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
 import type { KubeConnection } from "../../platform/kube/auth/kubeconfig.ts";
+import { KubeLeases } from "../../platform/kube/election/kube-leases.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
@@ -30,6 +31,8 @@ import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 
 /** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
 const DRAIN_MS = 6_000;
+/** How long it waits for its Leases to be released. One that is not is taken by another process when it ends. */
+const RELEASE_MS = 2_000;
 /** By then a cluster of a few thousand nodes has been listed and published, and its first writes are done. */
 const STARTED_MS = 20_000;
 
@@ -57,6 +60,15 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const bus = await unlessStopped(host, openBus(settings, { ...io, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
   const writes = drainable(kube);
+  const { watchBlindMs } = profile;
+  const leases = new KubeLeases({
+    ...io,
+    random: systemRandom,
+    member,
+    wire: reachability.wire,
+    watchBlindMs,
+    reachability,
+  });
   const crash = Promise.withResolvers<string>();
   const parts: RunningProcess["parts"] = {
     ...bus,
@@ -71,6 +83,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     services: settings.services,
     foreignMembers: await foreignMembers,
     reachability,
+    leases,
     fatal: crash.resolve,
   };
   const controller = await startJoined({ ...parts, policies: config.policies }, bus, { waitsFor, election });
@@ -79,7 +92,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   showOn(served, settings.shadow, { ...started, controller }, host);
   announce(config, cluster.describe, parts);
   const problem = await untilOver(started, crash, [untilStopped(host).then(() => null), bus.lost]);
-  await finish(controller, writes, { clock, log, reachability, election });
+  await finish(controller, writes, { clock, log, reachability, election, leases });
   await closeAll(served, bus, cluster);
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
@@ -219,6 +232,7 @@ function droppedLines(metrics: Metrics): () => void {
 interface EndingProcess extends Pick<ReachabilityIo, "clock" | "log"> {
   readonly reachability: ApiReachability;
   readonly election: ProcessElection | null;
+  readonly leases: KubeLeases;
 }
 
 /**
@@ -228,7 +242,7 @@ interface EndingProcess extends Pick<ReachabilityIo, "clock" | "log"> {
 async function finish(
   controller: Controller,
   writes: DrainableKube,
-  { clock, log, reachability, election }: EndingProcess,
+  { clock, log, reachability, election, leases }: EndingProcess,
 ): Promise<void> {
   await new Promise<void>((resolve) => controller.leave(resolve));
   const drained = await new Promise<boolean>((resolve) => {
@@ -241,6 +255,13 @@ async function finish(
   });
   if (!drained) log.warn("some writes did not finish in time; other members retry them");
   controller.stop();
+  await new Promise<void>((resolve) => {
+    const late = clock.after(RELEASE_MS, resolve);
+    leases.whenReleased(() => {
+      late.cancel();
+      resolve();
+    });
+  });
   if (drained) await election?.release();
   else election?.stop();
   reachability.stop();

@@ -25,13 +25,26 @@ interface GrantedPermit {
   readonly grantedAt: number;
 }
 
+/** A pod that counts, and until when at the latest. */
+export interface CountedPod {
+  readonly namespace: string;
+  readonly untilMs: number;
+}
+
 /** What counts, by pod. */
 export class EvictionWindow {
   readonly #pods = new Map<string, Counted>();
+  /** What the last owner counted. */
+  #inherited: readonly CountedPod[] = [];
 
   /** How many pods count. */
   get size(): number {
-    return this.#pods.size;
+    return this.#pods.size + this.#inherited.length;
+  }
+
+  /** Counts what the last owner counted. */
+  inherit(counted: readonly CountedPod[]): void {
+    this.#inherited = [...this.#inherited, ...counted];
   }
 
   /** The open permits as they are published. */
@@ -69,6 +82,7 @@ export class EvictionWindow {
 
   /** Brings it up to date: permits without an outcome end, and evictions of more than a minute ago are dropped. */
   update(nowMs: number): void {
+    this.#inherited = this.#inherited.filter(({ untilMs }) => untilMs > nowMs);
     for (const [uid, pod] of this.#pods) {
       if (pod.permit !== null && nowMs >= pod.permit.grantedMs + PERMIT_ENDS_MS) {
         pod.evictedUntilMs = latestMs(pod);
@@ -79,7 +93,8 @@ export class EvictionWindow {
   }
 
   /** Until when each pod counts at the latest, as far as is known now. */
-  *counted(): Generator<{ readonly namespace: string; readonly untilMs: number }> {
+  *counted(): Generator<CountedPod> {
+    yield* this.#inherited;
     for (const pod of this.#pods.values()) yield { namespace: pod.namespace, untilMs: latestMs(pod) };
   }
 }

@@ -61,8 +61,9 @@ export class PermitGate {
     this.#held.set(eviction.uid, { ...eviction, version: eviction.observedVersion() });
   }
 
-  /** Takes the permits of a policy. */
-  take({ policy, permits }: BodyOf<"judged.evictions">): void {
+  /** Takes the permits of a policy. An owner without the Lease gives none, and withdraws none of another. */
+  take({ policy, permits, lease }: BodyOf<"judged.evictions">): void {
+    if (lease !== undefined) return;
     this.#permits.set(policy, new Map(permits.map(({ uid, grantedAt }) => [uid, grantedAt])));
     for (const { uid } of permits) {
       const held = this.#held.get(uid);

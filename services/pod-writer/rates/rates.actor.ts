@@ -6,17 +6,21 @@
  *   judged.pod         (which, and     (which may go now)                (every pod-writer)               │
  *                       since when)          ▲──────────── eviction-window (how many went) ◀──────────────┘
  *
- * Nothing at the API server shows who was evicted in the last minute. So a new owner, and one that was stopped or hears
- * another owner, permits nobody until the permits of others have ended and their evictions are a minute old.
+ * A bus that is split has an owner on each side. So an owner permits evictions only while it holds a Lease at the API
+ * server (LIMITS_LEASE). Nothing else there shows who was evicted in the last minute: an owner that leaves hands its
+ * count over in the Lease (handover.ts). After one that did not, the next permits nobody until the permits of others
+ * have ended and their evictions are a minute old.
  */
 import { EVICTION_PERMITS_MAX, EVICTION_QUEUE_PUBLISHED_MAX } from "../../../protocols/judged.ts";
-import type { BodyOf, Message } from "../../../protocols/messages.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
-import type { Io, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Io, LastHolder, LeaseCandidate, Stop, Timer } from "../../../protocols/ports.ts";
 import { type EvictionRates, evictionRatesOf } from "../../domain/eviction-rates.ts";
 import { frozenAt, mergedIntervals } from "../../domain/frozen-time.ts";
 import { type ExpectedEviction, evictionOrder } from "./eviction-order.policy.ts";
 import { EvictionWindow, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
+import { type HandedOverRate, handedOver, handoverText } from "./handover.ts";
 import { type RequestedPod, WaitingPods } from "./waiting-pods.ts";
 
 /** How long an owner without the count permits nobody, in milliseconds. */
@@ -25,8 +29,6 @@ const SETTLE_MS = PERMIT_ENDS_MS + WINDOW_MS;
 const ROUND_MS = 100;
 /** How often everything is published again, in milliseconds. */
 const REPEAT_MS = 1_000;
-/** An owner that has not run for so long was stopped, and others may have permitted evictions meanwhile. */
-const STOPPED_MS = 5_000;
 /** How much longer than the longest interval of requests a pod waits without one, in milliseconds. */
 const UNREPEATED_MS = 10_000;
 
@@ -48,10 +50,12 @@ export class EvictionRatesActor {
   readonly #policies = new Map<string, RatedPolicy>();
   readonly #published = new Map<string, string>();
   #isOwner = false;
+  #lease: LeaseCandidate | null = null;
+  /** Whether this owner has held the Lease since it became the owner, and has counted since. */
+  #hasCounted = false;
   #stops: readonly Stop[] = [];
   #timer: Timer | null = null;
   #timerMs = Number.POSITIVE_INFINITY;
-  #roundMs = 0;
   #repeatMs = 0;
 
   constructor(io: Io) {
@@ -86,19 +90,13 @@ export class EvictionRatesActor {
       else this.#policies.set(name, { rates, window: new EvictionWindow(), countedMs: nowMs });
     }
     if (this.#policies.size === 0) this.#end();
-    else this.#begin(nowMs);
+    else this.#begin();
   }
 
-  /** Takes what an owner published. Another one may have permitted what this one does not count. */
-  take({ source, body: { permits } }: Message<"judged.evictions">): void {
-    if (!this.#isOwner || permits.length === 0 || source === `pod-writer@${this.#io.fleet.member}`) return;
-    this.#countAgain();
-  }
-
-  #begin(nowMs: number): void {
+  #begin(): void {
     if (this.#stops.length === 0) {
-      const { bus, profile } = this.#io;
-      this.#roundMs = nowMs;
+      const { bus, profile, leases } = this.#io;
+      this.#lease = leases.compete(LIMITS_LEASE, (last) => this.#takeLease(last));
       this.#stops = [
         bus.subscribe("asked.eviction", "all", ({ body }) => this.#ask(body)),
         bus.subscribe("done.write", "all", ({ body }) => this.#settle(body)),
@@ -115,6 +113,9 @@ export class EvictionRatesActor {
   }
 
   #end(): void {
+    this.#lease?.release(handoverText(this.#rates(), this.#now()));
+    this.#lease = null;
+    this.#hasCounted = false;
     for (const stop of this.#stops) stop();
     this.#stops = [];
     this.#timer?.cancel();
@@ -152,8 +153,31 @@ export class EvictionRatesActor {
     this.#wake(ROUND_MS);
   }
 
-  #countAgain(): void {
-    for (const policy of this.#policies.values()) policy.countedMs = this.#now();
+  /** Continues the count of the last holder where it is known. A policy without one is counted from now on. */
+  #takeLease(last: LastHolder): void {
+    const nowMs = this.#now();
+    const isContinued = last.kind === "self" && this.#hasCounted;
+    this.#hasCounted = true;
+    if (isContinued) return;
+    const rates = last.kind === "released" ? handedOver(last.handover, nowMs) : [];
+    for (const [name, policy] of this.#policies) {
+      const before = rates.find((each) => each.policy === name);
+      policy.countedMs = before === undefined ? nowMs : before.countedMs;
+      policy.window.inherit(before?.counted ?? []);
+      for (const pod of before?.waiting ?? []) this.#waiting.inherit(pod, nowMs);
+    }
+    this.#wake(ROUND_MS);
+  }
+
+  /** What is known about each rate now. A pod that is attempted or was refused is requested again by itself. */
+  #rates(): HandedOverRate[] {
+    const waiting = this.#waiting.byPolicy();
+    return [...this.#policies].map(([policy, { window, countedMs }]) => ({
+      policy,
+      countedMs,
+      counted: [...window.counted()],
+      waiting: (waiting.get(policy) ?? []).filter(({ uid, retryMs }) => !window.hasPermit(uid) && retryMs < 0),
+    }));
   }
 
   #now(): number {
@@ -174,8 +198,6 @@ export class EvictionRatesActor {
 
   #decide(): void {
     const nowMs = this.#now();
-    if (nowMs - this.#roundMs > STOPPED_MS) this.#countAgain();
-    this.#roundMs = nowMs;
     const isRepeated = nowMs >= this.#repeatMs;
     if (isRepeated) this.#repeatMs = nowMs + REPEAT_MS;
     const set = this.#io.policies.current();
@@ -208,7 +230,8 @@ export class EvictionRatesActor {
     const unpermitted = pods.filter(({ uid }) => !window.hasPermit(uid));
     const waiting = unpermitted.filter(({ retryMs }) => retryMs <= nowMs);
     const retries = unpermitted.map(({ retryMs }) => retryMs).filter((retryMs) => retryMs > nowMs);
-    const fromMs = Math.max(nowMs, countedMs + SETTLE_MS);
+    const isHolder = this.#lease?.isHeld() === true;
+    const fromMs = isHolder ? Math.max(nowMs, countedMs + SETTLE_MS) : Number.POSITIVE_INFINITY;
     const queue: ExpectedEviction<RequestedPod>[] = [];
     let permitsLeft = EVICTION_PERMITS_MAX - window.permits().length;
     let granted = 0;
@@ -243,6 +266,7 @@ export class EvictionRatesActor {
     const { window, queue, waiting, pods } = found;
     const nowAt = this.#io.clock.wallMs();
     const at = (ms: number): number => Math.round(nowAt + (ms - nowMs));
+    const isHolder = this.#lease?.isHeld() === true;
     const left = pods.filter(({ uid }) => !window.hasPermit(uid)).map(({ deadlineAt }) => deadlineAt);
     return {
       policy,
@@ -255,6 +279,7 @@ export class EvictionRatesActor {
         field,
         expectedAt: Number.isFinite(atMs) ? at(atMs) : null,
       })),
+      ...(isHolder ? {} : { lease: { holder: this.#lease?.holder() ?? null } }),
     };
   }
 

@@ -20,6 +20,9 @@ export interface RequestedPod {
   readonly askedMs: number;
 }
 
+/** A pod as an owner hands it over to the next. */
+export type HandedOverPod = Omit<RequestedPod, "retryMs" | "askedMs">;
+
 /** Pods by uid. */
 export class WaitingPods {
   readonly #pods = new Map<string, RequestedPod>();
@@ -46,6 +49,12 @@ export class WaitingPods {
       retryMs: before?.retryMs ?? Number.NEGATIVE_INFINITY,
       askedMs: nowMs,
     });
+  }
+
+  /** Takes a pod that waited for the last owner, with its place. */
+  inherit(pod: HandedOverPod, nowMs: number): void {
+    if (this.#pods.has(pod.uid)) return;
+    this.#pods.set(pod.uid, { ...pod, retryMs: Number.NEGATIVE_INFINITY, askedMs: nowMs });
   }
 
   /** Records that the attempt for a pod failed; others go first until it may be attempted again. */

@@ -7,6 +7,7 @@ import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../../services/platform/fleet/fleet.ts";
+import { UNCONTESTED_LEASES } from "../../../services/platform/kube/election/kube-leases.ts";
 import { fixedPolicies } from "../../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { FAILURE_WINDOW_MS, FAILURES_MAX, supervise } from "../../../services/platform/process/supervisor.ts";
@@ -57,7 +58,8 @@ function createWorld() {
     typedBus({ transport, clock, cluster: "c", service, member: "m", log, metrics, mailboxMessagesMax: 100 });
   const ioOf = (name: ServiceName): Io => {
     const ports = { clock, bus: bus(name), kube, random: seededRandom(1), log, metrics, fleet };
-    return { ...ports, profile: STANDARD_PROFILE, policies: fixedPolicies(NO_POLICIES) };
+    const policies = fixedPolicies(NO_POLICIES);
+    return { ...ports, profile: STANDARD_PROFILE, policies, leases: UNCONTESTED_LEASES };
   };
   const run = (services: Partial<Record<ServiceName, Service>>) =>
     supervise({

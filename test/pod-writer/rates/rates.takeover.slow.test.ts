@@ -64,6 +64,35 @@ test("a rate holds while another owner takes over, which waits first", () => {
   }
 });
 
+test("an owner that leaves hands its count over, and the next goes on at once", () => {
+  const { world, owner, nextOwner } = worldOfWriters();
+  world.advance(30 * S);
+  expect(world.deleted).toHaveLength(3);
+  nextOwner("owner-2");
+  world.advance(1 * S);
+  owner.own(false);
+  // Those that went at the beginning count for a minute more: none has an outcome that the next owner heard.
+  world.advance(32 * S);
+  expect(world.deleted).toHaveLength(6);
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(24);
+  expect(mostInAMinute(world.deleted)).toBe(3);
+});
+
+test("an owner that leaves while it waits hands the rest of its wait over", () => {
+  const { world, owner, nextOwner } = worldOfWriters();
+  world.advance(1 * S);
+  owner.process.kill();
+  const second = nextOwner("owner-2");
+  world.advance(15 * S + 60 * S);
+  nextOwner("owner-3");
+  second.own(false);
+  world.advance(20 * S);
+  expect(world.deleted).toHaveLength(3);
+  world.advance(15 * S);
+  expect(world.deleted).toHaveLength(6);
+});
+
 test("a rate holds with two owners at once", () => {
   const { world, owner, nextOwner } = worldOfWriters();
   world.advance(1 * S);
@@ -80,7 +109,7 @@ test("an owner that was stopped permits nobody when it continues", () => {
   world.advance(1 * S);
   owner.standstill.begin();
   nextOwner("owner-2");
-  world.advance(155 * S);
+  world.advance(170 * S);
   expect(world.deleted).toHaveLength(9);
   owner.standstill.end();
   world.advance(2 * S);

@@ -1,6 +1,6 @@
 /**
- * Evictions of a policy that limits their rate: in no minute more pods go than it allows. On a split bus each process
- * has a count of its own, so there each side may use the whole rate.
+ * Evictions of a policy that limits their rate: in no minute more pods go than it allows, on a split bus too, where each
+ * side has an owner of the rates and both reach the API server.
  */
 import { BrokenInvariant } from "../invariants.ts";
 import { policiesOf } from "./api-policies.ts";
@@ -33,7 +33,7 @@ export class EvictionRateChecks {
 
   /** Vigil deleted a pod of a node. */
   evicted(node: string): void {
-    const { nowMs, unknownMs, swarm } = this.#view;
+    const { nowMs, unknownMs } = this.#view;
     const pool = this.#view.poolOf(node);
     this.#evicted.push({ pool, atMs: nowMs });
     const fromMs = Math.min(this.#view.knownMs, nowMs - MINUTE_MS - unknownMs);
@@ -41,8 +41,7 @@ export class EvictionRateChecks {
     const said = policy === null ? null : this.#view.said(policy, ({ evictionRates }) => evictionRates, fromMs);
     if (said === null) return;
     this.#view.run.count("eviction under a rate");
-    const owners = swarm.policies?.isSplit === true ? swarm.processes.length : 1;
-    const most = Math.max(...said.map(mostOf)) * owners;
+    const most = Math.max(...said.map(mostOf));
     const sinceMs = nowMs - MINUTE_MS + SLACK_MS;
     const inWindow = this.#evicted.filter((each) => each.pool === pool && each.atMs > sinceMs).length;
     if (inWindow <= most) return;

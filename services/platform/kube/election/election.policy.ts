@@ -5,6 +5,7 @@
  * No clock of another machine counts: a candidate measures on its own monotonic clock since when the record has not
  * changed. Two candidates cannot both succeed, because each write names the resourceVersion that it replaces.
  */
+import { Annotation } from "../../../../protocols/names.ts";
 import type { Random } from "../../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../domain/api-time.ts";
 import { type JsonRecord, recordOf, textOf } from "../../structures/json.ts";
@@ -110,6 +111,24 @@ export function claimedSpec(lease: ElectionLease | null, { identity, leaseDurati
 export function releasedSpec(lease: ElectionLease, wallMs: number): JsonRecord {
   const now = apiMicroTime(wallMs);
   return { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+}
+
+/** The metadata with which a holder writes: what the last one handed over is taken once. */
+export function claimedMetadata({ metadata }: ElectionLease): JsonRecord {
+  const { [Annotation.handover]: _, ...annotations } = recordOf(metadata.annotations);
+  return metadata.annotations === undefined ? metadata : { ...metadata, annotations };
+}
+
+/** The metadata of a Lease that is released; `handover` is for the next holder, null for nothing. */
+export function releasedMetadata(lease: ElectionLease, handover: string | null): JsonRecord {
+  const metadata = claimedMetadata(lease);
+  if (handover === null) return metadata;
+  return { ...metadata, annotations: { ...recordOf(metadata.annotations), [Annotation.handover]: handover } };
+}
+
+/** What the last holder of a released Lease has handed over; null for nothing, and while somebody holds it. */
+export function handoverOf(lease: ElectionLease): string | null {
+  return holderOf(lease) === null ? textOf(recordOf(lease.metadata.annotations)[Annotation.handover]) : null;
 }
 
 /** How long a candidate waits before its next attempt. */

@@ -7,7 +7,7 @@
  *                                                                            no renewal within the deadline──▶ ended
  *
  * A candidate leads once. What its services know of a cluster is outdated after another one has led, so a process that
- * lost its Lease ends and starts again, as kube-controller-manager does.
+ * lost the Lease of its work ends and starts again, as kube-controller-manager does.
  */
 import type { Io, Metrics, Timer, Wire } from "../../../../protocols/ports.ts";
 import { limitedWarn } from "../../process/log.limited.ts";
@@ -20,12 +20,14 @@ import { httpRequest, JSON_TYPE } from "../write/http-request.ts";
 import {
   afterSeeing,
   attemptPauseMs,
+  claimedMetadata,
   claimedSpec,
   type ElectionLease,
   type ElectionReport,
   type ElectionTimes,
   electionLeaseOf,
   holderOf,
+  releasedMetadata,
   releasedSpec,
   type SeenLease,
   takeDueMs,
@@ -40,8 +42,28 @@ const PROBLEM_PAUSE_MS = 30_000;
 /** A leader's Lease that another writer changed is read and written again this often in one round. */
 const REREADS_MAX = 1;
 
-/** The metric that says whether a process leads. */
-export const LEADER_GAUGE = "vigil_leader";
+/** How an election is called in the log and the metrics. */
+export interface ElectionNames {
+  /** The gauge: 1 for the holder, 0 for a candidate. */
+  readonly gauge: { readonly name: string; readonly help: string };
+  /** The Lease, in a sentence about a problem with it. */
+  readonly lease: string;
+  /** The line of a candidate that takes the Lease. */
+  readonly leads: string;
+  /** The line of a candidate that sees another holder. */
+  readonly standsBy: string;
+}
+
+/** The election of the process that does the work. */
+export const WORK_ELECTION: ElectionNames = {
+  gauge: {
+    name: "vigil_leader",
+    help: "1 while this process leads, 0 while it is on standby; only with --leader-elect and without NATS.",
+  },
+  lease: "the Lease of the leader election",
+  leads: "leads from now on",
+  standsBy: "on standby: another process leads",
+};
 
 /** The context of a candidate. */
 export interface LeaderElectionOptions extends Pick<Io, "clock" | "random" | "log" | "metrics"> {
@@ -51,11 +73,12 @@ export interface LeaderElectionOptions extends Pick<Io, "clock" | "random" | "lo
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique among all candidates that ever were. */
   readonly identity: string;
+  readonly names: ElectionNames;
   readonly times: ElectionTimes;
   readonly watchBlindMs: number;
   readonly reachability: ApiReachability | null;
-  /** Called once, when this candidate begins to lead. */
-  readonly taken: () => void;
+  /** Called once, when this candidate begins to lead, with the Lease as it was before; null where there was none. */
+  readonly taken: (before: ElectionLease | null) => void;
   /** Called once, when it may no longer lead, with the reason. Not called after `release`. */
   readonly lost: (why: string) => void;
 }
@@ -68,6 +91,8 @@ export class LeaderElection {
   readonly #stopWatch: () => void;
   #role: "standby" | "leader" | "ended" = "standby";
   #seen: SeenLease | null = null;
+  /** The Lease that the last write replaced; null for none. */
+  #replaced: ElectionLease | null = null;
   /** Whether the known Lease is what this leader wrote last, as far as it knows. */
   #isCurrent = false;
   #isBusy = false;
@@ -78,11 +103,10 @@ export class LeaderElection {
   #afterRound: (() => void) | null = null;
 
   constructor(options: LeaderElectionOptions) {
-    const { clock, log, metrics } = options;
+    const { clock, log, metrics, names } = options;
     this.#options = options;
     this.#warn = limitedWarn(log, clock, PROBLEM_PAUSE_MS);
-    const help = "1 while this process leads, 0 while it is on standby; only with --leader-elect and without NATS.";
-    this.#gauge = metrics.gauge({ name: LEADER_GAUGE, help });
+    this.#gauge = metrics.gauge(names.gauge);
     this.#gauge.set(0);
     this.#stopWatch = watchLease(options, {
       changed: (lease) => this.#takeNews(lease),
@@ -96,15 +120,15 @@ export class LeaderElection {
   }
 
   /**
-   * Gives the Lease up and calls `done`; the next candidate takes it at once. No write of this process may be in flight,
-   * and none is sent from now on.
+   * Gives the Lease up, with what is handed over to the next holder, and calls `done`; the next candidate takes it at
+   * once. Of the writes that the gate lets pass none may be in flight, and none is sent from now on.
    */
-  release(done: () => void): void {
+  release(done: () => void, handover: string | null = null): void {
     const wasLeading = this.#role === "leader";
     this.stop();
     if (!wasLeading) done();
-    else if (this.#isBusy) this.#afterRound = () => this.#release(done);
-    else this.#release(done);
+    else if (this.#isBusy) this.#afterRound = () => this.#release(done, handover);
+    else this.#release(done, handover);
   }
 
   stop(): void {
@@ -137,7 +161,7 @@ export class LeaderElection {
     this.#seen = afterSeeing(this.#seen, lease, this.#nowMs());
     const holder = holderOf(lease);
     if (holder === before || holder === null || holder === this.#options.identity) return;
-    this.#options.log.info("on standby: another process leads", { holder });
+    this.#options.log.info(this.#options.names.standsBy, { holder });
   }
 
   /** One attempt to take or renew the Lease; a second one follows when it is requested meanwhile. */
@@ -161,7 +185,7 @@ export class LeaderElection {
         return;
       }
       const lease = leaseIn(answer);
-      if (lease === null) this.#failed("the Lease of the leader election cannot be read", answer);
+      if (lease === null) this.#failed("read", answer);
       else this.#takeRead(lease, rereads);
     });
   }
@@ -182,11 +206,13 @@ export class LeaderElection {
       return;
     }
     const { namespace, name } = this.#options.lease;
+    this.#replaced = null;
     this.#write("POST", { metadata: { name, namespace }, spec: claimedSpec(null, this.#claim()) }, 0);
   }
 
   #put(lease: ElectionLease, rereads: number): void {
-    this.#write("PUT", { metadata: lease.metadata, spec: claimedSpec(lease, this.#claim()) }, rereads);
+    this.#replaced = lease;
+    this.#write("PUT", { metadata: claimedMetadata(lease), spec: claimedSpec(lease, this.#claim()) }, rereads);
   }
 
   #write(method: "POST" | "PUT", lease: ElectionLease, rereads: number): void {
@@ -196,7 +222,7 @@ export class LeaderElection {
       const written = leaseIn(answer);
       if (written !== null) this.#won(written, requested);
       else if (statusOf(answer) === 409 && this.#role === "leader" && rereads > 0) this.#read(rereads - 1);
-      else this.#failed("the Lease of the leader election cannot be written", answer);
+      else this.#failed("written", answer);
     });
   }
 
@@ -207,7 +233,7 @@ export class LeaderElection {
 
   /** The Lease was written; `requested` is when, because the write itself may have been carried out at any time since. */
   #won(lease: ElectionLease, requested: ReturnType<WriteGate["now"]>): void {
-    const { gate, times, clock, log, taken } = this.#options;
+    const { gate, times, clock, log, names, taken } = this.#options;
     this.#see(lease);
     this.#isCurrent = true;
     const leftMs = requested.monotonicMs + times.renewDeadlineMs - this.#nowMs();
@@ -221,14 +247,15 @@ export class LeaderElection {
       if (this.#role === "standby") {
         this.#role = "leader";
         this.#gauge.set(1);
-        log.info("leads from now on", { lease: `${this.#options.lease.namespace}/${this.#options.lease.name}` });
-        taken();
+        log.info(names.leads, { lease: `${this.#options.lease.namespace}/${this.#options.lease.name}` });
+        taken(this.#replaced);
       }
     }
     this.#finish(leftMs <= 0);
   }
 
-  #failed(problem: string, answer: Answer): void {
+  #failed(what: "read" | "written", answer: Answer): void {
+    const problem = `${this.#options.names.lease} cannot be ${what}`;
     // Another candidate that came first is no problem.
     if (statusOf(answer) !== 409) this.#warn(problem, { detail: detailOf(answer) });
     this.#finish(true);
@@ -264,17 +291,17 @@ export class LeaderElection {
     this.#options.lost(why);
   }
 
-  #release(done: () => void): void {
+  #release(done: () => void, handover: string | null): void {
     this.#afterRound = null;
-    const { identity, clock } = this.#options;
+    const { identity, clock, names } = this.#options;
     if (this.#seen === null || holderOf(this.#seen.lease) !== identity) {
       done();
       return;
     }
     const { lease } = this.#seen;
-    const released = { metadata: lease.metadata, spec: releasedSpec(lease, clock.wallMs()) };
+    const released = { metadata: releasedMetadata(lease, handover), spec: releasedSpec(lease, clock.wallMs()) };
     this.#call("PUT", released, (answer) => {
-      if (leaseIn(answer) === null) this.#warn("the Lease was not released", { detail: detailOf(answer) });
+      if (leaseIn(answer) === null) this.#warn(`${names.lease} was not released`, { detail: detailOf(answer) });
       done();
     });
   }

@@ -1,7 +1,7 @@
 /** Candidates for one Lease on virtual time: conflicts, lost renewals, stolen leases and an API that fails. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { Urgency } from "../../../../protocols/ports.ts";
-import { LEADER_GAUGE } from "../../../../services/platform/kube/election/leader-election.ts";
+import { WORK_ELECTION } from "../../../../services/platform/kube/election/leader-election.ts";
 import type { Call } from "../../../../services/sandbox/apiserver/routes.ts";
 import { StandbyWorld } from "../../../support/standby-world.ts";
 
@@ -36,7 +36,7 @@ describe("of two candidates", () => {
     expect(world.holders.map(({ member }) => member)).toEqual(["a"]);
     expect([first, second].map(({ election }) => election.report().leads)).toEqual([true, false]);
     expect(second.election.report().holder).toMatch(/^a_/);
-    expect([first, second].map(({ process }) => process.metrics.gaugeValue(LEADER_GAUGE))).toEqual([1, 0]);
+    expect([first, second].map(({ process }) => process.metrics.gaugeValue(WORK_ELECTION.gauge.name))).toEqual([1, 0]);
   });
 
   test("one leads when both begin at once", () => {
@@ -112,7 +112,7 @@ describe("a leader", () => {
     expect(first.lost()).toBeNull();
     world.advance(1);
     expect(first.lost()).toBe("the Lease was not renewed within 10 s");
-    expect(first.process.metrics.gaugeValue(LEADER_GAUGE)).toBe(0);
+    expect(first.process.metrics.gaugeValue(WORK_ELECTION.gauge.name)).toBe(0);
   });
 
   test.each([

@@ -1,0 +1,151 @@
+/**
+ * Leases that protect one task each in a process that does much else: while its Lease is lost the task rests, and the
+ * process is a candidate again at once. The Lease of a whole process is that of the leader election, which it loses once.
+ */
+import type { Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
+import type { ApiReachability } from "../transport/reachability.ts";
+import {
+  type ElectionLease,
+  type ElectionTimes,
+  handoverOf,
+  holderOf,
+  identityOf,
+  memberOf,
+} from "./election.policy.ts";
+import { type ElectionNames, LeaderElection } from "./leader-election.ts";
+import { WriteGate } from "./write-gate.ts";
+
+/** The defaults of client-go. The Lease can be taken five seconds after its holder has stopped, at the earliest. */
+const TIMES: ElectionTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
+/** The Lease of which a process is a candidate. */
+type LeaseName = Parameters<Leases["compete"]>[0];
+
+/** The ports of the candidates of one process. */
+export interface KubeLeasesOptions extends Pick<Io, "clock" | "random" | "log" | "metrics"> {
+  readonly member: string;
+  /** A wire that is behind no gate. */
+  readonly wire: Wire;
+  readonly watchBlindMs: number;
+  readonly reachability: ApiReachability | null;
+}
+
+/** Leases of a process that writes nothing, or has no API server: each counts as held. */
+export const UNCONTESTED_LEASES: Leases = {
+  compete(_lease, taken) {
+    taken({ kind: "unknown" });
+    return { isHeld: () => true, holder: () => null, release: () => {} };
+  },
+};
+
+/** One candidacy: for what, as whom, and what is called. */
+interface Candidacy {
+  readonly lease: LeaseName;
+  readonly names: ElectionNames;
+  readonly identity: string;
+  readonly taken: (last: LastHolder) => void;
+}
+
+/** The candidates of one process. */
+export class KubeLeases implements Leases {
+  readonly #options: KubeLeasesOptions;
+  #identity: string | null = null;
+  #releasing = 0;
+  #whenReleased: (() => void) | null = null;
+
+  constructor(options: KubeLeasesOptions) {
+    this.#options = options;
+  }
+
+  compete(lease: LeaseName, taken: (last: LastHolder) => void): LeaseCandidate {
+    const { member, random, metrics } = this.#options;
+    // One for all candidacies, so that the Lease shows whether another process has held it in between.
+    this.#identity ??= identityOf(member, random);
+    const names = namesOf(lease);
+    const candidate = new Candidate(this.#options, { lease, names, identity: this.#identity, taken });
+    return {
+      isHeld: () => candidate.isHeld(),
+      holder: () => candidate.holder(),
+      release: (handover) => {
+        this.#releasing += 1;
+        candidate.release(handover, () => {
+          this.#releasing -= 1;
+          if (this.#releasing === 0) this.#whenReleased?.();
+        });
+        metrics.gauge(names.gauge).remove();
+      },
+    };
+  }
+
+  /** Calls `done` once no release is in flight. */
+  whenReleased(done: () => void): void {
+    if (this.#releasing === 0) done();
+    else this.#whenReleased = done;
+  }
+}
+
+/** One candidacy, over any number of elections. */
+class Candidate {
+  readonly #options: KubeLeasesOptions;
+  readonly #candidacy: Candidacy;
+  readonly #gate: WriteGate;
+  #election: LeaderElection;
+
+  constructor(options: KubeLeasesOptions, candidacy: Candidacy) {
+    this.#options = options;
+    this.#candidacy = candidacy;
+    this.#gate = new WriteGate(options.clock);
+    this.#election = this.#stand();
+  }
+
+  isHeld(): boolean {
+    return this.#gate.isOpen;
+  }
+
+  holder(): string | null {
+    const { holder } = this.#election.report();
+    return holder === null ? null : memberOf(holder);
+  }
+
+  release(handover: string, done: () => void): void {
+    this.#election.release(done, handover);
+  }
+
+  #stand(): LeaderElection {
+    const { lease, names, identity, taken } = this.#candidacy;
+    const { log } = this.#options;
+    return new LeaderElection({
+      ...this.#options,
+      gate: this.#gate,
+      lease,
+      names,
+      identity,
+      times: TIMES,
+      taken: (before) => taken(lastHolderOf(before, identity)),
+      lost: (why) => {
+        log.warn(`${names.lease} is lost`, { why });
+        this.#election = this.#stand();
+      },
+    });
+  }
+}
+
+function lastHolderOf(before: ElectionLease | null, identity: string): LastHolder {
+  if (before === null) return { kind: "unknown" };
+  if (holderOf(before) === identity) return { kind: "self" };
+  const handover = handoverOf(before);
+  return handover === null ? { kind: "unknown" } : { kind: "released", handover };
+}
+
+function namesOf({ namespace, name }: LeaseName): ElectionNames {
+  const lease = `the Lease ${namespace}/${name}`;
+  return {
+    gauge: {
+      name: `${name.replaceAll("-", "_")}_lease`,
+      help: `1 while this process holds ${lease}, 0 while it waits for it; absent while it needs none.`,
+    },
+    lease,
+    leads: "holds a Lease from now on",
+    standsBy: "waits for a Lease: another process holds it",
+  };
+}

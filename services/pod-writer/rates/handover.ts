@@ -1,0 +1,67 @@
+/**
+ * What an owner of the rates hands over to the next one in the Lease that it releases: what counts against each rate,
+ * and who waits. It is a text of JSON. Instants are handed over as durations from the release, so no two clocks are
+ * compared: what counts goes on counting for as long after the Lease is taken.
+ */
+import { listOf, parsed, recordOf, textOf } from "../../platform/structures/json.ts";
+import type { CountedPod } from "./eviction-window.ts";
+import type { HandedOverPod } from "./waiting-pods.ts";
+
+/** Most waiting pods of a policy that are handed over, the first ones. The others are requested again in time. */
+const WAITING_MAX = 500;
+/** Longest text, in characters. The annotations of an object have 256 KiB. */
+const TEXT_CHARACTERS_MAX = 200_000;
+
+/** The rate of one policy; instants are on the monotonic clock of the process. */
+export interface HandedOverRate {
+  readonly policy: string;
+  /** Since when its evictions are counted completely. */
+  readonly countedMs: number;
+  readonly counted: readonly CountedPod[];
+  /** In order. */
+  readonly waiting: readonly HandedOverPod[];
+}
+
+/** The text for the next owner. Where it would be too long, pods that wait are left out, and else it is empty. */
+export function handoverText(rates: readonly HandedOverRate[], nowMs: number): string {
+  const entries = rates.map(({ policy, countedMs, counted, waiting }) => ({
+    policy,
+    countedForMs: nowMs - countedMs,
+    counted: counted.map(({ namespace, untilMs }) => [namespace, Math.ceil(untilMs - nowMs)]),
+    waiting: waiting.slice(0, WAITING_MAX).map(({ uid, namespace, node, deadlineAt, rankAt }) => {
+      return [uid, namespace, node, deadlineAt, rankAt];
+    }),
+  }));
+  const texts = [entries, entries.map((entry) => ({ ...entry, waiting: [] }))].map((each) => JSON.stringify(each));
+  return texts.find((text) => text.length <= TEXT_CHARACTERS_MAX) ?? "";
+}
+
+/** The rates in a text. One that is malformed is left out, so that its policy counts as uncounted. */
+export function handedOver(text: string, nowMs: number): readonly HandedOverRate[] {
+  return listOf(parsed(text)).flatMap((raw) => {
+    const { policy, countedForMs, counted, waiting } = recordOf(raw);
+    const name = textOf(policy);
+    const pods = listOf(counted).map((each) => countedPodOf(each, nowMs));
+    const known = pods.filter((pod) => pod !== null);
+    if (name === null || !isNumber(countedForMs) || !Array.isArray(counted) || known.length < pods.length) return [];
+    const waits = listOf(waiting).flatMap((each) => waitingPodOf(each, name) ?? []);
+    return [{ policy: name, countedMs: nowMs - countedForMs, counted: known, waiting: waits }];
+  });
+}
+
+function countedPodOf(raw: unknown, nowMs: number): CountedPod | null {
+  const [namespace, forMs] = listOf(raw);
+  if (typeof namespace !== "string" || !isNumber(forMs)) return null;
+  return { namespace, untilMs: nowMs + forMs };
+}
+
+function waitingPodOf(raw: unknown, policy: string): HandedOverPod | null {
+  const [uid, namespace, node, deadlineAt, rankAt] = listOf(raw);
+  if (typeof uid !== "string" || typeof namespace !== "string" || typeof node !== "string") return null;
+  if (!isNumber(deadlineAt) || !isNumber(rankAt)) return null;
+  return { uid, namespace, node, policy, deadlineAt, rankAt };
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}

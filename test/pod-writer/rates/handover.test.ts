@@ -1,0 +1,40 @@
+/** What an owner of the rates hands over: durations that survive any clock, and nothing that is malformed or too long. */
+import { expect, test } from "vitest";
+import { type HandedOverRate, handedOver, handoverText } from "../../../services/pod-writer/rates/handover.ts";
+
+const RATE: HandedOverRate = {
+  policy: "gpu",
+  countedMs: 1_000,
+  counted: [{ namespace: "shop", untilMs: 61_000 }],
+  waiting: [{ uid: "u-1", namespace: "shop", node: "a-0", policy: "gpu", deadlineAt: 5, rankAt: 7 }],
+};
+
+test("is what it was, on a clock that shows another time", () => {
+  const [rate] = handedOver(handoverText([RATE], 2_000), 502_000);
+  expect(rate).toEqual({ ...RATE, countedMs: 501_000, counted: [{ namespace: "shop", untilMs: 561_000 }] });
+});
+
+test.each([
+  "",
+  "not JSON",
+  "{}",
+  '[{"policy":"gpu","counted":[],"waiting":[]}]',
+  '[{"policy":"gpu","countedForMs":90000}]',
+  '[{"policy":"gpu","countedForMs":90000,"counted":[["shop","soon"]]}]',
+  '[{"policy":"gpu","countedForMs":null,"counted":[]}]',
+])("is nothing where its text is %j", (text) => {
+  expect(handedOver(text, 0)).toEqual([]);
+});
+
+test("goes without the pods that wait where it would be too long, and is empty where that does not suffice", () => {
+  const [pod] = RATE.waiting;
+  if (pod === undefined) throw new Error("one waits");
+  const policies = Array.from({ length: 20 }, (_, index) => ({
+    ...RATE,
+    policy: `pool-${index}`,
+    waiting: Array.from({ length: 500 }, () => ({ ...pod, uid: "u".repeat(36) })),
+  }));
+  expect(handedOver(handoverText(policies, 2_000), 0).map(({ waiting }) => waiting.length)).toEqual(Array(20).fill(0));
+  const counted = Array.from({ length: 20_000 }, () => ({ namespace: "shop", untilMs: 61_000 }));
+  expect(handoverText([{ ...RATE, counted }], 2_000)).toBe("");
+});

@@ -112,6 +112,7 @@ export const podDocument = z.object({
       waiting: count,
       expectedAt: time.nullable(),
       behind: count.optional(),
+      lease: z.object({ holder: z.string().nullable() }).optional(),
     })
     .optional(),
   /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */

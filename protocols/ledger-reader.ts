@@ -107,6 +107,8 @@ export interface WaitingEviction {
   readonly expectedAt: number | null;
   /** How many pods the published part names; absent for a pod with a place. */
   readonly behind?: number;
+  /** Set while the process that counts does not hold the Lease without which nobody is permitted: who holds it. */
+  readonly lease?: { readonly holder: string | null };
 }
 
 /** A node as last judged. */

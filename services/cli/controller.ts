@@ -60,7 +60,7 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; null where that is not measured. */
   readonly reachability?: ApiReachability | null;
-  /** The candidacies for Leases; absent where none is contested. */
+  /** The candidates for Leases, not used in a process that evicts nobody; absent where none is contested. */
   readonly leases?: Leases;
   /** The policies of --config; absent where the process uses no policies at all, not even custom resources. */
   readonly policies?: readonly ConfiguredPolicy[];
@@ -174,7 +174,8 @@ function ioOf(
 ): Io {
   const { clock, random, metrics, profile, isShadow } = parts;
   const log = logWith(parts.log, { service });
-  const leases = isShadow === true ? UNCONTESTED_LEASES : (parts.leases ?? UNCONTESTED_LEASES);
+  const evicts = isShadow !== true && profile.upstream === "replace";
+  const leases = (evicts ? parts.leases : undefined) ?? UNCONTESTED_LEASES;
   return { clock, random, log, metrics, profile, leases, ...ports, bus: busOf({ ...parts, log }, service) };
 }
 

@@ -8,6 +8,7 @@ import type {
   WaitingEviction,
   ZoneReport,
 } from "../../protocols/ledger-reader.ts";
+import { LIMITS_LEASE } from "../../protocols/names.ts";
 import { nodeDocument, podDocument, policyDocument, zoneDocument } from "../console/documents.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { asSet, countdownText, rateText, spanText } from "../domain/format.ts";
@@ -199,9 +200,10 @@ function frozenText({ untilAt, remainingMs }: FrozenEviction): string {
 }
 
 /** Where a pod that is due stands in the queue of its policy, and when it is deleted. */
-function waitingText({ field, place, waiting, expectedAt, behind }: WaitingEviction, nowMs: number): string {
+function waitingText({ field, place, waiting, expectedAt, behind, lease }: WaitingEviction, nowMs: number): string {
   if (field === null) return "waits";
   const where = place === null ? `waits behind ${behind ?? 0} of ${waiting}` : `waits, number ${place} of ${waiting}`;
+  if (lease !== undefined) return `${where}, for the Lease ${LIMITS_LEASE.name}`;
   if (expectedAt === null) return where;
   const span = spanText(Math.max(0, expectedAt - nowMs));
   return `${where}, in ${place === null ? "more than " : ""}${span}`;

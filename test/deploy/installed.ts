@@ -117,11 +117,12 @@ export class InstalledCluster {
   }
 
   /**
-   * Creates a policy of its own for each run, so that its status has to be written, and one under which the pods of a
-   * labelled node are evicted through the Eviction API.
+   * Creates a policy of its own for each run, so that its status has to be written and its rate needs the Lease, and
+   * one under which the pods of a labelled node are evicted through the Eviction API.
    */
   async #createPolicies(): Promise<void> {
-    const nobody = { selector: { matchLabels: { pool: "nobody" } }, nodeMonitorGracePeriod: "20s" };
+    const selector = { matchLabels: { pool: "nobody" } };
+    const nobody = { selector, nodeMonitorGracePeriod: "20s", evictions: { maxPerMinute: 1 } };
     const evicting = { selector: { matchLabels: { evictions: "by-api" } }, evictions: { method: "Evict" } };
     const created = [
       { metadata: { name: `of-nobody-${this.#runs}` }, spec: nobody },

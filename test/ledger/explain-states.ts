@@ -67,6 +67,8 @@ export const SAID_WHEN: Readonly<
   podPaced: "it is due and waits for the eviction rate of its policy",
   podPacedBehind: "the same, behind the pods that the owner of the rate names",
   podPacedNever: "the same, and the limit is 0",
+  podPacedUnleased: "the same, and nobody holds the Lease that permits need",
+  podPacedElsewhere: "the same, and another process than the one that counts holds it",
   podPacedUnknown: "the same, while no process decides about the rate",
   podFreezeAhead: "its countdown reaches a planned freeze without an end",
   zoneIs: "explained itself; `state` as in its timeline",

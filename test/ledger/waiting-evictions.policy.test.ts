@@ -29,7 +29,15 @@ function recorded(publishedAt = NOW, expectedAt: number | null = NOW + 9 * S): R
   return new Map([["gpu", { judged, publishedAt }]]);
 }
 
+/** The same, as published by an owner without the Lease. */
+function unleased(holder: string | null): ReadonlyMap<string, EvictionsRecord> {
+  const [[, { judged }] = [null, { judged: null }]] = [...recorded(NOW, null)];
+  if (judged === null) throw new Error("one was recorded");
+  return new Map([["gpu", { judged: { ...judged, lease: { holder } }, publishedAt: NOW }]]);
+}
+
 const GPU = { policy: "gpu", field: FIELD, waiting: 3, expectedAt: NOW + 9 * S };
+const NEVER = { ...GPU, expectedAt: null };
 const UNKNOWN = { policy: "gpu", field: null, place: null, waiting: 0, expectedAt: null };
 
 describe("waitingEviction", () => {
@@ -38,6 +46,13 @@ describe("waitingEviction", () => {
     ["another one is behind those that are published", "s", recorded(), { ...GPU, place: null, behind: 2 }],
     ["a permitted pod does not wait", "r", recorded(), null],
     ["a limit of 0 has no expected time", "p", recorded(NOW, null), { ...GPU, place: 1, expectedAt: null }],
+    [
+      "a pod waits for the Lease that nobody holds",
+      "p",
+      unleased(null),
+      { ...NEVER, place: 1, lease: { holder: null } },
+    ],
+    ["so does one behind those", "s", unleased("m-1"), { ...NEVER, place: null, behind: 2, lease: { holder: "m-1" } }],
     ["what is just recent enough holds", "p", recorded(NOW - 15 * S + 1), { ...GPU, place: 1 }],
     ["without a recent owner nothing is known", "p", recorded(NOW - 15 * S), UNKNOWN],
     ["without an owner nothing is known", "p", new Map(), UNKNOWN],

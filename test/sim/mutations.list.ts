@@ -416,6 +416,20 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
+    name: "permits without the Lease",
+    file: "services/pod-writer/rates/rates.actor.ts",
+    from: "const fromMs = isHolder ?",
+    to: "const fromMs = isHolder || nowMs > 0 ?",
+    showsIn: "policies",
+  },
+  {
+    name: "count that is not handed over",
+    file: "services/pod-writer/rates/rates.actor.ts",
+    from: "policy.window.inherit(before?.counted ?? []);",
+    to: "policy.window.inherit(before?.counted.slice(0, 0) ?? []);",
+    showsIn: "policies",
+  },
+  {
     name: "full disruption at the primary rate",
     file: "services/zone/zone.policy.ts",
     from: "profile.fullDisruptionEvictionsPerSecond ?? profile.nodeEvictionsPerSecond",

@@ -54,25 +54,18 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   if (cluster === null) return ExitCode.ok;
   const upstream = await watchUpstream(config, { ...io, wire: cluster.wire });
   const election = electionOf(settings, { ...io, member, watchBlindMs: profile.watchBlindMs });
-  const { kube, reachability } = measuredKube({ ...io, wire: clock.over(cluster.wire), profile }, election);
+  const measured = measuredKube({ ...io, member, wire: clock.over(cluster.wire), profile }, election);
+  const { kube } = measured;
   access?.askFrom(kube);
   const foreignMembers = foreignMembersTo(config, { ...io, kube });
   const bus = await unlessStopped(host, openBus(settings, { ...io, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
   const writes = drainable(kube);
-  const { watchBlindMs } = profile;
-  const leases = new KubeLeases({
-    ...io,
-    random: systemRandom,
-    member,
-    wire: reachability.wire,
-    watchBlindMs,
-    reachability,
-  });
   const crash = Promise.withResolvers<string>();
   const parts: RunningProcess["parts"] = {
     ...bus,
     ...io,
+    ...measured,
     random: systemRandom,
     profile,
     kube: writes.kube,
@@ -82,8 +75,6 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     member,
     services: settings.services,
     foreignMembers: await foreignMembers,
-    reachability,
-    leases,
     fatal: crash.resolve,
   };
   const controller = await startJoined({ ...parts, policies: config.policies }, bus, { waitsFor, election });
@@ -92,7 +83,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   showOn(served, settings.shadow, { ...started, controller }, host);
   announce(config, cluster.describe, parts);
   const problem = await untilOver(started, crash, [untilStopped(host).then(() => null), bus.lost]);
-  await finish(controller, writes, { clock, log, reachability, election, leases });
+  await finish(controller, writes, { clock, log, ...measured, election });
   await closeAll(served, bus, cluster);
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
@@ -190,16 +181,21 @@ async function joinFleet(parts: ControllerParts, waitsFor: (what: string) => voi
   return fleet;
 }
 
-/** The Kubernetes port on a wire, behind the gate of an election, and the measured reachability of its API server. */
+/**
+ * The Kubernetes port on a wire, behind the gate of an election, the measured reachability of its API server, and the
+ * candidates for Leases, which no gate may stop.
+ */
 function measuredKube(
-  io: ReachabilityIo & { readonly clock: ServerClock },
+  io: ReachabilityIo & { readonly clock: ServerClock; readonly member: string },
   election: ProcessElection | null,
-): { readonly kube: Kube & KubeReviews; readonly reachability: ApiReachability } {
+): { readonly kube: Kube & KubeReviews; readonly reachability: ApiReachability; readonly leases: KubeLeases } {
   const reachability = new ApiReachability(io);
   const machineWallMs = (): number => io.clock.machineWallMs();
   const wire = election?.gate.over(reachability.wire) ?? reachability.wire;
   const kube = createKube({ ...io, machineWallMs, wire, random: systemRandom, reachability });
-  return { kube, reachability };
+  const { watchBlindMs } = io.profile;
+  const direct = { ...io, wire: reachability.wire, random: systemRandom, reachability, watchBlindMs };
+  return { kube, reachability, leases: new KubeLeases(direct) };
 }
 
 /** Recognizes foreign members; null for a process without NATS, or one that cannot read its cluster's uid. */
@@ -255,14 +251,19 @@ async function finish(
   });
   if (!drained) log.warn("some writes did not finish in time; other members retry them");
   controller.stop();
-  await new Promise<void>((resolve) => {
+  await released(leases, clock);
+  if (drained) await election?.release();
+  else election?.stop();
+  reachability.stop();
+}
+
+/** Waits until the Leases of a stopped controller are released, or too much time has passed. */
+function released(leases: KubeLeases, clock: Pick<Clock, "after">): Promise<void> {
+  return new Promise((resolve) => {
     const late = clock.after(RELEASE_MS, resolve);
     leases.whenReleased(() => {
       late.cancel();
       resolve();
     });
   });
-  if (drained) await election?.release();
-  else election?.stop();
-  reachability.stop();
 }

@@ -17,10 +17,11 @@ function waitingText({ place, expectedAt }, now) {
 /** What a pod waits for, in parts; nothing where it waits for no eviction rate. */
 function reason({ waits }) {
   if (waits === undefined) return [];
-  const { policy, field, place, waiting, behind } = waits;
+  const { policy, field, place, waiting, behind, lease } = waits;
   if (field === null) return [", for the eviction rate of ", ...policyParts(policy)];
   const where = place === null ? `behind ${behind} of ${waiting}` : `number ${place} of ${waiting}`;
-  return [`, ${where} for ${field} of `, ...policyParts(policy)];
+  const holder = lease === undefined ? [] : [`; ${lease.holder ?? "nobody"} holds the Lease`];
+  return [`, ${where} for ${field} of `, ...policyParts(policy), ...holder];
 }
 
 function dueText(eviction, now) {

@@ -1,6 +1,7 @@
 /** Sentences about a pod: from the pod as it was just read, the record of its uid, and the state of its node. */
 import type { FrozenEviction, WaitingEviction } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
@@ -142,16 +143,24 @@ function frozenSentence(
 
 /** What a pod that is due waits for, and until when. */
 function waitingSentence(
-  { policy, field, place, waiting, expectedAt, behind }: WaitingEviction,
+  { policy, field, place, waiting, expectedAt, behind, lease }: WaitingEviction,
   { now }: ExplainContext,
 ) {
   if (field === null) return sentence("podPacedUnknown", { policy });
+  if (lease !== undefined) return unleasedSentence({ policy, field }, lease.holder);
   const counted = { policy, field, waiting: String(waiting) };
   const where = place === null ? String(behind ?? 0) : String(place);
   if (expectedAt === null) return sentence("podPacedNever", { policy, field });
   const when = { at: apiTime(expectedAt), span: spanText(Math.max(0, expectedAt - now)) };
   if (place === null) return sentence("podPacedBehind", { ...counted, ...when, count: where });
   return sentence("podPaced", { ...counted, ...when, place: where });
+}
+
+/** Why nobody is permitted: the process that counts does not hold the Lease. */
+function unleasedSentence(where: { readonly policy: string; readonly field: string }, holder: string | null): Sentence {
+  const lease = `${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
+  if (holder === null) return sentence("podPacedUnleased", { ...where, lease });
+  return sentence("podPacedElsewhere", { ...where, lease, holder });
 }
 
 /** Whether the decisive taint is present; true where none decides and where the node was not observed. */

@@ -113,6 +113,10 @@ export const POLICY_SENTENCES = {
   podPacedBehind:
     "It waits for {field} of NodePolicy {policy}: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
   podPacedNever: "It waits for {field} of NodePolicy {policy}, which allows no eviction.",
+  podPacedUnleased:
+    "It waits for {field} of NodePolicy {policy}: nobody holds the Lease {lease}, without which no process permits evictions.",
+  podPacedElsewhere:
+    "It waits for {field} of NodePolicy {policy}: {holder} holds the Lease {lease}, and its permits are not received here.",
   podPacedUnknown: "It waits for the eviction rate of NodePolicy {policy}, and no process says when it ends.",
   podFreezeAhead: "Pod {pod} has no deadline yet: a planned freeze without an end begins before its countdown ends.",
 } as const;

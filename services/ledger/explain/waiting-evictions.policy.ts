@@ -16,15 +16,18 @@ export function waitingEviction(
   if (record === undefined || !isRecent(record, now)) {
     return { policy, field: null, place: null, waiting: 0, expectedAt: null };
   }
-  const { queue, waiting } = record.judged;
+  const { queue, waiting, lease } = record.judged;
+  const unleased = lease === undefined ? {} : { lease };
   const index = queue.findIndex((entry) => entry.uid === uid);
   const entry = queue[index];
-  if (entry !== undefined)
-    return { policy, place: index + 1, waiting, field: entry.field, expectedAt: entry.expectedAt };
+  if (entry !== undefined) {
+    const { field, expectedAt } = entry;
+    return { policy, place: index + 1, waiting, field, expectedAt, ...unleased };
+  }
   const last = queue.at(-1);
   const isPermitted = record.judged.permits.some((permit) => permit.uid === uid);
   // A pod that is attempted, or whose last attempt failed, is in no queue.
   if (last === undefined || isPermitted || waiting <= queue.length) return null;
   const { field, expectedAt } = last;
-  return { policy, place: null, waiting, field, expectedAt, behind: queue.length };
+  return { policy, place: null, waiting, field, expectedAt, behind: queue.length, ...unleased };
 }

@@ -1,4 +1,4 @@
-/** What an owner of the rates hands over: durations that survive any clock, and nothing that is malformed or too long. */
+/** What an owner of the rates hands over: durations that hold on any clock, and nothing malformed or too long. */
 import { expect, test } from "vitest";
 import { type HandedOverRate, handedOver, handoverText } from "../../../services/pod-writer/rates/handover.ts";
 
@@ -26,7 +26,7 @@ test.each([
   expect(handedOver(text, 0)).toEqual([]);
 });
 
-test("goes without the pods that wait where it would be too long, and is empty where that does not suffice", () => {
+test("leaves out the pods that wait where it would be too long, and then all", () => {
   const [pod] = RATE.waiting;
   if (pod === undefined) throw new Error("one waits");
   const policies = Array.from({ length: 20 }, (_, index) => ({

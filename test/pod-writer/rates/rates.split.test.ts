@@ -81,7 +81,7 @@ test("nobody is permitted while the Lease cannot be renewed, and healing goes on
   expect(mostInAMinute(world.deleted)).toBe(3);
 });
 
-test("an owner whose Lease another process takes permits nobody, and waits before it goes on", () => {
+test("an owner whose Lease was taken permits nobody, and waits afterwards", () => {
   const { world } = heldWorld();
   const thief = { holderIdentity: "thief_1", leaseDurationSeconds: 30, renewTime: null, acquireTime: null };
   world.patch(LEASE, { spec: thief });

@@ -1,6 +1,6 @@
 /**
- * Evictions of a policy that limits their rate: in no minute more pods go than it allows, on a split bus too, where each
- * side has an owner of the rates and both reach the API server.
+ * Evictions of a policy that limits their rate: in no minute more pods go than it allows. That holds on a split bus,
+ * where each side has an owner, and both reach the API server.
  */
 import { BrokenInvariant } from "../invariants.ts";
 import { policiesOf } from "./api-policies.ts";

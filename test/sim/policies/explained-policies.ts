@@ -199,6 +199,8 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podPaced: pacedAtAll,
   podPacedBehind: pacedAtAll,
   podPacedNever: paced((rates) => Object.values(rates).includes(0)),
+  podPacedUnleased: pacedAtAll,
+  podPacedElsewhere: pacedAtAll,
   podPacedUnknown: pacedAtAll,
   // A process may know that a freeze has ended before it knows the new deadline.
   podFreezeAhead: (claim) => pausesOf(claim).some(({ until }) => until === null) || (frozen(claim) && !claim.isCalm),

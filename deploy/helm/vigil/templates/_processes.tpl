@@ -88,6 +88,13 @@ writer:
 - { apiGroups: [""], resources: [configmaps], resourceNames: [vigil-freeze], verbs: {{ toJson $verbs }} }
 {{- end -}}
 
+{{/* The Lease of the process that permits evictions under the rates of node policies, where Vigil evicts. */}}
+{{- define "vigil.limitsRule" -}}
+{{- if not (has .Values.mode (list "shadow" "beside")) -}}
+- { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [vigil-limits], verbs: [get, list, watch, update] }
+{{- end -}}
+{{- end -}}
+
 {{/* Node policies, and, where anything may be written, what Vigil says about each. */}}
 {{- define "vigil.policyRules" -}}
 - { apiGroups: [vigil.io], resources: [nodepolicies], verbs: [list, watch] }
@@ -114,6 +121,7 @@ writer:
 - { apiGroups: [""], resources: [events], verbs: [create, patch] }
 {{- end }}
 {{ include "vigil.freezeRule" . }}
+{{ include "vigil.limitsRule" . }}
 {{ include "vigil.policyRules" . }}
 {{ include "vigil.clusterRule" . }}
 {{- end -}}
@@ -141,6 +149,7 @@ writer:
 - { apiGroups: [""], resources: [events], verbs: [create, patch, list] }
 {{- end }}
 {{ include "vigil.freezeRule" . }}
+{{ include "vigil.limitsRule" . }}
 {{ include "vigil.policyRules" . }}
 {{ include "vigil.clusterRule" . }}
 {{- end -}}

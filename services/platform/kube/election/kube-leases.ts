@@ -1,6 +1,6 @@
 /**
  * Leases that protect one task each in a process that does much else: while its Lease is lost the task rests, and the
- * process is a candidate again at once. The Lease of a whole process is that of the leader election, which it loses once.
+ * process is a candidate again at once. The leader election has a Lease for the whole process, which ends without it.
  */
 import type { Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
 import type { ApiReachability } from "../transport/reachability.ts";

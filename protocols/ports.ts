@@ -370,13 +370,18 @@ export interface LeaseCandidate {
   release(handover: string): void;
 }
 
+/** A Lease that processes compete for. */
+export interface ContestedLease {
+  readonly namespace: string;
+  readonly name: string;
+  /** The name of its metric: 1 for the holder, 0 for a candidate. */
+  readonly gauge: string;
+}
+
 /** Leases of which each has one holder in the whole cluster, whatever the bus carries. */
 export interface Leases {
   /** Becomes a candidate for a Lease. Calls `taken` each time this process begins to hold it. */
-  compete(
-    lease: { readonly namespace: string; readonly name: string },
-    taken: (last: LastHolder) => void,
-  ): LeaseCandidate;
+  compete(lease: ContestedLease, taken: (last: LastHolder) => void): LeaseCandidate;
 }
 
 /** Everything that a service can reach. */

@@ -23,6 +23,8 @@ import { EvictionWindow, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts"
 import { type HandedOverRate, handedOver, handoverText } from "./handover.ts";
 import { type RequestedPod, WaitingPods } from "./waiting-pods.ts";
 
+/** The Lease without which nobody is permitted. */
+const LEASE = { ...LIMITS_LEASE, gauge: "vigil_limits_lease" } as const;
 /** How long an owner without the count permits nobody, in milliseconds. */
 const SETTLE_MS = PERMIT_ENDS_MS + WINDOW_MS;
 /** Changes within this time lead to one round, in milliseconds. */
@@ -96,7 +98,7 @@ export class EvictionRatesActor {
   #begin(): void {
     if (this.#stops.length === 0) {
       const { bus, profile, leases } = this.#io;
-      this.#lease = leases.compete(LIMITS_LEASE, (last) => this.#takeLease(last));
+      this.#lease = leases.compete(LEASE, (last) => this.#takeLease(last));
       this.#stops = [
         bus.subscribe("asked.eviction", "all", ({ body }) => this.#ask(body)),
         bus.subscribe("done.write", "all", ({ body }) => this.#settle(body)),

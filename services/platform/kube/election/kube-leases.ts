@@ -2,7 +2,7 @@
  * Leases that protect one task each in a process that does much else: while its Lease is lost the task rests, and the
  * process is a candidate again at once. The leader election has a Lease for the whole process, which ends without it.
  */
-import type { Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
+import type { ContestedLease, Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import {
   type ElectionLease,
@@ -17,9 +17,6 @@ import { WriteGate } from "./write-gate.ts";
 
 /** The defaults of client-go. The Lease can be taken five seconds after its holder has stopped, at the earliest. */
 const TIMES: ElectionTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
-
-/** The Lease of which a process is a candidate. */
-type LeaseName = Parameters<Leases["compete"]>[0];
 
 /** The ports of the candidates of one process. */
 export interface KubeLeasesOptions extends Pick<Io, "clock" | "random" | "log" | "metrics"> {
@@ -40,7 +37,7 @@ export const UNCONTESTED_LEASES: Leases = {
 
 /** One candidacy: for what, as whom, and what is called. */
 interface Candidacy {
-  readonly lease: LeaseName;
+  readonly lease: ContestedLease;
   readonly names: ElectionNames;
   readonly identity: string;
   readonly taken: (last: LastHolder) => void;
@@ -57,7 +54,7 @@ export class KubeLeases implements Leases {
     this.#options = options;
   }
 
-  compete(lease: LeaseName, taken: (last: LastHolder) => void): LeaseCandidate {
+  compete(lease: ContestedLease, taken: (last: LastHolder) => void): LeaseCandidate {
     const { member, random, metrics } = this.#options;
     // One for all candidacies, so that the Lease shows whether another process has held it in between.
     this.#identity ??= identityOf(member, random);
@@ -137,11 +134,11 @@ function lastHolderOf(before: ElectionLease | null, identity: string): LastHolde
   return handover === null ? { kind: "unknown" } : { kind: "released", handover };
 }
 
-function namesOf({ namespace, name }: LeaseName): ElectionNames {
+function namesOf({ namespace, name, gauge }: ContestedLease): ElectionNames {
   const lease = `the Lease ${namespace}/${name}`;
   return {
     gauge: {
-      name: `${name.replaceAll("-", "_")}_lease`,
+      name: gauge,
       help: `1 while this process holds ${lease}, 0 while it waits for it; absent while it needs none.`,
     },
     lease,

@@ -126,7 +126,7 @@ function evictNow(context: PodWriterContext, attempt: EvictionAttempt, eviction:
   const { ask, history, report } = attempt;
   const { known, node, readAtMs, taint } = eviction;
   const { kube, clock } = context.io;
-  const why = taint === null ? `${ask.body.node} is lost` : `${taint.key}:${taint.effect}`;
+  const why = taint === null ? `node ${ask.body.node} is lost` : `${taint.key}:${taint.effect}`;
   const settings = settingsOf(context, node);
   if (settings.method === "Delete") {
     markAndDelete(context, attempt, eviction, `deleted: ${why}`);

@@ -113,7 +113,7 @@ export function notDown(node: ObservedNode): NotNeeded | null {
 function absence(ask: { uid: string; node: string }, known: KnownPod | null): NotNeeded | null {
   if (known === null) return notNeeded("gone", "the pod is bound to no node");
   if (known.pod.uid !== ask.uid) return notNeeded("gone", `another pod has its name: uid ${known.pod.uid}`);
-  return known.node === ask.node ? null : notNeeded("refused", `the pod is bound to ${known.node}`);
+  return known.node === ask.node ? null : notNeeded("refused", `the pod is bound to node ${known.node}`);
 }
 
 function decideTaintEviction(
@@ -125,7 +125,7 @@ function decideTaintEviction(
   if (hasCompleted(pod)) return notNeeded("refused", `the pod has completed: ${pod.phase}`);
   const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, ask, rules.wallMs));
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
-  if (eviction === null) return notNeeded("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
+  if (eviction === null) return notNeeded("refused", `the pod tolerates every NoExecute taint of node ${ask.node}`);
   if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");
   if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");
   if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {

@@ -135,6 +135,14 @@ describe("an eviction by taint", () => {
     });
   });
 
+  test("says of each node in its refusal that it is a node", () => {
+    const untainted = decideEviction(ask, observedNode("a"), live({ tolerations: [] }), rules);
+    expect(untainted).toMatchObject({ detail: "the pod tolerates every NoExecute taint of node a" });
+    expect(decideEviction(ask, tainted, live({}, {}, "b"), rules)).toMatchObject({
+      detail: "the pod is bound to node b",
+    });
+  });
+
   test("counts from the binding of a pod that came later", () => {
     expect(decideEviction(ask, tainted, live({ boundAt: ADDED_AT + 60_000 }), rules)).toMatchObject({
       outcome: "refused",

@@ -481,8 +481,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "waiting node explained by another field",
     file: "services/ledger/explain/queue.policy.ts",
-    from: "const values = { field: hold.field, policy,",
-    to: 'const values = { field: hold.field === "budgets" ? "maxUnhealthy" : hold.field, policy,',
+    from: "const values = { field: hold.field, whose,",
+    to: 'const values = { field: hold.field === "budgets" ? "maxUnhealthy" : hold.field, whose,',
     showsIn: "policies",
   },
 ];

@@ -5,8 +5,7 @@
 import { type Answer, objectAnswer } from "../answer.ts";
 import type { JsonObject } from "../api-objects.ts";
 import { DEFINITIONS } from "../explained/built-in-kinds.ts";
-import { referredTo } from "../explained/field.ts";
-import { OBJECT_FIELDS } from "../explained/metadata-fields.ts";
+import { OBJECT_FIELDS, referredTo } from "../explained/schema-text.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 
 const ROOT = "/openapi/v3";

@@ -2,7 +2,7 @@
  * A node in shadow mode: what the API shows, with the writes that were not sent on top. An unsent write stays in
  * this layer until the API shows the same (upstream wrote it) or the opposite (the kubelet returned).
  */
-import { Annotation, OBSERVED_LABELS } from "../../../../protocols/names.ts";
+import { OBSERVED_LABELS } from "../../../../protocols/names.ts";
 import type {
   Condition,
   NodeShadow,
@@ -16,7 +16,7 @@ import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
 import { taintName } from "../../../domain/toleration.ts";
 import { listOf, recordOf } from "../../structures/json.ts";
-import { nodeRecords } from "../watch/node-annotations.ts";
+import { fieldsRecordedIn, nodeRecords } from "../watch/node-annotations.ts";
 
 /** An unsent write that the API shows after all: another controller made it, so much later than Vigil would have. */
 export interface MadeByAnother {
@@ -189,49 +189,14 @@ function objectCondition(
   };
 }
 
-/** A node without the records of taints whose annotation an unsent write changes. */
-function withoutRecords(
-  {
-    taintsSeenAt,
-    taintsSeenStale,
-    taintSwap,
-    readyTransitionsAt,
-    conditionSightings,
-    conditionTaints,
-    provedDown,
-    outOfServiceAt,
-    holds,
-    ...node
-  }: ObservedNode,
-  annotations: Readonly<Record<string, string | null>>,
-): ObservedNode {
-  const seen =
-    taintsSeenAt === undefined || Object.hasOwn(annotations, Annotation.taintsSeen)
-      ? {}
-      : { taintsSeenAt, ...(taintsSeenStale === undefined ? {} : { taintsSeenStale }) };
-  const swap = taintSwap === undefined || Object.hasOwn(annotations, Annotation.taintSwap) ? {} : { taintSwap };
-  const isSent = (annotation: string): boolean => !Object.hasOwn(annotations, annotation);
-  return {
-    ...node,
-    ...seen,
-    ...swap,
-    ...(readyTransitionsAt !== undefined && isSent(Annotation.readyTransitions) ? { readyTransitionsAt } : {}),
-    ...(conditionSightings !== undefined && isSent(Annotation.conditions) ? { conditionSightings } : {}),
-    ...(holds !== undefined && isSent(Annotation.holds) ? { holds } : {}),
-    ...(conditionTaints !== undefined && isSent(Annotation.conditionTaints) ? { conditionTaints } : {}),
-    ...(provedDown !== undefined && isSent(Annotation.provedDown) ? { provedDown } : {}),
-    ...(outOfServiceAt !== undefined && isSent(Annotation.outOfService) ? { outOfServiceAt } : {}),
-  };
+/** A node without the fields that follow from these annotations. */
+function withoutRecords(node: ObservedNode, annotations: Readonly<Record<string, string | null>>): ObservedNode {
+  const changed: readonly string[] = Object.keys(annotations).flatMap(fieldsRecordedIn);
+  return entriesWhere<unknown>({ ...node }, (field) => !changed.includes(field)) as ObservedNode;
 }
 
 function isRecorded(real: ObservedNode, annotation: string): boolean {
-  if (annotation === Annotation.readyTransitions) return real.readyTransitionsAt !== undefined;
-  if (annotation === Annotation.conditions) return real.conditionSightings !== undefined;
-  if (annotation === Annotation.holds) return real.holds !== undefined;
-  if (annotation === Annotation.conditionTaints) return real.conditionTaints !== undefined;
-  if (annotation === Annotation.provedDown) return real.provedDown !== undefined;
-  if (annotation === Annotation.outOfService) return real.outOfServiceAt !== undefined;
-  return (annotation === Annotation.taintSwap ? real.taintSwap : real.taintsSeenAt) !== undefined;
+  return fieldsRecordedIn(annotation).some((field) => real[field] !== undefined);
 }
 
 function isIn(taints: readonly TaintId[]): (taint: TaintId) => boolean {

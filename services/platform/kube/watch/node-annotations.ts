@@ -22,31 +22,56 @@ const CONDITIONS_CHARACTERS_MAX = 4 * 1024;
 type Problem = (field: string) => void;
 
 /** The parts of an observed node that its annotations record. */
-export type NodeRecords = Pick<
-  ObservedNode,
-  | "taintsSeenAt"
-  | "taintsSeenStale"
-  | "taintSwap"
-  | "readyTransitionsAt"
-  | "conditionSightings"
-  | "conditionTaints"
-  | "provedDown"
-  | "outOfServiceAt"
-  | "holds"
->;
+export type NodeRecords = Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale" | keyof typeof RECORDS>;
+
+/** How a field is read from its annotation. */
+interface RecordReader<V> {
+  readonly annotation: string;
+  /** Null for a text that cannot be read. */
+  readonly read: (text: string) => V | null;
+  readonly charactersMax: number;
+  /** What an unreadable record counts as; undefined if it counts as none. */
+  readonly unreadable: V | undefined;
+}
+
+function reader<V>(annotation: string, read: (text: string) => V | null, unreadable?: V): RecordReader<V> {
+  return { annotation, read, unreadable, charactersMax: ANNOTATION_CHARACTERS_MAX };
+}
+
+const aboutConditions = { charactersMax: CONDITIONS_CHARACTERS_MAX } as const;
+
+/** The fields that have an annotation each. */
+const RECORDS = {
+  taintSwap: reader(Annotation.taintSwap, readTaintSwap),
+  readyTransitionsAt: reader(Annotation.readyTransitions, readReadyTransitions, []),
+  conditionSightings: { ...reader(Annotation.conditions, readSightings, []), ...aboutConditions },
+  conditionTaints: { ...reader(Annotation.conditionTaints, readConditionTaints, {}), ...aboutConditions },
+  provedDown: reader(Annotation.provedDown, readDownProof),
+  outOfServiceAt: reader(Annotation.outOfService, epochMsOf),
+  holds: { ...reader(Annotation.holds, readHolds, []), ...aboutConditions },
+} as const;
 
 /** What a node's annotations record: of its taints and conditions, when it became ready, and whether it is off. */
 export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], problem: Problem): NodeRecords {
-  return {
-    ...taintsSeen(annotations, taints, problem),
-    ...taintSwap(annotations, problem),
-    ...readyTransitions(annotations, problem),
-    ...conditionSightings(annotations, problem),
-    ...conditionTaints(annotations, problem),
-    ...provedDown(annotations, problem),
-    ...outOfServiceAt(annotations, problem),
-    ...holds(annotations, problem),
-  };
+  const records: Record<string, unknown> = taintsSeen(annotations, taints, problem);
+  for (const [field, { annotation, read, charactersMax, unreadable }] of Object.entries<RecordReader<unknown>>(
+    RECORDS,
+  )) {
+    const text = textOf(annotations[annotation]);
+    if (text === null) continue;
+    const recorded = text.length > charactersMax ? null : read(text);
+    if (recorded === null) problem(`metadata.annotations.${annotation}`);
+    const value = recorded ?? unreadable;
+    if (value !== undefined) records[field] = value;
+  }
+  return records;
+}
+
+/** The fields of a node that follow from an annotation. */
+export function fieldsRecordedIn(annotation: string): readonly (keyof NodeRecords)[] {
+  if (annotation === Annotation.taintsSeen) return ["taintsSeenAt", "taintsSeenStale"];
+  const fields = Object.keys(RECORDS) as (keyof typeof RECORDS)[];
+  return fields.filter((field) => RECORDS[field].annotation === annotation);
 }
 
 /**
@@ -78,75 +103,4 @@ function taintsSeen(
 
 function isInstant(time: unknown): boolean {
   return typeof time === "string" && epochMsOf(time) !== null;
-}
-
-/** The record of a taint that replaced another one. An unreadable record counts as none. */
-function taintSwap(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "taintSwap"> {
-  const text = textOf(annotations[Annotation.taintSwap]);
-  if (text === null) return {};
-  const recorded = text.length > ANNOTATION_CHARACTERS_MAX ? null : readTaintSwap(text);
-  if (recorded === null) problem(`metadata.annotations.${Annotation.taintSwap}`);
-  return recorded === null ? {} : { taintSwap: recorded };
-}
-
-/** The transitions that a policy with `flapping` counts. An unreadable record counts as none. */
-function readyTransitions(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "readyTransitionsAt"> {
-  const text = textOf(annotations[Annotation.readyTransitions]);
-  if (text === null) return {};
-  const recorded = text.length > ANNOTATION_CHARACTERS_MAX ? null : readReadyTransitions(text);
-  if (recorded === null) problem(`metadata.annotations.${Annotation.readyTransitions}`);
-  return { readyTransitionsAt: recorded ?? [] };
-}
-
-/** Since when conditions have been observed. An unreadable record counts as none. */
-function conditionSightings(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "conditionSightings"> {
-  const recorded = readRecord(annotations, { name: Annotation.conditions, read: readSightings, problem });
-  return recorded === null ? {} : { conditionSightings: recorded === undefined ? [] : recorded };
-}
-
-/** The taints put on for conditions. An unreadable record counts as none. */
-function conditionTaints(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "conditionTaints"> {
-  const recorded = readRecord(annotations, { name: Annotation.conditionTaints, read: readConditionTaints, problem });
-  return recorded === null ? {} : { conditionTaints: recorded === undefined ? {} : recorded };
-}
-
-/** When conditions have held evictions. An unreadable record counts as none. */
-function holds(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "holds"> {
-  const recorded = readRecord(annotations, { name: Annotation.holds, read: readHolds, problem });
-  return recorded === null ? {} : { holds: recorded === undefined ? [] : recorded };
-}
-
-/** One annotation; null when it is absent, undefined when it cannot be read. */
-function readRecord<T>(
-  annotations: JsonRecord,
-  {
-    name,
-    read,
-    problem,
-  }: { readonly name: string; readonly read: (text: string) => T | null; readonly problem: Problem },
-): T | null | undefined {
-  const text = textOf(annotations[name]);
-  if (text === null) return null;
-  const recorded = text.length > CONDITIONS_CHARACTERS_MAX ? null : read(text);
-  if (recorded !== null) return recorded;
-  problem(`metadata.annotations.${name}`);
-  return undefined;
-}
-
-/** The proof that the machine is off. An unreadable record proves nothing. */
-function provedDown(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "provedDown"> {
-  const text = textOf(annotations[Annotation.provedDown]);
-  if (text === null) return {};
-  const proof = text.length > ANNOTATION_CHARACTERS_MAX ? null : readDownProof(text);
-  if (proof === null) problem(`metadata.annotations.${Annotation.provedDown}`);
-  return proof === null ? {} : { provedDown: proof };
-}
-
-/** The stamp of Vigil's own out-of-service taint. By an unreadable record no taint is Vigil's. */
-function outOfServiceAt(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "outOfServiceAt"> {
-  const text = textOf(annotations[Annotation.outOfService]);
-  if (text === null) return {};
-  const at = epochMsOf(text);
-  if (at === null) problem(`metadata.annotations.${Annotation.outOfService}`);
-  return at === null ? {} : { outOfServiceAt: at };
 }

@@ -1,7 +1,7 @@
 /** The present state of nodes, zones and pods as published so far. It follows messages and decides nothing. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { Readiness } from "../../protocols/judged.ts";
-import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
+import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
 import { waitingTaintOf } from "../domain/judgement.ts";
@@ -46,27 +46,9 @@ export interface NodeRecord {
   drainReported: boolean;
 }
 
-/** What is known of a zone, and when it was published on the sender's wall clock. */
-export interface ZoneRecord {
-  readonly judged: BodyOf<"judged.zone">;
-  readonly publishedAt: number;
-}
-
-/** What is known of the limits of a policy, and when it was published on the sender's wall clock. */
-export interface LimitsRecord {
-  readonly judged: BodyOf<"judged.limits">;
-  readonly publishedAt: number;
-}
-
-/** What is known of the evictions of a policy with rates, and when it was published on the sender's wall clock. */
-export interface EvictionsRecord {
-  readonly judged: BodyOf<"judged.evictions">;
-  readonly publishedAt: number;
-}
-
-/** What is known of the remediations of a policy, and when it was published on the sender's wall clock. */
-export interface RemediationsRecord {
-  readonly judged: BodyOf<"judged.remediations">;
+/** The last judgement of a kind, and when it was published on the sender's wall clock. */
+export interface Judged<T extends MessageType> {
+  readonly judged: BodyOf<T>;
   readonly publishedAt: number;
 }
 
@@ -79,13 +61,13 @@ export interface OpenRequest {
 /** What is known of every node, zone and pod. */
 export class ClusterState {
   readonly nodes = new Map<string, NodeRecord>();
-  readonly zones = new Map<string, ZoneRecord>();
+  readonly zones = new Map<string, Judged<"judged.zone">>();
   /** The limits of policies, and of the cluster under the name "". */
-  readonly limits = new Map<string, LimitsRecord>();
+  readonly limits = new Map<string, Judged<"judged.limits">>();
   /** The evictions of policies that limit their rate. */
-  readonly evictions = new Map<string, EvictionsRecord>();
+  readonly evictions = new Map<string, Judged<"judged.evictions">>();
   /** The remediations of unhealthy nodes, by policy. */
-  readonly remediations = new Map<string, RemediationsRecord>();
+  readonly remediations = new Map<string, Judged<"judged.remediations">>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
   /** Nodes with a condition that calls for a taint, by its type. */

@@ -7,7 +7,7 @@ import { freezeReport } from "../domain/freeze-report.ts";
 import { hasEvictingCondition } from "../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import type { ClusterState, EvictionsRecord, LimitsRecord, NodeRecord, RemediationsRecord } from "./cluster-state.ts";
+import type { ClusterState, Judged, NodeRecord } from "./cluster-state.ts";
 import { isRecent } from "./explain/queue.policy.ts";
 
 /** The nodes of a policy. */
@@ -75,7 +75,7 @@ function countsOf(nodes: Iterable<NodeRecord>): ReadonlyMap<string, PolicyNodes>
 
 /** What the limits of a policy do, as their owner published it lately. */
 function limitsReport(
-  record: LimitsRecord | undefined,
+  record: Judged<"judged.limits"> | undefined,
   hasBreaker: boolean,
   now: number,
 ): Pick<PolicyReport, "breaker" | "budget" | "holds"> {
@@ -94,7 +94,10 @@ function limitsReport(
 }
 
 /** The remediations of a policy, as the active process of the policy service published them lately. */
-function remediationsReport(record: RemediationsRecord | undefined, now: number): Pick<PolicyReport, "remediations"> {
+function remediationsReport(
+  record: Judged<"judged.remediations"> | undefined,
+  now: number,
+): Pick<PolicyReport, "remediations"> {
   if (record === undefined || !isRecent(record, now)) return {};
   const { nodes } = record.judged;
   const running = nodes.filter(({ state }) => state === "running" || state === "succeeded").length;
@@ -104,7 +107,7 @@ function remediationsReport(record: RemediationsRecord | undefined, now: number)
 /** The evictions under the rates of a policy, as their owner published them lately. */
 function evictionsReport(
   policy: NodePolicy,
-  record: EvictionsRecord | undefined,
+  record: Judged<"judged.evictions"> | undefined,
   now: number,
 ): Pick<PolicyReport, "evictions"> {
   if (evictionRatesOf(policy) === null || record === undefined || !isRecent(record, now)) return {};

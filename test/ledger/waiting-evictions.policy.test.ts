@@ -1,7 +1,7 @@
 /** How a pod that is due waits for the eviction rate of a policy, by what its owner published. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { EvictionsRecord } from "../../services/ledger/cluster-state.ts";
+import type { Judged } from "../../services/ledger/cluster-state.ts";
 import { waitingEviction } from "../../services/ledger/explain/waiting-evictions.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -22,7 +22,10 @@ function asked(uid: string, policy: string | null = "gpu"): BodyOf<"asked.evicti
 }
 
 /** Pods p and q of three are published, r may be evicted. */
-function recorded(publishedAt = NOW, expectedAt: number | null = NOW + 9 * S): ReadonlyMap<string, EvictionsRecord> {
+function recorded(
+  publishedAt = NOW,
+  expectedAt: number | null = NOW + 9 * S,
+): ReadonlyMap<string, Judged<"judged.evictions">> {
   const queue = ["p", "q"].map((uid) => ({ uid, field: FIELD, expectedAt }));
   const permits = [{ uid: "r", grantedAt: NOW }];
   const judged = { policy: "gpu", inWindow: 3, waiting: 3, oldestDeadlineAt: NOW, permits, queue };
@@ -30,7 +33,7 @@ function recorded(publishedAt = NOW, expectedAt: number | null = NOW + 9 * S): R
 }
 
 /** The same, as published by an owner without the Lease. */
-function unleased(holder: string | null): ReadonlyMap<string, EvictionsRecord> {
+function unleased(holder: string | null): ReadonlyMap<string, Judged<"judged.evictions">> {
   const [[, { judged }] = [null, { judged: null }]] = [...recorded(NOW, null)];
   if (judged === null) throw new Error("one was recorded");
   return new Map([["gpu", { judged: { ...judged, lease: { holder } }, publishedAt: NOW }]]);

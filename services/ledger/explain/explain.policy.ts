@@ -7,7 +7,7 @@ import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, namedList, nameText } from "../../domain/format.ts";
 import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts";
-import type { ZoneRecord } from "../cluster-state.ts";
+import type { Judged } from "../cluster-state.ts";
 import type { History } from "../history.ts";
 import { zoneStateText } from "../history-text.policy.ts";
 import type { PodRead } from "../live-pods.ts";
@@ -76,7 +76,7 @@ export function explainPolicy(name: string, set: PolicySet | null, context: Expl
   );
 }
 
-function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
+function zoneSentence(zone: Judged<"judged.zone">, { now }: ExplainContext): Sentence {
   const { judged, publishedAt } = zone;
   if (isRecent(zone, now)) return sentence("zoneIs", { zone: judged.zone, state: zoneStateText(judged) });
   return sentence("zoneWas", { zone: judged.zone, state: judged.state, at: apiTime(publishedAt) });

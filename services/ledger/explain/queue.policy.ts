@@ -7,7 +7,7 @@ import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
-import type { ClusterState, NodeRecord, ZoneRecord } from "../cluster-state.ts";
+import type { ClusterState, Judged, NodeRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { hasFailed } from "./request.policy.ts";
@@ -37,7 +37,7 @@ export function queueSentences(node: NodeRecord, judged: JudgedNode, context: Ex
 }
 
 /** When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. */
-export function grantAt(place: number, { judged, publishedAt }: ZoneRecord): number | null {
+export function grantAt(place: number, { judged, publishedAt }: Judged<"judged.zone">): number | null {
   const { tokens, taintsPerSecond, halted } = judged;
   if (halted || taintsPerSecond <= 0) return null;
   const tokensMissing = Math.max(0, 1 - tokens) + (place - 1);
@@ -45,17 +45,17 @@ export function grantAt(place: number, { judged, publishedAt }: ZoneRecord): num
 }
 
 /** A node's place in the queue of its zone, from 1; null where the zone does not list it. */
-export function placeOf(node: string, zone: ZoneRecord | undefined): number | null {
+export function placeOf(node: string, zone: Judged<"judged.zone"> | undefined): number | null {
   const index = zone?.judged.queue?.indexOf(node) ?? -1;
   return index < 0 ? null : index + 1;
 }
 
 /** Whether the state of a zone, or of limits, is recent enough to hold. */
-export function isRecent({ publishedAt }: Pick<ZoneRecord, "publishedAt">, now: number): boolean {
+export function isRecent({ publishedAt }: Pick<Judged<"judged.zone">, "publishedAt">, now: number): boolean {
   return now - publishedAt < ZONE_STALE_MS;
 }
 
-function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
+function zoneSentence(zone: Judged<"judged.zone">, { now }: ExplainContext): Sentence {
   const { zone: key, state, notReady, size, queueLength } = zone.judged;
   if (!isRecent(zone, now)) return sentence("zoneSilent", { zone: key, state, at: apiTime(zone.publishedAt) });
   const counted = { zone: key, state, notReady: String(notReady), size: countText(size, "node") };
@@ -114,7 +114,7 @@ export function holdOn(
 
 function waitSentences(
   node: NodeRecord,
-  zone: ZoneRecord | undefined,
+  zone: Judged<"judged.zone"> | undefined,
   { blindness, profile, now }: ExplainContext,
 ): Sentence[] {
   if (zone === undefined || !isRecent(zone, now) || blindness(node.name) !== null)

@@ -1,13 +1,13 @@
 /** Which pods that are due wait for the eviction rate of a policy, and where in its queue. It decides nothing. */
 import type { WaitingEviction } from "../../../protocols/ledger-reader.ts";
-import type { EvictionsRecord } from "../cluster-state.ts";
+import type { Judged } from "../cluster-state.ts";
 import type { PodRecord } from "../pod-records.ts";
 import { isRecent } from "./queue.policy.ts";
 
 /** How a pod waits, as the owner of the rates published it lately; null while it does not. */
 export function waitingEviction(
   { asked, order }: Pick<PodRecord, "asked" | "order">,
-  evictions: ReadonlyMap<string, EvictionsRecord>,
+  evictions: ReadonlyMap<string, Judged<"judged.evictions">>,
   now: number,
 ): WaitingEviction | null {
   if (asked?.policy === undefined || order === "done") return null;

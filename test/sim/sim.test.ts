@@ -1,8 +1,8 @@
-/** Simulated fleets under seeded faults: a few seeds. `npm run sim` runs any number. */
+/** Simulated fleets under seeded faults: a few seeds. sim.slow.test.ts runs more, `npm run sim` any number. */
 import { expect, it } from "vitest";
 import { runSeeds } from "./crew.ts";
 
-const SEEDS = 20;
+const SEEDS = 6;
 const MINUTES_MAX = 2;
 
 /** The situations without which even a few seeds show nothing. */

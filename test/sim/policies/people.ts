@@ -94,7 +94,7 @@ class People {
     return fieldsOf(random, this.#world.swarm.policies?.theme ?? "any");
   }
 
-  /** What a policy does from now on. */
+  /** The mode of a policy from now on. */
   mode(random: Random): string {
     const { isShadowing = false } = this.#world.swarm.policies ?? {};
     return oneOf(random, isShadowing ? ["Shadow", "Shadow", "Freeze", "Enforce"] : ["Freeze", "Enforce"]);

@@ -1,7 +1,6 @@
 /** Simulated fleets whose node policies and freezes change: a few seeds. `npm run sim -- --policies` runs more. */
 import { expect, test } from "vitest";
 import { runSeeds } from "../crew.ts";
-import { endAfter } from "./frozen-time.ts";
 
 const SEEDS = 6;
 const MINUTES_MAX = 2;
@@ -18,21 +17,3 @@ test(
   },
   MINUTES_MAX * 70_000,
 );
-
-test.each([
-  ["no freeze", [], 30],
-  ["a freeze on its way", [[10, 20]], 40],
-  [
-    "freezes that overlap",
-    [
-      [10, 20],
-      [15, 25],
-    ],
-    45,
-  ],
-  ["a freeze that it starts in", [[-5, 5]], 35],
-  ["a freeze after its end", [[31, 90]], 30],
-  ["a freeze without an end", [[10, Infinity]], Infinity],
-] as const)("the model ends a countdown of 30 after %s", (_what, times, endAt) => {
-  expect(endAfter(0, 30, times)).toBe(endAt);
-});

@@ -34,8 +34,8 @@ export type ZoneState = z.infer<typeof zoneStateSchema>;
 
 /**
  * How far a silent node is from the out-of-service taint: it has no proof that counts, or one from before its silence;
- * it waits for `after`, or to be admitted for eviction; something holds it back; it is due; it carries the taint, or does
- * so although it is Ready again; somebody took the taint off.
+ * it waits for `after`, or to be admitted for eviction; something holds it back; it is due; it carries the taint, or
+ * does so although it is Ready again; somebody took the taint off.
  */
 export const outOfServiceStateSchema = z.enum([
   "unproved",
@@ -109,7 +109,10 @@ export const judgedNode = z.object({
   maintenance: z.object({ types: listOf(key, JUDGED_CONDITIONS_MAX), sinceAt: instant, untilAt: instant }).optional(),
   /** The conditions that its policy makes taints of, as far as the node has them; absent for none. */
   conditions: listOf(judgedConditionSchema, JUDGED_CONDITIONS_MAX).optional(),
-  /** How far it is from the out-of-service taint, if its policy has `outOfService`; absent for a node that is not on its way. */
+  /**
+   * How far it is from the out-of-service taint, if its policy has `outOfService`; absent for a node that is not on its
+   * way.
+   */
   outOfService: z
     .object({
       state: outOfServiceStateSchema,
@@ -194,7 +197,7 @@ export const judgedPolicy = z.object({
   spec: nodePolicySpecSchema,
   /** When its nodes were and are frozen; absent for never. */
   frozen: frozenIntervals.optional(),
-  /** Why fields of it count as unset, a line for each of the first ones; absent for none. */
+  /** Why fields of its object count as unset, one line each, for the first ones; absent for none. */
   refused: listOf(z.string().max(REFUSED_FIELD_CHARACTERS_MAX), REFUSED_FIELDS_MAX).optional(),
 });
 
@@ -228,9 +231,10 @@ export const limitMemorySchema = z.object({
 });
 
 /**
- * Body of `judged.limits`: the nodes of one policy with limits, and which of them may be condemned: tainted NoExecute, or
- * drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a breaker. Published
- * when it changes and with every pulse, but only every 5 s while it is the same and neither permits nor holds anybody.
+ * Body of `judged.limits`: the nodes of one policy with limits, and which of them may be condemned: tainted NoExecute,
+ * or drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a breaker.
+ * Published when it changes and with every pulse, but only every 5 s while it is the same and neither permits nor holds
+ * anybody.
  */
 export const judgedLimits = z.object({
   policy: name,
@@ -277,16 +281,17 @@ export const judgedEvictions = z.object({
    */
   queue: listOf(z.object({ uid: name, field: word, expectedAt: instant.nullable() }), EVICTION_QUEUE_PUBLISHED_MAX),
   /**
-   * Which member holds the Lease without which nobody may be permitted, null for nobody or while that is not known;
-   * absent while the publisher holds it.
+   * The holder of the Lease that permits require; null if nobody holds it or that is not known. Absent while the
+   * publisher holds it.
    */
   lease: z.object({ holder: name.nullable() }).optional(),
 });
 
 /**
- * How far the remediations of an unhealthy node are: it waits for its grace or to be admitted for eviction; something
- * holds the next one back; one is created now, would be but for `dryRun` or shadow mode, runs, has succeeded, is being
- * deleted, or belongs to another client; all have timed out or failed; something is wrong with the next one.
+ * The progress of the remediations of an unhealthy node, in the order of the values. The node waits for its grace, or
+ * to be admitted for eviction. The next remediation is held back, is created now, or would be without `dryRun` and
+ * shadow mode. One runs, has succeeded, is being deleted, or belongs to another client. All have timed out or failed.
+ * The next one cannot be created.
  */
 export const remediationStateSchema = z.enum([
   "waits",
@@ -301,29 +306,32 @@ export const remediationStateSchema = z.enum([
   "exhausted",
   "blocked",
 ]);
-/** How far the remediations of an unhealthy node are. */
+/** The progress of the remediations of an unhealthy node. */
 export type RemediationState = z.infer<typeof remediationStateSchema>;
 
 /** Most nodes of a policy whose remediations are published. */
 export const REMEDIATED_NODES_MAX = 100;
 
-/** How far the remediations of one node are. */
+/** The progress of the remediations of one node. */
 const remediatedNodeSchema = z.object({
   node: name,
   state: remediationStateSchema,
-  /** The kind of its remediation that runs or comes next; absent once all are over. */
+  /** The kind of the remediation that runs or comes next; absent once all are over. */
   kind: word.optional(),
-  /** When that was created. */
+  /** When that remediation was created. */
   sinceAt: instant.optional(),
-  /** When that times out, or when the grace of a node that waits is over. */
+  /** When that remediation times out, or when the grace of a waiting node ends. */
   untilAt: instant.optional(),
-  /** What holds it back, or what is wrong. */
+  /** What holds the remediation back, or why it cannot be created. */
   detail: text.optional(),
 });
-/** How far the remediations of one node are. */
+/** The progress of the remediations of one node. */
 export type RemediatedNode = z.infer<typeof remediatedNodeSchema>;
 
-/** Body of `judged.remediations`: the unhealthy nodes of a policy with remediations. Published when it changes, and repeated. */
+/**
+ * Body of `judged.remediations`: the unhealthy nodes of a policy with remediations. Published when it changes, and
+ * repeated.
+ */
 export const judgedRemediations = z.object({
   policy: name,
   nodes: listOf(remediatedNodeSchema, REMEDIATED_NODES_MAX),

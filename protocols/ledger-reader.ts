@@ -78,7 +78,7 @@ export interface PolicyReport {
   readonly holds: readonly HoldReport[];
   /** Pods evicted within the last minute, and pods that wait; absent without an eviction rate. */
   readonly evictions?: { readonly lastMinute: number; readonly waiting: number };
-  /** How many nodes have a remediation that runs, and how many wait for one or have none left; absent for none. */
+  /** How many nodes have a running remediation, and how many wait for one or have none left; absent for none. */
   readonly remediations?: { readonly running: number; readonly waiting: number };
   /** What freezes its nodes now; null for nothing. */
   readonly freeze: FreezeReport | null;
@@ -107,7 +107,7 @@ export interface WaitingEviction {
   readonly expectedAt: number | null;
   /** How many pods the published part names; absent for a pod with a place. */
   readonly behind?: number;
-  /** Set while the process that counts does not hold the Lease without which nobody is permitted: who holds it. */
+  /** The holder of the Lease that permits require; absent while the process that counts evictions holds it. */
   readonly lease?: { readonly holder: string | null };
 }
 

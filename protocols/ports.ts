@@ -355,18 +355,18 @@ export interface Policies {
 export type LastHolder =
   /** This process: nobody has held it in between. */
   | { readonly kind: "self" }
-  /** A process that released it, and what it hands over. */
+  /** A process that released it and left `handover` for the next holder. */
   | { readonly kind: "released"; readonly handover: string }
   /** A process that did not release it, or nobody. */
   | { readonly kind: "unknown" };
 
-/** The part of a process in the election of one Lease. */
+/** A process as a candidate for one Lease. */
 export interface LeaseCandidate {
   /** Whether this process holds the Lease, so that no other one can act as its holder now. */
   isHeld(): boolean;
   /** The member that holds it; null for nobody, and while that is not known. */
   holder(): string | null;
-  /** Ends the candidacy. A held Lease is released, with what is handed over to the next holder. */
+  /** Ends the candidacy. A held Lease is released with `handover` for the next holder. */
   release(handover: string): void;
 }
 
@@ -378,7 +378,7 @@ export interface ContestedLease {
   readonly gauge: string;
 }
 
-/** Leases of which each has one holder in the whole cluster, whatever the bus carries. */
+/** Leases at the API server: each has one holder in the whole cluster, even while the bus is split. */
 export interface Leases {
   /** Becomes a candidate for a Lease. Calls `taken` each time this process begins to hold it. */
   compete(lease: ContestedLease, taken: (last: LastHolder) => void): LeaseCandidate;

@@ -1,4 +1,4 @@
-/** The API server as a verb uses it that asks or changes something once, on the API server's clock. */
+/** A connection to the API server for a verb that reads or changes something once, on the API server's clock. */
 import type { Clock, Kube, Wire } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { KUBE_SETTINGS, LOG_SETTINGS, ProcessSettings } from "../platform/config/settings.ts";
@@ -12,7 +12,7 @@ import { systemRandom } from "../platform/process/random.ts";
 import { openCluster } from "./run/open-cluster.ts";
 import { ExitCode, Failure, type Host } from "./verb.ts";
 
-/** What a verb acts through. The clock is the API server's, because instants are compared with its timestamps. */
+/** The ports of such a verb. The clock is the API server's, because instants are compared with its timestamps. */
 export interface ApiConnection {
   readonly wire: Wire;
   readonly kube: Kube;

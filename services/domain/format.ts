@@ -1,10 +1,10 @@
-/** Formats durations, numbers, lists and objects for people, and texts that know which of their words are names. */
+/** Formats durations, numbers, lists and objects for people, and texts with the places of object names. */
 import type { ExplainedObject, NameInText, Subject } from "../../protocols/ledger-reader.ts";
 import { NODE_POLICY_API } from "../../protocols/node-policy.ts";
 import { formatDuration } from "./duration.ts";
 import { zoneTitleOf } from "./zone-key.ts";
 
-/** A text that knows which of its words name an object, so that no reader guesses. */
+/** A text with the places of the object names in it, so that no reader has to guess. */
 export interface NamedText {
   readonly text: string;
   readonly names: readonly NameInText[];

@@ -131,10 +131,10 @@ export class NodeShard {
   }
 
   /**
-   * Another node service reads this shard or had a node of it written, so it takes itself for the owner. Where it is
-   * wrong, because it stood still or received no pulse of this member for a while, its last judgements would stand
-   * after it has ended, so they are corrected when it has had the time to end. Where it is right, this shard ends
-   * before.
+   * Another node service acts as the owner of this shard: it requested a resync or a write of a node. It may be wrong,
+   * because it was stopped or missed the pulses of this member. Then its last judgements would remain after it has
+   * noticed, so this shard republishes its own once the other has had the time to notice. If the other is right, this
+   * shard ends before that.
    */
   #outlastRival(cause: string): void {
     const { clock, profile } = this.#io;

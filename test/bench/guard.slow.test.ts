@@ -1,7 +1,7 @@
 /**
- * Guards how cost grows with size. Only CPU times and counts of one run are compared with each other. A bound lies
- * halfway between what should be and what a plain mistake would cost, because on a shared machine the larger size may
- * lose its caches to others, and with them some of its time.
+ * Guards how cost grows with size. Only CPU times and counts of the same run are compared. A bound lies halfway between
+ * the expected cost and that of a plain mistake, because on a shared machine other processes may evict the caches of
+ * the larger size.
  */
 import { describe, expect, test } from "vitest";
 import { nodeService } from "../../services/node/node.service.ts";

@@ -21,7 +21,7 @@ export interface JsonSchema {
   readonly "x-kubernetes-int-or-string"?: boolean;
 }
 
-/** What a text is whose pattern accepts the example and no plain name. */
+/** The type of a text whose pattern accepts the example but no plain name. */
 const TEXT_KINDS: readonly { readonly kind: string; readonly example: string }[] = [
   { kind: "duration", example: "1m30s" },
   { kind: "instant (RFC 3339)", example: "2026-11-23T14:02:11Z" },

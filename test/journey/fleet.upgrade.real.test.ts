@@ -19,7 +19,7 @@ const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
 /** How late a deadline may be that falls into a handover; a restarted countdown would be later. */
 const HANDOVER_MS = 5_000;
 /**
- * How late a verdict may be: no process lives as long as a grace period, so the last one that saw a lease renewed may
+ * How late a verdict may be. No process lives as long as a grace period, so the last one that saw a lease renewed may
  * be gone before it ends. Then the period begins again, once for each way, as after a restart of upstream.
  */
 const VERDICT_LATE_MS = 2 * GRACE_MS + HANDOVER_MS;

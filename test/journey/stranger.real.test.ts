@@ -1,6 +1,6 @@
 /**
- * The first half hour of a stranger: a clean copy of the repository, what README says to type there, and then what the
- * playground prints.
+ * The first half hour of a new user: a clean copy of the repository, the commands of the README, and then those that
+ * the playground prints.
  */
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ const TYPED_MS = 100_000;
 /** Lines are typed again until one explains what happened. */
 const TRIED = { timeout: 3 * TYPED_MS };
 
-describeWithKube("a stranger with a clean copy", stranger, ["kubectl"]);
+describeWithKube("a new user with a clean copy", stranger, ["kubectl"]);
 
 function stranger(): void {
   const folder = mkdtempSync(join(tmpdir(), "stranger-"));

@@ -162,7 +162,7 @@ test.each([
   expect(texts().length).toBe(lines);
 });
 
-test("as text, an outage of a node reads like a story", () => {
+test("as text, an outage of a node can be read from start to end", () => {
   const lines: string[] = [];
   const log = createLog({ level: "info", format: "text", write: (line) => lines.push(line) - lines.length });
   const { clock, receive } = ledgerWorld({ activityLog: log });

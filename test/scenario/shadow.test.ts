@@ -81,7 +81,7 @@ test("a drain and the marking of its pods are published once", () => {
   world.kubelet("a-0").report("Ready", "Unknown");
   world.advance(600 * S);
   expect(outcomesOf(world, "a-0", "asked.unready")).toEqual(["shadowed Ready=False"]);
-  expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual(["shadowed deleted: a-0 is lost"]);
+  expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual(["shadowed deleted: node a-0 is lost"]);
 });
 
 /** When a request of a type about a node was first shadowed, and the last of them, in seconds after an instant. */

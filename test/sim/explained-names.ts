@@ -1,10 +1,12 @@
-/** Whether an explanation says which of its words are names: of these objects none may stand there as mere text. */
+/** Checks that an explanation marks the names of objects: none of these may stand in it as plain text. */
 import type { Explanation } from "../../protocols/ledger-reader.ts";
 
 /** What may be a name: the longest run of characters that names are made of. */
 const WORD = /[a-z0-9](?:[a-z0-9./-]*[a-z0-9])?/g;
 
-/** What is wrong with the names of an explanation; null for nothing. `known` are nodes, and pods as `namespace/name`. */
+/**
+ * What is wrong with the names of an explanation; null for nothing. `known` are nodes, and pods as `namespace/name`.
+ */
 export function namesProblem({ sentences, names }: Explanation, known: ReadonlySet<string>): string | null {
   for (const [index, text] of sentences.entries()) {
     const marked = names[index] ?? [];

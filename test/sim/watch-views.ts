@@ -60,7 +60,7 @@ export class WatchViews {
   readonly #gainsMs = new Map<string, number>();
   /** The pulses of processes, by their bytes. */
   readonly #sent = new WeakMap<Uint8Array, SentPulse>();
-  /** What members that stood still have received since from another observer, by member and shard. */
+  /** The views that stopped members have received from another observer since, by member and shard. */
   readonly #received = new Map<string, ReceivedView>();
 
   constructor(world: World, processes: () => readonly ViewingProcess[]) {

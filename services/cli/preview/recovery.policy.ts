@@ -1,6 +1,6 @@
 /**
- * What a policy has done about the machine of a silent node, beside the evictions of its pods: remediations, one after
- * the other, and the out-of-service taint. A preview knows no outcome. It takes each remediation to time out, and says
+ * What a policy does about the machine of a silent node, besides evicting its pods: remediations, one after the other,
+ * and the out-of-service taint. A preview knows no outcomes, so it assumes that each remediation times out, and says
  * from when on a proof would count. It reads no clock.
  */
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -30,7 +30,7 @@ export interface RecoveryContext {
   readonly takenAt: number;
 }
 
-/** The recovery of a node that becomes silent and is tainted within the preview; nothing for any other. */
+/** The recovery of a node that becomes silent and is tainted within the preview; empty for any other. */
 export function recoveryOf({ node, unknownAt, taintedAt }: SilentNode, context: RecoveryContext): PreviewedRecovery {
   const { policies, profile, takenAt } = context;
   const resolved = policyOf(node, policies);

@@ -17,7 +17,7 @@ export interface OwnPod {
   readonly isLeaving: boolean;
 }
 
-/** What keeps a number of pods running. */
+/** The controller that keeps pods running, such as a Deployment. */
 export interface Workload {
   readonly kind: string;
   readonly name: string;
@@ -29,11 +29,11 @@ export type Renewals = ReadonlyMap<string, number | null>;
 /** What is known of the kubelets. */
 export interface Heartbeats {
   readonly renewals: Renewals;
-  /** The renewals as they were a while ago: what has changed since is no silence. Null at the first read. */
+  /** The renewals at the first read: a lease renewed since then is not silent. Null for the first read itself. */
   readonly before: Renewals | null;
   /** Now, by the API server's clock, in epoch milliseconds. */
   readonly nowAt: number;
-  /** How old a renewal of a silent node is at least, in milliseconds. */
+  /** Age in milliseconds from which a renewal counts as silence. */
   readonly silentForMs: number;
 }
 
@@ -47,11 +47,11 @@ export interface LostPod extends OwnPod {
 export type Verdict =
   /** A process of it may run. */
   | { readonly kind: "alive"; readonly workload: Workload; readonly pod: string; readonly why: string }
-  /** No pod of it is on a node that could be silent: nothing would come of a deletion. */
+  /** No pod of it is bound to a node, so there is nothing to delete. */
   | { readonly kind: "starting"; readonly workload: Workload }
   /** All its pods are on silent nodes, and are replaced once they are Terminating. */
   | { readonly kind: "lost"; readonly workload: Workload; readonly pods: readonly LostPod[] }
-  /** The same, but a pod has to be gone before it is replaced, which takes a kubelet, force or a proof. */
+  /** All its pods are on silent nodes, but each is replaced only once it is gone: by its kubelet, force or a proof. */
   | { readonly kind: "stuck"; readonly workload: Workload; readonly pods: readonly LostPod[] };
 
 /** The kinds that replace a pod while it is Terminating. A StatefulSet waits until it is gone. */

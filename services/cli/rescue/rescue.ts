@@ -20,7 +20,7 @@ import {
   type Workload,
 } from "./rescue.policy.ts";
 
-/** Whose pods, and when they count as lost. */
+/** Which pods are Vigil's, and when they count as lost. */
 export interface RescueOptions {
   readonly namespace: string;
   readonly selector: string;
@@ -37,7 +37,7 @@ export interface RescueIo extends Pick<ApiConnection, "wire" | "kube" | "clock">
 
 /** Deletes the pods of lost workloads, and reports each. Throws a Failure for what it cannot read, delete or help. */
 export async function rescue(io: RescueIo, options: RescueOptions): Promise<void> {
-  const first = await look(io, options, null);
+  const first = await assess(io, options, null);
   let { verdicts } = first;
   if (verdicts.some(isLost)) {
     io.host.print(
@@ -45,7 +45,7 @@ export async function rescue(io: RescueIo, options: RescueOptions): Promise<void
     );
     await pause(options.observeMs, io.clock, io.host);
     if (io.host.stopped.aborted) throw new Failure("interrupted while it observed the leases: nothing was deleted");
-    ({ verdicts } = await look(io, options, first.renewals));
+    ({ verdicts } = await assess(io, options, first.renewals));
   }
   const problems: string[] = [];
   for (const verdict of verdicts) {
@@ -58,7 +58,7 @@ export async function rescue(io: RescueIo, options: RescueOptions): Promise<void
 
 const isLost = ({ kind }: Verdict): boolean => kind === "lost" || kind === "stuck";
 
-async function look(
+async function assess(
   io: RescueIo,
   options: RescueOptions,
   before: Renewals | null,
@@ -85,7 +85,7 @@ async function readPods(io: RescueIo, { namespace, selector }: RescueOptions): P
   return pods;
 }
 
-/** Null for a pod of a Job, which is no process of Vigil, and is not kept running. */
+/** Null for the pod of a Job: it is no process of Vigil, and nothing keeps it running. */
 function ownPodOf(raw: unknown): OwnPod | null {
   const { metadata, spec, status } = recordOf(raw);
   const { name, uid, resourceVersion, deletionTimestamp, ...rest } = recordOf(metadata);

@@ -1,4 +1,4 @@
-/** Leader election of a process without NATS: its gate, its fleet and what it says about both. */
+/** Leader election of a process without NATS: its write gate, its fleet and its report. */
 import type { Io, Random } from "../../../protocols/ports.ts";
 import type { Check } from "../../console/readiness.policy.ts";
 import { isElected } from "../../platform/config/election.ts";
@@ -24,7 +24,7 @@ export interface ProcessElection {
   report(): ElectionReport;
   /** Becomes a candidate, once the services run; `lost` gets the problem in one line. */
   start(reachability: ApiReachability, lost: (problem: string) => void): void;
-  /** Gives the Lease up. Resolves when it is released, or cannot be. */
+  /** Releases the Lease. Resolves when it is released, or when that has failed. */
   release(): Promise<void>;
   stop(): void;
 }

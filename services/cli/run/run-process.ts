@@ -31,7 +31,7 @@ import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 
 /** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
 const DRAIN_MS = 6_000;
-/** How long it waits for its Leases to be released. One that is not is taken by another process when it ends. */
+/** How long it waits until its Leases are released. Another process takes one that is not when it expires. */
 const RELEASE_MS = 2_000;
 /** By then a cluster of a few thousand nodes has been listed and published, and its first writes are done. */
 const STARTED_MS = 20_000;

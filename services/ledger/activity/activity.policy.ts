@@ -74,7 +74,7 @@ function ofZone(message: Message<"judged.zone">, before: ClusterState): Activity
   return text === null ? null : { line: { text: `zone ${zone} ${text.text}`, fields: { zone } } };
 }
 
-/** A breaker that was closed when it is first heard of is no news. */
+/** A breaker that is closed when the ledger first receives it is not logged. */
 function ofBreaker({ body }: Message<"judged.limits">, before: ClusterState): Activity | null {
   const { policy, inWindow, memory } = body;
   const isOpen = memory.trippedAt !== null;

@@ -16,7 +16,7 @@ type ElectionSettings = Pick<
 
 /** How much longer than the retry period the renew deadline must be: client-go's JitterFactor. */
 const JITTER_FACTOR = 1.2;
-/** Leases of other components, which flags made for kube-controller-manager may name. */
+/** Leases of other components: flags copied from kube-controller-manager may name them. */
 const FOREIGN_LEASES: readonly string[] = ["kube-controller-manager", "kube-scheduler", "cloud-controller-manager"];
 const FLAG = `--${PROCESS_SETTINGS.leaderElect.flag}`;
 
@@ -25,7 +25,7 @@ export function isElected({ leaderElect, nats, shadow }: ElectionSettings): bool
   return leaderElect && nats.length === 0 && !shadow;
 }
 
-/** Why --leader-elect has no effect, in one line each. */
+/** The reasons why --leader-elect has no effect, one line each. */
 export function electionRemarks({ leaderElect, nats, shadow }: ElectionSettings): readonly string[] {
   if (!leaderElect) return [];
   if (nats.length > 0) return [`${FLAG} has no effect with --nats: the processes share the work`];

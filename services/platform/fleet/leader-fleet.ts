@@ -1,7 +1,7 @@
 /**
- * The fleet of a process that shares its work with no other but may be on standby: it owns every shard while it leads.
- * Taking the lead is a takeover like any other. Only the observer owns its shards always: it reads and never writes, so
- * a standby sees every heartbeat, and silence that it observed counts when it takes the lead.
+ * The fleet of a process that shares its work with no other process but may be on standby. It owns every shard while it
+ * leads; taking the lead is a takeover like any other. The observer owns its shards always, because it only reads. So a
+ * standby receives every heartbeat, and silence that it observed counts when it takes the lead.
  */
 import type { Fleet, ServiceName, ShardFollower, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";

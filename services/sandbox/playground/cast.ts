@@ -13,7 +13,7 @@ export interface Cast {
   kill(): void;
   /** Starts MORTAL_MEMBER again. */
   restart(): void;
-  /** Takes the API server out of the sight of every member. The nodes reach it as before. */
+  /** Cuts every member off from the API server. The nodes reach it as before. */
   blind(): void;
   /** Gives it back. */
   unblind(): void;

@@ -1,4 +1,4 @@
-/** Turns the keys of a user into scenes and faults. */
+/** Carries out the keys of a user as scenes and faults. */
 import type { Clock, Random, Stop } from "../../../protocols/ports.ts";
 import { type Cast, MORTAL_MEMBER, restore, STEADY_MEMBER } from "./cast.ts";
 import type { Narration } from "./narration.ts";

@@ -1,4 +1,4 @@
-/** The acts about Vigil itself: a member is killed, the API server is out of sight, a policy says how long to wait. */
+/** The acts about Vigil itself: a member is killed, the API server is cut off, a policy says how long to wait. */
 import { spanText } from "../../domain/format.ts";
 import { MORTAL_MEMBER, STEADY_MEMBER } from "./cast.ts";
 import { IMPATIENT_APP, IMPATIENT_SECONDS, NODES_PER_ZONE, nodeName, nodesOf, ZONES } from "./cluster.ts";

@@ -14,7 +14,7 @@ import { TMUX_MISSING, Tmux } from "./tmux.ts";
 const VIGIL = join(import.meta.dirname, "../../../services/vigil.js");
 const SSHD = "/usr/sbin/sshd";
 const SSHD_MISSING = existsSync(SSHD) ? null : "sshd not found: apt-get install openssh-server";
-/** Where sshd goes for what needs no rights, if root starts it. A machine that never ran sshd lacks it. */
+/** The folder in which sshd drops its rights, if root starts it. A machine that never ran sshd lacks it. */
 const SSHD_EMPTY = "/run/sshd";
 
 describeUnless(TMUX_MISSING ?? SSHD_MISSING, "vigil top over ssh", () => {
@@ -101,7 +101,7 @@ function serverFiles(folder: string, port: number): string {
   return path;
 }
 
-/** A port that was free a moment ago: sshd takes none that the system chooses. */
+/** A port that was free a moment ago: sshd cannot let the system choose one. */
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {

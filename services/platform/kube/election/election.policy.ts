@@ -1,9 +1,9 @@
 /**
- * Decides who leads, by the rules of client-go's leader election: candidates share one Lease, its holder leads and
- * renews it, and another may take it once it has not changed for its whole duration.
+ * Decides which process leads, by the rules of client-go's leader election. Candidates share one Lease. Its holder
+ * leads and renews it. Another candidate may take it once it has not changed for its whole duration.
  *
- * No clock of another machine counts: a candidate measures on its own monotonic clock since when the record has not
- * changed. Two candidates cannot both succeed, because each write names the resourceVersion that it replaces.
+ * Clocks of other machines do not count: a candidate measures on its own monotonic clock for how long the record has
+ * not changed. Two candidates cannot both succeed, because each write names the resourceVersion that it replaces.
  */
 import { Annotation } from "../../../../protocols/names.ts";
 import type { Random } from "../../../../protocols/ports.ts";
@@ -44,14 +44,14 @@ export interface ElectionReport {
   readonly holder: string | null;
 }
 
-/** What a candidate writes with. */
+/** What a candidate writes into the Lease. */
 export interface Claim {
   readonly identity: string;
   readonly leaseDurationMs: number;
   readonly wallMs: number;
 }
 
-/** An identity that no other candidate has: a name may belong to several processes one after the other. */
+/** An identity that no other candidate has. The name alone may belong to several processes, one after the other. */
 export function identityOf(member: string, random: Random): string {
   const part = () => Math.floor(random() * 2 ** 32).toString(16);
   return `${member}_${part()}${part()}`;
@@ -113,20 +113,20 @@ export function releasedSpec(lease: ElectionLease, wallMs: number): JsonRecord {
   return { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
 }
 
-/** The metadata with which a holder writes: what the last one handed over is taken once. */
+/** The metadata of a Lease that is taken or renewed: without the handover of the last holder, which is used once. */
 export function claimedMetadata({ metadata }: ElectionLease): JsonRecord {
   const { [Annotation.handover]: _, ...annotations } = recordOf(metadata.annotations);
   return metadata.annotations === undefined ? metadata : { ...metadata, annotations };
 }
 
-/** The metadata of a Lease that is released; `handover` is for the next holder, null for nothing. */
+/** The metadata of a Lease that is released, with `handover` for the next holder; null for none. */
 export function releasedMetadata(lease: ElectionLease, handover: string | null): JsonRecord {
   const metadata = claimedMetadata(lease);
   if (handover === null) return metadata;
   return { ...metadata, annotations: { ...recordOf(metadata.annotations), [Annotation.handover]: handover } };
 }
 
-/** What the last holder of a released Lease has handed over; null for nothing, and while somebody holds it. */
+/** The handover of the last holder of a released Lease; null for none, and while somebody holds the Lease. */
 export function handoverOf(lease: ElectionLease): string | null {
   return holderOf(lease) === null ? textOf(recordOf(lease.metadata.annotations)[Annotation.handover]) : null;
 }

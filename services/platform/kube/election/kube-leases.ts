@@ -1,6 +1,6 @@
 /**
- * Leases that protect one task each in a process that does much else: while its Lease is lost the task rests, and the
- * process is a candidate again at once. The leader election has a Lease for the whole process, which ends without it.
+ * Leases that protect one task each. A process that loses such a Lease pauses the task and is a candidate again at
+ * once. Leader election differs: its Lease is for the whole process, which ends when it loses it.
  */
 import type { ContestedLease, Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
@@ -35,7 +35,7 @@ export const UNCONTESTED_LEASES: Leases = {
   },
 };
 
-/** One candidacy: for what, as whom, and what is called. */
+/** One candidacy: the Lease, the identity of the candidate, and what it calls. */
 interface Candidacy {
   readonly lease: ContestedLease;
   readonly names: ElectionNames;

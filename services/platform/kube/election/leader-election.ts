@@ -6,8 +6,8 @@
  *                                                                         └──another holds the Lease, or
  *                                                                            no renewal within the deadline──▶ ended
  *
- * A candidate leads once. What its services know of a cluster is outdated after another one has led, so a process that
- * lost the Lease of its work ends and starts again, as kube-controller-manager does.
+ * A candidate leads once. After another process has led, what this one knows about the cluster is outdated. So a
+ * process that has lost the Lease of its work ends and starts again, as kube-controller-manager does.
  */
 import type { Io, Metrics, Timer, Wire } from "../../../../protocols/ports.ts";
 import { limitedWarn } from "../../process/log.limited.ts";
@@ -42,7 +42,7 @@ const PROBLEM_PAUSE_MS = 30_000;
 /** A leader's Lease that another writer changed is read and written again this often in one round. */
 const REREADS_MAX = 1;
 
-/** How an election is called in the log and the metrics. */
+/** The names of an election in the log and the metrics. */
 export interface ElectionNames {
   /** The gauge: 1 for the holder, 0 for a candidate. */
   readonly gauge: { readonly name: string; readonly help: string };
@@ -120,8 +120,8 @@ export class LeaderElection {
   }
 
   /**
-   * Gives the Lease up, with what is handed over to the next holder, and calls `done`; the next candidate takes it at
-   * once. Of the writes that the gate lets pass none may be in flight, and none is sent from now on.
+   * Releases the Lease with `handover` for its next holder, who takes it at once, and calls `done`. No write that
+   * passed the gate may be in flight; none passes from now on.
    */
   release(done: () => void, handover: string | null = null): void {
     const wasLeading = this.#role === "leader";
@@ -231,13 +231,13 @@ export class LeaderElection {
     return { identity, leaseDurationMs: times.leaseDurationMs, wallMs: clock.wallMs() };
   }
 
-  /** The Lease was written; `requested` is when, because the write itself may have been carried out at any time since. */
+  /** The Lease was written. It counts from `requested`: the API server may have written it at any time since. */
   #won(lease: ElectionLease, requested: ReturnType<WriteGate["now"]>): void {
     const { gate, times, clock, log, names, taken } = this.#options;
     this.#see(lease);
     this.#isCurrent = true;
     const leftMs = requested.monotonicMs + times.renewDeadlineMs - this.#nowMs();
-    // A process that was stopped while it wrote must look again.
+    // A process that was stopped while it wrote must read the Lease again.
     if (leftMs <= 0) this.#isCurrent = false;
     else if (this.#role !== "ended") {
       gate.open(requested, times.renewDeadlineMs);
@@ -270,7 +270,7 @@ export class LeaderElection {
     else this.#arm(hasFailed);
   }
 
-  /** Arms the next round. A candidate looks at the Lease now and then, because its watch may be broken. */
+  /** Arms the next round. A candidate also reads the Lease now and then, because its watch may be broken. */
   #arm(hasFailed: boolean): void {
     const { clock, random, times, identity } = this.#options;
     const nowMs = this.#nowMs();

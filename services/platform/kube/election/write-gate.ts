@@ -1,6 +1,7 @@
 /**
- * Lets a process write to the API only while nobody else can have taken its Lease. The check stands directly before the
- * wire, so it holds for every writer of the process, and for a process that was stopped and wakes in the middle of one.
+ * Lets a process write to the API only while no other process can have taken its Lease. The check is made directly
+ * before a request is sent. So it holds for every writer of the process, and for a process that was stopped during a
+ * write.
  */
 import type { Clock, HttpExchange, HttpRequest, Wire } from "../../../../protocols/ports.ts";
 import { reviewPath } from "../transport/paths.ts";

@@ -1,4 +1,4 @@
-/** Lists a collection once, whole: for a question that is asked now and then. */
+/** Lists a collection once, completely, for a question that arises now and then. */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import type { Shape } from "../protobuf/protobuf.ts";
 import { startListing } from "./listing.ts";

@@ -64,7 +64,7 @@ describe("of two candidates", () => {
     expect(second.election.report().leads).toBe(true);
   });
 
-  test("the other looks itself where its watch shows nothing", () => {
+  test("the other reads the Lease itself while its watch shows nothing", () => {
     const first = world.join("a");
     world.join("b");
     world.advance(5 * S);

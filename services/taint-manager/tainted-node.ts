@@ -153,7 +153,9 @@ export class TaintedNode {
 
   #now(): Now {
     const { clock } = this.#context.io;
-    return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    // In this order an interruption between the reads makes a deadline late, not early.
+    const wallMs = clock.wallMs();
+    return { wallMs, monotonicMs: clock.monotonicMs() };
   }
 
   #reviewPod(pod: ObservedPod, now: Now): void {

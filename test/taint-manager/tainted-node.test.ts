@@ -14,9 +14,33 @@ import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../suppor
 
 const S = 1000;
 
+/** A clock of a process that is interrupted after each time it reads a clock. */
+class InterruptedClock extends VirtualClock {
+  #interruptionMs = 0;
+
+  interruptEachReadFor(ms: number): void {
+    this.#interruptionMs = ms;
+  }
+
+  override monotonicMs(): number {
+    return this.#interrupted(super.monotonicMs());
+  }
+
+  override wallMs(): number {
+    return this.#interrupted(super.wallMs());
+  }
+
+  #interrupted(readMs: number): number {
+    const ms = this.#interruptionMs;
+    this.#interruptionMs = 0;
+    if (ms > 0) this.advance(ms);
+    this.#interruptionMs = ms;
+    return readMs;
+  }
+}
+
 /** A tainted node with a bus that keeps what is published, and deadlines that request evictions when due. */
-function setUp(name = "a") {
-  const clock = new VirtualClock();
+function setUp(name = "a", clock = new VirtualClock()) {
   const published: { type: MessageType; body: unknown; atMs: number }[] = [];
   const publish: Bus["publish"] = (type, body) => `${published.push({ type, body, atMs: clock.monotonicMs() })}`;
   const deadlines = new Deadlines<EvictionSchedule>({
@@ -50,6 +74,19 @@ test("a pod that moves to another node gets a schedule by the taints there", () 
   for (const { clock } of [here, there]) clock.advance(30 * S);
   expect(here.requests()).toEqual([]);
   expect(there.requests()).toHaveLength(1);
+});
+
+test("an interruption between two reads of the clock makes no eviction early", () => {
+  const clock = new InterruptedClock();
+  const { review, requests } = setUp("a", clock);
+  const dueMs = clock.monotonicMs() + 60 * S;
+  const taint = at(clock, 0);
+  clock.interruptEachReadFor(4);
+  review([taint], [observedPod("p", { tolerations: tolerating(60) })]);
+  clock.interruptEachReadFor(0);
+  clock.advance(61 * S);
+  expect(requests()).toHaveLength(1);
+  expect(requests()[0]?.atMs).toBeGreaterThanOrEqual(dueMs);
 });
 
 test("an eviction is requested with backoff until the pod is terminating", () => {

@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 import { ComposeProject } from "./compose.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const WITHIN = { withinMs: 60_000, everyMs: 250 };
+const WITHIN = { withinMs: 120_000, everyMs: 250 };
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
 /** Panels that are empty until something fails, and those of node policies, which this cluster does not have. */

@@ -28,6 +28,12 @@ const IN_A_HURRY = [
   "--log-format=json",
 ];
 
+/** A policy of nobody. Its rate needs the Lease, also where the API server cannot serve custom resources. */
+const RATED_POLICY = {
+  name: "rated",
+  spec: { selector: { matchLabels: { pool: "rated" } }, evictions: { maxPerMinute: 1 } },
+};
+
 /** Resources that are written for node policies alone. */
 const OF_POLICIES: ReadonlySet<string> = new Set(["nodepolicies/status", "pods/eviction"]);
 
@@ -54,6 +60,7 @@ export class InstalledCluster {
     const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
     const nats = await startNatsServer({ config: 'include "roles.conf"', files, jetstream: true });
     const api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
+    writeFileSync(join(folder, "config.yaml"), JSON.stringify({ policies: [RATED_POLICY] }));
     return new InstalledCluster(api, nats, folder);
   }
 
@@ -117,12 +124,12 @@ export class InstalledCluster {
   }
 
   /**
-   * Creates a policy of its own for each run, so that its status has to be written and its rate needs the Lease, and
-   * one under which the pods of a labelled node are evicted through the Eviction API.
+   * Creates a policy of its own for each run, so that its status has to be written, and one under which the pods of a
+   * labelled node are evicted through the Eviction API.
    */
   async #createPolicies(): Promise<void> {
     const selector = { matchLabels: { pool: "nobody" } };
-    const nobody = { selector, nodeMonitorGracePeriod: "20s", evictions: { maxPerMinute: 1 } };
+    const nobody = { selector, nodeMonitorGracePeriod: "20s" };
     const evicting = { selector: { matchLabels: { evictions: "by-api" } }, evictions: { method: "Evict" } };
     const created = [
       { metadata: { name: `of-nobody-${this.#runs}` }, spec: nobody },
@@ -154,7 +161,12 @@ export class InstalledCluster {
       "--listen": listen,
     });
     return {
-      process: new VigilProcess([...args, ...IN_A_HURRY, `--kubeconfig=${kubeconfig}`]),
+      process: new VigilProcess([
+        ...args,
+        ...IN_A_HURRY,
+        `--kubeconfig=${kubeconfig}`,
+        `--config=${join(this.#folder, "config.yaml")}`,
+      ]),
       url: `http://${listen}`,
     };
   }

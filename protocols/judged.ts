@@ -337,5 +337,12 @@ export const judgedRemediations = z.object({
   nodes: listOf(remediatedNodeSchema, REMEDIATED_NODES_MAX),
 });
 
+/**
+ * Body of `judged.lease`: whether the publisher holds the Lease without which nobody is permitted under the limits of
+ * policies, and which member does, null for nobody or while that is not known. Published when it changes and with every
+ * pulse, while `judged.limits` is received.
+ */
+export const judgedLease = z.object({ isHeld: z.boolean(), holder: name.nullable() });
+
 /** Body of `judged.memory`: what is stored about the limits of a policy; null for nothing. */
 export const judgedMemory = z.object({ policy: name, memory: limitMemorySchema.nullable() });

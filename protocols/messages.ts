@@ -15,6 +15,7 @@ import {
 import { doneWrite } from "./done.ts";
 import {
   judgedEvictions,
+  judgedLease,
   judgedLimits,
   judgedMemory,
   judgedNode,
@@ -152,8 +153,17 @@ export const MESSAGES = {
     key: (body) => [body.policy],
     shard: () => 0,
     from: "zone",
-    to: "node, zone, policy, ledger",
+    to: "node, zone, pod-writer, policy, ledger",
     purpose: "which nodes of a policy its limits let be condemned, and why not the others",
+  }),
+  "judged.lease": define({
+    schema: judgedLease,
+    keyNames: [],
+    key: () => [],
+    shard: () => 0,
+    from: "pod-writer",
+    to: "zone",
+    purpose: "whether this side of a bus that may be split permits nodes under limits",
   }),
   "judged.evictions": define({
     schema: judgedEvictions,

@@ -123,7 +123,7 @@ export const SilentReason = {
 /** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
 export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;
 
-/** The Lease of the process that may permit evictions under the rates of node policies. */
+/** The Lease of the side of the bus that may permit anything under the rates and limits of node policies. */
 export const LIMITS_LEASE = { namespace: "kube-system", name: "vigil-limits" } as const;
 
 /** What can prove that a node is down. Time alone is no proof. */

@@ -1,4 +1,6 @@
 /** Which policies limit how many of their nodes are condemned. The zone service keeps the limits, in zone/limits. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { LIMITS_LEASE } from "../../protocols/names.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 
@@ -10,6 +12,9 @@ export const LIMIT_FIELDS = ["circuitBreaker", "maxUnhealthy", "stormCooldownDur
 /** A field of a policy that holds nodes back. */
 export type LimitField = (typeof LIMIT_FIELDS)[number];
 
+/** What holds nodes back instead of a field, on a side of the bus that does not hold the Lease of limits. */
+export const LEASE_HOLD = `the Lease ${LIMITS_LEASE.name}` as const;
+
 /** Whether a policy has a limit. */
 export function hasLimits({
   maxUnhealthy,
@@ -18,6 +23,15 @@ export function hasLimits({
   budgets,
 }: Pick<NodePolicy, "maxUnhealthy" | "circuitBreaker" | "stormCooldownMs" | "budgets">): boolean {
   return maxUnhealthy !== null || circuitBreaker !== null || stormCooldownMs !== null || budgets.length > 0;
+}
+
+/** How many more nodes the budgets of a policy allow; null without a budget in force. */
+export function budgetLeft({
+  budget,
+  condemned,
+  permits,
+}: Pick<BodyOf<"judged.limits">, "budget" | "condemned" | "permits">): number | null {
+  return budget === undefined ? null : Math.max(0, budget - condemned - permits.length);
 }
 
 /** Whether the cluster has a breaker of its own. */

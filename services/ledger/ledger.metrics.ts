@@ -9,7 +9,7 @@ import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
 import { evictionRatesOf } from "../domain/eviction-rates.ts";
 import { frozenAt } from "../domain/frozen-time.ts";
-import { hasLimits, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import { hasLimits, LEASE_HOLD, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { ClusterState, PolicyCount } from "./cluster-state.ts";
@@ -68,6 +68,12 @@ function upstream(metrics: Metrics) {
   };
 }
 
+/** What holds nodes back, and its label. */
+const HOLDS: readonly (readonly [field: string, label: string])[] = [
+  ...LIMIT_FIELDS.map((field) => [field, field] as const),
+  [LEASE_HOLD, "lease"],
+];
+
 type Gauge = ReturnType<Metrics["gauge"]>;
 
 /** Metrics that upstream lacks. */
@@ -75,7 +81,8 @@ function own(metrics: Metrics) {
   const { gauge, counter, histogram } = declaring(metrics);
   const state = "1 for the disruption state the zone is in, 0 for the others.";
   const tokens = "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.";
-  const held = "Nodes due for eviction that this field of the policy holds back; an empty policy is the whole cluster.";
+  const held =
+    "Nodes due for eviction that this field of the policy, or the Lease of limits, holds back; an empty policy is the whole cluster.";
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
   const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
@@ -157,9 +164,9 @@ export class LedgerMetrics {
   limits({ policy, holds, memory }: BodyOf<"judged.limits">): void {
     this.#limited.add(policy);
     this.#own.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
-    for (const field of LIMIT_FIELDS) {
+    for (const [field, label] of HOLDS) {
       const held = holds.filter((hold) => hold.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
-      this.#own.heldNodes.set(held, policy, field);
+      this.#own.heldNodes.set(held, policy, label);
     }
   }
 
@@ -187,7 +194,7 @@ export class LedgerMetrics {
     for (const name of this.#limited) {
       if (name === WHOLE_CLUSTER || limited.has(name)) continue;
       this.#own.breakerOpen.remove(name);
-      for (const field of LIMIT_FIELDS) this.#own.heldNodes.remove(name, field);
+      for (const [, label] of HOLDS) this.#own.heldNodes.remove(name, label);
       this.#limited.delete(name);
     }
   }

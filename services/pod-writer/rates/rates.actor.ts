@@ -7,24 +7,22 @@
  *                       since when)          ▲──────────── eviction-window (how many went) ◀──────────────┘
  *
  * A bus that is split has an owner on each side. So an owner permits evictions only while it holds a Lease at the API
- * server (LIMITS_LEASE). Nothing else there shows who was evicted in the last minute: an owner that leaves hands its
+ * server (permit-lease.ts). Nothing else there shows who was evicted in the last minute: an owner that leaves hands its
  * count over in the Lease (handover.ts). After one that did not, the next permits nobody until the permits of others
  * have ended and their evictions are a minute old.
  */
 import { EVICTION_PERMITS_MAX, EVICTION_QUEUE_PUBLISHED_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
-import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
-import type { Io, LastHolder, LeaseCandidate, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Io, LastHolder, Stop, Timer } from "../../../protocols/ports.ts";
 import { type EvictionRates, evictionRatesOf } from "../../domain/eviction-rates.ts";
 import { frozenAt, mergedIntervals } from "../../domain/frozen-time.ts";
 import { type ExpectedEviction, evictionOrder } from "./eviction-order.policy.ts";
 import { EvictionWindow, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
 import { type HandedOverRate, handedOver, handoverText } from "./handover.ts";
+import { PermitLease } from "./permit-lease.ts";
 import { type RequestedPod, WaitingPods } from "./waiting-pods.ts";
 
-/** The Lease without which nobody is permitted. */
-const LEASE = { ...LIMITS_LEASE, gauge: "vigil_limits_lease" } as const;
 /** How long an owner without the count permits nobody, in milliseconds. */
 const SETTLE_MS = PERMIT_ENDS_MS + WINDOW_MS;
 /** Changes within this time lead to one round, in milliseconds. */
@@ -51,8 +49,8 @@ export class EvictionRatesActor {
   readonly #waiting: WaitingPods;
   readonly #policies = new Map<string, RatedPolicy>();
   readonly #published = new Map<string, string>();
+  readonly #lease: PermitLease;
   #isOwner = false;
-  #lease: LeaseCandidate | null = null;
   /** Whether this owner has held the Lease since it became the owner, and has counted since. */
   #hasCounted = false;
   #stops: readonly Stop[] = [];
@@ -63,15 +61,22 @@ export class EvictionRatesActor {
   constructor(io: Io) {
     this.#io = io;
     this.#waiting = new WaitingPods(2 * io.profile.askRetryMaxMs + UNREPEATED_MS);
+    this.#lease = new PermitLease({
+      io,
+      taken: (last) => this.#takeLease(last),
+      handover: () => handoverText(this.#rates(), this.#now()),
+    });
   }
 
   own(): void {
     this.#isOwner = true;
+    this.#lease.own();
     this.takePolicies();
   }
 
   disown(): void {
     this.#isOwner = false;
+    this.#lease.disown();
     this.#end();
   }
 
@@ -97,8 +102,8 @@ export class EvictionRatesActor {
 
   #begin(): void {
     if (this.#stops.length === 0) {
-      const { bus, profile, leases } = this.#io;
-      this.#lease = leases.compete(LEASE, (last) => this.#takeLease(last));
+      const { bus, profile } = this.#io;
+      this.#lease.want(true);
       this.#stops = [
         bus.subscribe("asked.eviction", "all", ({ body }) => this.#ask(body)),
         bus.subscribe("done.write", "all", ({ body }) => this.#settle(body)),
@@ -115,8 +120,7 @@ export class EvictionRatesActor {
   }
 
   #end(): void {
-    this.#lease?.release(handoverText(this.#rates(), this.#now()));
-    this.#lease = null;
+    this.#lease.want(false);
     this.#hasCounted = false;
     for (const stop of this.#stops) stop();
     this.#stops = [];
@@ -232,7 +236,7 @@ export class EvictionRatesActor {
     const unpermitted = pods.filter(({ uid }) => !window.hasPermit(uid));
     const waiting = unpermitted.filter(({ retryMs }) => retryMs <= nowMs);
     const retries = unpermitted.map(({ retryMs }) => retryMs).filter((retryMs) => retryMs > nowMs);
-    const isHolder = this.#lease?.isHeld() === true;
+    const isHolder = this.#lease.isHeld();
     const fromMs = isHolder ? Math.max(nowMs, countedMs + SETTLE_MS) : Number.POSITIVE_INFINITY;
     const queue: ExpectedEviction<RequestedPod>[] = [];
     let permitsLeft = EVICTION_PERMITS_MAX - window.permits().length;
@@ -268,7 +272,7 @@ export class EvictionRatesActor {
     const { window, queue, waiting, pods } = found;
     const nowAt = this.#io.clock.wallMs();
     const at = (ms: number): number => Math.round(nowAt + (ms - nowMs));
-    const isHolder = this.#lease?.isHeld() === true;
+    const isHolder = this.#lease.isHeld();
     const left = pods.filter(({ uid }) => !window.hasPermit(uid)).map(({ deadlineAt }) => deadlineAt);
     return {
       policy,
@@ -281,7 +285,7 @@ export class EvictionRatesActor {
         field,
         expectedAt: Number.isFinite(atMs) ? at(atMs) : null,
       })),
-      ...(isHolder ? {} : { lease: { holder: this.#lease?.holder() ?? null } }),
+      ...(isHolder ? {} : { lease: { holder: this.#lease.holder() } }),
     };
   }
 

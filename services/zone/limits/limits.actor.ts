@@ -7,9 +7,12 @@
  *   judged.node       (where they are)  (which may)                     (when)
  *
  * What it counts, the API server shows: taints and their stamps. A permit counts as a condemned node from the moment
- * it is given, until its taint is seen or it was withdrawn long enough ago. A new owner waits as long before its first
- * permit, so the permits of its predecessor have ended or become taints. What nothing shows, such as an open breaker,
- * is in each message, and every process takes it from there.
+ * it is given, until its taint is seen or it was withdrawn long enough ago. A new owner waits for longer before its
+ * first permit, so the permits of its predecessor have ended or become taints. What nothing shows, such as an open
+ * breaker, is in each message, and every process takes it from there.
+ *
+ * A bus that is split has an owner on each side. Only that of the side that holds the Lease of limits (limits-lease.ts)
+ * permits nodes. It too waits first, for the permits of the other side.
  */
 import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
@@ -28,6 +31,7 @@ import {
   remembered,
   resetAtMs,
 } from "./limits.policy.ts";
+import type { LimitsLease } from "./limits-lease.ts";
 import type { Permits } from "./permits.ts";
 
 /** What an owner publishes about one policy, apart from its instants' clock. */
@@ -40,7 +44,9 @@ export interface LimitsContext {
   readonly permits: Permits;
   /** Whether nothing harmful may happen to a node. It needs no permit, and one would be lost to the others. */
   readonly isFrozen: (node: LimitedNode) => boolean;
-  /** How long a new owner waits before its first permit, in milliseconds. */
+  /** Whether this side of the bus holds the Lease; null where nobody else decides. */
+  readonly lease: LimitsLease | null;
+  /** How long a new owner, and one whose side gets the Lease, waits before its first permit, in milliseconds. */
   readonly settleMs: number;
   /** Whether this process sees the cluster well enough to decide. */
   readonly isSynced: () => boolean;
@@ -149,11 +155,10 @@ export class LimitsActor {
   }
 
   #decide(isRepeated: boolean): void {
-    const { io, nodes, settleMs, isSynced } = this.#context;
+    const { io, nodes, isSynced } = this.#context;
     const nowMs = this.#now();
     const at: Instant = { nowMs, wallMs: io.clock.wallMs() };
-    const hasSettled = this.#ownerSinceMs !== null && nowMs >= this.#ownerSinceMs + settleMs;
-    if (!hasSettled || !isSynced() || nodes.unknown > 0) return;
+    if (!isSynced() || nodes.unknown > 0) return;
     const rounds = this.#rounds(at);
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
@@ -182,10 +187,16 @@ export class LimitsActor {
     return rounds;
   }
 
+  /** Whether no other owner, here or on another side of the bus, can have permitted nodes that are not seen yet. */
+  #mayPermit(nowMs: number): boolean {
+    const { lease, settleMs } = this.#context;
+    const hasSettled = this.#ownerSinceMs !== null && nowMs >= this.#ownerSinceMs + settleMs;
+    return hasSettled && (lease === null || lease.isHeldFor(settleMs, nowMs));
+  }
+
   /** Whether the memory of a policy may still arrive. A process that takes over has heard it from the owner before. */
   #isMemoryDue(nowMs: number): boolean {
-    const { settleMs } = this.#context;
-    return nowMs < (this.#ownerSinceMs ?? nowMs) + settleMs + MEMORY_WAIT_MS;
+    return nowMs < (this.#ownerSinceMs ?? nowMs) + MEMORY_WAIT_MS;
   }
 
   /** The nodes that may be condemned any moment, and are not yet. */
@@ -202,6 +213,7 @@ export class LimitsActor {
   /** Permits waiting nodes in order: those that are permitted already, then the longest waiting. */
   #permit(rounds: ReadonlyMap<string, LimitRound>, nowMs: number): ReadonlyMap<string, Decision> {
     const decisions = new Map<string, Decision>();
+    const leaseHold = this.#mayPermit(nowMs) ? null : (this.#context.lease?.hold(nowMs) ?? null);
     for (const node of this.#ranked(nowMs)) {
       const policy = limitingPolicy(node) ?? WHOLE_CLUSTER;
       const decision = decisions.get(policy) ?? { permitted: [], holds: [] };
@@ -211,6 +223,7 @@ export class LimitsActor {
       const held = groups.map(({ group, round }) => ({ group, hold: round?.holdOf(node) ?? null }));
       const first = held.find(({ hold }) => hold !== null);
       if (first?.hold != null) addHeld(decision.holds, first.group, first.hold);
+      else if (leaseHold !== null) addHeld(decision.holds, leaseHold.policy, leaseHold);
       else if (decision.permitted.length < PERMITS_MAX) {
         decision.permitted.push(node);
         for (const { round } of groups) round?.permit(node);

@@ -13,7 +13,7 @@
  */
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import type { LimitField } from "../../domain/limited-policies.ts";
+import type { LEASE_HOLD, LimitField } from "../../domain/limited-policies.ts";
 import type { Allowance, ScheduledBudget } from "./budget.policy.ts";
 import { nodesAllowed } from "./node-count.policy.ts";
 
@@ -55,7 +55,7 @@ export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isS
 
 /** Why no further node is condemned. */
 export interface Hold {
-  readonly field: LimitField;
+  readonly field: LimitField | typeof LEASE_HOLD;
   /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on people. */
   readonly untilAt: number | null;
   /** The numbers behind it, as a sentence without its full stop. */

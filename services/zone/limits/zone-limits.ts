@@ -14,6 +14,7 @@ import { scheduledBudgets } from "./budget.policy.ts";
 import { type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
 import { LimitsActor, limitingPolicy } from "./limits.actor.ts";
 import type { Instant, Limits } from "./limits.policy.ts";
+import { LimitsLease } from "./limits-lease.ts";
 import { Permits } from "./permits.ts";
 
 /** The shard of the zone service whose owner decides about limits. */
@@ -30,7 +31,7 @@ export interface ZoneLimitsContext {
   readonly isUnderWay: (node: string) => boolean;
   /** Evaluates a zone, because one of its nodes may be granted. */
   readonly wake: (zone: string) => void;
-  /** Set where nobody else decides: no permit of a predecessor is waited out, and a permit holds until the next. */
+  /** Set where nobody else decides: no Lease and no predecessor counts, and a permit holds until the next. */
   readonly isAlone?: boolean;
 }
 
@@ -50,11 +51,13 @@ export class ZoneLimits {
     this.#context = context;
     this.#nodes = new LimitedNodes(evictionMode);
     this.#permits = new Permits({ pulseTimeoutMs: isAlone ? Number.POSITIVE_INFINITY : pulseTimeoutMs, lingerMs });
+    const lease = new LimitsLease(pulseTimeoutMs);
     this.#actor = new LimitsActor({
       ...context,
       nodes: this.#nodes,
       permits: this.#permits,
-      settleMs: isAlone ? 0 : lingerMs,
+      lease: isAlone ? null : lease,
+      settleMs: isAlone ? 0 : lingerMs + pulseTimeoutMs,
       grants: (zone) => (announced(zone)?.taintsPerSecond ?? 0) > 0,
       isHalted: (zone) => announced(zone)?.halted === true,
       isFrozen: (node) => this.#isFrozen(node),
@@ -64,6 +67,7 @@ export class ZoneLimits {
       io.bus.subscribe("judged.memory", 0, ({ body }) => {
         if (this.#limits.has(body.policy)) this.#actor.recall(body);
       }),
+      io.bus.subscribe("judged.lease", 0, (message) => lease.take(message, this.#instant().nowMs)),
       io.policies.follow(() => this.#takePolicies()),
     ];
     this.#takePolicies();

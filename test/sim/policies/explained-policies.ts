@@ -70,9 +70,14 @@ const podFrozen: Rule = (claim) => {
   const isBound = truth.pods.since(pod, podSinceMs).some((state) => state?.spec.nodeName === node);
   return isBound && frozen(claim);
 };
-/** The named policy selects the node, and its named field may hold it back. */
+/** The fields of which the side of a bus without the Lease permits no node. */
+const LIMITS = ["circuitBreaker", "maxUnhealthy", "stormCooldownDuration", "budgets"];
+const isLimited = (state: PolicyState): boolean => LIMITS.some((field) => SETS[field]?.(state) === true);
+
+/** The named policy selects the node, and its named field may hold it back; or some limit needs the Lease. */
 const held: Rule = (claim) => {
   const { field = "", whose } = claim.values;
+  if (field === "the Lease vigil-limits") return selecting(claim).some((policies) => policies.some(isLimited));
   return selecting(claim).some((policies) =>
     policies.some((state) => whose === `NodePolicy ${state.name}` && SETS[field]?.(state) === true),
   );

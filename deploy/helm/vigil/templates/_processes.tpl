@@ -88,7 +88,7 @@ writer:
 - { apiGroups: [""], resources: [configmaps], resourceNames: [vigil-freeze], verbs: {{ toJson $verbs }} }
 {{- end -}}
 
-{{/* The Lease of the process that permits evictions under the rates of node policies, where Vigil evicts. */}}
+{{/* The Lease without which nobody is evicted under the rates and limits of node policies, where Vigil evicts. */}}
 {{- define "vigil.limitsRule" -}}
 {{- if not (has .Values.mode (list "shadow" "beside")) -}}
 - { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [vigil-limits], verbs: [get, list, watch, update] }

@@ -1,0 +1,117 @@
+/**
+ * The Lease without which nobody is permitted under the limits of policies, in the process that owns the eviction
+ * rates. A bus that is split has owners of limits on each side; only those of the side that holds the Lease permit.
+ *
+ *   rates.actor ── wants it ──▶ permit-lease ──judged.lease──▶ zone/limits (which nodes may be condemned)
+ *                                    ▲───────judged.limits─────────┘
+ *
+ * The owner of the limits of nodes is often a process that may write nothing, so this one competes for both, as long as
+ * that one decides: a side that does not see the cluster keeps the Lease from no other.
+ */
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import type { Io, LastHolder, LeaseCandidate, Stop, Timer } from "../../../protocols/ports.ts";
+
+const LEASE = { ...LIMITS_LEASE, gauge: "vigil_limits_lease" } as const;
+/** How long after the last `judged.limits` the Lease is kept for the limits of nodes, in milliseconds. */
+const KEPT_MS = 15_000;
+
+/** What a candidate needs of the owner of the eviction rates. */
+export interface PermitLeaseContext {
+  readonly io: Pick<Io, "bus" | "clock" | "profile" | "leases" | "policies">;
+  /** Called each time this process begins to hold the Lease. */
+  readonly taken: (last: LastHolder) => void;
+  /** What is handed over to the next holder. */
+  readonly handover: () => string;
+}
+
+/** The candidacy of one process. */
+export class PermitLease {
+  readonly #context: PermitLeaseContext;
+  #candidate: LeaseCandidate | null = null;
+  #isRated = false;
+  /** When `judged.limits` was received last, on the monotonic clock; null while nobody publishes it. */
+  #limitedMs: number | null = null;
+  #published = "";
+  #stop: Stop | null = null;
+  #timer: Timer | null = null;
+
+  constructor(context: PermitLeaseContext) {
+    this.#context = context;
+  }
+
+  /** Whether this process holds the Lease. */
+  isHeld(): boolean {
+    return this.#candidate?.isHeld() === true;
+  }
+
+  /** The member that holds it; null for nobody, and while that is not known. */
+  holder(): string | null {
+    return this.#candidate?.holder() ?? null;
+  }
+
+  own(): void {
+    this.#stop ??= this.#context.io.bus.subscribe("judged.limits", 0, () => this.#takeLimits());
+  }
+
+  disown(): void {
+    this.#stop?.();
+    this.#stop = null;
+    this.#isRated = false;
+    this.#endLimits();
+    this.#compete();
+  }
+
+  /** Says whether the rates of evictions need the Lease. Called before what is handed over is forgotten. */
+  want(isRated: boolean): void {
+    this.#isRated = isRated;
+    this.#compete();
+  }
+
+  #takeLimits(): void {
+    const { clock, policies } = this.#context.io;
+    // What the last holder hands over counts for policies that are known.
+    if (policies.current() === null) return;
+    const isFirst = this.#limitedMs === null;
+    this.#limitedMs = clock.monotonicMs();
+    if (!isFirst) return;
+    this.#compete();
+    this.#tick();
+  }
+
+  #endLimits(): void {
+    this.#limitedMs = null;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#published = "";
+  }
+
+  #compete(): void {
+    const isWanted = this.#isRated || this.#limitedMs !== null;
+    if (!isWanted) {
+      this.#candidate?.release(this.#context.handover());
+      this.#candidate = null;
+    } else if (this.#candidate === null) {
+      this.#candidate = this.#context.io.leases.compete(LEASE, (last) => {
+        this.#context.taken(last);
+        if (this.#candidate !== null && this.#limitedMs !== null) this.#publish(false);
+      });
+    }
+  }
+
+  #tick(): void {
+    const { clock, profile } = this.#context.io;
+    this.#timer = clock.after(profile.pulsePeriodMs, () => this.#tick());
+    if (this.#limitedMs !== null && clock.monotonicMs() - this.#limitedMs >= KEPT_MS + profile.pulseTimeoutMs) {
+      this.#endLimits();
+      this.#compete();
+    } else this.#publish(true);
+  }
+
+  #publish(isRepeated: boolean): void {
+    const body = { isHeld: this.isHeld(), holder: this.holder() };
+    const text = JSON.stringify(body);
+    if (!isRepeated && text === this.#published) return;
+    this.#published = text;
+    this.#context.io.bus.publish("judged.lease", body, null);
+  }
+}

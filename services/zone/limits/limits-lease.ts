@@ -1,0 +1,53 @@
+/**
+ * Whether this side of the bus holds the Lease without which no node is permitted, as the pod-writer that competes for
+ * it publishes. It counts for a while after each message, so each owner of the limits waits for longer than that, from
+ * when the Lease is held on its side, before its first permit. Pure state; instants are on the monotonic clock.
+ */
+import type { Message } from "../../../protocols/messages.ts";
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import { LEASE_HOLD, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import type { Hold } from "./limits.policy.ts";
+
+const LEASE = `the Lease ${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
+
+/** What was received about the Lease. */
+export class LimitsLease {
+  readonly #validMs: number;
+  /** The last message that says that it is held here: who published it, and when it was received. */
+  #held: { readonly source: string; readonly receivedMs: number } | null = null;
+  #sinceMs = 0;
+  #holder: string | null = null;
+
+  /** A message counts for `validMs`. */
+  constructor(validMs: number) {
+    this.#validMs = validMs;
+  }
+
+  take({ source, body }: Pick<Message<"judged.lease">, "source" | "body">, nowMs: number): void {
+    const isHeld = this.#isHeld(nowMs);
+    if (body.isHeld) {
+      if (!isHeld) this.#sinceMs = nowMs;
+      this.#held = { source, receivedMs: nowMs };
+    } else if (this.#held?.source === source) this.#held = null;
+    if (body.isHeld || !this.#isHeld(nowMs)) this.#holder = body.holder;
+  }
+
+  /** Whether it has been held here for so long without a gap. */
+  isHeldFor(ms: number, nowMs: number): boolean {
+    return this.#isHeld(nowMs) && nowMs >= this.#sinceMs + ms;
+  }
+
+  /** Why nobody is permitted yet. */
+  hold(nowMs: number): Hold & { readonly policy: string } {
+    const detail = this.#isHeld(nowMs)
+      ? "permits of its last holder may still be used"
+      : this.#holder === null
+        ? `nobody is known to hold ${LEASE}`
+        : `${this.#holder} holds it, and its permits are not received here`;
+    return { policy: WHOLE_CLUSTER, field: LEASE_HOLD, untilAt: null, detail };
+  }
+
+  #isHeld(nowMs: number): boolean {
+    return this.#held !== null && nowMs - this.#held.receivedMs < this.#validMs;
+  }
+}

@@ -1,0 +1,111 @@
+/** The limits of nodes on a bus that is split: each side reaches the API server and has an owner of the limits. */
+import { expect, test } from "vitest";
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import { memoryTransport } from "../../../services/platform/bus/memory.ts";
+import type { Call } from "../../../services/sandbox/apiserver/routes.ts";
+import { EVICTING, EvictionWorld, UNREACHABLE } from "../../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
+import type { VirtualProcess } from "../../support/virtual-cluster.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+const { "pod-writer": _podWriter, ...WITHOUT_POD_WRITER } = EVICTING;
+
+const isLease = ({ name, resource }: Call): boolean => resource.plural === "leases" && name === LIMITS_LEASE.name;
+const isHolder = ({ metrics }: VirtualProcess): boolean => metrics.gaugeValue("vigil_limits_lease") === 1;
+
+/** Four nodes of zone a under these limits, and one of zone c without a policy. */
+function worldUnder(fields: PolicyFields) {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+  const policies = new HandPolicies({ unhealthyZoneThreshold: 1, ...fields });
+  world.addZone("a", 4);
+  world.addZone("c", 1);
+  const tainted = () => world.tainted.map(({ name }) => name);
+  const holds = () => {
+    const announced = world.published("judged.limits").at(-1)?.body.holds ?? [];
+    return announced.map(({ field, nodes, detail }) => `${field} ${nodes}: ${detail}`);
+  };
+  return { world, policies, tainted, holds };
+}
+
+/** Two whole processes that do not hear each other. */
+function splitUnder(fields: PolicyFields) {
+  const under = worldUnder(fields);
+  const { world, policies } = under;
+  const [left, right] = ["left", "right"].map((member) =>
+    world.start(EVICTING, { member, policies, transport: memoryTransport(world.clock) }),
+  );
+  if (left === undefined || right === undefined) throw new Error("both were started");
+  world.advance(2 * MINUTE);
+  const [holder, other] = isHolder(left) ? [left, right] : [right, left];
+  expect(isHolder(other)).toBe(false);
+  return { ...under, holder, other };
+}
+
+test.each([{ budgets: [{ nodes: 1 }] }, { circuitBreaker: { maxNodes: 1, duration: "30m", resetAfter: "30m" } }])(
+  "%j holds over both sides",
+  (fields) => {
+    const { world, tainted } = splitUnder(fields);
+    world.silence(["a-0", "a-1"]);
+    world.advance(5 * MINUTE);
+    expect(tainted()).toHaveLength(1);
+  },
+);
+
+test("the other side goes on when the side that permits dies", () => {
+  const { world, tainted, holder } = splitUnder({ budgets: [{ nodes: 2 }] });
+  holder.kill();
+  world.silence(["a-0", "a-1", "a-2"]);
+  world.advance(5 * MINUTE);
+  expect(tainted()).toHaveLength(2);
+});
+
+test("the side without the Lease evicts the nodes that have no limit", () => {
+  const { world, tainted, holder } = splitUnder({ budgets: [{ nodes: 2 }] });
+  world.api.faults.add({ fault: { kind: "status", code: 503 }, when: isLease });
+  world.silence(["a-0", "c-0"]);
+  world.advance(5 * MINUTE);
+  expect(tainted()).toEqual(["c-0"]);
+  expect(isHolder(holder)).toBe(false);
+});
+
+test("nobody is permitted while the Lease cannot be renewed, and healing goes on", () => {
+  const { world, policies, tainted, holds } = worldUnder({ budgets: [{ nodes: 1 }] });
+  world.start(EVICTING, { member: "vigil", policies });
+  world.silence(["a-0"]);
+  world.advance(2 * MINUTE);
+  expect(tainted()).toEqual(["a-0"]);
+  const mend = world.api.faults.add({ fault: { kind: "status", code: 503 }, when: isLease });
+  world.advance(MINUTE);
+  world.revive(["a-0"]);
+  world.silence(["a-1"]);
+  world.advance(3 * MINUTE);
+  expect(world.healed.map(({ name }) => name)).toEqual(["a-0"]);
+  expect(tainted()).toEqual(["a-0"]);
+  expect(holds()).toEqual([expect.stringMatching(/^the Lease vigil-limits 1: /)]);
+  mend();
+  world.advance(MINUTE);
+  expect(tainted()).toEqual(["a-0", "a-1"]);
+});
+
+test("a fleet without a pod-writer condemns no node under a limit, and says why", () => {
+  const { world, policies, tainted, holds } = worldUnder({ budgets: [{ nodes: 1 }] });
+  world.start(WITHOUT_POD_WRITER, { member: "vigil", policies });
+  world.silence(["a-0", "c-0"]);
+  world.advance(5 * MINUTE);
+  expect(tainted()).toEqual(["c-0"]);
+  expect(holds()).toEqual(["the Lease vigil-limits 1: nobody is known to hold the Lease kube-system/vigil-limits"]);
+  expect(world.taints("a-0")).toEqual([`${UNREACHABLE}:NoSchedule`]);
+});
+
+test("a side that does not see the cluster keeps the Lease from no other", () => {
+  const { world, policies, tainted } = worldUnder({ budgets: [{ nodes: 1 }] });
+  const { observer: _observer, ...unseeing } = EVICTING;
+  world.start(unseeing, { member: "unseeing", policies, transport: memoryTransport(world.clock) });
+  world.advance(MINUTE);
+  const seeing = world.start(EVICTING, { member: "seeing", policies });
+  world.silence(["a-0"]);
+  world.advance(3 * MINUTE);
+  expect(isHolder(seeing)).toBe(true);
+  expect(tainted()).toEqual(["a-0"]);
+});

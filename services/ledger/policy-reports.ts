@@ -5,7 +5,7 @@ import type { NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
 import { evictionRatesOf } from "../domain/eviction-rates.ts";
 import { freezeReport } from "../domain/freeze-report.ts";
 import { hasEvictingCondition } from "../domain/judgement.ts";
-import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import { budgetLeft, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { ClusterState, Judged, NodeRecord } from "./cluster-state.ts";
 import { isRecent } from "./explain/queue.policy.ts";
@@ -82,13 +82,12 @@ function limitsReport(
   if (record === undefined || !isRecent(record, now)) {
     return { breaker: hasBreaker ? { state: "unknown", resetAt: null } : null, budget: null, holds: [] };
   }
-  const { budget, condemned, permits, holds, memory } = record.judged;
+  const { budget, holds, memory } = record.judged;
   const state = memory.trippedAt === null ? "closed" : "open";
   const breaker: BreakerReport = { state, resetAt: memory.resetAt };
-  const left = budget === undefined ? 0 : Math.max(0, budget - condemned - permits.length);
   return {
     breaker: hasBreaker ? breaker : null,
-    budget: budget === undefined ? null : { nodes: budget, left },
+    budget: budget === undefined ? null : { nodes: budget, left: budgetLeft(record.judged) ?? 0 },
     holds,
   };
 }

@@ -1,6 +1,9 @@
-/** Decides the status of a NodePolicy object: its conditions and the numbers of its nodes. */
+/** Decides the status of a NodePolicy object: its conditions, the numbers of its nodes, its limits and its freeze. */
+import type { FreezeReport } from "../../protocols/ledger-reader.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
+import { budgetLeft } from "../domain/limited-policies.ts";
 import { listOf, recordOf, textOf } from "../platform/structures/json.ts";
 import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
@@ -14,6 +17,14 @@ export interface PolicyNodes {
   readonly conflict: { readonly count: number; readonly node: string; readonly others: readonly string[] } | null;
   /** Why its remediations do not work; null where they do, undefined for a policy without any. */
   readonly remediations?: RemediationProblem | null | undefined;
+}
+
+/** What a policy does now. */
+export interface PolicyActivity {
+  /** What the owner of its limits published lately; null for a policy without limits, and while that is not known. */
+  readonly limits: Pick<BodyOf<"judged.limits">, "condemned" | "inWindow" | "budget" | "permits" | "memory"> | null;
+  readonly hasBreaker: boolean;
+  readonly freeze: FreezeReport | null;
 }
 
 interface Condition {
@@ -30,7 +41,7 @@ const MESSAGE_MAX = 2048;
 export function statusChange(
   { generation, status }: Pick<PolicyResource, "generation" | "status">,
   policy: ResolvedPolicy,
-  found: PolicyNodes,
+  found: PolicyNodes & PolicyActivity,
   nowAt: number,
 ): Readonly<Record<string, unknown>> | null {
   const before = recordOf(status);
@@ -41,13 +52,33 @@ export function statusChange(
     return { ...condition, observedGeneration: generation, lastTransitionTime };
   });
   const { nodes, unhealthy } = found;
-  const after = { observedGeneration: generation, nodes, unhealthy, conditions };
+  const fields = { observedGeneration: generation, nodes, unhealthy, ...limitFields(found), ...freezeFields(found) };
   const isSame =
-    before.observedGeneration === generation &&
-    before.nodes === nodes &&
-    before.unhealthy === unhealthy &&
+    Object.entries(fields).every(([field, value]) => (before[field] ?? null) === value) &&
     sameConditions(known, conditions);
-  return isSame ? null : after;
+  return isSame ? null : { ...fields, conditions };
+}
+
+/** The fields about limits. One that is null is removed. */
+function limitFields({ limits, hasBreaker }: PolicyActivity): Readonly<Record<string, string | number | null>> {
+  const breaker = hasBreaker ? limits : null;
+  const isOpen = breaker !== null && breaker.memory.trippedAt !== null;
+  return {
+    condemned: limits?.condemned ?? null,
+    recentlyCondemned: breaker?.inWindow ?? null,
+    breaker: breaker === null ? null : isOpen ? "Open" : "Closed",
+    breakerResetTime: timeOf(isOpen ? breaker.memory.resetAt : null),
+    budgetLeft: limits === null ? null : budgetLeft(limits),
+  };
+}
+
+function freezeFields({ freeze }: PolicyActivity): Readonly<Record<string, string | null>> {
+  const by = freeze?.causes.map((cause) => cause.by).join(", ");
+  return { frozenBy: by?.slice(0, MESSAGE_MAX) ?? null, frozenUntil: timeOf(freeze?.untilAt ?? null) };
+}
+
+function timeOf(at: number | null): string | null {
+  return at === null ? null : apiTime(at);
 }
 
 function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict, remediations }: PolicyNodes): Condition[] {

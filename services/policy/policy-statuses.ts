@@ -2,6 +2,7 @@
  * Writes the status of NodePolicy objects: counts the nodes of each policy, and patches an object whose status differs
  * from what it should be. It follows the nodes only once there is a policy.
  */
+import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { PolicyOfNode } from "../../protocols/policy-set.ts";
 import {
@@ -13,21 +14,31 @@ import {
   type WriteReply,
 } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { freezeReport } from "../domain/freeze-report.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
-import { type PolicyNodes, statusChange } from "./policy-status.policy.ts";
+import { type PolicyActivity, type PolicyNodes, statusChange } from "./policy-status.policy.ts";
 import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
 
 /** How often statuses are compared with what they should be, in milliseconds. */
 const REVIEW_MS = 5_000;
+/** How long what was published about limits counts: some repetitions, in milliseconds. */
+const LIMITS_KNOWN_MS = 30_000;
+
+/** What the owner of the limits published last about a policy. */
+interface ReceivedLimits {
+  readonly body: BodyOf<"judged.limits">;
+  readonly receivedMs: number;
+}
 
 /** The statuses that one active policy service writes. */
 export class PolicyStatuses {
   readonly #io: Io;
   readonly #problemOf: (policy: string) => RemediationProblem | null | undefined;
-  readonly #stopFollowing: Stop;
+  readonly #stops: readonly Stop[];
+  readonly #limits = new Map<string, ReceivedLimits>();
   readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
   readonly #writing = new Set<string>();
   #feeds: readonly ShardFeed[] = [];
@@ -41,14 +52,19 @@ export class PolicyStatuses {
     this.#io = io;
     this.#problemOf = problemOf;
     this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
-    this.#stopFollowing = io.policies.follow(() => {
-      for (const { node } of this.#resolutions.values()) this.#resolve(node);
-    });
+    this.#stops = [
+      io.policies.follow(() => {
+        for (const { node } of this.#resolutions.values()) this.#resolve(node);
+      }),
+      io.bus.subscribe("judged.limits", 0, ({ body }) => {
+        this.#limits.set(body.policy, { body, receivedMs: io.clock.monotonicMs() });
+      }),
+    ];
   }
 
   stop(): void {
     this.#timer.cancel();
-    this.#stopFollowing();
+    for (const stop of this.#stops) stop();
     for (const feed of this.#feeds) feed.stop();
   }
 
@@ -84,10 +100,22 @@ export class PolicyStatuses {
     for (const policy of this.#resolved) {
       const resource = policy.source === "resource" ? this.#resources.get(policy.name) : undefined;
       if (resource === undefined || this.#writing.has(policy.name)) continue;
-      const found = { ...(counts.get(policy.name) ?? NO_NODES), remediations: this.#problemOf(policy.name) };
+      const numbers = counts.get(policy.name) ?? NO_NODES;
+      const found = { ...numbers, ...this.#activityOf(policy), remediations: this.#problemOf(policy.name) };
       const status = statusChange(resource, policy, found, clock.wallMs());
       if (status !== null) this.#write(resource, status);
     }
+  }
+
+  #activityOf({ name, spec }: ResolvedPolicy): PolicyActivity {
+    const { clock, policies } = this.#io;
+    const received = this.#limits.get(name);
+    const isKnown = received !== undefined && clock.monotonicMs() - received.receivedMs < LIMITS_KNOWN_MS;
+    if (!isKnown) this.#limits.delete(name);
+    const set = policies.current();
+    const policy = set?.policies.find((each) => each.name === name);
+    const freeze = set === null || policy === undefined ? null : freezeReport([policy], set.everywhere, clock.wallMs());
+    return { limits: isKnown ? received.body : null, hasBreaker: spec?.circuitBreaker !== undefined, freeze };
   }
 
   #counts(): ReadonlyMap<string, PolicyNodes> {

@@ -33,6 +33,13 @@ const STATUS: Schema = {
     observedGeneration: { type: "integer", format: "int64" },
     nodes: { type: "integer", description: "The nodes that have this policy." },
     unhealthy: { type: "integer", description: "Those of them whose Ready condition is not True." },
+    condemned: { type: "integer", description: "Those that count against the limits now. Absent without limits." },
+    recentlyCondemned: { type: "integer", description: "Those condemned within the duration of the breaker." },
+    breaker: { type: "string", enum: ["Open", "Closed"] },
+    breakerResetTime: { type: "string", format: "date-time", description: "When an open breaker resets by itself." },
+    budgetLeft: { type: "integer", description: "How many more nodes the budgets in force allow." },
+    frozenBy: { type: "string", description: "Who freezes the nodes now; absent while they are not frozen." },
+    frozenUntil: { type: "string", format: "date-time", description: "When the freeze ends by itself." },
     conditions: {
       type: "array",
       items: CONDITION,
@@ -49,6 +56,9 @@ const COLUMNS = [
   { name: "Mode", type: "string", jsonPath: ".spec.mode" },
   { name: "Nodes", type: "integer", jsonPath: ".status.nodes" },
   { name: "Unhealthy", type: "integer", jsonPath: ".status.unhealthy" },
+  { name: "Breaker", type: "string", jsonPath: ".status.breaker" },
+  { name: "Budget left", type: "integer", jsonPath: ".status.budgetLeft" },
+  { name: "Frozen by", type: "string", jsonPath: ".status.frozenBy" },
   { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
   { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
 ];

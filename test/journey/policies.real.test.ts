@@ -80,6 +80,7 @@ function journey(open: () => Promise<StageServer>): void {
     await until("one of them is tainted", () => tainted().length === 1, WITHIN);
     await stage.restart();
     await until("the status counts both", async () => (await status("gpu")).unhealthy === 2, WITHIN);
+    await until("the status shows the budget", async () => (await status("gpu")).budgetLeft === 0, WITHIN);
     expect(tainted()).toHaveLength(1);
   }, 180_000);
 
@@ -93,6 +94,7 @@ function journey(open: () => Promise<StageServer>): void {
     expect(await vigil("freeze", "--policy=gpu", "--reason=test")).toMatch(/^frozen: /);
     const frozenAt = Date.now();
     await stage.restart();
+    await until("the status says who froze it", async () => (await status("gpu")).frozenBy !== undefined, WITHIN);
     await until("the countdown would be over", () => Date.now() > taintedAt + 2 * TOLERATION_MS, WITHIN);
     expect(record.deletedAt.has("job")).toBe(false);
     const thawedAt = Date.now();

@@ -1,13 +1,13 @@
 /** The status of a NodePolicy object: its conditions, its numbers, and when nothing has to be written. */
 import { describe, expect, test } from "vitest";
-import { type PolicyNodes, statusChange } from "../../services/policy/policy-status.policy.ts";
+import { type PolicyActivity, type PolicyNodes, statusChange } from "../../services/policy/policy-status.policy.ts";
 import { resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 12);
 const RIGHT = { selector: { matchLabels: { pool: "gpu" } } };
-const NODES: PolicyNodes = { nodes: 5, unhealthy: 1, conflict: null };
+const NODES = { nodes: 5, unhealthy: 1, conflict: null, limits: null, hasBreaker: false, freeze: null };
 
-function changeOf(spec: unknown, found: PolicyNodes = NODES, status?: unknown, nowAt = NOW) {
+function changeOf(spec: unknown, found: PolicyNodes & PolicyActivity = NODES, status?: unknown, nowAt = NOW) {
   const object = { name: "gpu", uid: "u", resourceVersion: "1", generation: 7, spec, status, changedAt: null };
   const [policy] = resolvedPolicies([], [object]);
   if (policy === undefined) throw new Error("there is no policy");
@@ -55,6 +55,26 @@ describe("the status of a policy", () => {
     const problem = { reason: "TemplateNotFound", message: "there is no such template" } as const;
     expect(brief(found(problem))).toContain("RemediationsReady=False TemplateNotFound");
     expect(message(found(problem), "RemediationsReady")).toBe("there is no such template");
+  });
+
+  test("has what its limits do", () => {
+    const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
+    const limits = { condemned: 3, inWindow: 4, budget: 5, permits: [{ node: "n-1", uid: "u" }], memory };
+    expect(changeOf(RIGHT, { ...NODES, limits })).toMatchObject({ condemned: 3, budgetLeft: 1, breaker: null });
+    const closed = { ...NODES, limits, hasBreaker: true };
+    expect(changeOf(RIGHT, closed)).toMatchObject({ recentlyCondemned: 4, breaker: "Closed", breakerResetTime: null });
+    const tripped = { ...memory, trippedAt: NOW - 1000, resetAt: NOW + 60_000 };
+    const open = { ...closed, limits: { ...limits, budget: 2, memory: tripped } };
+    const resets = { breaker: "Open", breakerResetTime: "2026-01-31T12:01:00Z", budgetLeft: 0 };
+    expect(changeOf(RIGHT, open)).toMatchObject(resets);
+    expect(changeOf(RIGHT, open, changeOf(RIGHT, open))).toBeNull();
+  });
+
+  test("says who freezes its nodes, and takes that away", () => {
+    const causes = ["alice", "mode Freeze"].map((by) => ({ policy: "gpu", by, reason: null }));
+    const frozen = changeOf(RIGHT, { ...NODES, freeze: { sinceAt: NOW, untilAt: NOW + 60_000, causes } });
+    expect(frozen).toMatchObject({ frozenBy: "alice, mode Freeze", frozenUntil: "2026-01-31T12:01:00Z" });
+    expect(changeOf(RIGHT, NODES, frozen)).toMatchObject({ frozenBy: null, frozenUntil: null });
   });
 
   test("is not written again while it is the same", () => {

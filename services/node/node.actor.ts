@@ -44,6 +44,7 @@ import {
 } from "./node.machine.ts";
 import { sendRequests } from "./node.requests.ts";
 import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./out-of-service.ts";
+import type { PolicyConflicts } from "./policy-conflicts.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
 import {
@@ -82,6 +83,7 @@ export interface NodeContext extends OutOfServiceContext {
   readonly waiting: Set<NodeActor>;
   /** The actors to review with each message about limits, because something holds an out-of-service taint back. */
   readonly heldActors: Set<NodeActor>;
+  readonly conflicts: PolicyConflicts;
   markSuspect(reason: string, cause: string | null): void;
 }
 
@@ -282,6 +284,7 @@ export class NodeActor {
     if (resolved.kind === "policy") this.#policy = resolved.policy;
     else if (resolved.kind !== "unknown") this.#policy = null;
     if (resolved.kind !== "unknown") this.#conflict = resolved.kind === "conflict" ? resolved.names : [];
+    if (resolved.kind === "conflict") this.#context.conflicts.report(resolved.names, this.#node.node);
   }
 
   #silentFromMs(): number {

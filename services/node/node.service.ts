@@ -5,6 +5,7 @@ import { ZoneHalts } from "../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { NodeShard } from "./node.shard.ts";
+import { PolicyConflicts } from "./policy-conflicts.ts";
 
 /** Upper bounds of the lateness histogram, in seconds. */
 const LATENESS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -17,11 +18,13 @@ export const nodeService: Service = (io) => {
   const limits = new LimitHolds(profile);
   const heldActors = new Set<NodeActor>();
   const halts = new ZoneHalts(profile);
+  const conflicts = new PolicyConflicts(io.log);
   const shared = {
     io,
     beganMs: clock.monotonicMs(),
     limits,
     heldActors,
+    conflicts,
     isHalted: (zone: string) => halts.isHalted(zone),
     graces: new KeyedDeadlines<NodeActor>({ clock, fire }),
     reviews: new KeyedDeadlines<NodeActor>({ clock, fire }),
@@ -41,7 +44,9 @@ export const nodeService: Service = (io) => {
       for (const actor of heldActors) actor.review(message.id);
     }),
     io.policies.follow((cause) => {
-      limits.keep(new Set(io.policies.current()?.policies.map(({ name }) => name)));
+      const names = new Set(io.policies.current()?.policies.map(({ name }) => name));
+      limits.keep(names);
+      conflicts.keep(names);
       for (const shard of shards.values()) shard.policiesChanged(cause);
     }),
     bus.subscribe("judged.zone", "all", ({ source, id, body }) => {

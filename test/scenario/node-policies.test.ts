@@ -288,6 +288,23 @@ describe("a NodePolicy object", () => {
     expect(statusOf("gpu")).toMatchObject({ nodes: 2, unhealthy: 1 });
   });
 
+  test("says in its status what its limits do, and who freezes it", () => {
+    const circuitBreaker = { maxNodes: 1, duration: "10m", resetAfter: "30m" };
+    apply("gpu", ofPool("gpu", { budgets: [{ nodes: 2 }], circuitBreaker, unhealthyZoneThreshold: 1 }));
+    world.advance(90 * S);
+    expect(statusOf("gpu")).toMatchObject({ condemned: 0, recentlyCondemned: 0, breaker: "Closed", budgetLeft: 2 });
+    world.silence("gpu-0", "gpu-1");
+    world.advance(120 * S);
+    const open = { condemned: 1, recentlyCondemned: 1, breaker: "Open", budgetLeft: 1 };
+    expect(statusOf("gpu")).toMatchObject({ ...open, breakerResetTime: expect.any(String) });
+    expect(statusOf("gpu")).not.toHaveProperty("frozenBy");
+    const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
+    const body = { spec: { pauseRequests: [{ name: "alice" }] } };
+    world.write({ verb: "patch", patch: "merge", ref, body, urgency: Urgency.status });
+    world.advance(10 * S);
+    expect(statusOf("gpu")).toMatchObject({ ...open, frozenBy: "alice" });
+  });
+
   test("and another that selects the same nodes apply to none", () => {
     apply("gpu", ofPool("gpu", { nodeMonitorGracePeriod: "20s" }));
     apply("all", { selector: {}, nodeMonitorGracePeriod: "20s" });
@@ -302,6 +319,8 @@ describe("a NodePolicy object", () => {
     expect(statusOf("all")).toMatchObject({
       conditions: expect.arrayContaining([expect.objectContaining(isConflicting)]),
     });
+    const said = world.log.lines.filter(({ message }) => message.startsWith("several policies select the same nodes"));
+    expect(said.map(({ fields }) => fields?.policies)).toEqual(["all, gpu"]);
   });
 
   test("is explained with each refused field, until it is right", () => {

@@ -14,6 +14,7 @@ import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints } from "../../domain/toleration.ts";
 import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
+import { PolicyConflicts } from "../../node/policy-conflicts.ts";
 import { graceMsOf } from "../../node/silence.policy.ts";
 import {
   decideConditions,
@@ -223,6 +224,7 @@ export class PreviewedCluster {
       refuted: counter,
       heldBack: counter,
       waiting: new Set(),
+      conflicts: new PolicyConflicts(silentLog),
       heldActors: new Set(),
       limits: new LimitHolds(this.#io.profile),
       isHalted: (zone) => this.#halted.has(zone),

@@ -26,6 +26,11 @@ const PROVING_SHARE = 0.4;
 /** In how many runs they try policies in shadow mode. */
 const SHADOWING_SHARE = 0.15;
 
+/** In how many runs with a split bus watches lag behind, so that the sides see different nodes. */
+const LAGGING_SHARE = 0.5;
+/** How far a watch may lag behind then. */
+const LAG_MAX_MS = 4_000;
+
 /** In how many runs policies have remediations. */
 const REMEDIATING_SHARE = 0.3;
 
@@ -52,7 +57,7 @@ export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Sw
     profile: { ...swarm.profile, evictionMode, nodeEvictionsPerSecond: oneOf(random, [0.5, 1]) },
     faults: new Set([...faults, ...OF_NODES, ...(isSplit && isChaos ? (["partitions"] as const) : [])]),
     // A split slows down what the checks of an undisturbed run expect.
-    ...(isSplit && { hindrance: { watchLagMs: 0 } }),
+    ...(isSplit && { hindrance: { watchLagMs: chance("policies/lags")() < LAGGING_SHARE ? LAG_MAX_MS : 0 } }),
     safetyMs: between(random, 200, isSplit ? 450 : 270) * SECOND,
     policies: {
       theme,

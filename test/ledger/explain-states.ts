@@ -56,6 +56,7 @@ export const SAID_WHEN: Readonly<
   nodeRemediationWaits: "its policy has `remediations`, and the next one waits, for the reason given",
   nodeRemediationDry: "the next remediation would be created, but for `dryRun`, `mode: Shadow` or `--shadow`",
   nodeRemediated: "a remediation object of the node exists",
+  nodeRemediationUnanswered: "the same, and that object has no condition",
   nodeRemediationSucceeded: "that object has the condition Succeeded with status True",
   nodeRemediationsOver: "every remediation has failed or timed out",
   queueFrozen: "waits, frozen",

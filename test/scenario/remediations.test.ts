@@ -1,126 +1,19 @@
 /** Nodes are remediated through objects of medik8s' API, by all services on virtual time. */
 import { describe, expect, test } from "vitest";
-import type { NodePolicySpec } from "../../protocols/node-policy.ts";
-import { type KubeObject, type ObjectRef, Urgency } from "../../protocols/ports.ts";
-import type { Profile } from "../../protocols/profile.ts";
+import { Urgency } from "../../protocols/ports.ts";
 import { epochMsOf } from "../../services/domain/api-time.ts";
-import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { recordOf } from "../../services/platform/structures/json.ts";
 import { previewedOn } from "../cli/preview/preview-world.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
-import { ExplainedWorld } from "../support/explained-world.ts";
+import { GROUP, RemediationWorld, stepOf } from "./remediations.scene.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;
-const GROUP = "self-node-remediation.medik8s.io";
 const OUT = "node.kubernetes.io/out-of-service:NoExecute";
 /** A step comes up to two rounds later than it could, and API stamps are whole seconds. */
 const ROUNDS_S = 12;
+const NO_EXECUTE = { key: UNREACHABLE, effect: "NoExecute" };
 const TIMED_OUT = "remediation.medik8s.io/nhc-timed-out";
-
-type Step = NonNullable<NodePolicySpec["remediations"]>[number];
-const stepOf = (kind: string, fields: Partial<Step> = {}): Step => ({
-  timeout: "5m",
-  template: { apiVersion: `${GROUP}/v1alpha1`, kind: `${kind}Template`, namespace: "medik8s", name: "reboot" },
-  ...fields,
-});
-
-/** Nodes a-0 to a-9 under a policy with two remediations; the templates of the kinds named exist. */
-class RemediationWorld extends ExplainedWorld {
-  readonly configured: readonly ConfiguredPolicy[];
-
-  constructor(spec: Partial<NodePolicySpec> = {}, kinds = ["Reboot", "PowerOff"], profile: Partial<Profile> = {}) {
-    const remediations = [stepOf("Reboot"), stepOf("PowerOff")];
-    const configured = [{ name: "gpu", spec: { selector: {}, remediations, ...spec } }];
-    super(configured, profile);
-    this.configured = configured;
-    this.addZone("a", 10);
-    this.post("/api/v1/namespaces", { metadata: { name: "medik8s" } });
-    for (const kind of kinds) this.define(kind);
-    // So that a kubelet falls silent some time before a round.
-    this.advance(2 * S);
-    this.run();
-    this.advance(30 * S);
-  }
-
-  define(kind: string): void {
-    for (const each of [kind, `${kind}Template`]) {
-      const plural = `${each.toLowerCase()}s`;
-      this.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(each, plural));
-      this.advance(10);
-    }
-    this.write({
-      verb: "create",
-      ref: { ...this.ref(`${kind}Template`, "reboot") },
-      urgency: Urgency.healing,
-      body: {
-        apiVersion: `${GROUP}/v1alpha1`,
-        kind: `${kind}Template`,
-        metadata: { name: "reboot", namespace: "medik8s" },
-        spec: { template: { spec: { remediationStrategy: "Automatic" } } },
-      },
-    });
-  }
-
-  ref(kind: string, name: string): ObjectRef {
-    const resource = { group: GROUP, version: "v1alpha1", plural: `${kind.toLowerCase()}s` };
-    return { kind: "CustomResource", namespace: "medik8s", name, resource };
-  }
-
-  object(kind: string, name = "a-0"): KubeObject | null {
-    return this.read(this.ref(kind, name));
-  }
-
-  /** The names of the objects of a kind. */
-  objects(kind: string): string[] {
-    const names = Array.from({ length: 10 }, (_, index) => `a-${index}`);
-    return names.filter((name) => this.object(kind, name) !== null);
-  }
-
-  /** Sets a condition of an object, as its controller does. */
-  report(kind: string, type: string, status: string, name = "a-0"): void {
-    const conditions = [{ type, status, reason: "Test", message: "", lastTransitionTime: this.at() }];
-    const body = { status: { conditions } };
-    const ref = this.ref(kind, name);
-    const reply = this.write({
-      verb: "patch",
-      patch: "merge",
-      ref,
-      subresource: "status",
-      urgency: Urgency.status,
-      body,
-    });
-    expect(reply.outcome).toBe("ok");
-  }
-
-  says(name = "a-0"): string {
-    return this.reader.explainNode(name)?.sentences.join("\n") ?? "";
-  }
-
-  post(path: string, object: object): void {
-    const headers = { "content-type": "application/json", accept: "application/json" };
-    let status = 0;
-    const response = (code: number): void => {
-      status = code;
-    };
-    const request = { method: "POST", path, headers, body: JSON.stringify(object) };
-    this.api.wire.send(request, { response, data: () => {}, end: () => {}, failed: () => {} });
-    this.advance(0);
-    expect(status).toBe(201);
-  }
-}
-
-function definition(kind: string, plural: string): object {
-  const names = { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` };
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  const version = { name: "v1alpha1", served: true, storage: true, subresources: { status: {} }, schema };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${GROUP}` },
-    spec: { group: GROUP, scope: "Namespaced", names, versions: [version] },
-  };
-}
 
 describe("a preview", () => {
   const down = { node: ["a-0"], down: true };
@@ -161,7 +54,7 @@ describe("a preview", () => {
   });
 
   test("in direct mode has none, because nodes get no taint", () => {
-    const world = new RemediationWorld({}, ["Reboot"], { evictionMode: "direct" });
+    const world = new RemediationWorld({}, { profile: { evictionMode: "direct" } });
     expect(recoveryIn(world)).not.toHaveProperty("remediations");
   });
 });
@@ -274,8 +167,19 @@ describe("a remediation is held back", () => {
     expect(world.objects("Reboot")).toEqual([]);
   });
 
+  test("by --shadow, where upstream has tainted the node", () => {
+    const world = new RemediationWorld({}, { isShadow: true });
+    world.silence(["a-0"]);
+    const unknown = { type: "Ready", status: "Unknown", lastTransitionTime: world.at() };
+    world.patch({ kind: "Node", namespace: "", name: "a-0" }, { status: { conditions: [unknown] } }, "status");
+    world.taint("a-0", [NO_EXECUTE]);
+    world.advance(10 * MINUTE);
+    expect(world.objects("Reboot")).toEqual([]);
+    expect(world.says()).toContain("Its remediation by Reboot would begin now, but this is a dry run");
+  });
+
   test("by a kind that is not installed, also of the next one", () => {
-    const world = new RemediationWorld({}, ["Reboot"]);
+    const world = new RemediationWorld({}, { kinds: ["Reboot"] });
     world.silence(["a-0"]);
     world.advance(3 * MINUTE);
     expect(world.objects("Reboot")).toEqual([]);
@@ -311,5 +215,28 @@ describe("a remediation is held back", () => {
     world.revive(["a-0"]);
     world.advance(MINUTE);
     expect(world.objects("PowerOff")).toEqual(["a-0"]);
+  });
+});
+
+describe("beside upstream", () => {
+  /** A world whose node is silent, and tainted by upstream. */
+  const besideWorld = (fields: ConstructorParameters<typeof RemediationWorld>[0]) => {
+    const world = new RemediationWorld(fields, { profile: { upstream: "beside" } });
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    expect(world.objects("Reboot")).toEqual([]);
+    world.taint("a-0", [NO_EXECUTE]);
+    world.advance(20 * S);
+    return world;
+  };
+
+  test("a remediation follows upstream's taint", () => {
+    expect(besideWorld({}).objects("Reboot")).toEqual(["a-0"]);
+  });
+
+  test("limits hold it back, because nobody counts them", () => {
+    const world = besideWorld({ budgets: [{ nodes: 5 }] });
+    expect(world.objects("Reboot")).toEqual([]);
+    expect(world.says()).toContain("a limit, which nobody counts with --upstream=beside");
   });
 });

@@ -18,7 +18,7 @@ import { policyService } from "../../services/policy/policy.service.ts";
 import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import type { KubeletOptions, TestKubelet } from "./test-kubelet.ts";
-import { type Services, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
+import { type Services, type StartOptions, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
 
 /** Every service that takes part in evictions. */
 export const EVICTING: Services = {
@@ -77,13 +77,16 @@ export class EvictionWorld extends VirtualCluster {
   }
 
   /** Starts Vigil and lets it sync. */
-  run(): void {
+  run({ isShadow = false }: Pick<StartOptions, "isShadow"> = {}): void {
     const member = "vigil";
-    if (this.#policies === null) this.#process = this.start(EVICTING, { member });
+    if (this.#policies === null) this.#process = this.start(EVICTING, { member, isShadow });
     else {
       const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
       const policies = new PolicyReceiver({ bus: this.busOf("policies", member), ...io });
-      this.#process = this.start({ ...EVICTING, policy: policyService(this.#policies) }, { member, policies });
+      this.#process = this.start(
+        { ...EVICTING, policy: policyService(this.#policies) },
+        { member, policies, isShadow },
+      );
     }
     this.advance(this.#policies === null ? 0 : POLICIES_KNOWN_MS);
   }

@@ -25,6 +25,7 @@ function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["node
     case "due":
     case "running": {
       const until = untilAt === undefined ? "without an end that is known" : `until ${apiTime(untilAt)} at most`;
+      if (detail !== "") return sentence("nodeRemediationUnanswered", { kind, at, until });
       return sentence("nodeRemediated", { kind, at, until });
     }
     case "succeeded":

@@ -91,7 +91,7 @@ export const POLICY_SENTENCES = {
   nodeProofHeld: "It was proved to be off by {by} at {at} ({reason}), and {field} holds {taint} back.",
   nodeProofDue: "It was proved to be off by {by} at {at} ({reason}): it gets {taint} now.",
   nodeOutOfService:
-    "It is out of service by {taint}: kube-controller-manager 1.26 or later deletes its terminating pods and detaches their volumes.",
+    "It is out of service by {taint}: kube-controller-manager 1.26 or later deletes its terminating pods and detaches their volumes; vigil get stuck lists those that are left, and says if this cluster's is older.",
   nodeOutOfServiceKept:
     "It is Ready and still out of service by {taint}: its policy has removeWhenReady: false, so people take that off.",
   nodeOutOfServiceTakenOff:
@@ -99,6 +99,8 @@ export const POLICY_SENTENCES = {
   nodeRemediationWaits: "Its remediation by {kind} waits: {why}.",
   nodeRemediationDry: "Its remediation by {kind} would begin now, but this is a dry run: nothing is created.",
   nodeRemediated: "Its remediation by {kind} has run since {at}, {until}.",
+  nodeRemediationUnanswered:
+    "Its remediation by {kind} has run since {at}, {until}, but its controller has reported nothing yet.",
   nodeRemediationSucceeded: "Its remediation by {kind} of {at} has succeeded; its object goes once the node is Ready.",
   nodeRemediationsOver: "Every remediation of its policy has failed or timed out: what is left to do is up to people.",
   queueFrozen: "It waits: a frozen node is neither tainted NoExecute nor drained.",

@@ -65,8 +65,8 @@ export function remediationBody(
   node: string,
   { policy, uid }: RemediationOwner,
 ): KubeObject | null {
-  const { spec } = recordOf(recordOf(read.spec).template);
-  if (typeof spec !== "object" || spec === null || Array.isArray(spec)) return null;
+  const spec = templateSpec(read);
+  if (spec === null) return null;
   const { group, version, kind } = NODE_POLICY_API;
   const owner = uid === null ? [] : [{ apiVersion: `${group}/${version}`, kind, name: policy, uid }];
   return {
@@ -81,6 +81,11 @@ export function remediationBody(
     },
     spec,
   };
+}
+
+function templateSpec(read: KubeObject): object | null {
+  const { spec } = recordOf(recordOf(read.spec).template);
+  return typeof spec === "object" && spec !== null && !Array.isArray(spec) ? spec : null;
 }
 
 /** The patch that gives an object up: its controller stops, and the next one may begin. */
@@ -110,6 +115,7 @@ function readRemediation(raw: unknown): RemediationObject | null {
     isOwn,
     isTimedOut: annotations[TIMED_OUT_ANNOTATION] !== undefined,
     isEnding: textOf(metadata.deletionTimestamp) !== null,
+    isAnswered: listOf(conditions).length > 0,
     succeeded: statusOf(conditions, "Succeeded"),
     expectsDeletion: statusOf(conditions, "PermanentNodeDeletionExpected") === "True",
   };
@@ -142,8 +148,12 @@ export function readProblem(
   template: Template,
   reply: ReadReply,
 ): RemediationProblem | null {
-  if (reply.outcome === "ok") return null;
   const { kind, namespace, name, apiVersion } = template;
+  if (reply.outcome === "ok") {
+    if (what === "objects" || templateSpec(reply.object) !== null) return null;
+    const message = `${kind} ${namespace}/${name} has no spec.template.spec, which the objects would get`;
+    return { reason: "TemplateInvalid", message };
+  }
   const { plural = "", group = "" } =
     (what === "template" ? templateRef(template) : remediationsRef(template)).resource ?? {};
   const { outcome, detail } = reply;

@@ -24,6 +24,8 @@ export interface RemediationObject {
   readonly isTimedOut: boolean;
   /** Whether it is being deleted. */
   readonly isEnding: boolean;
+  /** Whether its controller has reported any condition. */
+  readonly isAnswered: boolean;
   /** The status of its condition Succeeded; null without one. */
   readonly succeeded: ConditionStatus | null;
   /** Whether its controller deletes the Node on purpose, by its condition PermanentNodeDeletionExpected. */
@@ -72,6 +74,8 @@ interface Placed {
   readonly index: number;
   readonly object: RemediationObject;
 }
+
+const UNANSWERED = "its controller has reported nothing yet";
 
 /** Decides about one node; null for one that needs nothing. */
 export function remediationOf(situation: RemediationSituation): RemediationDecision | null {
@@ -126,7 +130,9 @@ function presentStep({ index, object }: Placed, situation: RemediationSituation)
       : { state: "succeeded", ...known };
   }
   const untilAt = countdownEndAt(sinceAt, steps[index]?.timeoutMs ?? Number.POSITIVE_INFINITY, frozen);
-  if (succeeded !== "False" && wallMs < untilAt) return { state: "running", ...known, ...until(untilAt) };
+  if (succeeded !== "False" && wallMs < untilAt) {
+    return { state: "running", ...known, ...until(untilAt), ...(object.isAnswered ? {} : { detail: UNANSWERED }) };
+  }
   if (heldBy !== null) return { state: "held", ...known, detail: heldBy };
   return { state: "running", ...known, act: { kind: "timeOut", index, object } };
 }

@@ -210,7 +210,7 @@ export class Remediations {
         const exhausted = found.filter(
           (each) => each.policy.name === policy.name && each.decision.state === "exhausted",
         );
-        return [[policy.name, ofSteps.find((problem) => problem !== null) ?? noneLeft(exhausted)]];
+        return [[policy.name, ofSteps.find((problem) => problem !== null) ?? noneLeft(exhausted, reads)]];
       }),
     );
   }
@@ -234,11 +234,19 @@ export class Remediations {
   }
 }
 
-function noneLeft(exhausted: readonly Found[]): RemediationProblem | null {
+function noneLeft(exhausted: readonly Found[], reads: RemediationReads): RemediationProblem | null {
   const [first] = exhausted;
   if (first === undefined) return null;
   const more = exhausted.length === 1 ? "" : ` and ${exhausted.length - 1} more`;
-  return { reason: "NoneLeft", message: `node ${first.node.node}${more}: every remediation has failed or timed out` };
+  const unanswered = first.policy.remediations
+    .filter(({ template }) => reads.of(template).objects.get(first.node.node)?.isAnswered === false)
+    .map(({ template }) => remediationKind(template));
+  const hint =
+    unanswered.length === 0
+      ? ""
+      : `; no controller has reported anything about ${unanswered.join(" and ")}: does it run?`;
+  const message = `node ${first.node.node}${more}: every remediation has failed or timed out${hint}`;
+  return { reason: "NoneLeft", message };
 }
 
 function publishedNode({ policy, node, decision }: Found): RemediatedNode {

@@ -72,6 +72,7 @@ describe("the object of a node", () => {
       isOwn: true,
       isTimedOut: false,
       isEnding: false,
+      isAnswered: true,
       succeeded: "True",
       expectsDeletion: false,
     });
@@ -96,17 +97,27 @@ test("references name the resources of the template's group and version", () => 
   });
 });
 
-describe("a read that was not answered", () => {
+describe("a read", () => {
   test.each([
     ["template", { outcome: "gone", detail: "404: not found" }, "TemplateNotFound"],
     ["template", { outcome: "failed", detail: "404: 404 page not found" }, "KindNotInstalled"],
     ["objects", { outcome: "failed", detail: "404: 404 page not found" }, "KindNotInstalled"],
     ["objects", { outcome: "denied", detail: "403: forbidden" }, "Forbidden"],
     ["objects", { outcome: "failed", detail: "no answer within 10000 ms" }, "Unreadable"],
-  ] as const)("of a %s (%j) has a reason", (what, reply, reason) => {
+  ] as const)("of a %s that is not answered (%j) has a reason", (what, reply, reason) => {
     const problem = readProblem(what, TEMPLATE, reply);
     expect(problem?.reason).toBe(reason);
     expect(problem?.message).not.toContain("\n");
+  });
+
+  test.each([
+    ["template", { spec: {} }, "TemplateInvalid"],
+    ["template", { spec: { template: { spec: [] } } }, "TemplateInvalid"],
+    ["template", READ, undefined],
+    ["objects", { items: [] }, undefined],
+  ] as const)("a %s of %j: %s", (what, fields, reason) => {
+    const object = { metadata: { name: "reboot" }, ...fields };
+    expect(readProblem(what, TEMPLATE, { outcome: "ok", object })?.reason).toBe(reason);
   });
 
   test("names the right that is missing", () => {

@@ -22,6 +22,8 @@ const STEPS = ["Reboot", "PowerOff"].map((name) => ({
   template: { apiVersion: "a.io/v1", kind: `${name}Template`, namespace: "ns", name: "t" },
 }));
 
+const UNANSWERED = "its controller has reported nothing yet";
+
 const silent = (fields: Partial<ObservedNode> = {}) =>
   nodeWith(null, {
     conditions: [condition("Ready", "Unknown", { transitionAt: SILENT_AT })],
@@ -40,6 +42,7 @@ const objectWith = (fields: Partial<RemediationObject> = {}): RemediationObject 
   isOwn: true,
   isTimedOut: false,
   isEnding: false,
+  isAnswered: true,
   succeeded: null,
   expectsDeletion: false,
   ...fields,
@@ -101,6 +104,11 @@ describe("a node with a remediation", () => {
       "waits for its timeout",
       { objects: [objectWith(), null] },
       { state: "running", index: 0, untilAt: NOW + 4 * MINUTE },
+    ],
+    [
+      "says that its controller is silent",
+      { objects: [objectWith({ isAnswered: false }), null] },
+      { detail: UNANSWERED },
     ],
     ["gives it up at its timeout", { objects: [late, null] }, { act: { kind: "timeOut", index: 0, object: late } }],
     ["gives up what has failed", { objects: [objectWith({ succeeded: "False" }), null] }, { act: { kind: "timeOut" } }],

@@ -189,6 +189,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodeRemediationWaits: remediated,
   nodeRemediationDry: () => false,
   nodeRemediated: remediated,
+  nodeRemediationUnanswered: remediated,
   nodeRemediationSucceeded: remediated,
   nodeRemediationsOver: remediated,
   nodeConditionWaits: hasStatus,

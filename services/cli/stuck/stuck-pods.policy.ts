@@ -4,6 +4,7 @@
  * StatefulSet gets no replacement. Each hold says what keeps a pod, and what would release it. Pure.
  */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
+import type { MissingSupport } from "../out-of-service-support.policy.ts";
 
 /** What is known of a node that is in the API. */
 export interface NodeFacts {
@@ -51,6 +52,13 @@ export interface Volumes {
   readonly ofClaims: ReadonlyMap<string, string>;
 }
 
+/** What is known of the cluster around a pod. */
+export interface StuckCluster {
+  readonly volumes: Volumes;
+  /** Why nobody acts on the out-of-service taint; null where kube-controller-manager does. */
+  readonly missing: MissingSupport | null;
+}
+
 /** One thing that keeps a pod, or its volume, where it is. */
 export interface StuckHold {
   readonly kind: "Finalizer" | "Node" | "VolumeAttachment";
@@ -73,6 +81,7 @@ const DEAD_STATES: Readonly<Record<ConditionStatus, DeadState | null>> = {
 };
 
 const POD_GC = "the pod garbage collector of kube-controller-manager";
+const BY_FORCE = "kubectl delete pod --force";
 
 /** Why a node counts as dead; null while it is Ready. Undefined is a node that is not in the API. */
 export function deadStateOf(node: NodeFacts | undefined): DeadState | null {
@@ -86,13 +95,17 @@ export function isStuck(deletionAt: number | null, node: NodeFacts | undefined, 
 }
 
 /** A stuck pod with its holds; null when its node is Ready after all. */
-export function stuckPodOf(pod: TerminatingPod, node: NodeFacts | undefined, volumes: Volumes): StuckPod | null {
+export function stuckPodOf(
+  pod: TerminatingPod,
+  node: NodeFacts | undefined,
+  { volumes, missing }: StuckCluster,
+): StuckPod | null {
   const nodeState = deadStateOf(node);
   if (nodeState === null) return null;
   const { namespace, name, uid, graceEndedAt } = pod;
   const holds = [
     ...pod.finalizers.map(finalizerHold),
-    ...(pod.gracePeriodSeconds === 0 ? [] : [nodeHold(pod.node, nodeState, node)]),
+    ...(pod.gracePeriodSeconds === 0 ? [] : [nodeHold(pod.node, nodeState, node, missing)]),
     ...volumeHolds(pod, volumes),
   ];
   return { namespace, name, uid, node: pod.node, graceEndedAt, nodeState, nodeSince: node?.since ?? null, holds };
@@ -112,24 +125,36 @@ function finalizerHold(name: string): StuckHold {
   return { kind: "Finalizer", name, why: `finalizer ${name}`, releasedBy };
 }
 
-function nodeHold(name: string, state: DeadState, node: NodeFacts | undefined): StuckHold {
+function nodeHold(
+  name: string,
+  state: DeadState,
+  node: NodeFacts | undefined,
+  missing: MissingSupport | null,
+): StuckHold {
   const kind = "Node";
   if (state === "Gone") {
-    const releasedBy = `${POD_GC}, or kubectl delete pod --force`;
+    const releasedBy = `${POD_GC}, or ${BY_FORCE}`;
     return { kind, name, why: `node ${name} is gone, and the pod was not garbage collected yet`, releasedBy };
   }
-  if (node?.isOutOfService === true) {
-    const why = `node ${name} is out of service, and the pod was not garbage collected yet`;
-    return { kind, name, why, releasedBy: `${POD_GC} 1.26 or later` };
-  }
+  if (node?.isOutOfService === true) return { kind, name, ...outOfServiceHold(name, missing) };
   const silence = state === "Unknown" ? "is silent" : "is not Ready";
   if (node?.isProvedDown === true) {
-    const releasedBy = `the out-of-service taint: vigil explain node ${name} says when it comes`;
+    const taint = `the out-of-service taint: vigil explain node ${name} says when it comes`;
+    const releasedBy = missing?.kind === "none" ? `${BY_FORCE}: ${missing.text}` : taint;
     return { kind, name, why: `node ${name} ${silence}, proved down, and not out of service yet`, releasedBy };
   }
   const why = `node ${name} ${silence}, and not proved down`;
   const proof = `vigil prove-down ${name} where its policy has outOfService`;
-  return { kind, name, why, releasedBy: `its kubelet, the deletion of the Node, or ${proof}` };
+  const last = missing?.kind === "none" ? `${BY_FORCE} once its machine is surely off: ${missing.text}` : proof;
+  return { kind, name, why, releasedBy: `its kubelet, the deletion of the Node, or ${last}` };
+}
+
+function outOfServiceHold(name: string, missing: MissingSupport | null): Pick<StuckHold, "why" | "releasedBy"> {
+  const outOfService = `node ${name} is out of service`;
+  if (missing?.kind === "none") return { why: `${outOfService}, but ${missing.text}`, releasedBy: BY_FORCE };
+  const why = `${outOfService}, and the pod was not garbage collected yet`;
+  if (missing === null) return { why, releasedBy: `${POD_GC} 1.26 or later` };
+  return { why: `${why}: ${missing.text}`, releasedBy: `${POD_GC} with that gate, or ${BY_FORCE}` };
 }
 
 function volumeHolds({ namespace, node, claims }: TerminatingPod, { attachments, ofClaims }: Volumes): StuckHold[] {

@@ -8,8 +8,10 @@ import { NODE, POD } from "../../platform/kube/protobuf/protobuf-shapes.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { listOnce } from "../../platform/kube/watch/list-once.ts";
 import { projectNode, projectPod } from "../../platform/kube/watch/projection.ts";
+import { serverVersion } from "../../platform/kube/watch/server-version.ts";
 import { Interner } from "../../platform/structures/interner.ts";
 import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+import { missingSupport } from "../out-of-service-support.policy.ts";
 import { Failure } from "../verb.ts";
 import {
   type Attachment,
@@ -48,7 +50,9 @@ export async function readStuckPods(io: StuckIo, limit: number): Promise<StuckPo
   const read = await Promise.all(candidates.slice(0, Math.min(limit, LIMIT_MAX)).map((pod) => readPod(io, pod)));
   const pods = read.filter((pod) => pod !== null);
   const { volumes, unread } = await readVolumes(io, pods);
-  const stuck = pods.map((pod) => stuckPodOf(pod, nodes.get(pod.node), volumes)).filter((pod) => pod !== null);
+  const missing = pods.length === 0 ? null : missingSupport(await serverVersion(io));
+  const cluster = { volumes, missing };
+  const stuck = pods.map((pod) => stuckPodOf(pod, nodes.get(pod.node), cluster)).filter((pod) => pod !== null);
   // A pod that went between the list and its read is not stuck.
   return { pods: stuck, total: candidates.length - (read.length - stuck.length), unread };
 }

@@ -5,7 +5,9 @@ import { PROOF_WORDS_MAX } from "../../domain/down-proof.ts";
 import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import { serverVersion } from "../../platform/kube/watch/server-version.ts";
 import { withApi } from "../api-connection.ts";
+import { missingSupport } from "../out-of-service-support.policy.ts";
 import { proveDown, withdrawProof } from "../prove-down/prove-down.ts";
 import { userName } from "../prove-down/user-name.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -55,6 +57,8 @@ export const proveDownVerb: Verb = defineVerb({
       const graceMs = values.nodeMonitorGraceMs;
       const proof = await proveDown(io, node, { by, reason: values.reason, graceMs });
       host.print(`proved down: node ${node} at ${apiTime(proof.at)} by ${proof.by}: ${proof.reason}\n`);
+      const missing = missingSupport(await serverVersion({ wire, clock }));
+      if (missing !== null) host.warn(`vigil: ${missing.text}: see vigil get stuck -o wide\n`);
     });
   },
 });

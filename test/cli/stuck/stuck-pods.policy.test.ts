@@ -1,5 +1,6 @@
 /** Which pods are stuck, and what holds them: a table with both sides of each boundary. */
 import { describe, expect, test } from "vitest";
+import { missingSupport } from "../../../services/cli/out-of-service-support.policy.ts";
 import {
   byAge,
   deadStateOf,
@@ -25,6 +26,7 @@ const POD: TerminatingPod = {
   claims: [],
 };
 const NO_VOLUMES = { attachments: [], ofClaims: new Map() };
+const CLUSTER = { volumes: NO_VOLUMES, missing: null };
 const node = (ready: NodeFacts["ready"], isOutOfService = false): NodeFacts => ({ ...SILENT, ready, isOutOfService });
 
 test.each([
@@ -53,8 +55,8 @@ test.each([
 });
 
 describe("what holds a stuck pod", () => {
-  const whys = (pod: Partial<TerminatingPod>, its: NodeFacts | undefined, volumes = NO_VOLUMES) =>
-    stuckPodOf({ ...POD, ...pod }, its, volumes)?.holds.map(({ why }) => why);
+  const whys = (pod: Partial<TerminatingPod>, its: NodeFacts | undefined) =>
+    stuckPodOf({ ...POD, ...pod }, its, CLUSTER)?.holds.map(({ why }) => why);
 
   test.each([
     [{}, SILENT, ["node worker-7 is silent, and not proved down"]],
@@ -70,7 +72,7 @@ describe("what holds a stuck pod", () => {
   });
 
   test("nothing on a node that is Ready", () => {
-    expect(stuckPodOf(POD, node("True"), NO_VOLUMES)).toBeNull();
+    expect(stuckPodOf(POD, node("True"), CLUSTER)).toBeNull();
   });
 
   test("a volume of its claims, attached to its own node", () => {
@@ -80,11 +82,51 @@ describe("what holds a stuck pod", () => {
       { name: "csi-3", node: "worker-7", volume: "pv-2" },
     ];
     const ofClaims = new Map([["shop/data-0", "pv-1"]]);
-    const volumes = { attachments, ofClaims };
-    const found = stuckPodOf({ ...POD, gracePeriodSeconds: 0, claims: ["data-0", "other"] }, SILENT, volumes);
+    const cluster = { ...CLUSTER, volumes: { attachments, ofClaims } };
+    const found = stuckPodOf({ ...POD, gracePeriodSeconds: 0, claims: ["data-0", "other"] }, SILENT, cluster);
     expect(found?.holds.map(({ name, why }) => [name, why])).toEqual([
       ["csi-1", "volume pv-1 of claim data-0 is attached to worker-7"],
     ]);
+  });
+});
+
+describe("who acts on the out-of-service taint", () => {
+  const OUT = node("Unknown", true);
+  const NOTHING = "nothing in Kubernetes 1.23 acts on the out-of-service taint";
+  const GATED =
+    "Kubernetes 1.25 acts on the out-of-service taint only with the feature gate NodeOutOfServiceVolumeDetach";
+  const NOT_COLLECTED = "node worker-7 is out of service, and the pod was not garbage collected yet";
+  const GC = "the pod garbage collector of kube-controller-manager";
+  const FORCED = `kubectl delete pod --force once its machine is surely off: ${NOTHING}`;
+
+  test.each([
+    [23, "none"],
+    [24, "gated"],
+    [25, "gated"],
+    [26, undefined],
+    [36, undefined],
+  ])("in Kubernetes 1.%d: missing is %s", (minor, kind) => {
+    expect(missingSupport({ major: 1, minor })?.kind).toBe(kind);
+  });
+
+  test.each([[null], [{ major: 2, minor: 0 }]])("is not called missing in %j", (version) => {
+    expect(missingSupport(version)).toBeNull();
+  });
+
+  test.each<[number, NodeFacts, string, string]>([
+    [26, OUT, NOT_COLLECTED, `${GC} 1.26 or later`],
+    [25, OUT, `${NOT_COLLECTED}: ${GATED}`, `${GC} with that gate, or kubectl delete pod --force`],
+    [23, OUT, `node worker-7 is out of service, but ${NOTHING}`, "kubectl delete pod --force"],
+    [
+      23,
+      PROVED,
+      "node worker-7 is silent, proved down, and not out of service yet",
+      `kubectl delete pod --force: ${NOTHING}`,
+    ],
+    [23, SILENT, "node worker-7 is silent, and not proved down", `its kubelet, the deletion of the Node, or ${FORCED}`],
+  ])("in Kubernetes 1.%d, %j", (minor, its, why, releasedBy) => {
+    const cluster = { ...CLUSTER, missing: missingSupport({ major: 1, minor }) };
+    expect(stuckPodOf(POD, its, cluster)?.holds).toEqual([{ kind: "Node", name: "worker-7", why, releasedBy }]);
   });
 });
 
@@ -98,7 +140,7 @@ test("the longest stuck pod comes first, then by name", () => {
 });
 
 test("the table shows since when, what holds the pod, and what would release it", () => {
-  const pod = stuckPodOf({ ...POD, finalizers: ["a/b"] }, SILENT, NO_VOLUMES);
+  const pod = stuckPodOf({ ...POD, finalizers: ["a/b"] }, SILENT, CLUSTER);
   if (pod === null) throw new Error("not stuck");
   expect(tableText(STUCK.heading, [STUCK.cells(pod, NOW)])).toBe(
     [

@@ -110,6 +110,16 @@ test("pods past their grace on dead and missing nodes are found and read", async
   expect(asked.filter((path) => path.startsWith(PODS))).toEqual([`${PODS}/db-0`, `${PODS}/db-3`]);
 });
 
+test.each([
+  ["too old to act on the out-of-service taint", { major: "1", minor: "20+" }, /nothing in Kubernetes 1\.20 acts on/],
+  ["new enough", { major: "1", minor: "36" }, /vigil prove-down dead/],
+  ["that is not known", status(403, "not yours"), /vigil prove-down dead/],
+  ["that nobody can read", { major: "1", minor: "new" }, /vigil prove-down dead/],
+])("a cluster of a version %s", async (_what, version, releasedBy) => {
+  const { found } = await readFrom({ ...CLUSTER, "/version": version });
+  expect(found.pods[0]?.holds[0]?.releasedBy).toMatch(releasedBy);
+});
+
 test("a limit reads no more pods, and counts the others", async () => {
   const { found } = await readFrom(CLUSTER, 1);
   expect([found.pods.length, found.total]).toEqual([1, 2]);

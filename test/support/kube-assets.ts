@@ -77,6 +77,15 @@ export function hasController(name: string): boolean {
   return new RegExp(`[ ,]${name}[, ]`).test(helpOf("kube-controller-manager"));
 }
 
+/**
+ * Whether the pod garbage collector of this kube-controller-manager acts on the out-of-service taint: since 1.26 by
+ * default. Later versions do not list that feature any more, but a controller that came before it left the list.
+ */
+export function collectsOutOfService(): boolean {
+  const isDefault = /NodeOutOfServiceVolumeDetach=.*default=true/.test(helpOf("kube-controller-manager"));
+  return isDefault || hasController("taint-eviction-controller");
+}
+
 const helps = new Map<KubeProgram, string>();
 
 function helpOf(program: KubeProgram): string {

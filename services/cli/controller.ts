@@ -38,6 +38,9 @@ import { taintManagerService } from "../taint-manager/taint-manager.service.ts";
 import { zoneService } from "../zone/zone.service.ts";
 import { CurrentLedger } from "./current-ledger.ts";
 
+/** The largest cluster of which every member that people ask reads all heartbeats, about a hundred a second. */
+export const FOLLOWED_NODES_MAX = 1000;
+
 /** What a process of the controller is made of. */
 export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "profile" | "kube"> {
   readonly metrics: ReadableMetrics;
@@ -56,6 +59,8 @@ export interface ControllerParts extends Pick<Io, "clock" | "random" | "log" | "
   readonly zoneLabel?: ZoneLabel;
   /** Where the ledger logs what happens to nodes, zones and pods; null for nowhere. */
   readonly activityLog?: Log | null;
+  /** The largest cluster in which the ledger always follows the heartbeats of other members' nodes; 0 by default. */
+  readonly followedNodesMax?: number;
   /** Recognizes members of another Kubernetes cluster on the transport; null where the own cluster is not known. */
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; null where that is not measured. */

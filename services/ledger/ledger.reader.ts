@@ -16,7 +16,6 @@ import { explainNode, explainPod, explainPolicy, explainZone } from "./explain/e
 import type { ExplainContext } from "./explain/explain-context.ts";
 import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
 import { waitingEviction } from "./explain/waiting-evictions.policy.ts";
-import type { HeartbeatAges } from "./heartbeat-ages.ts";
 import type { History } from "./history.ts";
 import type { LivePods, PodRead } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
@@ -36,7 +35,8 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
   readonly inventory: Pick<NodeInventory, "unknownReason">;
   readonly livePods: Pick<LivePods, "read">;
   readonly drainPods: Pick<DrainPods, "isEmpty" | "upcoming">;
-  readonly ages: Pick<HeartbeatAges, "lastMs">;
+  /** The last heartbeats of nodes, in monotonic milliseconds; those of other members' nodes once somebody has asked. */
+  readonly heartbeats: { ask(): void; lastMs(node: string): number | null };
   readonly isShadow: boolean;
   readonly comparison: Pick<Comparison, "report">;
   readonly timeline: Pick<Timeline, "report">;
@@ -47,7 +47,7 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
 
 /** Read access to a ledger's state. */
 export function ledgerReader(sources: ReaderSources): LedgerReader {
-  const { state, history, watchHealth, livePods, drainPods, ages, clock, policies } = sources;
+  const { state, history, watchHealth, livePods, drainPods, heartbeats, clock, policies } = sources;
   const { comparison, timeline, isKept, onDecision } = sources;
   const freezes = (): PresentFreezes => presentFreezes(policies.current(), clock.wallMs());
   return {
@@ -59,7 +59,10 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
       watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
     policies: () => policyReports(policies.current(), state, clock.wallMs()),
-    nodes: () => nodesOf(state, freezes(), (node) => wallOf(ages.lastMs(node), clock)),
+    nodes: () => {
+      heartbeats.ask();
+      return nodesOf(state, freezes(), (node) => wallOf(heartbeats.lastMs(node), clock));
+    },
     pendingEvictions: (limit) => {
       const pods = soonest(pendingOf(state, drainPods, freezes()), limit);
       return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));

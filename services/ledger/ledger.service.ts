@@ -22,12 +22,13 @@ import { Comparison } from "./compare/comparison.ts";
 import { DrainPods } from "./drain-pods.ts";
 import { eventsOf } from "./events.policy.ts";
 import { timelineSentence } from "./explain/sentences.ts";
+import { ForeignHeartbeats } from "./foreign-heartbeats.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 import { History } from "./history.ts";
 import { historyTextOf, instantOf, subjectOf } from "./history-text.policy.ts";
 import { lastStateOf } from "./last-state.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
-import { ledgerReader, VANISHED_MS } from "./ledger.reader.ts";
+import { ledgerReader, type ReaderSources, VANISHED_MS } from "./ledger.reader.ts";
 import type { LedgerStore } from "./ledger.store.ts";
 import { LivePods } from "./live-pods.ts";
 import { LostReplies } from "./lost-replies.ts";
@@ -82,6 +83,11 @@ export interface LedgerOptions {
   readonly zoneLabel?: ZoneLabel;
   /** Where the owner of a shard logs verdicts, taints, drains, evictions and changes of zones; null for nowhere. */
   readonly activityLog?: Log | null;
+  /**
+   * In a cluster of up to this many nodes it always knows the last heartbeats of other members' nodes too, in a larger
+   * one while somebody asks for nodes; 0 by default.
+   */
+  readonly followedNodesMax?: number;
 }
 
 /** Starts a ledger. */
@@ -108,6 +114,7 @@ class RunningLedger {
   readonly #lostReplies = new LostReplies();
   readonly #missingJudgements: MissingJudgements;
   readonly #ages = new HeartbeatAges();
+  readonly #foreign: ForeignHeartbeats;
   readonly #watchHealth: ClusterWatchHealth;
   readonly #metrics: LedgerMetrics;
   readonly #recorder: EventRecorder;
@@ -119,7 +126,8 @@ class RunningLedger {
   #podsStop: Stop | null = null;
   readonly #stops: Stop[];
 
-  constructor(io: Io, { store = null, isShadow = false, zoneLabel, activityLog = null }: LedgerOptions) {
+  constructor(io: Io, options: LedgerOptions) {
+    const { store = null, isShadow = false, zoneLabel, activityLog = null, followedNodesMax = 0 } = options;
     this.#io = io;
     this.#isShadow = isShadow;
     this.#store = store;
@@ -134,6 +142,7 @@ class RunningLedger {
     this.#activityLog = activityLog && new ActivityLog(activityLog, io.clock);
     this.#resyncs = new RetrySchedule(requestRetries(io.profile));
     this.#missingJudgements = new MissingJudgements(io.profile, io.policies);
+    this.#foreign = this.#foreignHeartbeats(followedNodesMax);
     this.reader = ledgerReader({
       state: this.#state,
       history: this.#history,
@@ -141,7 +150,7 @@ class RunningLedger {
       inventory: this.#inventory,
       livePods: new LivePods(io),
       drainPods: this.#drainPods,
-      ages: this.#ages,
+      heartbeats: this.#heartbeats(),
       clock: io.clock,
       profile: io.profile,
       policies: io.policies,
@@ -199,8 +208,27 @@ class RunningLedger {
     });
   }
 
+  #foreignHeartbeats(nodesMax: number): ForeignHeartbeats {
+    const { nodes } = this.#state;
+    return new ForeignHeartbeats({
+      ...this.#io,
+      isOwn: (shard) => this.#leases.has(shard),
+      nodes: () => nodes.size,
+      isNode: (name) => nodes.has(name),
+      nodesMax,
+    });
+  }
+
+  #heartbeats(): ReaderSources["heartbeats"] {
+    return {
+      ask: () => this.#foreign.ask(),
+      lastMs: (node) => this.#ages.lastMs(node) ?? this.#foreign.lastMs(node),
+    };
+  }
+
   stop(): void {
     for (const stop of [...this.#stops, ...this.#leases.values()]) stop();
+    this.#foreign.stop();
     this.#podsStop?.();
     this.#comparison.noteRunning(this.#io.clock.wallMs());
     this.#recorder.stop();
@@ -397,6 +425,7 @@ class RunningLedger {
     const now = clock.monotonicMs();
     const set = policies.current();
     if (set !== null) this.#metrics.policies(set, clock.wallMs());
+    this.#foreign.review();
     this.#metrics.refresh(this.#state, this.#ages, this.#watchHealth.report(now), this.#history.size, now);
   }
 

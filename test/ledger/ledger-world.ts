@@ -111,6 +111,7 @@ export interface WorldOptions {
   readonly isShadow?: boolean;
   readonly activityLog?: Log;
   readonly zoneLabel?: ZoneLabel;
+  readonly followedNodesMax?: number;
   /** None by default. */
   readonly policies?: Policies;
 }
@@ -123,6 +124,7 @@ export function ledgerWorld({
   isShadow = false,
   activityLog,
   zoneLabel = "readable",
+  followedNodesMax = 0,
   policies = fixedPolicies(NO_POLICIES),
 }: WorldOptions = {}): LedgerWorld {
   const clock = new VirtualClock();
@@ -143,7 +145,8 @@ export function ledgerWorld({
     policies,
     leases: UNCONTESTED_LEASES,
   };
-  const ledger = startLedger(io, { store: store ?? null, isShadow, zoneLabel, activityLog: activityLog ?? null });
+  const kept = { store: store ?? null, activityLog: activityLog ?? null };
+  const ledger = startLedger(io, { ...kept, isShadow, zoneLabel, followedNodesMax });
   const senders = new Map<string, Bus>();
   const receiveAs: LedgerWorld["receiveAs"] = (service, type, body, cause) => {
     const bus = senders.get(service) ?? busOf(service);

@@ -17,7 +17,7 @@ import { trimHeap } from "../../platform/process/heap-flags.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
-import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
+import { busOf, type Controller, type ControllerParts, FOLLOWED_NODES_MAX, startController } from "../controller.ts";
 import { checkNatsFiles } from "../nats-files.ts";
 import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { answerQueries } from "./answer-queries.ts";
@@ -161,7 +161,8 @@ async function startJoined(
 ): Promise<Controller> {
   const fleet = (await joinFleet(parts, waitsFor)) ?? election?.fleet ?? null;
   const store = bus.openStore(parts.foreignMembers?.clusterUid ?? null);
-  const controller = startController({ ...parts, activityLog: parts.log, fleet, store });
+  const ledgerParts = { activityLog: parts.log, followedNodesMax: FOLLOWED_NODES_MAX, store };
+  const controller = startController({ ...parts, ...ledgerParts, fleet });
   answerQueries(bus, parts, controller);
   return controller;
 }

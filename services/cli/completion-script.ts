@@ -19,9 +19,18 @@ _vigil_names() {
 }
 _vigil_console_flags="${CONSOLE_FLAGS}"
 _vigil() {
-  local word="$2" before="$3" verb="\${COMP_WORDS[1]}" first="\${COMP_WORDS[2]}" words
-  [ "$COMP_CWORD" -eq 1 ] && verb=""
-  [ "$COMP_CWORD" -le 2 ] && first=""
+  local word="$2" before="$3" verb first words each value="" line="\${COMP_LINE:0:COMP_POINT}"
+  # The words before the cursor that are neither a flag nor its value.
+  local typed=(\${line% *}) plain=()
+  for each in "\${typed[@]:1}"; do
+    if [ -n "$value" ]; then value=""; continue; fi
+    case "$each" in
+      ${switchesOf(verbs).join(" | ")} | -*=* | -[!-]?*) ;;
+      -*) value=next ;;
+      *) plain+=("$each") ;;
+    esac
+  done
+  verb="\${plain[0]}" first="\${plain[1]}"
   # Bash treats the = between a flag and its value as a word.
   [ "$before" = "=" ] && before="\${COMP_WORDS[COMP_CWORD-2]}"
   case "$verb $before" in
@@ -76,6 +85,16 @@ function patternOf(verb: Verb, flag: string): string {
     .join(" | ");
 }
 
+/** The flags that take no value, in all their spellings. */
+function switchesOf(verbs: readonly Verb[]): string[] {
+  const switches = verbs.flatMap((verb) =>
+    settingsOf(verb)
+      .filter(({ unit }) => unit === "switch")
+      .flatMap(({ flag }) => spellings(verb, flag).map(dashed)),
+  );
+  return [...new Set([...switches, "--help", "-h", "--version"])];
+}
+
 function spellings({ aliases }: Verb, flag: string): string[] {
   const letters = [...aliases].filter(([alias, { flag: meant }]) => alias.length === 1 && meant === flag);
   return [flag, ...letters.map(([letter]) => letter)];
@@ -92,12 +111,10 @@ function fishScript(verbs: readonly Verb[]): string {
       verb.firstWords.length === 0 ? [] : [fishLine(`${seen}; and __vigil_words 2`, verb.firstWords.join(" "))];
     const names = [...verb.liveNames]
       .filter(([place]) => isWord(place))
-      .map(([place, topic]) =>
-        fishLine(
-          `${seen}; and __fish_seen_subcommand_from ${place}; and not __vigil_words 2`,
-          `(__vigil_names ${topic})`,
-        ),
-      );
+      .map(([place, topic]) => {
+        const behind = place === "" ? "; and" : `; and __fish_seen_subcommand_from ${place}; and not`;
+        return fishLine(`${seen}${behind} __vigil_words 2`, `(__vigil_names ${topic})`);
+      });
     return [
       `complete -c vigil -n __fish_use_subcommand -a ${verb.name} -d ${quoted(verb.summary)}`,
       ...first,

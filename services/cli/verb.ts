@@ -83,7 +83,10 @@ export interface Verb {
   readonly words: string;
   /** Values of the first argument, for completion. */
   readonly firstWords: readonly string[];
-  /** After which first word, or flag with its dashes, which topic of `vigil get` has the names to complete. */
+  /**
+   * After which first word, or flag with its dashes, which topic of `vigil get` has the names to complete; after the verb
+   * itself for an empty one.
+   */
   readonly liveNames: ReadonlyMap<string, string>;
   readonly sections: readonly FlagSection[];
   readonly aliases: ReadonlyMap<string, Alias>;

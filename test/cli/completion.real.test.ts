@@ -15,7 +15,7 @@ describeUnless(MISSING, "vigil completion fish", () => {
   const folder = mkdtempSync(join(tmpdir(), "vigil-fish-"));
   writeFileSync(
     join(folder, "vigil"),
-    '#!/bin/sh\ncase "$*" in "get nodes -o name --server=http://x") echo node/w-1 ;; esac\n',
+    '#!/bin/sh\ncase "$*" in "get nodes -o name --server=http://x") echo node/w-1 ;; "get nodes -o name") echo node/w-2 ;; esac\n',
     {
       mode: 0o755,
     },
@@ -39,5 +39,7 @@ describeUnless(MISSING, "vigil completion fish", () => {
     ["vigil get nodes -o js", ["json", "jsonpath="]],
     ["vigil get zones --wat", ["--watch"]],
     ["vigil explain --server=http://x node ", ["w-1"]],
+    ["vigil prove-down ", ["w-2"]],
+    ["vigil watch --node ", ["w-2"]],
   ])("offers after %j what fits", (line, expected) => expect(offered(line)).toEqual(expected));
 });

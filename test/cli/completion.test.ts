@@ -30,6 +30,7 @@ function offered(words: readonly string[]): string[] {
     `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})`,
     `COMP_CWORD=${words.length - 1}`,
     `COMP_LINE='${words.join(" ")}'`,
+    `COMP_POINT=${words.join(" ").length}`,
     `_vigil vigil '${current}' '${before}'`,
     'printf "%s\\n" "$' + '{COMPREPLY[@]}"',
   ].join("\n");
@@ -67,10 +68,27 @@ test.each([
   ],
   [["vigil", "explain", "zone", "e"], ["eu/b"]],
   [["vigil", "explain", "pod", "shop/"], ["shop/cart-0"]],
+  [["vigil", "explain", "-n", "shop", "pod", ""], ["shop/cart-0"]],
+  [
+    ["vigil", "explain", "--namespace=shop", "po"],
+    ["pod", "policy"],
+  ],
+  [
+    ["vigil", "get", "-w", "-owide", "nodes", ""],
+    ["worker-1", "worker-2"],
+  ],
   [["vigil", "explain", "pol"], ["policy"]],
   [["vigil", "explain", "policy", ""], ["gpu"]],
   [["vigil", "get", "nodes", "worker-1", "worker-2"], ["worker-2"]],
   [["vigil", "get", "nodes", "--zone", ""], ["eu/b"]],
+  [["vigil", "freeze", "--policy", ""], ["gpu"]],
+  [["vigil", "thaw", "--policy", "g"], ["gpu"]],
+  [["vigil", "watch", "writes", "--node", "worker-2"], ["worker-2"]],
+  [
+    ["vigil", "prove-down", ""],
+    ["worker-1", "worker-2"],
+  ],
+  [["vigil", "prove-down", "--reason", "off", "worker-2"], ["worker-2"]],
   [
     ["vigil", "explain", "node", "--serv"],
     ["--server", "--server-ca"],

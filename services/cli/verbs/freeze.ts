@@ -28,6 +28,7 @@ type ScopeValues = Readonly<ValuesOf<typeof SCOPE>>;
 export const freezeVerb: Verb = defineVerb({
   name: "freeze",
   summary: "evict nobody and taint nothing NoExecute, until thawed; healing goes on",
+  liveNames: new Map([["--policy", "policies"]]),
   settings: SETTINGS,
   examples: [
     { command: "vigil freeze --all --reason='network outage'", does: "every node, at once: for an emergency" },
@@ -57,6 +58,7 @@ export const freezeVerb: Verb = defineVerb({
 export const thawVerb: Verb = defineVerb({
   name: "thaw",
   summary: "end freezes; every countdown goes on with what was left of it",
+  liveNames: new Map([["--policy", "policies"]]),
   settings: SCOPE,
   examples: [
     { command: "vigil thaw --policy=gpu", does: "the freezes of one policy" },

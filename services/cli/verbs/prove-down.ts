@@ -30,6 +30,7 @@ export const proveDownVerb: Verb = defineVerb({
   name: "prove-down",
   summary: "say that the machine of a silent node is off, so that its node may be declared out of service",
   words: "NODE",
+  liveNames: new Map([["", "nodes"]]),
   settings: SETTINGS,
   examples: [
     {

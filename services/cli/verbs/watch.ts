@@ -45,6 +45,7 @@ export const watchVerb = (clock: Clock): Verb =>
     summary: "print what happens to nodes, zones and pods, from the messages on NATS",
     words: `[${BUS_TOPICS.join("|")}]…`,
     firstWords: BUS_TOPICS,
+    liveNames: new Map([["--node", "nodes"]]),
     settings: SETTINGS,
     examples: [
       { command: "vigil watch --nats=nats://127.0.0.1:4222", does: "everything that happens in this fleet" },

@@ -54,11 +54,12 @@ function headOf({ answer }: TopState, { server }: Screen): Line[] {
   if (answer === null) return [{ text: `Vigil at ${server}`, tone: "heading" }];
   const { about, overview, messagesPerSecond } = answer;
   const { ready, notReady, unknown, starting } = overview.nodes;
-  const mode = about.shadow ? " · shadow: nothing is written" : "";
+  const shadow = about.shadow ? " · shadow: nothing is written" : "";
+  const beside = about.beside ? " · beside kube-controller-manager: nobody is evicted" : "";
   const rate = messagesPerSecond === null ? "" : ` · ${Math.round(messagesPerSecond)} messages/s`;
   const nodes = `${ready} ready · ${notReady} not ready · ${unknown} unknown · ${starting} starting`;
   return [
-    { text: printable(`Vigil ${about.version} · cluster ${about.cluster}${mode}`), tone: "heading" },
+    { text: printable(`Vigil ${about.version} · cluster ${about.cluster}${shadow}${beside}`), tone: "heading" },
     plain(`${nodes} · ${countText(overview.pendingEvictions, "pod")} to evict${rate}`),
   ];
 }

@@ -1,11 +1,12 @@
 /** What `vigil top` shows and how keys change it. Pure: answers of the console and keys are arguments. */
 import type { NodeReport, Overview, PendingEviction, PolicyReport } from "../../../protocols/ledger-reader.ts";
+import type { About } from "../../console/console.routes.ts";
 
 /** One answer of the console. */
 export interface TopAnswer {
   readonly overview: Overview;
   /** Whose console answers. */
-  readonly about: { readonly cluster: string; readonly version: string; readonly shadow: boolean };
+  readonly about: Pick<About, "cluster" | "version" | "shadow" | "beside">;
   /** The nodes that are not ready, the worst first. */
   readonly nodes: readonly NodeReport[];
   /** The pods to be evicted, soonest first. */

@@ -22,7 +22,7 @@ const ZONE = {
 };
 const watchHealth = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
 const ANSWERS: Readonly<Record<string, unknown>> = {
-  "/api/about": { cluster: "prod", version: "0.1.0", shadow: false },
+  "/api/about": { cluster: "prod", version: "0.1.0", shadow: false, beside: false },
   "/api/overview": {
     nodes: { ready: 8, notReady: 0, unknown: 1, starting: 0 },
     zones: [{ ...ZONE, queueLength: 0, halted: false }],

@@ -57,7 +57,7 @@ const OVERVIEW: Overview = {
 };
 const ANSWER: TopAnswer = {
   overview: OVERVIEW,
-  about: { cluster: "prod", version: "0.1.0", shadow: false },
+  about: { cluster: "prod", version: "0.1.0", shadow: false, beside: false },
   nodes: [
     node("worker-7"),
     node("worker-8", { queuePlace: 2 }),
@@ -93,6 +93,14 @@ test("zones by trouble, then the troubled nodes with their countdowns", () => {
     "",
     "q quit · ↑↓ select · enter explain · tab nodes/pods/policies · / filter · esc clear",
   ]);
+});
+
+test.each([
+  [{ shadow: true }, "shadow: nothing is written"],
+  [{ beside: true }, "beside kube-controller-manager: nobody is evicted"],
+])("of a process with %o, that it is %s", (mode, words) => {
+  const about = { ...ANSWER.about, ...mode };
+  expect(shown({ ...STATE, answer: { ...ANSWER, about } })[0]).toBe(`Vigil 0.1.0 · cluster prod · ${words}`);
 });
 
 test("tab shows the pods and when each goes", () => {

@@ -56,6 +56,28 @@ describe("discovery", () => {
   test.each(["/healthz", "/livez", "/readyz"])("%s is ok", (path) => expect(embedded.ask("GET", path).text).toBe("ok"));
 });
 
+describe("a client that asks about itself", () => {
+  const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
+
+  test.each([
+    [`${AUTHORIZATION}/selfsubjectaccessreviews`, "SelfSubjectAccessReview", { allowed: true }],
+    [
+      `${AUTHORIZATION}/selfsubjectrulesreviews`,
+      "SelfSubjectRulesReview",
+      { resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }] },
+    ],
+    [
+      "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+      "SelfSubjectReview",
+      { userInfo: { username: "system:admin" } },
+    ],
+  ])("at %s may do everything", (path, kind, status) => {
+    const body = { apiVersion: path.split("/").slice(2, 4).join("/"), kind, spec: {} };
+    const answer = new Embedded().ask("POST", path, body);
+    expect([answer.status, answer.object]).toMatchObject([201, { kind, status }]);
+  });
+});
+
 async function fronted(
   options: Partial<ListenOptions>,
   use: (front: HttpFront, api: FaultyApiServer) => Promise<void>,

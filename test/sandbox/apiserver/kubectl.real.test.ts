@@ -182,6 +182,32 @@ function explanations(): void {
   });
 }
 
+function clientAlone(): void {
+  let front: HttpFront;
+  beforeAll(async () => {
+    front = await listen(new ApiServer({ clock: realClock(), random: systemRandom }), { port: 0 });
+  });
+  afterAll(() => front.close());
+  const run = (...args: string[]): Promise<KubectlResult> =>
+    kubectl(writeKubeconfig(join(folder, "alone"), { server: front.url, token: "" }), args);
+
+  test("may do everything, and is told so", async () => {
+    expect((await run("auth", "can-i", "delete", "nodes")).stdout).toBe("yes\n");
+    expect((await run("auth", "can-i", "--list")).stdout).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
+  });
+
+  test("debugs a node by a pod on it", async () => {
+    const node = join(folder, "debugged.json");
+    writeFileSync(node, JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name: "n-1" } }));
+    expect((await run("create", "-f", node)).code).toBe(0);
+    const { code, stdout, stderr } = await run("debug", "node/n-1", "--image=busybox", "--", "true");
+    expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(/^Creating debugging pod node-debugger-n-1-/m)]);
+    const nodeOf = "jsonpath={.items[*].spec.nodeName}";
+    expect((await run("get", "pods", "-o", nodeOf)).stdout).toBe("n-1");
+  });
+}
+
+describeWithKube("kubectl on the embedded API", clientAlone, ["kubectl"]);
 describeWithKube("kubectl", comparison, ["kubectl"]);
 describeWithKube("kubectl explain", explanations, ["kubectl"]);
 describeWithKube("kubectl with custom resources", customResources, ["kubectl"]);

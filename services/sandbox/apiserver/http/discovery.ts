@@ -26,20 +26,42 @@ const VERSION = {
 
 const PROBES = ["/healthz", "/livez", "/readyz"];
 
-const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/** Whom every client is taken for. */
+const USER = { username: "system:admin", groups: ["system:masters", "system:authenticated"] };
+const EVERYTHING = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
+const EVERY_PATH = { verbs: ["*"], nonResourceURLs: ["*"] };
 
-/** The review of what the client may do, for `kubectl auth can-i`: everything, because all clients are alike here. */
-function reviewedAccess(body: string | null): JsonObject {
-  const status = { allowed: true, reason: "the embedded API admits every request" };
-  return { ...objectBody(body, "SelfSubjectAccessReview"), status };
-}
+/**
+ * The reviews that a client requests of itself, by path: for `kubectl auth can-i`, `auth can-i --list` and `auth whoami`.
+ * All clients are alike here and may do everything.
+ */
+const REVIEWS: ReadonlyMap<string, { readonly kind: string; readonly status: JsonObject }> = new Map([
+  [
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    {
+      kind: "SelfSubjectAccessReview",
+      status: { allowed: true, reason: "the embedded API admits every request" } as JsonObject,
+    },
+  ],
+  [
+    "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+    {
+      kind: "SelfSubjectRulesReview",
+      status: { resourceRules: [EVERYTHING], nonResourceRules: [EVERY_PATH], incomplete: false },
+    },
+  ],
+  ["/apis/authentication.k8s.io/v1/selfsubjectreviews", { kind: "SelfSubjectReview", status: { userInfo: USER } }],
+]);
 
 /** Responds to a request that is for no resource. */
 export function discover({ method, path, headers, body }: OtherCall, resources: readonly Resource[]): Answer {
   const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   if (PROBES.includes(trimmed))
     return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: "ok" };
-  if (trimmed === ACCESS_REVIEWS && method === "POST") return objectAnswer(201, reviewedAccess(body));
+  const review = REVIEWS.get(trimmed);
+  if (review !== undefined && method === "POST") {
+    return objectAnswer(201, { ...objectBody(body, review.kind), status: review.status });
+  }
   const documents = documentsOf(resources);
   const document = documents.get(trimmed);
   if (document !== undefined) return objectAnswer(200, document);

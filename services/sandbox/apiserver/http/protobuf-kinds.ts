@@ -191,6 +191,8 @@ export const KINDS: Readonly<Record<string, Shape>> = {
   Pod: TEMPLATE,
   PodDisruptionBudget: { ...NAMED, 2: one("spec", BUDGET_SPEC) },
   SelfSubjectAccessReview: { ...NAMED, 2: one("spec", ACCESS_REVIEW_SPEC) },
+  SelfSubjectReview: NAMED,
+  SelfSubjectRulesReview: { ...NAMED, 2: one("spec", { 1: text("namespace") }) },
   Service: { ...NAMED, 2: one("spec", SERVICE_SPEC) },
   ServiceAccount: NAMED,
 };

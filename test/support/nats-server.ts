@@ -47,7 +47,7 @@ export interface NatsServer {
  */
 const PORTS = { first: Number(process.env.FIRST_TEST_PORT ?? 20_000), count: 6_000 };
 /** Concurrent test processes use ranges of their own: a server may start late, or be down for a while. */
-const RANGES = 4;
+const RANGES = 8;
 const given = new Set<number>();
 
 /** A port that no program listens on at the moment and that no other test of this run gets. */

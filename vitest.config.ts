@@ -16,7 +16,7 @@ const UNIT = "test/**/*.test.ts";
  * million timers. Each file has a process of its own.
  */
 const SLOW = "test/**/*.slow.test.ts";
-/** Real servers, containers and browsers, in real time. Such a suite mostly waits, so six of them share two cores. */
+/** Real servers, containers and browsers, in real time. Such a suite mostly waits, so five of them share two cores. */
 const REAL = "test/**/*.real.test.ts";
 /** Upstream's own tests and journeys with real kubelets, in real time. They hardly compute. */
 const UPSTREAM = "test/upstream/*.real.test.ts";
@@ -40,7 +40,7 @@ export default defineConfig({
     projects: [
       set("unit", { ...COMPUTED, include: [UNIT], exclude: [SLOW, REAL], isolate: false }, 0),
       set("slow", { ...COMPUTED, include: [SLOW], testTimeout: PATIENT_MS }, 1),
-      set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 6 }, 2),
+      set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 5 }, 2),
       set("upstream", { include: [UPSTREAM], maxWorkers: 5, env: { FIRST_TEST_PORT: "26000" } }, 3),
     ],
   },

@@ -7,11 +7,16 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The suites that take more than two minutes on two cores. Those of the journeys mostly wait. */
 const LONG = [
   "sim/sim.slow",
+  "cli/preview/policies.slow",
+  "journey/rates.split.real",
   "journey/rates.real",
   "journey/fleet.standstill.real",
   "journey/fleet.api-cut-kube.real",
   "journey/fleet.api-cut.real",
   "journey/stranger.real",
+  "journey/beside.real",
+  "deploy/npm-package.real",
+  "deploy/rights.real",
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Vitest's own order, after the long suites. */

@@ -20,9 +20,11 @@ export interface EventToWrite extends Occurrence {
   readonly marks?: "silenceReported" | "drainReported";
 }
 
-const NONE: readonly EventToWrite[] = [];
+type Events = readonly EventToWrite[];
 
-const EVENTS: ByType<[before: ClusterState], readonly EventToWrite[]> = {
+const NONE: Events = [];
+
+const EVENTS: ByType<[before: ClusterState], Events> = {
   "observed.node": ({ body }, before) => eventsOfNode(body, before),
   "observed.gone": ({ body }, before) => eventsOfDeparture(body, before.nodes.get(body.node)),
   "judged.pod": ({ body }, before) => eventsOfPod(body, before),
@@ -33,20 +35,13 @@ const EVENTS: ByType<[before: ClusterState], readonly EventToWrite[]> = {
  * The Events that follow from a message, given the state before it. Beside upstream only Vigil's own writes have
  * Events, because upstream reports nodes that come and go, and its evictions.
  */
-export function eventsOf(
-  message: AnyMessage,
-  before: ClusterState,
-  upstream: Profile["upstream"],
-): readonly EventToWrite[] {
+export function eventsOf(message: AnyMessage, before: ClusterState, upstream: Profile["upstream"]): Events {
   if (upstream === "beside" && message.type !== "done.write") return NONE;
   return dispatch(EVENTS, message, before) ?? NONE;
 }
 
 /** R2.9: registers a new node and removes one of another uid. Nodes that older ledgers have registered are left out. */
-function eventsOfNode(
-  { node, uid, createdAt }: BodyOf<"observed.node">,
-  before: ClusterState,
-): readonly EventToWrite[] {
+function eventsOfNode({ node, uid, createdAt }: BodyOf<"observed.node">, before: ClusterState): Events {
   const known = before.nodes.get(node);
   if (known?.observed && known.uid === uid) return NONE;
   const isReported = before.joinedAt !== null && createdAt < before.joinedAt;
@@ -55,15 +50,12 @@ function eventsOfNode(
 }
 
 /** R2.10, with the uid of the known node. */
-function eventsOfDeparture(
-  { node, uid }: BodyOf<"observed.gone">,
-  before: NodeRecord | undefined,
-): readonly EventToWrite[] {
+function eventsOfDeparture({ node, uid }: BodyOf<"observed.gone">, before: NodeRecord | undefined): Events {
   return before?.observed && before.uid === uid ? [removing(node, uid)] : NONE;
 }
 
 /** A countdown that ran is cancelled; not once the deletion has been requested (L28). */
-function eventsOfPod(body: BodyOf<"judged.pod">, before: ClusterState): readonly EventToWrite[] {
+function eventsOfPod(body: BodyOf<"judged.pod">, before: ClusterState): Events {
   const pod = before.pods.get(body.uid);
   if (body.eviction !== "none" || pod?.judged?.eviction !== "pending") return NONE;
   if (pod.asked !== null || pod.order !== "none") return NONE;
@@ -71,7 +63,7 @@ function eventsOfPod(body: BodyOf<"judged.pod">, before: ClusterState): readonly
   return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
 }
 
-function eventsOfWrite({ cause, body }: Message<"done.write">, before: ClusterState): readonly EventToWrite[] {
+function eventsOfWrite({ cause, body }: Message<"done.write">, before: ClusterState): Events {
   switch (body.ask) {
     case "asked.condition":
       return body.outcome === "ok" ? eventsOfSilence(body, cause, before) : NONE;
@@ -86,22 +78,14 @@ function eventsOfWrite({ cause, body }: Message<"done.write">, before: ClusterSt
 }
 
 /** R2.26, R2.28: only when Vigil changed Ready from True to Unknown, once per change. */
-function eventsOfSilence(
-  body: BodyOf<"done.write">,
-  cause: string | null,
-  before: ClusterState,
-): readonly EventToWrite[] {
+function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, before: ClusterState): Events {
   if (before.request(cause)?.ready !== "True" || before.nodes.get(body.node)?.silenceReported) return NONE;
   const message = `Node ${body.node} status is now: NodeNotReady`;
   return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), marks: "silenceReported" }];
 }
 
 /** R8.25, R5.15 and R5.16: once the API server has accepted the deletion, and once per pod and drain (L31, L40). */
-function eventsOfDeletion(
-  body: BodyOf<"done.write">,
-  cause: string | null,
-  before: ClusterState,
-): readonly EventToWrite[] {
+function eventsOfDeletion(body: BodyOf<"done.write">, cause: string | null, before: ClusterState): Events {
   const pod = before.pods.get(body.uid);
   if (body.outcome !== "ok" || pod?.order === "done") return NONE;
   const request = before.request(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;

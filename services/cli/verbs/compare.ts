@@ -1,7 +1,6 @@
 /** `vigil compare`: what Vigil did or would have done about failed nodes, beside what the other controllers did. */
 import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
-import { durationSetting } from "../../platform/config/setting-builders.ts";
-import type { Setting } from "../../platform/config/value.ts";
+import { choiceSetting, durationSetting } from "../../platform/config/setting-builders.ts";
 import { COMPARISON_OUTPUTS, comparisonText } from "../compare/comparison-printer.ts";
 import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -14,13 +13,12 @@ const SETTINGS = {
     WEEK_MS,
     "How long ago the comparison begins; at the earliest when the record starts, a week ago with JetStream.",
   ),
-  output: {
-    unit: "choice",
-    flag: "output",
-    standard: "table",
-    choices: COMPARISON_OUTPUTS,
-    meaning: "Output format; markdown is a page for a change request.",
-  } as Setting<string>,
+  output: choiceSetting<string>(
+    "output",
+    COMPARISON_OUTPUTS,
+    "table",
+    "Output format; markdown is a page for a change request.",
+  ),
   ...CONSOLE_SETTINGS,
 } as const;
 

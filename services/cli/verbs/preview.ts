@@ -3,9 +3,15 @@ import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/pro
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { parseRunFile } from "../../platform/config/config.ts";
 import type { ConfigFile } from "../../platform/config/file.ts";
-import { countSetting, listSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
+import {
+  choiceSetting,
+  countSetting,
+  listSetting,
+  switchSetting,
+  textSetting,
+} from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
-import type { Setting, ValuesOf } from "../../platform/config/value.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { readOnlyKube } from "../../platform/kube/shadow/shadow-kube.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
@@ -48,13 +54,7 @@ const SETTINGS = {
     "worker-7=maintenance:NoExecute",
     "A taint that is set now, as NODE=KEY[=VALUE]:NoExecute.",
   ),
-  output: {
-    unit: "choice",
-    flag: "output",
-    standard: "table",
-    choices: ["table", "json"],
-    meaning: "Output format.",
-  } as Setting<string>,
+  output: choiceSetting("output", ["table", "json"], "table", "Output format."),
   config: textSetting(
     "config",
     "vigil.yaml",

@@ -5,7 +5,7 @@ import { textOf } from "../../structures/json.ts";
 import { collectionPath } from "../transport/paths.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { Reader } from "../watch/watch-reader.ts";
-import type { WatchedResource } from "../watch/watched.ts";
+import { PLAIN_RESOURCE, type WatchedResource } from "../watch/watched.ts";
 import { type ElectionLease, electionLeaseOf } from "./election.policy.ts";
 
 /** The ports of the watch, and the Lease. */
@@ -41,16 +41,12 @@ function resourceOf({ namespace, name }: LeaseWatchIo["lease"]): WatchedResource
   // A right to one named object allows only lists and watches that select that name.
   const selectors = { fieldSelector: `metadata.name=${name}` };
   return {
+    ...PLAIN_RESOURCE,
     path: collectionPath("Lease", namespace),
     selectors,
     listSelectors: selectors,
-    shape: null,
-    discovery: null,
     project: electionLeaseOf,
-    namespace: () => "",
     name: ({ metadata }) => textOf(metadata.name) ?? "",
     uid: ({ metadata }) => textOf(metadata.uid) ?? "",
-    gatherMs: 0,
-    scan: null,
   };
 }

@@ -1,8 +1,7 @@
 /** The resources that can be watched: their paths, projections and identities. */
 import { FREEZE_CONFIG_MAP, LEASE_NAMESPACE } from "../../../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../../../protocols/node-policy.ts";
-import type { ObservedNode } from "../../../../protocols/objects.ts";
-import type { BoundPod, FreezeResource, ObservedLease, PolicyResource, Watched } from "../../../../protocols/ports.ts";
+import type { Watched } from "../../../../protocols/ports.ts";
 import type { Shape } from "../protobuf/protobuf.ts";
 import { LEASE, NODE, POD } from "../protobuf/protobuf-shapes.ts";
 import { collectionPath, discoveryPath } from "../transport/paths.ts";
@@ -52,72 +51,64 @@ const LEASES_GATHER_MS = 20;
 
 const ONE_CONFIG_MAP = { fieldSelector: `metadata.name=${FREEZE_CONFIG_MAP.name}` } as const;
 
+/** What a resource has unless it says otherwise: no namespace, no selector, no protobuf, and no wait. */
+export const PLAIN_RESOURCE = {
+  selectors: {},
+  listSelectors: {},
+  shape: null,
+  discovery: null,
+  namespace: () => "",
+  gatherMs: 0,
+  scan: null,
+} as const;
+
 /** Every resource that can be watched. */
 export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K]> } = {
   nodes: {
+    ...PLAIN_RESOURCE,
     path: collectionPath("Node", ""),
-    selectors: {},
-    listSelectors: {},
     shape: NODE,
-    discovery: null,
     project: projectNode,
-    namespace: () => "",
-    name: (node: ObservedNode) => node.node,
-    uid: (node: ObservedNode) => node.uid,
-    gatherMs: 0,
-    scan: null,
+    name: ({ node }) => node,
+    uid: ({ uid }) => uid,
   },
   leases: {
+    ...PLAIN_RESOURCE,
     path: collectionPath("Lease", LEASE_NAMESPACE),
-    selectors: {},
-    listSelectors: {},
     shape: LEASE,
-    discovery: null,
     project: projectLease,
-    namespace: () => "",
-    name: (lease: ObservedLease) => lease.node,
+    name: ({ node }) => node,
     uid: () => "",
     gatherMs: LEASES_GATHER_MS,
     scan: scanLease,
   },
   pods: {
+    ...PLAIN_RESOURCE,
     path: collectionPath("Pod", ""),
     // Unbound pods concern no service.
     selectors: { fieldSelector: "spec.nodeName!=" },
-    listSelectors: {},
     shape: POD,
-    discovery: null,
     project: projectPod,
-    namespace: ({ pod }: BoundPod) => pod.namespace,
-    name: ({ pod }: BoundPod) => pod.name,
-    uid: ({ pod }: BoundPod) => pod.uid,
-    gatherMs: 0,
-    scan: null,
+    namespace: ({ pod }) => pod.namespace,
+    name: ({ pod }) => pod.name,
+    uid: ({ pod }) => pod.uid,
   },
   policies: {
+    ...PLAIN_RESOURCE,
     path: collectionPath("NodePolicy", ""),
-    selectors: {},
-    listSelectors: {},
-    shape: null,
     discovery: { path: discoveryPath("NodePolicy"), plural: NODE_POLICY_API.plural },
     project: projectPolicy,
-    namespace: () => "",
-    name: (policy: PolicyResource) => policy.name,
-    uid: (policy: PolicyResource) => policy.uid,
-    gatherMs: 0,
-    scan: null,
+    name: ({ name }) => name,
+    uid: ({ uid }) => uid,
   },
   freezes: {
+    ...PLAIN_RESOURCE,
     path: collectionPath("ConfigMap", FREEZE_CONFIG_MAP.namespace),
     selectors: ONE_CONFIG_MAP,
     listSelectors: ONE_CONFIG_MAP,
-    shape: null,
     discovery: { path: discoveryPath("ConfigMap"), plural: "configmaps" },
     project: projectFreezes,
-    namespace: () => "",
-    name: (freezes: FreezeResource) => freezes.name,
-    uid: (freezes: FreezeResource) => freezes.uid,
-    gatherMs: 0,
-    scan: null,
+    name: ({ name }) => name,
+    uid: ({ uid }) => uid,
   },
 };

@@ -12,6 +12,9 @@ const DEATH_WATCH = "/usr/bin/setpriv";
 /** How much of a server's output is kept for a failure's message. */
 const LOG_CHARACTERS_MAX = 20_000;
 
+// Each program listens for the end of the test, and a test may run those of two clusters.
+process.setMaxListeners(50);
+
 /** A process with readable output and without input. */
 type ReadableProcess = ChildProcessByStdio<null, Readable, Readable>;
 

@@ -8,7 +8,8 @@ describeWithNats("Vigil in two processes over NATS", () => {
   describeUpstream("e2e.test", E2E_PROGRAMS, async () => {
     const nats = await startNatsServer();
     try {
-      return await runEndToEnd(["one", "two"].map((member) => [`--nats=${nats.url}`, `--member=${member}`]));
+      const bus = (part: number) => [`--nats=${nats.url}`, `--cluster=part-${part}`];
+      return await runEndToEnd((part) => ["one", "two"].map((member) => [...bus(part), `--member=${member}`]));
     } finally {
       await nats.stop();
     }

@@ -4,5 +4,5 @@ import { E2E_PROGRAMS, runEndToEnd } from "./e2e.ts";
 import { describeUpstream } from "./test-program.ts";
 
 describe("Vigil in one process", () => {
-  describeUpstream("e2e.test", E2E_PROGRAMS, () => runEndToEnd([[]]));
+  describeUpstream("e2e.test", E2E_PROGRAMS, () => runEndToEnd(() => [[]]));
 });

@@ -87,6 +87,8 @@ export interface ShownOptions extends Pick<Io, "clock" | "profile"> {
   readonly fleet: () => Promise<readonly object[]>;
   /** Checks of the process itself, such as that it is not stopping. */
   readonly ownChecks?: () => readonly Check[];
+  /** Why this process does not speak for the cluster, such as that another one leads; null while it does. */
+  readonly standby?: () => string | null;
 }
 
 /** A listening console. Until `show` it serves liveness, metrics and what the process waits for. */
@@ -103,7 +105,8 @@ export interface RunningConsole {
 
 interface Serving {
   readonly answer: (url: URL) => RouteAnswer | Promise<RouteAnswer> | null;
-  readonly stream: EventStream | null;
+  /** Null while there is nothing to follow. */
+  readonly stream: () => EventStream | null;
   readonly stop: Stop;
 }
 
@@ -149,10 +152,11 @@ function serverOf(
 }
 
 function waiting(why: string): Serving {
-  return { answer: (url) => answerWaiting(url, why), stream: null, stop: () => {} };
+  return { answer: (url) => answerWaiting(url, why), stream: () => null, stop: () => {} };
 }
 
-function showing({ about, bus, clock, ledger, fleet, ownChecks, profile }: ShownOptions): Serving {
+function showing(options: ShownOptions): Serving {
+  const { about, bus, clock, ledger, fleet, ownChecks, profile, standby = () => null } = options;
   const pulses = bus.latest("observed.pulse");
   const watches = new ClusterWatchHealth(profile, clock.monotonicMs());
   const stream = ledger === null ? null : new EventStream(clock, ledger);
@@ -162,8 +166,8 @@ function showing({ about, bus, clock, ledger, fleet, ownChecks, profile }: Shown
     return readinessOf({ busConnected: bus.connected(), watchHealth, own: ownChecks?.() ?? [] });
   };
   return {
-    answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, fleet, readiness }),
-    stream,
+    answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, fleet, readiness, standby: standby() }),
+    stream: () => (standby() === null ? stream : null),
     stop() {
       pulses.stop();
       stream?.stop();
@@ -196,10 +200,11 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   { metricsText }: FrontOptions,
-  { answer, stream }: Serving,
+  serving: Serving,
 ): Promise<void> {
   const { method = "", url: target = "/" } = request;
   const url = urlOf(request);
+  const stream = url?.pathname === "/api/stream" ? serving.stream() : null;
   if (method !== "GET" && method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
     send(response, problem(405, `${method}: the console is read-only; use GET`));
@@ -207,11 +212,11 @@ async function answer(
     send(response, problem(400, `${target}: not a path`));
   } else if (url.pathname === "/metrics") {
     send(response, { status: 200, contentType: METRICS_TYPE, body: await metricsText() });
-  } else if (url.pathname === "/api/stream" && stream !== null) {
+  } else if (stream !== null) {
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
     else follow(response, stream, request.socket.remoteAddress ?? "");
   } else {
-    send(response, (await answer(url)) ?? problem(404, `${url.pathname}: no such path`));
+    send(response, (await serving.answer(url)) ?? problem(404, `${url.pathname}: no such path`));
   }
 }
 

@@ -31,6 +31,8 @@ export interface RouteSources {
   /** The members of the fleet; rejects with an Error of one line while they are not known. */
   readonly fleet: () => Promise<readonly object[]>;
   readonly readiness: () => readonly Check[];
+  /** Why this process does not speak for the cluster, such as that another one leads; null while it does. */
+  readonly standby: string | null;
 }
 
 /** The state that the dashboard shows. */
@@ -74,9 +76,10 @@ export function answerTo(url: URL, sources: RouteSources): RouteAnswer | Promise
     );
   }
   if (!pathname.startsWith("/api/")) return null;
-  const { ledger } = sources;
+  const { ledger, standby } = sources;
   if (ledger === null)
     return problem(404, `${pathname}: this process runs no ledger; use the console of one that does`);
+  if (standby !== null) return problem(503, standby);
   const path = decoded(pathname.split("/").slice(2));
   if (path === null) return problem(400, `${pathname}: a % must be followed by two hex digits`);
   return ledgerAnswer(path, searchParams, ledger);

@@ -7,7 +7,7 @@ import { observedNode } from "../support/observed-objects.ts";
 const ABOUT = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, beside: false, version: "0.0.0" };
 
 function answered(path: string, { ledger }: LedgerWorld): unknown {
-  const sources = { about: ABOUT, ledger: ledger.reader, fleet: async () => [], readiness: () => [] };
+  const sources = { about: ABOUT, ledger: ledger.reader, fleet: async () => [], readiness: () => [], standby: null };
   const answer = answerTo(new URL(path, "http://console"), sources);
   return answer instanceof Promise ? null : JSON.parse(answer?.body ?? "null");
 }

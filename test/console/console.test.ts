@@ -220,6 +220,20 @@ describe("the API", () => {
     expect((await get("/api/about")).status).toBe(200);
     expect((await get("/livez")).status).toBe(200);
   });
+
+  test("of a standby is a 503 that names the leader, until it leads itself", async () => {
+    let problem: string | null = "this process stands by, and decides nothing: ask m-1, which leads";
+    const { get } = await setup({ standby: () => problem });
+    for (const path of ["/api/overview", "/api/explain/node/n-1", "/api/stream"]) {
+      const response = await get(path);
+      expect(response.status).toBe(503);
+      expect(await response.json()).toEqual({ error: problem });
+    }
+    for (const path of ["/", "/api/about", "/api/fleet", "/livez"]) expect((await get(path)).status).toBe(200);
+    problem = null;
+    expect((await get("/api/overview")).status).toBe(200);
+    expect((await get("/api/stream", { method: "HEAD" })).status).toBe(200);
+  });
 });
 
 /** Reads server-sent events until `count` of them have come. */

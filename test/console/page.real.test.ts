@@ -34,6 +34,7 @@ afterEach(async () => {
 });
 
 interface Opened {
+  readonly standby?: () => string | null;
   readonly shadow?: boolean;
   readonly beside?: boolean;
   readonly policies?: Policies;
@@ -42,7 +43,12 @@ interface Opened {
 /** The only member of the fleet. */
 const MEMBER = { member: "m-0", services: ["ledger"], since: 0, lagMs: 3, unableSince: null, withheld: [], shards: 64 };
 
-async function open({ shadow = false, beside = false, policies }: Opened = {}): Promise<LedgerWorld> {
+async function open({
+  shadow = false,
+  beside = false,
+  policies,
+  standby = () => null,
+}: Opened = {}): Promise<LedgerWorld> {
   const world = ledgerWorld(policies === undefined ? {} : { policies });
   const { clock, transport, metrics, io, ledger } = world;
   const identity = { cluster: "test", service: "console", member: "m-0" };
@@ -55,6 +61,7 @@ async function open({ shadow = false, beside = false, policies }: Opened = {}): 
     about: { cluster: "test", member: "m-0", services: [], shadow, beside, version: "0.0.0" },
     ledger: ledger.reader,
     fleet: async () => [MEMBER],
+    standby,
   });
   page = await openPage(served.url);
   return world;
@@ -464,6 +471,14 @@ describeWithChromium("the dashboard in a browser", () => {
       );
       expect(violations).toEqual([]);
     });
+  });
+
+  test("of a standby says who leads, and shows the cluster once it leads itself", async () => {
+    let problem: string | null = "this process stands by, and decides nothing: ask m-1, which leads";
+    const { clock } = await open({ standby: () => problem });
+    await shows("link", /^this process stands by, and decides nothing: ask m-1, which leads$/);
+    problem = null;
+    await shows("link", /^live$/, clock);
   });
 
   test("reports that it is disconnected when the process has ended", async () => {

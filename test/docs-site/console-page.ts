@@ -21,7 +21,8 @@ const HEAD = `# JSON of the console
 <!-- Written by \`npm run fix\` from the routes in services/console/; do not edit. -->
 
 A process with \`--listen\` answers these paths with GET. The dashboard, \`vigil get\`, \`vigil explain\` and \`vigil top\`
-use them too. All but \`/api/about\`, \`/api/fleet\` and the probes need a process that runs the service \`ledger\`.
+use them too. All but \`/api/about\`, \`/api/fleet\` and the probes need a process that runs the service \`ledger\`, and
+that leads where processes elect a leader.
 Instants are epoch milliseconds, durations milliseconds. A zone is named by its key, \`region:<NUL>:zone\`. An answer may
 get more fields later. A fault is \`{"error": "…"}\` with status 400, 404 or 503. The same facts with readable instants
 are answered over NATS: [Listen to Vigil](../listen.md#queries). Who may ask is in
@@ -128,7 +129,8 @@ function troubledWorld(): LedgerWorld {
 }
 
 async function answerText(path: string, { clock, ledger }: LedgerWorld): Promise<string> {
-  const sources = { about: ABOUT, ledger: ledger.reader, fleet: async () => [MEMBER], readiness: () => [] };
+  const parts = { about: ABOUT, ledger: ledger.reader, fleet: async () => [MEMBER], readiness: () => [] };
+  const sources = { ...parts, standby: null };
   const answer = answerTo(new URL(path, "http://console"), sources);
   clock.advance(0);
   const { status, body } = (await answer) ?? { status: 404, body: "no such path" };

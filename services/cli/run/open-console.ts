@@ -13,7 +13,7 @@ import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { fleetOf } from "../fleet-members.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
-import { electionCheck, type ProcessElection } from "./open-election.ts";
+import { electionCheck, type ProcessElection, standbyProblem } from "./open-election.ts";
 import type { UpstreamWatch } from "./upstream-watch.ts";
 
 /** The address of a console, its flag, and its access control. */
@@ -71,6 +71,7 @@ export function showOn(
     about: { cluster, member, services, shadow, beside: profile.upstream === "beside", version: packageJson.version },
     ledger: controller.ledger,
     fleet: fleetOf({ ...parts, election }, { stopped }),
+    standby: () => (election === null ? null : standbyProblem(election.report())),
     ownChecks: () => [
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
       shardsCheck(metrics.gaugeValue(SUSPECT_SHARDS_GAUGE)),

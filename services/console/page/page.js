@@ -9,6 +9,9 @@ import { showPolicies } from "/policies.js";
 import { followTimeline } from "/timeline.js";
 
 const DECISIONS_SHOWN = 200;
+/** A standby may lead by then. */
+const RETRY_MS = 5_000;
+const DISCONNECTED = "disconnected, retrying…";
 /** The list shows judgements and results; observations and requests would only repeat them. */
 const SHOWN_TYPES = /^(?:judged|done)\./;
 /** Well before a zone counts as disrupted: half of its nodes are no small matter. */
@@ -90,6 +93,14 @@ function showLink(text, mood) {
   byId("link").className = mood;
 }
 
+/** Shows why this process has no stream: it runs no ledger, or stands by to take over. Follows again later. */
+async function retryRefused() {
+  const response = await fetch("/api/overview").catch(() => null);
+  const answer = response === null || response.ok ? {} : await response.json();
+  showLink(answer.error ?? DISCONNECTED, "harm");
+  setTimeout(follow, RETRY_MS);
+}
+
 function follow() {
   const source = new EventSource("/api/stream");
   source.addEventListener("open", () => {
@@ -97,8 +108,8 @@ function follow() {
     showLink("live", "well");
   });
   source.addEventListener("error", () => {
-    const refused = source.readyState === EventSource.CLOSED;
-    showLink(refused ? "this process runs no ledger" : "disconnected, retrying…", "harm");
+    if (source.readyState === EventSource.CLOSED) void retryRefused();
+    else showLink(DISCONNECTED, "harm");
   });
   source.addEventListener("full", () => {
     source.close();

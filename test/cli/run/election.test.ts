@@ -1,6 +1,6 @@
 /** How `vigil run` reads the flags of leader election, and when they apply. */
 import { describe, expect, test } from "vitest";
-import { electionCheck } from "../../../services/cli/run/open-election.ts";
+import { electionCheck, standbyProblem } from "../../../services/cli/run/open-election.ts";
 import { parseRun } from "../../../services/platform/config/config.ts";
 import { isElected } from "../../../services/platform/config/election.ts";
 import { ConfigProblem } from "../../../services/platform/config/value.ts";
@@ -63,6 +63,11 @@ describe("flags that could make two leaders, or none, are refused", () => {
       "--leader-elect-renew-deadline=10s: must be longer than 1.2 times --leader-elect-retry-period=9s",
     ],
     [["--leader-elect-lease-duration=500ms"], "--leader-elect-lease-duration=500ms: must be at least 1s"],
+    [
+      ["--leader-elect-resource-lock=endpoints"],
+      `--leader-elect-resource-lock=endpoints: "endpoints" is none of leases`,
+    ],
+    [["--leader-elect-resource-lock=leases"], "no problem"],
     [["--leader-elect-resource-name="], "--leader-elect-resource-name=: must not be empty"],
     [
       ["--leader-elect-resource-name=kube-controller-manager"],
@@ -70,6 +75,14 @@ describe("flags that could make two leaders, or none, are refused", () => {
     ],
     [["--leader-elect-lease-duration=16s"], "no problem"],
   ])("%j", (argv, message) => expect(problemOf(...argv)).toBe(message));
+});
+
+test.each([
+  [{ leads: true, holder: "m-0_1a" }, null],
+  [{ leads: false, holder: "m-1_2b" }, "this process stands by, and decides nothing: ask m-1, which leads"],
+  [{ leads: false, holder: null }, "this process stands by, and decides nothing: nobody leads yet"],
+])("a standby does not speak for the cluster, and says who does: %j", (report, problem) => {
+  expect(standbyProblem(report)).toBe(problem);
 });
 
 test.each([

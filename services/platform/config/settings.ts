@@ -79,6 +79,12 @@ export const ELECTION_SETTINGS = {
     "Pause between renewals of the Lease, and between attempts to take it.",
     1,
   ),
+  leaderElectResourceLock: choice<"leases">(
+    "leader-elect-resource-lock",
+    ["leases"],
+    "leases",
+    "Accepted for compatibility with kube-controller-manager; the lock is always a Lease.",
+  ),
   leaderElectResourceName: text("leader-elect-resource-name", "vigil", "Name of the Lease.", "vigil"),
   leaderElectResourceNamespace: text(
     "leader-elect-resource-namespace",

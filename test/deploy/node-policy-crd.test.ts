@@ -7,9 +7,29 @@ import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { nodePolicyDefinitionText } from "./node-policy-crd.ts";
+import { NODE_POLICY_MEANINGS } from "./node-policy-meanings.ts";
 
 const FILE = readFileSync(join(import.meta.dirname, "../../deploy/crd/nodepolicies.yaml"), "utf8");
 const RIGHT = { selector: { matchLabels: { pool: "gpu" } } };
+
+interface Described {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Described>>;
+  readonly items?: Described;
+}
+
+/** The fields of a schema, and those of them without a meaning, by their paths. */
+function meaningsOf({ properties = {}, items }: Described, path: string): Record<"named" | "silent", string[]> {
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const own = path === "" ? name : `${path}.${name}`;
+    const below = meaningsOf(field, own);
+    const silent = field.description === undefined ? [own] : [];
+    return { named: [own, ...below.named], silent: [...silent, ...below.silent] };
+  });
+  const entries = items === undefined ? [] : [meaningsOf(items, `${path}[]`)];
+  const all = [...fields, ...entries];
+  return { named: all.flatMap(({ named }) => named), silent: all.flatMap(({ silent }) => silent) };
+}
 
 describe("deploy/crd/nodepolicies.yaml", () => {
   let clock: VirtualClock;
@@ -51,6 +71,13 @@ describe("deploy/crd/nodepolicies.yaml", () => {
   });
 
   test("follows the schema; npm run fix writes it", () => expect(FILE).toBe(nodePolicyDefinitionText()));
+
+  test("says what each field means", () => {
+    const { spec } = parse(FILE).spec.versions[0].schema.openAPIV3Schema.properties;
+    const { named, silent } = meaningsOf(spec, "");
+    expect(silent).toEqual([]);
+    expect(named.toSorted()).toEqual(Object.keys(NODE_POLICY_MEANINGS).toSorted());
+  });
 
   test("accepts counts as numbers and as percentages", () => {
     expect(create({ ...RIGHT, maxUnhealthy: "20%", budgets: [{ nodes: 1 }, { nodes: "10%" }] }).status).toBe(201);

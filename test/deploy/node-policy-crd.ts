@@ -3,6 +3,7 @@ import { stringify } from "yaml";
 import { z } from "zod";
 import { POLICY_NAME_MAX } from "../../protocols/judged.ts";
 import { NODE_POLICY_API, nodePolicySpecSchema } from "../../protocols/node-policy.ts";
+import { NODE_POLICY_MEANINGS } from "./node-policy-meanings.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -71,7 +72,7 @@ export function nodePolicyDefinitionText(): string {
 /** The definition as an object of the API. */
 function nodePolicyDefinition(): Schema {
   const { group, version, kind, plural } = NODE_POLICY_API;
-  const spec = structural(z.toJSONSchema(nodePolicySpecSchema, { io: "input" }) as Schema);
+  const spec = described(structural(z.toJSONSchema(nodePolicySpecSchema, { io: "input" }) as Schema), "");
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -126,6 +127,21 @@ function structural(schema: Schema): Schema {
 
 function structuralProperties(properties: Readonly<Record<string, Schema>>): Schema {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, structural(schema)]));
+}
+
+/** A structural schema in which each field says what it means; `path` is that of the schema itself. */
+function described(schema: Schema, path: string): Schema {
+  const { properties, items } = schema as { properties?: Record<string, Schema>; items?: Schema };
+  const meaning = NODE_POLICY_MEANINGS[path];
+  const fields = Object.entries(properties ?? {}).map(
+    ([name, field]) => [name, described(field, path === "" ? name : `${path}.${name}`)] as const,
+  );
+  return {
+    ...(meaning === undefined ? {} : { description: meaning }),
+    ...schema,
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(fields) }),
+    ...(items === undefined ? {} : { items: described(items, `${path}[]`) }),
+  };
 }
 
 function intOrString(choices: readonly Schema[]): Schema {

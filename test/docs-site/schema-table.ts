@@ -3,6 +3,7 @@ import { INSTANT_MIN } from "../../protocols/bounds.ts";
 
 /** The part of JSON Schema that the tables show. */
 export interface JsonSchema {
+  readonly description?: string;
   readonly type?: string | readonly string[];
   readonly const?: string | number | boolean | null;
   readonly enum?: readonly (string | number | boolean | null)[];
@@ -28,25 +29,36 @@ const TEXT_KINDS: readonly { readonly kind: string; readonly example: string }[]
 ];
 const PLAIN_NAME = "a";
 
-/** The table of all fields, nested ones by their path; an array's item is `[]`, a map's value `{}`. */
+/**
+ * The table of all fields, nested ones by their path; an array's item is `[]`, a map's value `{}`. It has a column for
+ * what fields mean if one of them says so.
+ */
 export function fieldTable(schema: JsonSchema): string {
-  const rows = fieldRows(schema, "").map(
-    ({ path, isRequired, type }) => `| \`${path}\` | ${type} | ${isRequired ? "yes" : ""} |`,
+  const rows = fieldRows(schema, "");
+  const hasMeanings = rows.some(({ meaning }) => meaning !== "");
+  const lines = rows.map(
+    ({ path, isRequired, type, meaning }) =>
+      `| \`${path}\` | ${type} | ${isRequired ? "yes" : ""} |${hasMeanings ? ` ${meaning} |` : ""}`,
   );
-  return ["| field | type | required |", "|---|---|---|", ...rows].join("\n");
+  const heads = hasMeanings
+    ? ["| field | type | required | meaning |", "|---|---|---|---|"]
+    : ["| field | type | required |", "|---|---|---|"];
+  return [...heads, ...lines].join("\n");
 }
 
 interface FieldRow {
   readonly path: string;
   readonly isRequired: boolean;
   readonly type: string;
+  /** Empty where the schema does not say. */
+  readonly meaning: string;
 }
 
 function fieldRows(schema: JsonSchema, prefix: string): FieldRow[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]): FieldRow[] => {
     const path = prefix === "" ? name : `${prefix}.${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
-    return [{ path, isRequired, type: typeText(field) }, ...fieldRows(field, path)];
+    return [{ path, isRequired, type: typeText(field), meaning: field.description ?? "" }, ...fieldRows(field, path)];
   });
   const { items, additionalProperties } = schema;
   const below = [

@@ -5,7 +5,7 @@ import { rolesConfig } from "../deploy/nats/roles.ts";
 import { withVersion } from "../deploy/release/release.ts";
 import { completedLock } from "./architecture/lockfile.ts";
 import { nodePolicyDefinitionText } from "./deploy/node-policy-crd.ts";
-import { withValuesTable } from "./deploy/values-table.ts";
+import { withSettingNames, withValuesTable } from "./deploy/values-table.ts";
 import { GENERATED_PAGES } from "./docs-site/generated-pages.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
 import { withMachineDrawings } from "./machine-drawings.ts";
@@ -18,6 +18,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"))
 rewrite("protocols/README.md", withMessageTable);
 rewrite("docs/explain.md", withExplainTables);
 rewrite("docs/machines.md", withMachineDrawings);
+rewrite("deploy/helm/vigil/values.schema.json", withSettingNames);
 rewrite("deploy/helm/vigil/README.md", withValuesTable);
 rewrite("deploy/helm/vigil/Chart.yaml", (chart) => withVersion(chart, version));
 rewrite("package-lock.json", completedLock);

@@ -10,6 +10,8 @@ import { CHART, renderChart } from "./chart.ts";
 
 const OF_RELEASE = "--selector=app.kubernetes.io/instance=vigil";
 const KINDS = "deployments,statefulsets,services,configmaps,serviceaccounts,poddisruptionbudgets,networkpolicies";
+/** Custom resources of the Prometheus operator are unknown to the API server. */
+const DASHBOARD = { grafanaDashboard: { enabled: true } };
 const CLUSTER_KINDS = "clusterroles,clusterrolebindings,roles,rolebindings";
 
 describeWithKube("on a real kube-apiserver", () => {
@@ -52,12 +54,31 @@ describeWithKube("on a real kube-apiserver", () => {
       expect(await objects()).toEqual([]);
     });
 
+    test("runs a second time in shadow, without the objects that a cluster has once", async () => {
+      const second = (verb: string, ...args: string[]): Promise<string> =>
+        helm(verb, "second", ...args, "--namespace=second", `--kubeconfig=${api.kubeconfig}`);
+      const values = ["--create-namespace", "--set=mode=shadow,nameOverride=second"];
+      await release("install", CHART, "--create-namespace");
+      await expect(second("install", CHART, ...values)).rejects.toThrow(/exists and cannot be imported/);
+      await second("install", CHART, ...values, "--set=clusterObjects=false");
+      expect((await kubectl("get", "deployments", "--all-namespaces", "--output=name")).trim().split("\n")).toEqual([
+        "deployment.apps/second-controller",
+        "deployment.apps/vigil-controller",
+      ]);
+      await second("uninstall");
+      expect(await kubectl("get", "configmap", "vigil-freeze", "--namespace=kube-system", "--output=name")).toContain(
+        "vigil-freeze",
+      );
+      await release("uninstall");
+    });
+
     test.each([
       ["shadow", {}],
       ["beside", {}],
       ["taint-eviction-only", { rescue: { enabled: true } }],
-      ["full", { fleet: { enabled: true }, rescue: { enabled: true } }],
-    ])("in mode %s is applied by kubectl, and applied again changes nothing", async (mode, values) => {
+      ["full", { fleet: { enabled: true }, rescue: { enabled: true }, monitoring: DASHBOARD }],
+      ["shadow", { fleet: { enabled: true, userPerProcess: true }, console: { authentication: "kubernetes" } }],
+    ])("in mode %s with %j is applied by kubectl, and again changes nothing", async (mode, values) => {
       const file = join(folder, "all.yaml");
       const all = { mode, createNamespace: true, ...values };
       writeFileSync(file, (await renderChart(all, "--kube-version=1.20.2")).text);

@@ -182,6 +182,7 @@ describeWithHelm("the Helm chart", () => {
       [{ fleet: { reader: 3 } }, "at '/fleet': additional properties 'reader' not allowed"],
       [{ image: { digest: "latest" } }, "at '/image/digest'"],
       [{ settings: { listen: ":80" } }, "invalid propertyName 'listen'"],
+      [{ settings: { "node-monitor-grace": "20s" } }, "invalid propertyName 'node-monitor-grace'"],
       [{ mode: "beside", fleet: { enabled: true } }, "mode beside runs as one process: set fleet.enabled to false"],
       [{ mode: "shadow", rescue: { enabled: true } }, "mode shadow needs no rescue"],
       [{ mode: "beside", rescue: { enabled: true } }, "mode beside needs no rescue"],

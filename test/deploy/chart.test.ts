@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { IMAGES_OF_OTHERS } from "../support/docker.ts";
-import { chartValues, withValuesTable } from "./values-table.ts";
+import { chartValues, withSettingNames, withValuesTable } from "./values-table.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CHART = join(ROOT, "deploy/helm/vigil");
@@ -13,6 +13,11 @@ const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 test("its README has a row for each value; npm run fix writes it", () => {
   const page = read("deploy/helm/vigil/README.md");
   expect(withValuesTable(page)).toBe(page);
+});
+
+test("its settings are the flags of vigil run; npm run fix writes their names", () => {
+  const schema = read("deploy/helm/vigil/values.schema.json");
+  expect(withSettingNames(schema)).toBe(schema);
 });
 
 test("every value has a default", () => {

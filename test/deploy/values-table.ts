@@ -1,11 +1,35 @@
-/** Generates the table of values in the chart's README from its schema and its defaults. */
+/** Generates the names of settings in the chart's schema, and the table of values in its README. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
+import { runVerb } from "../../services/cli/verbs/run.ts";
 
 const CHART = join(import.meta.dirname, "../../deploy/helm/vigil");
 const OPENS = "<!-- values: written by npm run fix -->";
 const CLOSES = "<!-- end of values -->";
+
+/** Flags of `vigil run` that the chart sets by other values, or that have no use in a pod. */
+const NOT_SETTINGS: ReadonlySet<string> = new Set([
+  "services",
+  "nats",
+  "nats-nkey",
+  "nats-history-nkey",
+  "member",
+  "listen",
+  "shadow",
+  "upstream",
+  "listen-authentication",
+  "listen-tls-cert",
+  "listen-tls-key",
+  "leader-elect",
+  "leader-elect-resource-name",
+  "leader-elect-resource-namespace",
+  "kubeconfig",
+  "context",
+  "config",
+  "print-config",
+]);
 
 /** What is read of a JSON schema. */
 interface Schema {
@@ -24,6 +48,17 @@ export interface ChartValue {
 export function chartValues(): ChartValue[] {
   const schema: Schema = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8"));
   return valuesOf(schema, parse(readFileSync(join(CHART, "values.yaml"), "utf8")), "");
+}
+
+/** The schema of the values, in which `settings` has the flags of `vigil run` and no other. */
+export function withSettingNames(text: string): string {
+  const schema = JSON.parse(text);
+  const flags = runVerb.sections.flatMap(({ settings }) => Object.values(settings).map(({ flag }) => flag));
+  const names = [...flags, ...runVerb.aliases.keys()].filter((flag) => !NOT_SETTINGS.has(flag));
+  const propertyNames = { enum: [...new Set(names)].toSorted() };
+  if (isDeepStrictEqual(schema.properties.settings.propertyNames, propertyNames)) return text;
+  schema.properties.settings.propertyNames = propertyNames;
+  return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /** Replaces the table between the two markers of a page. Throws an Error when a marker is missing. */

@@ -1,12 +1,11 @@
 /**
- * The release before this tree, from its tarball as npm would install it: the one that VIGIL_PREVIOUS names, or else
- * one packed from the last tag. Before the first release an earlier commit stands for it, and in a checkout without
- * history this tree itself.
+ * The release before this tree, installed from its tarball by npm: the one that VIGIL_PREVIOUS names, or else one packed
+ * from the last tag. Before the first release an earlier commit stands for it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** The last commit whose node policies set graces and rates only. */
@@ -14,46 +13,56 @@ const BEFORE_FIRST_RELEASE = "751b477bbcd38d65e68d795af034bbf0eee77860";
 
 /** An installed release. */
 export interface Release {
-  /** What it was packed from. */
-  readonly name: string;
   /** Its program. */
   readonly main: string;
   /** Removes it. */
   remove(): void;
 }
 
-/** Installs the release before this tree. */
+/** Why there is no release before this tree, in one line; null when there is one. */
+export function previousReleaseProblem(): string | null {
+  const { VIGIL_PREVIOUS: given } = process.env;
+  if (given !== undefined) return existsSync(given) ? null : `VIGIL_PREVIOUS=${given}: no such file`;
+  if (git("cat-file", "-e", previousVersion()) !== null) return null;
+  return "no earlier version in this checkout: `git fetch --unshallow`, or name a tarball in VIGIL_PREVIOUS";
+}
+
+/** Installs the release before this tree, with its own dependencies. */
 export function installPreviousRelease(): Release {
   const folder = mkdtempSync(join(tmpdir(), "vigil-previous-"));
-  const { name, tarball } = previousTarball(folder);
-  execFileSync("tar", ["-xzf", tarball, "-C", folder]);
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  const main = join(folder, "package/dist/services/main.js");
-  return { name, main, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const { VIGIL_PREVIOUS: given } = process.env;
+  const tarball = given === undefined ? packed(previousVersion(), folder) : resolve(given);
+  const project = join(folder, "project");
+  mkdirSync(project);
+  // npm installs into the nearest folder above that is a project.
+  writeFileSync(join(project, "package.json"), "{}");
+  npm(project, "install", "--no-audit", "--no-fund", tarball);
+  const main = join(project, "node_modules/vigil/dist/services/main.js");
+  return { main, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-function previousTarball(folder: string): { readonly name: string; readonly tarball: string } {
-  const given = process.env.VIGIL_PREVIOUS;
-  if (given !== undefined && existsSync(given)) return { name: given, tarball: given };
-  const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname") ?? "";
-  const name = tags.split("\n")[0] || BEFORE_FIRST_RELEASE;
-  const isKnown = git("cat-file", "-e", name) !== null;
-  const sources = isKnown ? extracted(name, folder) : ROOT;
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: sources, stdio: "pipe" });
-  const file = readdirSync(folder).find((each) => each.endsWith(".tgz"));
-  if (file === undefined) throw new Error(`npm packed nothing of ${name}`);
-  return { name: isKnown ? name : "this tree", tarball: join(folder, file) };
+/** The last tag before this tree, which may be tagged itself, or what stands for it. */
+function previousVersion(): string {
+  const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname") ?? "";
+  return tags.split("\n")[0] || BEFORE_FIRST_RELEASE;
 }
 
-/** The sources of a commit, with the packages of this tree. */
-function extracted(commit: string, folder: string): string {
+/** Packs the sources of a commit into a folder, with the tools of this tree. Returns the tarball. */
+function packed(commit: string, folder: string): string {
   const sources = join(folder, "sources");
   mkdirSync(sources);
   const archive = join(folder, "sources.tar");
   git("archive", `--output=${archive}`, commit);
   execFileSync("tar", ["-xf", archive, "-C", sources]);
   symlinkSync(join(ROOT, "node_modules"), join(sources, "node_modules"));
-  return sources;
+  npm(sources, "pack", "--pack-destination", folder);
+  const file = readdirSync(folder).find((each) => each.endsWith(".tgz"));
+  if (file === undefined) throw new Error(`npm packed nothing of ${commit}`);
+  return join(folder, file);
+}
+
+function npm(cwd: string, ...args: string[]): void {
+  execFileSync("npm", [...args, "--silent"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
 }
 
 /** Runs git in this repository; null where it fails, as in a folder without history. */

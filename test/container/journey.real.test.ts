@@ -1,5 +1,6 @@
 /** One journey through the shipped image and NATS in containers. */
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeWithDocker, docker, IMAGES } from "../support/docker.ts";
 import { until } from "../support/until.ts";
@@ -8,6 +9,9 @@ import { Containers } from "./containers.ts";
 /** Hollow nodes renew each ten seconds. */
 const IN_A_HURRY = ["--node-monitor-grace-period=16s", "--node-eviction-rate=10"];
 const WITHIN = { withinMs: 45_000, everyMs: 250 };
+const STARTS = 5;
+/** Of a cluster that does not answer. */
+const KUBECONFIG = join(import.meta.dirname, "../../deploy/compose/kubeconfig.yaml");
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
 /** The product's files in the image, listed inside it. */
@@ -23,6 +27,28 @@ interface Shown {
   readonly metadata: { readonly deletionTimestamp?: string };
   readonly spec: { readonly taints?: readonly { readonly effect: string }[] };
   readonly status: { readonly conditions: readonly { readonly type: string; readonly status: string }[] };
+}
+
+/** From the start of a container's process, by the engine, until its console listens and so answers probes. */
+async function startMs(): Promise<number> {
+  const confined = ["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"];
+  const kubeconfig = [
+    `--volume=${KUBECONFIG}:/etc/vigil/kubeconfig.yaml:ro`,
+    "--env=KUBECONFIG=/etc/vigil/kubeconfig.yaml",
+  ];
+  const run = [IMAGES.vigil, "run", "--listen=127.0.0.1:8080"];
+  const id = docker("run", "--detach", ...confined, ...kubeconfig, ...run).stdout.trim();
+  const listens = (): string | undefined =>
+    docker("logs", "--timestamps", id)
+      .stderr.split("\n")
+      .find((line) => line.includes("console is listening"));
+  try {
+    await until("the console listens", () => listens() !== undefined, WITHIN);
+    const startedAt = docker("inspect", "--format={{.State.StartedAt}}", id).stdout.trim();
+    return Date.parse(listens()?.split(" ")[0] ?? "") - Date.parse(startedAt);
+  } finally {
+    docker("rm", "--force", id);
+  }
 }
 
 describeWithDocker("the image", () => {
@@ -82,6 +108,13 @@ describeWithDocker("the image", () => {
     await until("it is healthy", () => state("Health.Status") === "healthy", WITHIN);
     expect(docker("stop", "--time=10", id).status).toBe(0);
     expect(state("ExitCode")).toBe("0");
+  });
+
+  test("starts in under a second", async () => {
+    const starts: number[] = [];
+    for (let start = 0; start < STARTS; start++) starts.push(await startMs());
+    // The quickest: what else the machine does makes a start slower and never quicker.
+    expect(Math.min(...starts)).toBeLessThan(1000);
   });
 
   test("takes less than 120 MiB in a registry", () => {

@@ -136,9 +136,9 @@ describeUnless(registryProblem(), "the npm package", () => {
     }
   });
 
-  test.concurrent("installed globally it is a command that bash completes, and a plugin of kubectl", async () => {
-    const { node } = projects["Node 22"];
-    const place = join(folder, "global");
+  test.concurrent.each(SUPPORTED)("installed globally on %s, bash completes it and kubectl finds it", async (name) => {
+    const { node } = projects[name];
+    const place = join(folder, `global-${name.replace(" ", "-")}`);
     const installed = await run(folder, node, "npm", "install", "--global", "--prefix", place, tarball);
     expect(installed.code, installed.stderr).toBe(0);
     const completes =

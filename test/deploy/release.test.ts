@@ -90,6 +90,19 @@ test("an unreleased change records how the version grows and what a user notices
   expect(broken).toEqual([]);
 });
 
+test("every image is built for amd64 and arm64, with a list of what it holds", () => {
+  const builds = globSync(".github/workflows/*.yml", { cwd: ROOT }).flatMap((path) => {
+    const { jobs }: Workflow = parse(read(path));
+    return Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run = "" }) => run.split(/\n(?=\S)/)));
+  });
+  const images = builds.filter((command) => command.startsWith("docker buildx build"));
+  expect(images).toHaveLength(2);
+  for (const command of images) {
+    expect(command).toContain("--platform linux/amd64,linux/arm64 ");
+    expect(command).toContain("--sbom=true ");
+  }
+});
+
 describe.each(globSync(".github/workflows/*.yml", { cwd: ROOT }))("the workflow %s", (path) => {
   const { permissions, jobs }: Workflow = parse(read(path));
   const steps = Object.values(jobs).flatMap((job) => job.steps);

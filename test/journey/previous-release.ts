@@ -1,6 +1,6 @@
 /**
- * The release before this tree, installed from its tarball by npm: the one that VIGIL_PREVIOUS names, or one packed from
- * the last tag. Before the first release an earlier commit stands for it.
+ * The release before this tree, installed by npm from its tarball: the one that VIGIL_PREVIOUS names, or one packed
+ * from the last tag. Before the first release an earlier commit stands for it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

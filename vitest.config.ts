@@ -21,10 +21,15 @@ const REAL = "test/**/*.real.test.ts";
 /** Upstream's own tests and journeys with real kubelets, in real time. They hardly compute. */
 const UPSTREAM = "test/upstream/*.real.test.ts";
 
-/** Sets that .ci/run starts beside each other, each in a test run of its own, take ports from ranges of their own. */
-const COMPUTED = { maxWorkers: "100%", env: { FIRST_TEST_PORT: "14000" } } as const;
-/** A suite that only computes may be given little of the processor. */
-const PATIENT_MS = 300_000;
+/**
+ * The sets that only compute. Where .ci/run starts sets beside each other, each takes ports from a range of its own, and
+ * these are given little of the processor.
+ */
+const COMPUTED = {
+  maxWorkers: "100%",
+  env: { FIRST_TEST_PORT: "14000" },
+  testTimeout: process.env.CI ? 300_000 : 60_000,
+} as const;
 
 // A process for each file of the last three sets: compiled code that they share saves each half a second.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/vigil-tests");
@@ -39,7 +44,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     projects: [
       set("unit", { ...COMPUTED, include: [UNIT], exclude: [SLOW, REAL], isolate: false }, 0),
-      set("slow", { ...COMPUTED, include: [SLOW], testTimeout: PATIENT_MS }, 1),
+      set("slow", { ...COMPUTED, include: [SLOW] }, 1),
       set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 5 }, 2),
       set("upstream", { include: [UPSTREAM], maxWorkers: 5, env: { FIRST_TEST_PORT: "26000" } }, 3),
     ],

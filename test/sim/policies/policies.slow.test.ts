@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { runSeeds } from "../crew.ts";
 
 const SEEDS = 6;
-const MINUTES_MAX = 2;
+const MINUTES_MAX = 5;
 /** The situations without which even a few seeds show nothing. */
 const EVERYDAY = ["policy created", "policy changed", "freeze of a policy", "freeze of all nodes", "pod evicted"];
 

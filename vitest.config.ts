@@ -22,8 +22,8 @@ const REAL = "test/**/*.real.test.ts";
 const UPSTREAM = "test/upstream/*.real.test.ts";
 
 /**
- * The sets that only compute. Where .ci/run starts sets beside each other, each takes ports from a range of its own, and
- * these are given little of the processor.
+ * The sets that only compute. Where .ci/run starts sets beside each other, each takes ports from a range of its own,
+ * and these are given little of the processor.
  */
 const COMPUTED = {
   maxWorkers: "100%",

@@ -18,6 +18,7 @@ export interface ExplainedSentence {
   readonly values: Readonly<Record<string, string>>;
 }
 
+/** The longest first: a sentence may go on where another one ends, as if with a longer value. */
 const FORMS = (Object.keys(PRESENT_SENTENCES) as PresentSentenceName[]).map((name) => {
   const parts = PRESENT_SENTENCES[name].split(/\{(\w+)\}/);
   const pattern = parts
@@ -25,6 +26,7 @@ const FORMS = (Object.keys(PRESENT_SENTENCES) as PresentSentenceName[]).map((nam
     .join("");
   return { name, pattern: new RegExp(`^${pattern}$`, "is") };
 });
+FORMS.sort((left, right) => right.pattern.source.length - left.pattern.source.length);
 
 /** The sentence that a text is; null for a text that explain never produces. */
 export function explainedSentence(text: string): ExplainedSentence | null {

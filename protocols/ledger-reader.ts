@@ -251,12 +251,22 @@ export interface ZoneBand {
   readonly takeovers: readonly number[];
 }
 
+/** A verdict in shadow mode, and how much later other controllers found the same node silent. */
+export interface TimelineLead {
+  /** When Vigil would have written it, in epoch milliseconds. */
+  readonly at: number;
+  /** Negative where the others were earlier. */
+  readonly leadMs: number;
+}
+
 /** The last hours, from the start of the ledger at the earliest. Minutes without an event are left out. */
 export interface TimelineReport {
   readonly fromAt: number;
   readonly at: number;
   readonly minutes: readonly TimelineMinute[];
   readonly zones: readonly ZoneBand[];
+  /** By failure, the earliest first; none outside shadow mode. */
+  readonly leads: readonly TimelineLead[];
 }
 
 /** When one side did something, and the message that shows it; null when it has not. */

@@ -38,7 +38,7 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
   /** The last heartbeats of nodes, in monotonic milliseconds; those of other members' nodes once somebody has asked. */
   readonly heartbeats: { ask(): void; lastMs(node: string): number | null };
   readonly isShadow: boolean;
-  readonly comparison: Pick<Comparison, "report">;
+  readonly comparison: Pick<Comparison, "report" | "leads">;
   readonly timeline: Pick<Timeline, "report">;
   /** Whether JetStream keeps the comparison. */
   readonly isKept: () => boolean;
@@ -68,7 +68,10 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
       return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));
     },
     decisions: (limit) => history.latest(limit),
-    timeline: () => timeline.report(clock.wallMs()),
+    timeline: () => {
+      const report = timeline.report(clock.wallMs());
+      return { ...report, leads: comparison.leads(report.fromAt) };
+    },
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
     explainNode: (name) => explainNode(name, explainContext(name, sources)),
     explainZone: (name) => explainZone(name, explainContext(null, sources)),

@@ -4,7 +4,7 @@ import type { Message } from "../../protocols/messages.ts";
 import { TIMELINE_MS, Timeline } from "../../services/ledger/activity/timeline.ts";
 import { ClusterState } from "../../services/ledger/cluster-state.ts";
 import { observedNode } from "../support/observed-objects.ts";
-import { askedEviction, donePod, judgedNode, judgedZone, ledgerWorld } from "./ledger-world.ts";
+import { askedEviction, doneNode, donePod, judgedNode, judgedZone, ledgerWorld } from "./ledger-world.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -43,6 +43,19 @@ test("an eviction counts once, however often its deletion is accepted", () => {
   for (let times = 0; times < 2; times++)
     receive("done.write", donePod("asked.eviction"), receive("asked.eviction", askedEviction(), null));
   expect(timeline().minutes).toMatchObject([{ evictions: 1 }]);
+});
+
+test("in shadow mode a verdict has its lead over other controllers", () => {
+  const { clock, receive, ledger } = ledgerWorld({ isShadow: true });
+  receive("observed.node", observedNode("n-1"), null);
+  clock.advance(MINUTE_MS);
+  const at = clock.wallMs();
+  receive("done.write", doneNode("asked.condition", "n-1", { outcome: "shadowed" }), null);
+  expect(ledger.reader.timeline().leads).toEqual([]);
+  const { conditions, ...later } = observedNode("n-1", { ready: "Unknown" });
+  const unknown = conditions.map((condition) => ({ ...condition, transitionAt: at + 40_000 }));
+  receive("observed.node", { ...later, conditions: unknown }, null);
+  expect(ledger.reader.timeline().leads).toEqual([{ at, leadMs: 40_000 }]);
 });
 
 test("a zone has its states since the beginning of the picture", () => {

@@ -39,7 +39,7 @@ export class Timeline {
   }
 
   /** The present picture. */
-  report(nowAt: number): TimelineReport {
+  report(nowAt: number): Omit<TimelineReport, "leads"> {
     const fromAt = Math.max(this.#startedAt, nowAt - TIMELINE_MS);
     const minutes = [...this.#minutes]
       .filter(([at]) => at + MINUTE_MS > fromAt)

@@ -3,7 +3,13 @@
  * and decides nothing. In shadow mode the API shows only what others do; otherwise what Vigil has not written itself.
  */
 import type { ComparisonRecord, NodeRecord, PodRecord } from "../../../protocols/comparison-record.ts";
-import type { ComparedInstant, ComparedNode, ComparedPod, ComparisonReport } from "../../../protocols/ledger-reader.ts";
+import type {
+  ComparedInstant,
+  ComparedNode,
+  ComparedPod,
+  ComparisonReport,
+  TimelineLead,
+} from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, Message } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod } from "../../../protocols/objects.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
@@ -116,6 +122,14 @@ export class Comparison {
     const completeFrom = Math.max(this.#times.from, this.#incidents.completeFrom);
     const from = Math.max(sinceAt, completeFrom);
     return { from, at, isCut: sinceAt < completeFrom, isKept, gaps: this.#times.gaps(from, at), nodes, pods };
+  }
+
+  /** How much later than Vigil the others found nodes silent that Vigil found silent at or after an instant. */
+  leads(sinceAt: number): TimelineLead[] {
+    return this.#incidents.all().flatMap(({ unknown }) => {
+      const { vigil, leadMs } = unknown.report(() => "");
+      return vigil === null || leadMs === null || vigil.at < sinceAt ? [] : [{ at: vigil.at, leadMs }];
+    });
   }
 
   #takeNode({ at, id, body }: Message<"observed.node">): void {

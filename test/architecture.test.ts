@@ -76,7 +76,7 @@ describe("a planted breach is caught", () => {
 
   test("a dependency without an importer", () => {
     expect(unusedDependencies([], ["left-pad"]).map(({ problem }) => problem)).toEqual([
-      "dependency left-pad is imported by no shipped file",
+      "dependency left-pad is used by no shipped file",
     ]);
   });
 

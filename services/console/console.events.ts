@@ -41,9 +41,10 @@ export class EventStream {
     const alike = [...this.#followers].filter(({ client }) => client === follower.client);
     if (alike.length >= FOLLOWERS_PER_CLIENT_MAX) return false;
     this.#followers.add(follower);
+    // The snapshot first: its instant is the one by which a page reads those of the decisions.
+    this.#send(follower, eventText("snapshot", snapshotOf(this.#ledger)));
     const past = this.#ledger.decisions(INITIAL_DECISIONS).toReversed();
     this.#send(follower, past.map((decision) => eventText("decision", decision)).join(""));
-    this.#send(follower, eventText("snapshot", snapshotOf(this.#ledger)));
     if (this.#timer === null) this.#tick();
     return true;
   }

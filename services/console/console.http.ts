@@ -1,5 +1,4 @@
 /** The console's HTTP server: probes, metrics, the read-only API, the event stream and the dashboard. An edge. */
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -11,6 +10,7 @@ import { carriesToken, isOwnHost, isProbe, tokenIn } from "./console.access.poli
 import { EventStream, type Follower } from "./console.events.ts";
 import { type About, answerTo, answerWaiting, problem, type RouteAnswer } from "./console.routes.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
+import { pageFile } from "./page-files.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
 
 /** Unsent bytes at which a page that reads too slowly is disconnected. */
@@ -29,29 +29,6 @@ const HEADERS = {
 /** The Basic one makes a browser ask its user for the token. */
 const CHALLENGES = ["Bearer", 'Basic realm="vigil", charset="UTF-8"'];
 const STREAM_HEADERS = { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" };
-
-/** The dashboard's files by path. */
-const PAGE: ReadonlyMap<string, RouteAnswer> = new Map(
-  (
-    [
-      ["/", "index.html", "text/html; charset=utf-8"],
-      ["/page.css", "page.css", "text/css; charset=utf-8"],
-      ["/page.js", "page.js", "text/javascript; charset=utf-8"],
-      ["/elements.js", "elements.js", "text/javascript; charset=utf-8"],
-      ["/evictions.js", "evictions.js", "text/javascript; charset=utf-8"],
-      ["/explain.js", "explain.js", "text/javascript; charset=utf-8"],
-      ["/fleet.js", "fleet.js", "text/javascript; charset=utf-8"],
-      ["/held-back.js", "held-back.js", "text/javascript; charset=utf-8"],
-      ["/nodes.js", "nodes.js", "text/javascript; charset=utf-8"],
-      ["/policies.js", "policies.js", "text/javascript; charset=utf-8"],
-      ["/timeline.js", "timeline.js", "text/javascript; charset=utf-8"],
-      ["/icon.svg", "icon.svg", "image/svg+xml"],
-    ] as const
-  ).map(([path, file, contentType]) => {
-    const body = readFileSync(new URL(`./page/${file}`, import.meta.url), "utf8");
-    return [path, { status: 200, contentType, body }];
-  }),
-);
 
 /** Where a console listens, and what it has from the start. */
 export interface FrontOptions {
@@ -166,7 +143,7 @@ function showing(options: ShownOptions): Serving {
     return readinessOf({ busConnected: bus.connected(), watchHealth, own: ownChecks?.() ?? [] });
   };
   return {
-    answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, fleet, readiness, standby: standby() }),
+    answer: (url) => pageFile(url.pathname) ?? answerTo(url, { about, ledger, fleet, readiness, standby: standby() }),
     stream: () => (standby() === null ? stream : null),
     stop() {
       pulses.stop();

@@ -253,7 +253,7 @@ async function events(response: Response, count: number): Promise<{ name: string
 }
 
 describe("the event stream", () => {
-  test("sends past decisions, then new ones and a snapshot a second", async () => {
+  test("sends state and past decisions, then both as they change", async () => {
     const { get, world } = await setup();
     world.receive("judged.zone", judgedZone(), null);
     const response = await get("/api/stream");
@@ -261,8 +261,8 @@ describe("the event stream", () => {
     world.receive("judged.zone", judgedZone({ state: "FullDisruption", notReady: 10 }), null);
     world.clock.advance(SNAPSHOT_MS);
     expect(await events(response, 4)).toMatchObject([
-      { name: "decision", data: { text: expect.stringMatching(/^is Normal/) } },
       { name: "snapshot", data: { zones: [{ state: "Normal" }] } },
+      { name: "decision", data: { text: expect.stringMatching(/^is Normal/) } },
       { name: "decision", data: { text: expect.stringMatching(/^is FullDisruption/) } },
       { name: "snapshot", data: { zones: [{ state: "FullDisruption" }] } },
     ]);
@@ -298,7 +298,7 @@ describe("the page", () => {
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(page.headers.get("content-security-policy")).toBe("default-src 'self'");
     const loads = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = ""]) => path);
-    expect(loads).toEqual(["/icon.svg", "/page.css", "/page.js"]);
+    expect(loads).toEqual(["/icon.svg", "/uplot.css", "/page.css", "/page.js"]);
     for (const path of loads) expect((await get(path)).status).toBe(200);
   });
 
@@ -314,7 +314,7 @@ describe("the page", () => {
       for (const [, imported = ""] of scripts.get(path)?.matchAll(/ from "([^"]+)"/g) ?? []) await load(imported);
     };
     await load("/page.js");
-    expect(scripts.size).toBe(9);
+    expect(scripts.size).toBe(10);
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
     const named = [...[...scripts.values()].join("").matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
     expect(named.length).toBeGreaterThan(9);

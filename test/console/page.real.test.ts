@@ -11,6 +11,7 @@ import { typedBus } from "../../services/platform/bus/bus.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import {
   askedEviction,
+  doneNode,
   judgedNode,
   judgedPod,
   judgedZone,
@@ -49,7 +50,7 @@ async function open({
   policies,
   standby = () => null,
 }: Opened = {}): Promise<LedgerWorld> {
-  const world = ledgerWorld(policies === undefined ? {} : { policies });
+  const world = ledgerWorld({ isShadow: shadow, ...(policies && { policies }) });
   const { clock, transport, metrics, io, ledger } = world;
   const identity = { cluster: "test", service: "console", member: "m-0" };
   const metricsText = () => metrics.text();
@@ -281,22 +282,80 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(page.problems).toEqual([]);
   });
 
-  test("draws the last hours, with a picture that can be read aloud", async () => {
-    const { clock, receive } = await open();
-    receive("observed.node", observedNode("n-1"), null);
-    receive("judged.node", judgedNode("n-1"), null);
-    receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
-    receive("judged.zone", judgedZone(), null);
-    clock.advance(3_600_000);
-    receive("judged.zone", judgedZone({ state: "FullDisruption" }), null);
-    await page.evaluate("location.reload()");
-    await shows("timeline", /1 node found silent\s+0 nodes ready again\s+0 pods evicted\s+a\s/);
-    const labels = `[...document.querySelectorAll("#timeline svg")].map((each) => each.getAttribute("aria-label"))`;
-    expect(await page.evaluate(labels)).toContain("zone a: FullDisruption now, 1 change");
-    const bands = `[...document.querySelectorAll("#timeline .lane:nth-child(4) rect")].map((each) => each.getAttribute("class"))`;
-    expect(await page.evaluate(bands)).toEqual(["well", "harm"]);
-    expect(await page.evaluate(`document.querySelector("#timeline a").getAttribute("href")`)).toBe("#/zone/a");
-    expect(page.problems).toEqual([]);
+  describe("the timeline", () => {
+    /** Two hours of a zone, of which it was disrupted in the second. */
+    const openTimeline = async (): Promise<void> => {
+      const { clock, receive } = await open();
+      receive("observed.node", observedNode("n-1"), null);
+      receive("judged.node", judgedNode("n-1"), null);
+      receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+      receive("judged.zone", judgedZone(), null);
+      for (let hour = 0; hour < 2; hour++) {
+        clock.advance(3_600_000);
+        receive("judged.zone", judgedZone({ state: "FullDisruption" }), null);
+      }
+      await page.evaluate("location.reload()");
+      await shows("timeline", /^1 node found silent\s+0 nodes ready again\s+0 pods evicted\s+a$/);
+    };
+    const shares = [0.3, 0.8];
+
+    test("draws the last hours, with a picture that can be read aloud", async () => {
+      await openTimeline();
+      const labels = `[...document.querySelectorAll("#timeline [role=img]")].map((each) => each.ariaLabel)`;
+      expect(await page.evaluate(labels)).toContain("zone a: FullDisruption now, 1 change");
+      expect(await page.evaluate(`document.querySelector("#timeline a").getAttribute("href")`)).toBe("#/zone/a");
+      expect(page.problems).toEqual([]);
+    });
+
+    test.each(["light", "dark"] as const)("has the colours of its legend in %s", async (scheme) => {
+      await openTimeline();
+      await page.show(1440, scheme);
+      const drawn = `(() => {
+        const canvas = document.querySelector("#timeline .lane:nth-child(4) canvas");
+        const { width, height } = canvas;
+        const colourAt = (share) => canvas.getContext("2d").getImageData(width * share, height / 2, 1, 1).data;
+        return ${JSON.stringify(shares)}.map((share) => \`rgb(\${[...colourAt(share)].slice(0, 3).join(", ")})\`);
+      })()`;
+      const legend = `["well", "harm"].map((mood) => getComputedStyle(document.querySelector("#timeline-legend ." + mood)).color)`;
+      let colours: unknown;
+      const isDrawn = async (): Promise<boolean> => {
+        colours = await page.evaluate(drawn);
+        return JSON.stringify(colours) === JSON.stringify(await page.evaluate(legend));
+      };
+      await until(() => `both states are drawn; there is ${JSON.stringify(colours)}`, isDrawn, { everyMs: 50 });
+    });
+
+    test("has a lane for the leads over upstream in shadow mode", async () => {
+      const { clock, receive } = await open({ shadow: true });
+      receive("observed.node", observedNode("n-1"), null);
+      receive("done.write", doneNode("asked.condition", "n-1", { outcome: "shadowed" }), null);
+      const { conditions, ...later } = observedNode("n-1", { ready: "Unknown" });
+      const transitionAt = clock.wallMs() + 40_000;
+      clock.advance(41_000);
+      receive("observed.node", { ...later, conditions: conditions.map((each) => ({ ...each, transitionAt })) }, null);
+      await page.evaluate("location.reload()");
+      await shows("timeline", /0 pods evicted\s+40 s ahead of upstream, median of 1 node$/);
+      expect(page.problems).toEqual([]);
+    });
+
+    test("says what happened where the cursor is", async () => {
+      await openTimeline();
+      const point = (type: string, share: number) =>
+        page.evaluate(`(() => {
+          const over = document.querySelector("#timeline .lane:nth-child(4) .u-over");
+          const { left, top, width } = over.getBoundingClientRect();
+          const place = { clientX: left + width * ${share}, clientY: top + 2, bubbles: true };
+          over.dispatchEvent(new MouseEvent("${type}", place));
+        })()`);
+      await shows("timeline-summary", /^Since /);
+      await point("mousemove", 0.001);
+      await shows("timeline-summary", /^\S+.* to .*: 1 node found silent, 0 nodes ready again, 0 pods evicted\.$/);
+      await point("mousemove", 0.8);
+      await shows("timeline-summary", /: 0 nodes found silent, .* evicted\. Zone a FullDisruption\.$/);
+      expect(await page.evaluate(`document.querySelector("#timeline-summary a").hash`)).toBe("#/zone/a");
+      await point("mouseleave", 0.8);
+      await shows("timeline-summary", /^Since /);
+    });
   });
 
   test("shows times in the time zone of the browser, and names it", async () => {
@@ -306,6 +365,10 @@ describeWithChromium("the dashboard in a browser", () => {
     await shows("link", /^live$/, clock);
     receive("judged.zone", judgedZone(), null);
     await shows("decisions", /^0?5:30:\d\d\D* zone a is Normal/, clock);
+    receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
+    await shows("decisions", /^0?5:30:\d\d\D* pod default\/web may stay until 0?6:30:\d\d\b(?!Z)/, clock);
+    receive("judged.pod", judgedPod({ uid: "next", deadlineAt: clock.wallMs() + 30 * 3_600_000 }), null);
+    await shows("decisions", /^0?5:30:\d\d\D* pod default\/web may stay until \D*\d+\D+\d{4}\D+11:30:\d\d/, clock);
   });
 
   test("needs no mouse: Tab reaches every control in its order, and shows where it is", async () => {
@@ -401,6 +464,25 @@ describeWithChromium("the dashboard in a browser", () => {
       await shows("node-count", /^1 node$/);
       await shows("node-zone", /any\s+a/, world.clock);
       expect(page.problems).toEqual([]);
+    });
+
+    test("counts long ages in days", async () => {
+      const { clock, receive } = await open();
+      clock.advance(50 * 3_600_000);
+      receive("observed.node", observedNode("n-1"), null);
+      receive("judged.node", judgedNode("n-1", { since: clock.wallMs() - 50 * 3_600_000 }), null);
+      await shows("node-list", /n-1\s+ready\s+2 d 2 h/, clock);
+    });
+
+    test("says what follows, and on a phone only what is there", async () => {
+      const { receive } = await open();
+      await page.show(390, "light");
+      receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+      receive("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
+      receive("observed.node", observedNode("n-2"), null);
+      receive("judged.node", judgedNode("n-2"), null);
+      await shows("node-list", /^n-1\n[\s\S]*\nto be evicted[\s\S]*\nn-2\n/);
+      await shows("node-list", /^[^–]*$/);
     });
 
     test("links to explanations with addresses, by keyboard too", async () => {

@@ -25,16 +25,30 @@ export function span(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds < 120) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 120 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 120) return `${minutes} min ${seconds % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A time of day here; the whole instant, with its time zone, in a tooltip. */
-export function timeOf(at) {
+/** A time of day here, with its date where that is not today's; the whole instant, with its time zone, in a tooltip. */
+export function timeOf(at, className = "quiet") {
   const date = new Date(at);
-  const time = element("time", "quiet", date.toLocaleTimeString());
+  const isToday = date.toDateString() === new Date(now()).toDateString();
+  const text = isToday
+    ? date.toLocaleTimeString()
+    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const time = element("time", className, text);
   time.dateTime = date.toISOString();
   time.title = date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
   return time;
+}
+
+/** An instant in UTC, as sentences of the console have it. */
+const INSTANT = /\b(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/** A text in parts, in which each instant is a time here. */
+function withTimes(text) {
+  return text.split(INSTANT).map((part, index) => (index % 2 === 0 ? part : timeOf(Date.parse(part), "")));
 }
 
 /** A zone key for people; `region/zone@policy` for the nodes of a policy with rates of its own. */
@@ -59,13 +73,13 @@ export function explainedObject({ kind, namespace, name }, text) {
   return explained(kind === "Node" ? "node" : "policy", text ?? name, name);
 }
 
-/** A text in parts, in which each name that the console found is a link. */
+/** A text in parts, in which each name that the console found is a link, and each instant a time here. */
 export function withLinks(text, names = []) {
   const parts = names.flatMap((name, index) => [
-    text.slice(names[index - 1]?.to ?? 0, name.from),
+    ...withTimes(text.slice(names[index - 1]?.to ?? 0, name.from)),
     explainedObject(name, text.slice(name.from, name.to)),
   ]);
-  return [...parts, text.slice(names.at(-1)?.to ?? 0)];
+  return [...parts, ...withTimes(text.slice(names.at(-1)?.to ?? 0))];
 }
 
 /** A policy in a sentence. */

@@ -2,12 +2,12 @@
 import { byId, element, explained, policyParts, replaceRows, span, timeOf } from "/elements.js";
 
 /** The sentences about a snapshot, each a list of texts and elements. */
-function heldBack({ zones, watchHealth, at }) {
+function heldBack({ zones, watchHealth }) {
   const { blindShards, shards, watches } = watchHealth;
   const unsynced = Object.keys(watches).filter((name) => watches[name] === null);
   const why = unsynced.length === 0 ? "" : `: the watch of ${unsynced.join(" and ")} is not synced`;
   const blind = blindShards === 0 ? [] : [[`Nothing harmful is decided in ${blindShards} of ${shards} shards${why}.`]];
-  return [...blind, ...zones.flatMap((zone) => [...ofZone(zone, at), ...ofLimits(zone)])];
+  return [...blind, ...zones.flatMap((zone) => [...ofZone(zone), ...ofLimits(zone)])];
 }
 
 /** What node policies and freezes hold back in a zone. */
@@ -19,17 +19,10 @@ function ofLimits({ title, heldBack: holds = [] }) {
   });
 }
 
-function ofZone(zone, at) {
+function ofZone(zone) {
   const { title, state, since, halted, taintsPerSecond, queueLength } = zone;
   if (!halted && state !== "PartialDisruption" && state !== "FullDisruption") return [];
-  const today = at - since < 86_400_000;
-  const head = [
-    "Zone ",
-    explained("zone", title, title),
-    ` ${state} since `,
-    timeOf(since),
-    today ? "" : " of an earlier day",
-  ];
+  const head = ["Zone ", explained("zone", title, title), ` ${state} since `, timeOf(since)];
   if (halted) return [[...head, ": evictions are halted, because every zone is disrupted."]];
   const waiting = queueLength === 0 ? "" : `; ${queueLength} nodes wait`;
   if (taintsPerSecond <= 0) return [[...head, `: no node is evicted${waiting}.`]];

@@ -6,6 +6,8 @@ const REFRESH_MS = 2000;
 /** A pause in typing. */
 const TYPED_MS = 150;
 const FILTERS = ["readiness", "zone", "policy"];
+/** How an eviction status is said; nothing while a node is not to be evicted. */
+const EVICTION = { unmarked: "–", toBeEvicted: "to be evicted", evicted: "evicted" };
 const MOOD = { ready: "well", starting: "quiet", notReady: "care", unknown: "harm" };
 
 let asked = 0;
@@ -13,7 +15,7 @@ let timer = null;
 
 function rowOf(node) {
   const { name, readiness, since, heartbeatAt, eviction, queuePlace, zone, policy, isShadow } = node;
-  const would = isShadow && eviction === "evicted" ? "would be evicted" : eviction;
+  const would = isShadow && eviction === "evicted" ? "would be evicted" : EVICTION[eviction];
   const state = queuePlace === undefined ? would : `${would} (number ${queuePlace})`;
   const title = zoneTitle(zone);
   const beat = heartbeatAt === null ? "not known" : `${span(now() - heartbeatAt)} ago`;
@@ -24,9 +26,9 @@ function rowOf(node) {
     cell("Readiness", MOOD[readiness], readiness === "notReady" ? "not ready" : readiness),
     cell("For", "", span(now() - since)),
     cell("Last heartbeat", "", beat),
-    cell("Eviction", "", state === "unmarked" ? "–" : state),
+    cell("Eviction", state === "–" ? "none" : "", state),
     cell("Zone", "", explained("zone", title, title)),
-    cell("Policy", "", policy === undefined ? "–" : explained("policy", policy, policy)),
+    policy === undefined ? cell("Policy", "none", "–") : cell("Policy", "", explained("policy", policy, policy)),
   );
 }
 

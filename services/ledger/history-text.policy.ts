@@ -25,13 +25,21 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
           conditions: listText(conditions.map(({ type, status }) => `${type}=${status}`)),
         }),
   "asked.taint": ({ body }) => taintAskText(body),
-  "asked.label": ({ body }) =>
-    timelineSentence("labelsAsked", { labels: listText(Object.entries(body.labels).map((label) => label.join("="))) }),
+  "asked.label": ({ body }) => labelsText(body),
   "asked.eviction": ({ body }) => evictionAskText(body),
   "asked.unready": () => timelineSentence("unreadyAsked", {}),
   "asked.drain": ({ body }) => timelineSentence("drainGranted", { zone: body.zone }),
   "done.write": ({ body }, before) => outcomeText(body, before),
 };
+
+/** Labels and annotations that are requested; one that is removed has a minus. */
+function labelsText({ labels, annotations = {} }: BodyOf<"asked.label">): Sentence {
+  const listed = (values: Readonly<Record<string, string | null>>): string =>
+    listText(Object.entries(values).map(([key, value]) => (value === null ? `-${key}` : `${key}=${value}`)));
+  const texts = { labels: listed(labels), annotations: listed(annotations) };
+  if (texts.annotations === "") return timelineSentence("labelsAsked", texts);
+  return timelineSentence(texts.labels === "" ? "annotationsAsked" : "labelsAndAnnotationsAsked", texts);
+}
 
 /** A message as half a sentence about its object; null for one that changes nothing worth reporting. */
 export function historyTextOf(message: AnyMessage, before: ClusterState): Sentence | null {

@@ -203,6 +203,8 @@ export const SAID_WHEN: Readonly<
   taintsBySwap: "`asked.taint`, why `swap`",
   taintsByHealing: "`asked.taint`, why `healing`",
   labelsAsked: "`asked.label`",
+  annotationsAsked: "the same with annotations, without labels",
+  labelsAndAnnotationsAsked: "the same with both",
   deletionAsked: "`asked.eviction`, mode `taint`",
   drainAsked: "`asked.eviction`, mode `direct`",
   unreadyAsked: "`asked.unready`",

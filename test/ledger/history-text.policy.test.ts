@@ -47,6 +47,20 @@ test("a zone has an entry when its state changes, and when evictions halt or res
   ]);
 });
 
+test("a request for labels or annotations names each of them, and those that go", () => {
+  const target = { node: "n-1", uid: "uid-n-1", resourceVersion: "1" };
+  const sentences = story("asked.label", [
+    { ...target, labels: { a: "b" } },
+    { ...target, labels: {}, annotations: { "vigil.v1/x": "1", "vigil.v1/y": null } },
+    { ...target, labels: { a: "b" }, annotations: { "vigil.v1/x": "1" } },
+  ]);
+  expect(sentences).toEqual([
+    "labels requested: a=b",
+    "annotations requested: vigil.v1/x=1 and -vigil.v1/y",
+    "labels requested: a=b; annotations requested: vigil.v1/x=1",
+  ]);
+});
+
 test("a pod has an entry when its eviction changes", () => {
   const sentences = story("judged.pod", [
     judgedPod({ eviction: "none" }),

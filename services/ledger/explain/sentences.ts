@@ -261,6 +261,8 @@ export const TIMELINE_SENTENCES = {
   taintsBySwap: "taints requested: {changes} (in place of the opposite taint)",
   taintsByHealing: "taints requested: {changes} (it is healthy again)",
   labelsAsked: "labels requested: {labels}",
+  annotationsAsked: "annotations requested: {annotations}",
+  labelsAndAnnotationsAsked: "labels requested: {labels}; annotations requested: {annotations}",
   deletionAsked: "deletion requested: due {due} because of {taint}",
   drainAsked: "deletion requested: due {due} because its node is drained",
   unreadyAsked: "Ready=False requested: its node is not ready",

@@ -174,9 +174,9 @@ test("as text, an outage of a node can be read from start to end", () => {
   clock.advance(2000);
   receive("judged.node", judgedNode("n-1"), null);
   expect(lines.map((line) => line.slice(13))).toEqual([
-    "INFO  node n-1 judged unknown: silent for 50 s zone=a\n",
+    "INFO  node n-1 judged unknown: silent for 50 s  zone=a\n",
     "INFO  node n-1 now carries node.kubernetes.io/unreachable:NoExecute: zone a admitted it for eviction\n",
     "INFO  pod default/web of node n-1 evicted: node.kubernetes.io/unreachable:NoExecute\n",
-    "INFO  node n-1 judged ready: its kubelet reports Ready=True and renews its lease zone=a\n",
+    "INFO  node n-1 judged ready: its kubelet reports Ready=True and renews its lease  zone=a\n",
   ]);
 });

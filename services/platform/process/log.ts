@@ -104,7 +104,7 @@ function maskUrls(text: string): string {
   return text.replace(URL_CREDENTIALS, `$1${MASK}@`).replace(BEARER, `$1${MASK}`);
 }
 
-/** A line for people: fields whose value the message contains are left out. */
+/** A line for people: behind the message, with a gap, the fields whose value it does not contain. */
 function textOf(line: string): string {
   const { level, time, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const clockTime = String(time).slice(11, 23);
@@ -112,7 +112,7 @@ function textOf(line: string): string {
   const shown = Object.entries(fields)
     .filter(([, value]) => typeof value !== "string" || !named.has(value))
     .map(([name, value]) => ` ${printable(name)}=${fieldText(value)}`);
-  return `${clockTime} ${String(level).toUpperCase().padEnd(5)} ${printable(String(message))}${shown.join("")}\n`;
+  return `${clockTime} ${String(level).toUpperCase().padEnd(5)} ${printable(String(message))}${shown.length === 0 ? "" : " "}${shown.join("")}\n`;
 }
 
 function fieldText(value: unknown): string {

@@ -18,13 +18,15 @@ test("a line of JSON carries level, time, message and fields", () => {
 test("a line of text reads from left to right and ends with its fields", () => {
   const { log, lines } = logged("text");
   log.warn("zone entered", { zone: "a b", nodes: 3, error: new Error("why") });
-  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}zone entered zone="a b" nodes=3 error=\n {4}Error: why\n/);
+  expect(lines[0]).toMatch(
+    /^\d\d:\d\d:\d\d\.\d{3} WARN {2}zone entered {2}zone="a b" nodes=3 error=\n {4}Error: why\n/,
+  );
 });
 
 test("a line of text leaves out the fields that its message names", () => {
   const { log, lines } = logged("text");
   log.info("node n1 judged unknown: silent for 50 s", { node: "n1", zone: "b", pod: "n" });
-  expect(lines[0]?.slice(13)).toBe("INFO  node n1 judged unknown: silent for 50 s zone=b pod=n\n");
+  expect(lines[0]?.slice(13)).toBe("INFO  node n1 judged unknown: silent for 50 s  zone=b pod=n\n");
 });
 
 test("a line of text shows control characters and cannot be taken for two lines", () => {
@@ -33,7 +35,7 @@ test("a line of text shows control characters and cannot be taken for two lines"
   log.warn("node \u001b[31mred\r\n12:00:00.000 ERROR forged", { "na\nme": "\u009b31m", text: "a\u202eb c\n", error });
   const [line = ""] = lines;
   expect(line.slice(13)).toBe(
-    'WARN  node \\x1b[31mred\\r\\n12:00:00.000 ERROR forged na\\nme=\\x9b31m text="a\\u202eb c\\n" error=\n' +
+    'WARN  node \\x1b[31mred\\r\\n12:00:00.000 ERROR forged  na\\nme=\\x9b31m text="a\\u202eb c\\n" error=\n' +
       "    Error: x\n    12:00:00.000 ERROR forged\\x1b[2J\n",
   );
 });

@@ -423,13 +423,6 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "nodes permitted without the Lease",
-    file: "services/zone/limits/limits.actor.ts",
-    from: "return hasSettled && (lease === null ||",
-    to: "return hasSettled && (lease !== undefined ||",
-    showsIn: "policies",
-  },
-  {
     name: "count that is not handed over",
     file: "services/pod-writer/rates/rates.actor.ts",
     from: "policy.window.inherit(before?.counted ?? []);",

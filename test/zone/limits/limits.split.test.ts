@@ -1,8 +1,10 @@
 /** The limits of nodes on a bus that is split: each side reaches the API server and has an owner of the limits. */
 import { expect, test } from "vitest";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import type { Wire } from "../../../protocols/ports.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import type { Call } from "../../../services/sandbox/apiserver/routes.ts";
+import { ApiPath } from "../../sim/api-path.ts";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../../support/eviction-world.ts";
 import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
 import type { VirtualProcess } from "../../support/virtual-cluster.ts";
@@ -32,13 +34,16 @@ function worldUnder(fields: PolicyFields) {
 function splitUnder(fields: PolicyFields) {
   const under = worldUnder(fields);
   const { world, policies } = under;
-  const [left, right] = ["left", "right"].map((member) =>
-    world.start(EVICTING, { member, policies, transport: memoryTransport(world.clock) }),
-  );
-  if (left === undefined || right === undefined) throw new Error("both were started");
+  const sides = ["left", "right"].map((member) => {
+    const path = new ApiPath({ clock: world.clock, random: world.random(member), count: () => {} });
+    const apart = { transport: memoryTransport(world.clock), wireOver: (wire: Wire) => path.over(wire) };
+    return { path, process: world.start(EVICTING, { member, policies, ...apart }) };
+  });
   world.advance(2 * MINUTE);
-  const [holder, other] = isHolder(left) ? [left, right] : [right, left];
-  expect(isHolder(other)).toBe(false);
+  const holder = sides.find(({ process }) => isHolder(process));
+  const other = sides.find((side) => side !== holder);
+  if (holder === undefined || other === undefined) throw new Error("one side holds the Lease");
+  expect(isHolder(other.process)).toBe(false);
   return { ...under, holder, other };
 }
 
@@ -52,9 +57,21 @@ test.each([{ budgets: [{ nodes: 1 }] }, { circuitBreaker: { maxNodes: 1, duratio
   },
 );
 
+test("two sides that see different nodes condemn one together", () => {
+  const { world, tainted, other } = splitUnder({ budgets: [{ nodes: 1 }] });
+  world.advance(1000 - (world.clock.wallMs() % 1000) + 100);
+  world.kubelet("a-1").report("Ready", "False");
+  world.advance(20);
+  other.path.watchLagMs = 4 * S;
+  world.advance(20);
+  world.kubelet("a-0").report("Ready", "False");
+  world.advance(MINUTE);
+  expect(tainted()).toHaveLength(1);
+});
+
 test("the other side goes on when the side that permits dies", () => {
   const { world, tainted, holder } = splitUnder({ budgets: [{ nodes: 2 }] });
-  holder.kill();
+  holder.process.kill();
   world.silence(["a-0", "a-1", "a-2"]);
   world.advance(5 * MINUTE);
   expect(tainted()).toHaveLength(2);
@@ -66,7 +83,7 @@ test("the side without the Lease evicts the nodes that have no limit", () => {
   world.silence(["a-0", "c-0"]);
   world.advance(5 * MINUTE);
   expect(tainted()).toEqual(["c-0"]);
-  expect(isHolder(holder)).toBe(false);
+  expect(isHolder(holder.process)).toBe(false);
 });
 
 test("nobody is permitted while the Lease cannot be renewed, and healing goes on", () => {

@@ -134,6 +134,8 @@ export class LedgerMetrics {
   readonly #limited = new Set<string>();
   /** The policies with gauges of their eviction rate. */
   readonly #rated = new Set<string>();
+  /** What the gauges of each zone show. */
+  readonly #zones = new Map<string, BodyOf<"judged.zone">>();
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
 
   readonly #zoneLabel: ZoneLabel;
@@ -149,6 +151,9 @@ export class LedgerMetrics {
     const { size, notReady } = body;
     const zone = this.#labelOf(body.zone);
     this.#vanished.delete(body.zone);
+    // Each zone is announced with each pulse, and most are at rest.
+    if (!isNew && isSameZone(this.#zones.get(body.zone), body)) return;
+    this.#zones.set(body.zone, body);
     if (isNew) this.#upstream.evictions.add(0, zone);
     this.#upstream.zoneSize.set(size, zone);
     this.#upstream.unhealthy.set(notReady, zone);
@@ -270,6 +275,7 @@ export class LedgerMetrics {
   }
 
   #remove(zoneKey: string): void {
+    this.#zones.delete(zoneKey);
     const zone = this.#labelOf(zoneKey);
     const { zoneHealth, zoneSize, unhealthy, evictions } = this.#upstream;
     const { zoneState, zoneHalted, zoneRate, zoneTokens, zoneQueue } = this.#own;
@@ -299,4 +305,10 @@ export class LedgerMetrics {
     this.#upstream.podDeletions.add(1);
     this.#upstream.podDeletionSeconds.observe(Math.max(0, at - request.body.deadlineAt) / 1000);
   }
+}
+
+/** Whether two announcements of a zone set its gauges alike. */
+function isSameZone(left: BodyOf<"judged.zone"> | undefined, right: BodyOf<"judged.zone">): boolean {
+  const fields = ["state", "size", "notReady", "halted", "taintsPerSecond", "tokens", "queueLength"] as const;
+  return left !== undefined && fields.every((field) => left[field] === right[field]);
 }

@@ -11,9 +11,10 @@ const SEARCHED_FROM = "2024-01-01T00:00:00Z";
 /** Answers that are kept: a limit asks every second for the runs around the present, which change once in hours. */
 const ANSWERS_MAX = 4;
 
-/** A schedule that is right and runs at some time. */
+/** A schedule that is right and runs at some time. It is parsed for each search, because a parsed one takes 80 KiB. */
 export class CronSchedule {
-  readonly #cron: Cron;
+  readonly #schedule: string;
+  readonly #timeZone: string | null;
   /** The newest first. From `fromMs` until `runAt` the next run is the same. */
   #answers: readonly { readonly fromMs: number; readonly runAt: number }[] = [];
 
@@ -21,7 +22,8 @@ export class CronSchedule {
   constructor(schedule: string, timeZone: string | null) {
     const problem = scheduleProblem(schedule, timeZone);
     if (problem !== null) throw new RangeError(`${problem.field} ${problem.message}`);
-    this.#cron = parsed(schedule, timeZone);
+    this.#schedule = schedule;
+    this.#timeZone = timeZone;
   }
 
   /** The first run after an instant, in epoch milliseconds; null when there is none in the years that are searched. */
@@ -29,7 +31,7 @@ export class CronSchedule {
     const known = this.#answers.find(({ fromMs, runAt }) => fromMs <= wallMs && wallMs < runAt);
     if (known !== undefined) return known.runAt;
     // Runs are on whole seconds, so the fraction that is cut off changes nothing.
-    const runAt = this.#cron.nextRun(apiTime(wallMs))?.getTime() ?? null;
+    const runAt = parsed(this.#schedule, this.#timeZone).nextRun(apiTime(wallMs))?.getTime() ?? null;
     if (runAt !== null) this.#answers = [{ fromMs: wallMs, runAt }, ...this.#answers].slice(0, ANSWERS_MAX);
     return runAt;
   }

@@ -139,11 +139,12 @@ export class ZoneLimits {
     const names = new Set(this.#limits.keys());
     this.#permits.keep(names);
     const everywhere = names.has(WHOLE_CLUSTER) ? [WHOLE_CLUSTER] : [];
+    // One list for all nodes of a policy.
+    const groups = new Map([...names].map((name) => [name, [...everywhere, name]]));
     this.#nodes.regroup((node) => {
       const resolved = policyOf(node, set);
       if (resolved.kind === "unknown") return null;
-      const isLimited = resolved.kind === "policy" && names.has(resolved.policy.name);
-      return isLimited ? [...everywhere, resolved.policy.name] : everywhere;
+      return (resolved.kind === "policy" ? groups.get(resolved.policy.name) : undefined) ?? everywhere;
     }, this.#instant());
     // Not before: a node leaves its group there, which has to count it until then.
     this.#nodes.keep(names);

@@ -167,7 +167,9 @@ function kubesOf(
 function policiesOf(parts: ControllerParts): Policies & { readonly stop: Stop } {
   const isServed = parts.isShared || parts.services.includes("policy");
   if (parts.policies === undefined || !isServed) return { ...fixedPolicies(NO_POLICIES), stop: () => {} };
-  return new PolicyReceiver({ ...parts, bus: busOf(parts, "policies") });
+  // Only a process without NATS is elected, and gets its fleet with its parts.
+  const elected = parts.isShared ? null : (parts.fleet ?? null);
+  return new PolicyReceiver({ ...parts, bus: busOf(parts, "policies"), elected });
 }
 
 function ioOf(

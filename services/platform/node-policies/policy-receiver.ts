@@ -8,7 +8,7 @@
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { NO_POLICIES, type NodePolicy, type PolicySet } from "../../../protocols/policy-set.ts";
-import type { Bus, Clock, Io, Log, Metrics, Policies, Stop, Timer } from "../../../protocols/ports.ts";
+import type { Bus, Clock, Fleet, Io, Log, Metrics, Policies, Stop, Timer } from "../../../protocols/ports.ts";
 import { nodePolicyOf, pauseRequestOf } from "../../domain/node-policy.parse.ts";
 import { policySet } from "../../domain/node-policy.ts";
 
@@ -26,6 +26,8 @@ interface PolicyReceiverIo extends Pick<Io, "log"> {
   readonly metrics: Pick<Metrics, "gauge">;
   readonly bus: Pick<Bus, "subscribe">;
   readonly clock: Pick<Clock, "after">;
+  /** The fleet of a process that may stand by, and then reads policies only when it takes the lead; null for none. */
+  readonly elected?: Pick<Fleet, "follow"> | null;
 }
 
 /** How long a process waits for its first policies before it says so, in milliseconds. */
@@ -54,19 +56,25 @@ export class PolicyReceiver implements Policies {
   /** Runs from the first pulse on, until one names the service policy or a set has arrived. */
   #service: Timer | null = null;
   #isServed = false;
+  /** Runs from when the policies are expected. */
+  #overdue: Timer | null = null;
 
-  constructor({ bus, log, clock, metrics }: PolicyReceiverIo) {
+  constructor({ bus, log, clock, metrics, elected = null }: PolicyReceiverIo) {
     this.#log = log;
     this.#gauge = metrics.gauge({
       name: POLICIES_KNOWN_GAUGE,
       help: "1 once the node policies are known; until then no node is found silent, tainted or drained.",
     });
     this.#gauge.set(0);
-    const overdue = clock.after(OVERDUE_MS, () => {
-      if (this.#current === null) log.warn(OVERDUE);
-    });
+    const expected = (): void => {
+      this.#overdue ??= clock.after(OVERDUE_MS, () => {
+        if (this.#current === null) log.warn(OVERDUE);
+      });
+    };
+    if (elected === null) expected();
     this.#stops = [
-      () => overdue.cancel(),
+      elected?.follow("policy", { gained: expected, lost: () => {} }) ?? (() => {}),
+      () => this.#overdue?.cancel(),
       () => this.#service?.cancel(),
       bus.subscribe("pulse.member", "all", ({ body: { services, withheld = [], unable, leaving } }) => {
         const named = [...services, ...withheld, ...(unable?.services ?? [])];

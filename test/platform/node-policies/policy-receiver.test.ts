@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Bus, ServiceName } from "../../../protocols/ports.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
+import { LeaderFleet } from "../../../services/platform/fleet/leader-fleet.ts";
 import { POLICIES_KNOWN_GAUGE, PolicyReceiver } from "../../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics, type ReadableMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
@@ -15,7 +16,10 @@ let changes: (string | null)[];
 let metrics: ReadableMetrics;
 let log: ReturnType<typeof recordingLog>;
 
-beforeEach(() => {
+beforeEach(() => receive());
+
+/** Starts the receiver of a process, of one that may stand by if it gets a fleet. */
+function receive(fleet?: LeaderFleet): void {
   clock = new VirtualClock();
   const transport = memoryTransport(clock);
   log = recordingLog();
@@ -23,10 +27,10 @@ beforeEach(() => {
   const shared = { transport, clock, cluster: "test", member: "m", log, metrics };
   publisher = typedBus({ ...shared, service: "policy", mailboxMessagesMax: 100 });
   const bus = typedBus({ ...shared, service: "policies", mailboxMessagesMax: 100 });
-  receiver = new PolicyReceiver({ bus, log, clock, metrics });
+  receiver = new PolicyReceiver({ bus, log, clock, metrics, elected: fleet ?? null });
   changes = [];
   receiver.follow((cause) => changes.push(cause));
-});
+}
 
 function publishPolicy(policy: string, version: string, pool = policy): void {
   publisher.publish("judged.policy", { policy, version, spec: { selector: { matchLabels: { pool } } } }, null);
@@ -122,6 +126,29 @@ describe("without the policy service policies", () => {
     publishPolicy("gpu", "1");
     publishSet({ gpu: "1" });
     expect(names()).toEqual(["gpu"]);
+  });
+});
+
+describe("a warning about missing policies", () => {
+  const warnings = (): number => log.lines.filter(({ message }) => message.includes("no node policies")).length;
+
+  test("comes once, after a quarter of a minute", () => {
+    clock.advance(14_000);
+    expect(warnings()).toBe(0);
+    clock.advance(60_000);
+    expect(warnings()).toBe(1);
+  });
+
+  test("counts from when a standby leads", () => {
+    const fleet = new LeaderFleet("m");
+    receive(fleet);
+    clock.advance(60_000);
+    expect(warnings()).toBe(0);
+    fleet.lead();
+    clock.advance(14_000);
+    expect(warnings()).toBe(0);
+    clock.advance(60_000);
+    expect(warnings()).toBe(1);
   });
 });
 

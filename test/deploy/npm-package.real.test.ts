@@ -126,6 +126,15 @@ describeUnless(registryProblem(), "the npm package", () => {
     expect(names.filter((name) => Object.hasOwn(devDependencies, name) || name.startsWith("node-"))).toEqual([]);
   });
 
+  test.concurrent.each(SUPPORTED)("serves every file of the dashboard on %s", async (name) => {
+    const { folder: installed, node } = projects[name];
+    const script =
+      'import { pageFile } from "./node_modules/vigil/dist/services/console/page-files.js";' +
+      'for (const path of ["/", "/page.js", "/page.css", "/uplot.js", "/uplot.css"]) console.log(pageFile(path).status);';
+    const served = await run(installed, node, "node", "--input-type=module", "--eval", script);
+    expect(served).toMatchObject({ stdout: "200\n".repeat(5), stderr: "" });
+  });
+
   test.concurrent("plays the playground to its end on both", { timeout: 200_000 }, async () => {
     const plays = SUPPORTED.map((name) =>
       run(projects[name].folder, projects[name].node, "npx", "vigil", "playground", "--pause=0s"),

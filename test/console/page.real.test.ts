@@ -283,6 +283,8 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   describe("the timeline", () => {
+    /** The page asks for the timeline again after ten seconds. */
+    const BEFORE_REFRESH_MS = 8000;
     /** Two hours of a zone, of which it was disrupted in the second. */
     const openTimeline = async (): Promise<void> => {
       const { clock, receive } = await open();
@@ -297,8 +299,6 @@ describeWithChromium("the dashboard in a browser", () => {
       await page.evaluate("location.reload()");
       await shows("timeline", /^1 node found silent\s+0 nodes ready again\s+0 pods evicted\s+a$/);
     };
-    const shares = [0.3, 0.8];
-
     test("draws the last hours, with a picture that can be read aloud", async () => {
       await openTimeline();
       const labels = `[...document.querySelectorAll("#timeline [role=img]")].map((each) => each.ariaLabel)`;
@@ -310,19 +310,25 @@ describeWithChromium("the dashboard in a browser", () => {
     test.each(["light", "dark"] as const)("has the colours of its legend in %s", async (scheme) => {
       await openTimeline();
       await page.show(1440, scheme);
+      // The bar of the verdict at the beginning, and the zone's two states.
       const drawn = `(() => {
-        const canvas = document.querySelector("#timeline .lane:nth-child(4) canvas");
-        const { width, height } = canvas;
-        const colourAt = (share) => canvas.getContext("2d").getImageData(width * share, height / 2, 1, 1).data;
-        return ${JSON.stringify(shares)}.map((share) => \`rgb(\${[...colourAt(share)].slice(0, 3).join(", ")})\`);
+        const colourAt = (lane, x) => {
+          const canvas = document.querySelector("#timeline .lane:nth-child(" + lane + ") canvas");
+          const { data } = canvas.getContext("2d").getImageData(x(canvas.width), canvas.height - 4, 1, 1);
+          return "rgb(" + [...data].slice(0, 3).join(", ") + ")";
+        };
+        return [colourAt(1, () => 34), colourAt(4, (width) => width * 0.3), colourAt(4, (width) => width * 0.8)];
       })()`;
-      const legend = `["well", "harm"].map((mood) => getComputedStyle(document.querySelector("#timeline-legend ." + mood)).color)`;
+      const legend = `["harm", "well", "harm"].map((mood) => getComputedStyle(document.querySelector("#timeline-legend ." + mood)).color)`;
       let colours: unknown;
       const isDrawn = async (): Promise<boolean> => {
         colours = await page.evaluate(drawn);
         return JSON.stringify(colours) === JSON.stringify(await page.evaluate(legend));
       };
-      await until(() => `both states are drawn; there is ${JSON.stringify(colours)}`, isDrawn, { everyMs: 50 });
+      await until(() => `all are drawn; there is ${JSON.stringify(colours)}`, isDrawn, {
+        everyMs: 50,
+        withinMs: BEFORE_REFRESH_MS,
+      });
     });
 
     test("has a lane for the leads over upstream in shadow mode", async () => {

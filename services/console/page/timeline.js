@@ -239,7 +239,7 @@ async function refresh() {
 export function followTimeline() {
   new ResizeObserver(resize).observe(byId("timeline"));
   const redraw = () => {
-    for (const { chart } of lanes.values()) chart.redraw(false, true);
+    for (const { chart } of lanes.values()) chart.redraw();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   void refresh();

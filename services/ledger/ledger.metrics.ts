@@ -134,8 +134,8 @@ export class LedgerMetrics {
   readonly #limited = new Set<string>();
   /** The policies with gauges of their eviction rate. */
   readonly #rated = new Set<string>();
-  /** What the gauges of each zone show. */
-  readonly #zones = new Map<string, BodyOf<"judged.zone">>();
+  /** What the gauges of each present zone show, as text: a message would be kept with its whole queue. */
+  readonly #zones = new Map<string, string>();
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
 
   readonly #zoneLabel: ZoneLabel;
@@ -152,8 +152,9 @@ export class LedgerMetrics {
     const zone = this.#labelOf(body.zone);
     this.#vanished.delete(body.zone);
     // Each zone is announced with each pulse, and most are at rest.
-    if (!isNew && isSameZone(this.#zones.get(body.zone), body)) return;
-    this.#zones.set(body.zone, body);
+    const shown = shownText(body);
+    if (!isNew && this.#zones.get(body.zone) === shown) return;
+    this.#zones.set(body.zone, shown);
     if (isNew) this.#upstream.evictions.add(0, zone);
     this.#upstream.zoneSize.set(size, zone);
     this.#upstream.unhealthy.set(notReady, zone);
@@ -216,6 +217,7 @@ export class LedgerMetrics {
   /** Shows a zone that has lost its nodes and its owner as empty (R13.1). Drops the earliest beyond a limit. */
   vanished(zone: BodyOf<"judged.zone">): void {
     this.zone({ ...zone, state: "Initial", size: 0, notReady: 0, queueLength: 0, halted: false }, false);
+    this.#zones.delete(zone.zone);
     this.#vanished.set(zone.zone, zone.zone);
   }
 
@@ -275,7 +277,6 @@ export class LedgerMetrics {
   }
 
   #remove(zoneKey: string): void {
-    this.#zones.delete(zoneKey);
     const zone = this.#labelOf(zoneKey);
     const { zoneHealth, zoneSize, unhealthy, evictions } = this.#upstream;
     const { zoneState, zoneHalted, zoneRate, zoneTokens, zoneQueue } = this.#own;
@@ -307,8 +308,15 @@ export class LedgerMetrics {
   }
 }
 
-/** Whether two announcements of a zone set its gauges alike. */
-function isSameZone(left: BodyOf<"judged.zone"> | undefined, right: BodyOf<"judged.zone">): boolean {
-  const fields = ["state", "size", "notReady", "halted", "taintsPerSecond", "tokens", "queueLength"] as const;
-  return left !== undefined && fields.every((field) => left[field] === right[field]);
+/** What an announcement of a zone sets its gauges to. */
+function shownText({
+  state,
+  size,
+  notReady,
+  halted,
+  taintsPerSecond,
+  tokens,
+  queueLength,
+}: BodyOf<"judged.zone">): string {
+  return [state, size, notReady, halted, taintsPerSecond, tokens, queueLength].join();
 }

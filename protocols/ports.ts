@@ -108,7 +108,8 @@ export interface Watched {
 
 /** Receives a watch. A relist calls `changed` for every object and `gone` for those that no longer exist. */
 export interface WatchSink<T> {
-  changed(object: T): void;
+  /** `waitedMs`: how long the change may have waited to be read, in milliseconds; absent for no wait. */
+  changed(object: T, waitedMs?: number): void;
   /** `key` is the name, or `namespace/name`. */
   gone(key: string, last: T | null): void;
   /** Called on every change of the watch's state; before the first `synced` all objects of the list were reported. */
@@ -415,7 +416,8 @@ export interface HttpRequest {
 /** Receives the answer to a request: `response` once, `data` any number of times, then `end` or `failed` once. */
 export interface HttpExchange {
   response(status: number, headers: Readonly<Record<string, string>>): void;
-  data(chunk: Uint8Array): void;
+  /** `waitedMs`: how long the chunk may have waited for the socket to be read, in milliseconds; absent for no wait. */
+  data(chunk: Uint8Array, waitedMs?: number): void;
   end(): void;
   /**
    * The connection broke or was refused. `sent`: the server may have received the request. `timedOut`: it broke because

@@ -58,11 +58,11 @@ export class NodeEntry {
   }
 
   /** Takes the lease's renewTime; a changed one is a heartbeat. Returns as takeNode does. */
-  takeLease(renewedAt: number | null, nowMs: number, seenBefore: SeenBefore): number | null {
+  takeLease(renewedAt: number | null, seenMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
-    const silentMs = nowMs - this.#lastHeartbeatMs;
+    const silentMs = seenMs - this.#lastHeartbeatMs;
     this.#leaseRenewedAt = renewedAt;
-    this.#leaseSeenMs = seenBefore(this.name, "lease", renewedAt) ?? nowMs;
+    this.#leaseSeenMs = seenBefore(this.name, "lease", renewedAt) ?? seenMs;
     this.#isLeaseUnsent = true;
     return silentMs;
   }

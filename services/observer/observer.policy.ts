@@ -51,6 +51,16 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
   return sameLists(before.conditions, after.conditions, sameHeartbeat) ? "none" : "heartbeat";
 }
 
+/**
+ * How long a renewal has waited to be read, of the `waitedMs` that it may have, in milliseconds. Its stamp says so where
+ * that fits: one from just before the wait has waited all of it. Any other stamp is of a clock that is wrong: then the
+ * renewal counts from when it was read. `wallMs` is the present instant of the wall clock.
+ */
+export function waitedOf(renewedAt: number | null, wallMs: number, waitedMs: number): number {
+  const ageMs = renewedAt === null ? -1 : wallMs - renewedAt;
+  return ageMs < 0 || ageMs > 2 * waitedMs ? 0 : Math.min(ageMs, waitedMs);
+}
+
 /** A node's pods in chunks that fit into messages. */
 export interface PodChunks {
   /** At least one, each of at most CHUNK_BYTES_MAX. */

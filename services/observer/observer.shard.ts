@@ -10,7 +10,7 @@ import type { Io, ObservedLease } from "../../protocols/ports.ts";
 import { needsPods } from "../domain/node-conditions.ts";
 import { boundedNode } from "./node-bounds.policy.ts";
 import { NodeEntry, type SeenBefore } from "./node-entry.ts";
-import { nodeChange, podChunks } from "./observer.policy.ts";
+import { nodeChange, podChunks, waitedOf } from "./observer.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 import { Unpublished } from "./unpublished.ts";
 
@@ -83,9 +83,13 @@ export class ObserverShard {
     this.#dropIfEmpty(entry);
   }
 
-  takeLease({ node, renewedAt }: ObservedLease): void {
+  /** Takes a lease, which may have waited `waitedMs` to be read. */
+  takeLease({ node, renewedAt }: ObservedLease, waitedMs: number): void {
+    const { clock } = this.#context.io;
     const entry = this.#entryFor(node);
-    this.#noteHeartbeat(entry, entry.takeLease(renewedAt, this.#nowMs(), this.#context.seenBeforeMs));
+    const nowMs = this.#nowMs();
+    const seenMs = waitedMs === 0 ? nowMs : nowMs - waitedOf(renewedAt, clock.wallMs(), waitedMs);
+    this.#noteHeartbeat(entry, entry.takeLease(renewedAt, seenMs, this.#context.seenBeforeMs));
   }
 
   takeLeaseGone(name: string): void {

@@ -145,9 +145,9 @@ export class Observer {
 
   #watchLeases(): Watch {
     return this.#io.kube.watch("leases", {
-      changed: (lease: ObservedLease) => {
+      changed: (lease: ObservedLease, waitedMs = 0) => {
         this.#leaseCheck.received();
-        this.#shardOf(lease.node).takeLease(lease);
+        this.#shardOf(lease.node).takeLease(lease, waitedMs);
       },
       gone: (name) => this.#shardOf(name).takeLeaseGone(name),
       state: (state) => this.#takeState("leases", state),

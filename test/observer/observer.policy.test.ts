@@ -3,9 +3,28 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
-import { CHUNK_BYTES_MAX, nodeChange, podChunks } from "../../services/observer/observer.policy.ts";
+import { CHUNK_BYTES_MAX, nodeChange, podChunks, waitedOf } from "../../services/observer/observer.policy.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 import { observedPod } from "../support/observed-objects.ts";
+
+describe("a renewal read 100 ms late at most", () => {
+  test.each([
+    ["was made just now", 0, 0],
+    ["was made meanwhile", 30, 30],
+    ["was made as the wait began", 100, 100],
+    ["was made just before the wait", 101, 100],
+    ["was made a wait before that", 200, 100],
+    ["comes from a clock that is behind", 201, 0],
+    ["comes from a clock that is far behind", 60_000, 0],
+    ["comes from a clock that is ahead", -1, 0],
+  ])("%s, %i ms ago: it waited %i ms", (_, ageMs, waitedMs) => {
+    expect(waitedOf(1_000_000 - ageMs, 1_000_000, 100)).toBe(waitedMs);
+  });
+
+  test("without a stamp counts from when it was read", () => {
+    expect(waitedOf(null, 1_000_000, 100)).toBe(0);
+  });
+});
 
 describe("a node's change", () => {
   const before = nodeWith("True", {

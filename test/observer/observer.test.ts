@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
 import { HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
+import type { Clock, Wire } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { NODE, OBSERVER, SPINE } from "../scenario/spine.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
@@ -59,6 +60,39 @@ describe("a resync publishes", () => {
     const lease = batch?.body.heartbeats.find(({ kind }) => kind === "lease");
     expect((batch?.at ?? 0) - (lease?.seenAt ?? 0)).toBe(15_000);
   });
+});
+
+/** A wire that reads watches of leases in bursts: each part arrives `waitedMs` late and says so. */
+function gathering(wire: Wire, clock: Clock, waitedMs: number): Wire {
+  return {
+    send: (request, exchange) => {
+      if (!request.path.includes("/leases?") || !request.path.includes("watch=true"))
+        return wire.send(request, exchange);
+      const data = (chunk: Uint8Array): void => {
+        const kept = chunk.slice();
+        clock.after(waitedMs, () => exchange.data(kept, waitedMs));
+      };
+      return wire.send(request, {
+        response: (status, headers) => exchange.response(status, headers),
+        data,
+        end: () => exchange.end(),
+        failed: (problem) => exchange.failed(problem),
+      });
+    },
+  };
+}
+
+test("a renewal that waited to be read counts from when it was made", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  cluster.start(OBSERVER, { wireOver: (wire) => gathering(wire, cluster.clock, 200) });
+  cluster.advance(35_000);
+  kubelet.stop();
+  cluster.advance(5_000);
+  const leases = cluster.published("observed.lease").flatMap(({ body }) => body.heartbeats);
+  const last = leases.findLast(({ kind }) => kind === "lease");
+  expect(last?.renewedAt).not.toBeNull();
+  expect(last?.seenAt).toBe(last?.renewedAt);
 });
 
 describe("pods are published", () => {

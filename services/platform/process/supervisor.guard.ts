@@ -104,7 +104,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
   return {
     watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]> {
       const guarded: WatchSink<Watched[K]> = {
-        changed: life.guard((object) => sink.changed(object)),
+        changed: life.guard((object, waitedMs) => sink.changed(object, waitedMs)),
         gone: life.guard((key, last) => sink.gone(key, last)),
         state: life.guard((now) => sink.state(now)),
         absent: life.guard(() => sink.absent?.()),

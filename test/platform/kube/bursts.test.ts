@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { RESTING_SOCKET, readInBursts } from "../../../services/platform/kube/transport/bursts.ts";
+import { pauseAfterMs, RESTING_SOCKET, readInBursts } from "../../../services/platform/kube/transport/bursts.ts";
 import { httpsWire, type SocketWire } from "../../../services/platform/kube/transport/https.ts";
 import { makeCertificates } from "../../support/certificates.ts";
 import { exchanged } from "./local-server.ts";
@@ -46,23 +46,38 @@ async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
 }
 
+test.each([
+  // 300 leases of 900 bytes a second.
+  [27_000, 100, 250, 121.4],
+  [2_700, 100, 250, 250],
+  [300, 1_000, 250, 250],
+  [60_000, 10, 250, 20],
+  [27_000, 100, 25, 25],
+])("after %i bytes in %i ms it pauses at most %i ms: for %d ms", (bytes, spanMs, gatherMs, pauseMs) => {
+  expect(pauseAfterMs(bytes, spanMs, gatherMs)).toBeCloseTo(pauseMs, 1);
+});
+
 interface Watched {
   readonly response: ServerResponse;
   /** Everything that the client has received. */
   readonly received: () => string;
+  /** How long each part may have waited. */
+  readonly waitedMs: readonly number[];
   readonly abort: () => void;
 }
 
 /** Sends a request whose answer is gathered, and waits until the server holds its answer. */
 async function watch(): Promise<Watched> {
   let received = "";
+  const waitedMs: number[] = [];
   const held = Promise.withResolvers<ServerResponse>();
   answer = held.resolve;
   const request = { method: "GET", path: "/watch", headers: {}, body: null, gatherMs: GATHER_MS };
   const exchange = wire.send(request, {
     response: () => {},
-    data: (chunk) => {
+    data: (chunk, waited = 0) => {
       received += Buffer.from(chunk).toString();
+      waitedMs.push(waited);
     },
     end: () => {
       received += "|end";
@@ -71,7 +86,7 @@ async function watch(): Promise<Watched> {
       received += "|failed";
     },
   });
-  return { response: await held.promise, received: () => received, abort: () => exchange.abort() };
+  return { response: await held.promise, received: () => received, waitedMs, abort: () => exchange.abort() };
 }
 
 /** The same, with a first part behind which it rests. */
@@ -159,6 +174,18 @@ describe("a gathered answer", () => {
       await heard("the next burst", () => received() === `${before}${part}`);
       await heard("the rest begins", () => vi.getTimerCount() === 1);
     }
+    abort();
+  });
+
+  test("says how long each part may have waited", async () => {
+    const { response, received, waitedMs, abort } = await restingWatch();
+    response.write("b");
+    await roundTrip();
+    await pass(GATHER_MS);
+    await heard("the next part", () => received() === "ab");
+    expect(waitedMs[0]).toBe(0);
+    expect(waitedMs[1]).toBeGreaterThan(0);
+    expect(waitedMs[1]).toBeLessThanOrEqual(GATHER_MS);
     abort();
   });
 

@@ -224,8 +224,8 @@ export class ShadowKube implements Kube {
 
   #leaseSink(sink: WatchSink<Watched["leases"]>): WatchSink<Watched["leases"]> {
     return {
-      changed: (lease) => {
-        sink.changed(lease);
+      changed: (lease, waitedMs) => {
+        sink.changed(lease, waitedMs);
         if (this.#nodes.get(lease.node)?.shadow.verdict === undefined) return;
         this.#io.clock.after(STATUS_POST_MS, () => this.#refreshNode(lease.node));
       },

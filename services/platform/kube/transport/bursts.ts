@@ -13,19 +13,40 @@ export const RESTING_SOCKET = { highWaterMark: 1 } as const;
 
 /** A burst of at least this size is a backlog with more behind it, and is read without a pause. */
 const BACKLOG_BYTES = 64 * 1024;
+/**
+ * How much is gathered in a pause: half of what a Linux socket takes in at first. A server that cannot send on ends
+ * the watch.
+ */
+const GATHERED_BYTES = 32 * 1024;
+/** The pause under any load, in milliseconds. Shorter ones save nothing. */
+const PAUSE_LEAST_MS = 20;
 
-/** Pauses for `gatherMs` after each burst that is no backlog; the end of the response may come that much later. */
-export function readInBursts(answer: IncomingMessage, gatherMs: number): void {
+/** The pause after a burst of so many bytes, which arrived in `spanMs`: as long as it gathers no more than it may. */
+export function pauseAfterMs(bytes: number, spanMs: number, gatherMs: number): number {
+  return Math.min(gatherMs, Math.max(PAUSE_LEAST_MS, (GATHERED_BYTES / bytes) * spanMs));
+}
+
+/**
+ * Pauses for at most `gatherMs` after each burst that is no backlog; the end of the response may come that much later.
+ * Returns a function that tells how long the chunk that arrives now may have waited in the kernel, in milliseconds.
+ */
+export function readInBursts(answer: IncomingMessage, gatherMs: number): () => number {
   const { socket } = answer;
   let bytes = 0;
+  let readMs = performance.now();
+  let pausedMs = 0;
   let resting: NodeJS.Timeout | undefined;
   const rest = (): void => {
+    const nowMs = performance.now();
     const isBacklog = bytes >= BACKLOG_BYTES;
-    bytes = 0;
     // After the response the socket belongs to another request.
-    if (isBacklog || answer.complete || answer.destroyed) return;
+    const isResting = !(isBacklog || answer.complete || answer.destroyed);
+    pausedMs = isResting ? pauseAfterMs(bytes, nowMs - readMs, gatherMs) : 0;
+    bytes = 0;
+    readMs = nowMs;
+    if (!isResting) return;
     socket.pause();
-    resting = setTimeout(() => socket.resume(), gatherMs);
+    resting = setTimeout(() => socket.resume(), pausedMs);
   };
   answer.on("data", (chunk: Uint8Array) => {
     // Chunks read together arrive in one turn of the event loop; only after it does Node resume the socket by itself.
@@ -33,4 +54,5 @@ export function readInBursts(answer: IncomingMessage, gatherMs: number): void {
     bytes += chunk.length;
   });
   answer.once("close", () => clearTimeout(resting));
+  return () => Math.min(pausedMs, performance.now() - readMs);
 }

@@ -152,9 +152,9 @@ class Sending {
     if (!this.#open) return;
     this.#exchange.response(response.statusCode ?? 0, plainHeaders(response.headers));
     const { gatherMs = 0 } = this.#wanted;
-    if (gatherMs > 0) readInBursts(response, gatherMs);
+    const waitedMs = gatherMs > 0 ? readInBursts(response, gatherMs) : unwaited;
     response.on("data", (chunk: Uint8Array) => {
-      if (this.#open) this.#exchange.data(chunk);
+      if (this.#open) this.#exchange.data(chunk, waitedMs());
     });
     response.on("end", () => this.#end());
     response.on("error", (error) => this.#fail(error));
@@ -187,6 +187,8 @@ class Sending {
     this.#exchange.failed({ message, sent: this.#sent, timedOut: SILENT_CODES.has(codeOf(error)) });
   }
 }
+
+const unwaited = (): number => 0;
 
 /** Headers with one string each. */
 export function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {

@@ -123,7 +123,7 @@ export class ApiReachability {
         if (isAnswered(status)) this.#answered();
         else this.#failed(sentMs, `the API server answers ${status}`);
       },
-      data: (chunk) => exchange.data(chunk),
+      data: (chunk, waitedMs) => exchange.data(chunk, waitedMs),
       end: () => exchange.end(),
       failed: (failure) => {
         exchange.failed(failure);

@@ -68,7 +68,7 @@ export class ServerClock implements Clock {
             this.#take(headers.date, sentMs);
             exchange.response(status, headers);
           },
-          data: (chunk) => exchange.data(chunk),
+          data: (chunk, waitedMs) => exchange.data(chunk, waitedMs),
           end: () => exchange.end(),
           failed: (problem) => exchange.failed(problem),
         });

@@ -30,7 +30,7 @@ export interface StreamRequest {
 export interface StreamSink {
   /** The server accepted the request; `form` is its encoding. */
   opened(form: StreamForm): void;
-  data(chunk: Uint8Array): void;
+  data(chunk: Uint8Array, waitedMs: number): void;
   /** Called once, last. */
   closed(end: StreamEnd): void;
 }
@@ -99,7 +99,7 @@ export class Stream {
       },
       {
         response: (status, headers) => this.#response(status, headers),
-        data: (chunk) => this.#data(chunk),
+        data: (chunk, waitedMs = 0) => this.#data(chunk, waitedMs),
         end: () => this.#close(this.#status === 200 ? { kind: "complete" } : this.#refused()),
         failed: ({ message, timedOut }) => this.#close({ kind: "failed", message, timedOut: timedOut === true }),
       },
@@ -124,10 +124,10 @@ export class Stream {
     if (status === 200) this.#sink.opened(isProtobuf(headers) ? "protobuf" : "json");
   }
 
-  #data(chunk: Uint8Array): void {
+  #data(chunk: Uint8Array, waitedMs: number): void {
     if (!this.#open) return;
     this.#heardAtMs = this.#clock.monotonicMs();
-    if (this.#status === 200) this.#sink.data(chunk);
+    if (this.#status === 200) this.#sink.data(chunk, waitedMs);
     else this.#refusal.push(chunk);
   }
 

@@ -204,7 +204,7 @@ export class Reader<T> implements Watch<T> {
     const request = { path: this.#watchPath(), form: "json", gatherMs: this.#resource.gatherMs } as const;
     const stream = new Stream(this.#io, request, WATCH_PATIENCE, {
       opened: () => this.#opened(),
-      data: (chunk) => lines.push(chunk, (line) => this.#line(line)),
+      data: (chunk, waitedMs) => lines.push(chunk, (line) => this.#line(line, waitedMs)),
       closed: (end) => this.#watchClosed(end),
     });
     this.#cease = () => stream.abort();
@@ -226,10 +226,10 @@ export class Reader<T> implements Watch<T> {
     this.#settling = () => timer.cancel();
   }
 
-  #line(bytes: Uint8Array): void {
+  #line(bytes: Uint8Array, waitedMs: number): void {
     if (this.#openedAtMs === null || bytes.length === 0) return;
     this.#io.count.line();
-    const meaning = this.#store.line(bytes);
+    const meaning = this.#store.line(bytes, waitedMs);
     if (meaning.kind === "malformed") this.#expire("a line of the watch could not be read");
     else if (meaning.kind === "error") this.#refuse(meaning.refusal);
     else {

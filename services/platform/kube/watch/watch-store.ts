@@ -56,10 +56,11 @@ export class WatchStore<T> {
     this.#listed = new ObjectIndex(this.#resource);
   }
 
-  line(bytes: Uint8Array): LineMeaning {
+  /** Takes a line of the watch, which may have waited `waitedMs` to be read. */
+  line(bytes: Uint8Array, waitedMs = 0): LineMeaning {
     const scanned = this.#resource.scan?.(bytes);
     if (scanned != null) {
-      this.#changed(scanned.object);
+      this.#changed(scanned.object, waitedMs);
       return { kind: "event", resourceVersion: scanned.resourceVersion };
     }
     const event = recordOf(parsed(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")));
@@ -68,7 +69,7 @@ export class WatchStore<T> {
     switch (event.type) {
       case "ADDED":
       case "MODIFIED":
-        this.#take(object, (projection) => this.#changed(projection));
+        this.#take(object, (projection) => this.#changed(projection, waitedMs));
         return { kind: "event", resourceVersion };
       case "DELETED":
         this.#take(object, (projection) => this.#deleted(projection));
@@ -110,12 +111,12 @@ export class WatchStore<T> {
     if (projection !== null) use(projection);
   }
 
-  #changed(object: T): void {
+  #changed(object: T, waitedMs = 0): void {
     const known = this.#known.get(object);
     // A new object under the same name: the deletion of the old one was missed.
     if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) this.#publishGone(known);
     this.#known.set(object);
-    this.#publish(() => this.#sink.changed(object));
+    this.#publish(() => this.#sink.changed(object, waitedMs));
   }
 
   #deleted(object: T): void {

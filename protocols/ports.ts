@@ -269,6 +269,8 @@ export interface Kube {
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
   /** At most one write per object is in flight; others wait in order of urgency. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;
+  /** The minor version of the API server, 26 for 1.26; null if it does not say. It may be some minutes old. */
+  minorVersion(done: (minor: number | null) => void): void;
 }
 
 /** Reviews: who a token authenticates, and what a user may do. The API server answers them and stores nothing. */

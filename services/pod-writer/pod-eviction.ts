@@ -21,6 +21,7 @@ import {
   deletePreconditions,
   disruptionTargetPatch,
   type KnownPod,
+  marksEvictions,
   mayDeleteUnmarked,
   nodeLostPatch,
   type PodWriteDecision,
@@ -145,16 +146,27 @@ function evictNow(context: PodWriterContext, attempt: EvictionAttempt, eviction:
   });
 }
 
-/**
- * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the newest version of the
- * pod: the decision is repeated for this version, and this version is deleted.
- */
+/** Deletes a pod; first marks it with the reason, where the upstream of the API server's version does. */
 function markAndDelete(
   context: PodWriterContext,
   attempt: EvictionAttempt,
   eviction: PodEviction,
   change: string,
 ): void {
+  if (eviction.taint === null) mark(context, attempt, eviction, change);
+  else {
+    context.io.kube.minorVersion((minor) => {
+      if (marksEvictions(minor)) mark(context, attempt, eviction, change);
+      else remove(context, attempt, eviction, change);
+    });
+  }
+}
+
+/**
+ * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the newest version of the
+ * pod: the decision is repeated for this version, and this version is deleted.
+ */
+function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction, change: string): void {
   const { io } = context;
   const { ask, history, report } = attempt;
   const { known, node, readAtMs, taint } = eviction;

@@ -208,6 +208,17 @@ export function unreadyPatch(uid: string, resourceVersion: string, now: string):
   return { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
 }
 
+/** The first minor version of Kubernetes whose controllers set the condition, and whose Jobs read it. */
+const MARKING_SINCE_MINOR = 26;
+
+/**
+ * Whether pods are marked before they are deleted, as the upstream of the API server's version does (D13). A server
+ * that does not say its version may be any.
+ */
+export function marksEvictions(minorVersion: number | null): boolean {
+  return minorVersion === null || minorVersion >= MARKING_SINCE_MINOR;
+}
+
 /** The condition of an evicted pod (R8.28). */
 const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
 

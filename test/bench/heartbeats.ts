@@ -99,5 +99,6 @@ export function watchesInto(sinks: Sinks): Kube {
     },
     read: () => {},
     write: () => {},
+    minorVersion: () => {},
   };
 }

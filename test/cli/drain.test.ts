@@ -22,6 +22,7 @@ function heldKube() {
     }),
     read: (_ref, done) => replies.push(() => done(gone)),
     write: (_request, done) => replies.push(() => done(gone)),
+    minorVersion: (done) => replies.push(() => done(null)),
   };
   return { kube, replyNext: () => replies.shift()?.() };
 }

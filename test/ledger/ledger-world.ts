@@ -81,6 +81,10 @@ export class LedgerKube implements Kube {
     if (reply !== "none") this.#clock.soon(() => done(reply));
   }
 
+  minorVersion(): never {
+    throw new Error("the ledger asks for no version");
+  }
+
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
     this.requests.push(request);
     const object: KubeObject = { metadata: { name: request.ref.name } };

@@ -136,7 +136,7 @@ export class PreviewedCluster {
     const unused = (): never => {
       throw new Error("a preview reads and writes nothing");
     };
-    const kube: Kube = { watch: unused, read: unused, write: unused };
+    const kube: Kube = { watch: unused, read: unused, write: unused, minorVersion: unused };
     const { clock } = this;
     const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
     const policies = fixedPolicies(this.policies);

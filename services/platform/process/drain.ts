@@ -31,6 +31,7 @@ export function drainable(kube: Kube): DrainableKube {
       watch: (what, sink, options) => kube.watch(what, sink, options),
       read: (ref, done, place) => kube.read(ref, counted(done), place),
       write: (request, done) => kube.write(request, counted(done)),
+      minorVersion: (done) => kube.minorVersion(counted(done)),
     },
     whenIdle(done) {
       waiting.push(done);

@@ -122,6 +122,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
     },
     read: (ref, done, place) => kube.read(ref, life.guard(done), place),
     write: (request, done) => kube.write(request, life.guard(done)),
+    minorVersion: (done) => kube.minorVersion(life.guard(done)),
   };
 }
 

@@ -36,6 +36,7 @@ function heldKube() {
     },
     read: (_ref, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
     write: (_request, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
+    minorVersion: (done) => replies.push(() => done(null)),
   };
   return { kube, replies, sinks, watching: () => watching };
 }

@@ -81,6 +81,7 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
     watch: (what, sink, options) => kube.watch(what, sink, options),
     read: (ref, done, place) => kube.read(ref, done, place),
     write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
+    minorVersion: (done) => kube.minorVersion(done),
   };
 }
 
@@ -179,6 +180,10 @@ export class ShadowKube implements Kube {
     } else if (sending === "sent") this.#io.kube.write(request, done);
     else if (sending === "unsent") this.#readOnly.write(request, done);
     else this.#io.clock.soon(() => done({ outcome: "failed", detail: UNKNOWN_POLICY }));
+  }
+
+  minorVersion(done: (minor: number | null) => void): void {
+    this.#io.kube.minorVersion(done);
   }
 
   /** Whether a write rests on a read that showed unsent writes: shadow mode of its node has ended meanwhile. */

@@ -34,6 +34,8 @@ export interface StormContext {
 export class StormChecks {
   readonly #context: StormContext;
   readonly #trips = new SinceWhen();
+  /** When a breaker may have tripped, in order: an owner of the limits trips it before it permits anybody. */
+  readonly #mayTripMs = new Map<string, readonly number[]>();
   readonly #waiting = new SinceWhen();
   /** Since when more nodes than maxUnhealthy allows are unhealthy, as the owner of the limits noticed it. */
   readonly #unhealthy = new Map<string, number>();
@@ -112,6 +114,7 @@ export class StormChecks {
   #noteTrip(policy: string, state: PolicyState): void {
     const { view } = this.#context;
     const { nowMs } = view;
+    this.#noteMayTrip(policy, state);
     this.#trips.note(policy, this.#mustTrip(policy, state), nowMs);
     const sinceMs = this.#trips.of(policy);
     if (sinceMs === null || state.breaker === null || nowMs - sinceMs < NOTICED_MS) return;
@@ -121,8 +124,26 @@ export class StormChecks {
     this.#storms.set(policy, {
       field: "circuitBreaker",
       fromMs: sinceMs + NOTICED_MS,
-      calmFromMs: sinceMs + state.breaker.resetAfterMs,
+      calmFromMs: Math.min(sinceMs, ...(this.#mayTripMs.get(policy) ?? [])) + state.breaker.resetAfterMs,
     });
+  }
+
+  /** Notes a moment at which a breaker may trip, and forgets those of which it has reset. */
+  #noteMayTrip(policy: string, state: PolicyState): void {
+    const { nowMs } = this.#context.view;
+    const openMs = nowMs - (state.breaker?.resetAfterMs ?? 0);
+    const open = (this.#mayTripMs.get(policy) ?? []).filter((each) => each > openMs);
+    this.#mayTripMs.set(policy, this.#mayTrip(state) ? [...open, nowMs] : open);
+  }
+
+  /** Whether a breaker's window may be full while a node waits. */
+  #mayTrip({ breaker, pool }: PolicyState): boolean {
+    const { view } = this.#context;
+    const selected = view.selected(pool);
+    if (breaker === null || !selected.some((node) => isDown(node) && !view.isCondemned(node))) return false;
+    const fromMs = view.nowMs - breaker.durationMs - view.skewMs - STAMP_MS;
+    const condemned = view.condemned.filter((each) => each.pool === pool && each.atMs > fromMs);
+    return new Set(condemned.map(({ node }) => node)).size >= breakerMost(breaker, selected.length);
   }
 
   #mustTrip(policy: string, state: PolicyState): boolean {
@@ -172,6 +193,7 @@ export class StormChecks {
 
   #forget(policy: string): void {
     this.#trips.note(policy, false, 0);
+    this.#mayTripMs.delete(policy);
     this.#storms.delete(policy);
     this.#unhealthy.delete(policy);
   }

@@ -1,5 +1,6 @@
 /** One journey through the shipped image and NATS in containers. */
 import { spawnSync } from "node:child_process";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeWithDocker, docker, IMAGES } from "../support/docker.ts";
@@ -110,11 +111,13 @@ describeWithDocker("the image", () => {
     expect(state("ExitCode")).toBe("0");
   });
 
-  test("starts in under a second", async () => {
+  test("starts in under a second, or in three on a machine with more to do than cores", async () => {
     // The quickest counts: what else the machine does makes a start slower and never quicker.
+    const [load = 0] = loadavg();
+    const withinMs = load > availableParallelism() ? 3000 : 1000;
     const starts: number[] = [];
-    while (starts.length < STARTS_MAX && !starts.some((ms) => ms < 1000)) starts.push(await startMs());
-    expect(Math.min(...starts)).toBeLessThan(1000);
+    while (starts.length < STARTS_MAX && !starts.some((ms) => ms < withinMs)) starts.push(await startMs());
+    expect(Math.min(...starts)).toBeLessThan(withinMs);
   });
 
   test("takes less than 120 MiB in a registry", () => {

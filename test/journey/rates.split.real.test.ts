@@ -89,7 +89,8 @@ describeWithKube("the eviction rate of a policy on a split bus and a real kube-a
     const [stopped, other] = isHolder[0] ? sides : sides.toReversed();
     if (stopped === undefined || other === undefined) throw new Error("there are two sides");
     const member = isHolder[0] ? "left" : "right";
-    const explained = await textOf(`${other.console}/api/explain/pod/default/pod-5`);
+    const waiting = PODS.find((pod) => !record.deletedAt.has(pod));
+    const explained = await textOf(`${other.console}/api/explain/pod/default/${waiting}`);
     expect(explained).toContain(`${member} holds the Lease kube-system/vigil-limits`);
     stopped.process.signal("SIGTERM");
     expect(await stopped.process.exited()).toBe(0);

@@ -161,9 +161,11 @@ export class StormChecks {
     if (condemned >= budgetMost(always, selected.length, nowMs, nowMs)) return false;
     const inWindow = limits.condemnedSince(policy, pool, nowMs - breaker.durationMs + view.skewMs + STAMP_MS);
     if (inWindow.size < breakerMost(breaker, view.sizeOf(pool))) return false;
+    // In direct mode a node waits once --pod-eviction-timeout is over.
+    const waitsMs = WAITS_MS + (view.isDirect ? view.swarm.profile.podEvictionTimeoutMs : 0);
     return selected.some((each) => {
       const sinceMs = this.#waiting.of(each.metadata.name);
-      return sinceMs !== null && nowMs - sinceMs > WAITS_MS && !inWindow.has(each.metadata.name);
+      return sinceMs !== null && nowMs - sinceMs > waitsMs && !inWindow.has(each.metadata.name);
     });
   }
 

@@ -14,7 +14,8 @@ import { type ByType, dispatch } from "./by-type.ts";
 /** Writes kept at once; beyond it the oldest stay unknown. */
 const WRITES_MAX = 20_000;
 
-const SHOWN_BY_NODE = "the reply was lost, and the node shows the change";
+/** Why a write whose reply was lost counts as done: no request of it is open any more. */
+export const SHOWN_BY_NODE = "the reply was lost, and the node shows the change";
 const SHOWN_BY_POD = "the reply to an earlier try was lost, and the pod shows the change";
 
 /** The newest requested write of a type for a node. */

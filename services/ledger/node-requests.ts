@@ -10,6 +10,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import { listText } from "../domain/format.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintName } from "../domain/toleration.ts";
+import { SHOWN_BY_NODE } from "./lost-replies.ts";
 
 /** Characters kept of a reason, because a hundred thousand pods may be denied at once. */
 const DETAIL_CHARACTERS_MAX = 300;
@@ -75,6 +76,10 @@ export class NodeRequests {
   settle({ at, cause, body }: Message<"done.write">): void {
     const key = `${body.ask}/${serviceOf(cause ?? "")}`;
     const known = this.#requests.get(key);
+    if (body.detail === SHOWN_BY_NODE) {
+      this.#requests.delete(key);
+      return;
+    }
     if (known === undefined && body.change === "") return;
     const what = known?.what ?? body.change;
     this.#requests.set(key, {

@@ -66,6 +66,12 @@ describe("a taint with a lost reply", () => {
     expect(await evictions(lostTurn(nodeShown("Unknown", true), nodeShown("True")))).toBe(1);
   });
 
+  test("is not explained as unseen when the node showed it before that", () => {
+    const world = lostTurn(nodeShown("Unknown", true));
+    const sentences = world.ledger.reader.explainNode("n-1")?.sentences ?? [];
+    expect(sentences.filter((text) => text.includes("the watch does not show it yet"))).toEqual([]);
+  });
+
   test("does not count while the node does not show it", async () => {
     const world = lostTurn();
     world.receive("observed.node", nodeShown("Unknown"), null);

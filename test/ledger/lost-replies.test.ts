@@ -66,7 +66,7 @@ describe("a taint with a lost reply", () => {
     expect(await evictions(lostTurn(nodeShown("Unknown", true), nodeShown("True")))).toBe(1);
   });
 
-  test("is not explained as unseen when the node showed it before that", () => {
+  test("is not explained as unseen once the node showed it", () => {
     const world = lostTurn(nodeShown("Unknown", true));
     const sentences = world.ledger.reader.explainNode("n-1")?.sentences ?? [];
     expect(sentences.filter((text) => text.includes("the watch does not show it yet"))).toEqual([]);

@@ -10,9 +10,9 @@ function stage() {
   const clock = new VirtualClock();
   const wire = new ScriptedWire();
   const version = new ServerVersion({ wire, clock });
-  const told: (number | null)[] = [];
-  const ask = (): void => version.minor((minor) => told.push(minor));
-  return { clock, wire, told, ask };
+  const answers: (number | null)[] = [];
+  const ask = (): void => version.minor((minor) => answers.push(minor));
+  return { clock, wire, answers, ask };
 }
 
 test.each([
@@ -23,31 +23,31 @@ test.each([
   [{ major: "1" }, null],
   ["not JSON", null],
 ])("the server says %j: its minor version is %s", (body, minor) => {
-  const { wire, told, ask } = stage();
+  const { wire, answers, ask } = stage();
   ask();
   expect(wire.next().path).toBe("/version");
   wire.requests[0]?.answer(200, body);
-  expect(told).toEqual([minor]);
+  expect(answers).toEqual([minor]);
 });
 
 test("one request answers everybody who asks meanwhile, and later ones for ten minutes", () => {
-  const { clock, wire, told, ask } = stage();
+  const { clock, wire, answers, ask } = stage();
   for (let count = 0; count < 3; count++) ask();
   wire.next().answer(200, { major: "1", minor: "25" });
-  expect(told).toEqual([25, 25, 25]);
+  expect(answers).toEqual([25, 25, 25]);
   clock.advance(10 * MINUTE - 1);
   ask();
-  expect(told).toHaveLength(3);
+  expect(answers).toHaveLength(3);
   clock.advance(1);
-  expect(told).toEqual([25, 25, 25, 25]);
+  expect(answers).toEqual([25, 25, 25, 25]);
   ask();
   wire.next().answer(200, { major: "1", minor: "26" });
-  expect(told.at(-1)).toBe(26);
+  expect(answers.at(-1)).toBe(26);
   expect(wire.requests).toHaveLength(2);
 });
 
 test("a server that does not say it is asked again after a minute", () => {
-  const { clock, wire, told, ask } = stage();
+  const { clock, wire, answers, ask } = stage();
   ask();
   wire.next().answer(403, {});
   clock.advance(MINUTE);
@@ -59,5 +59,5 @@ test("a server that does not say it is asked again after a minute", () => {
   clock.advance(1);
   ask();
   wire.next().answer(200, { major: "1", minor: "36" });
-  expect(told).toEqual([null, null, null, 36]);
+  expect(answers).toEqual([null, null, null, 36]);
 });

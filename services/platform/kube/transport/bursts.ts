@@ -28,7 +28,7 @@ export function pauseAfterMs(bytes: number, spanMs: number, gatherMs: number): n
 
 /**
  * Pauses for at most `gatherMs` after each burst that is no backlog; the end of the response may come that much later.
- * Returns a function that tells how long the chunk that arrives now may have waited in the kernel, in milliseconds.
+ * Returns a function that gives how long the chunk that arrives now may have waited in the kernel, in milliseconds.
  */
 export function readInBursts(answer: IncomingMessage, gatherMs: number): () => number {
   const { socket } = answer;

@@ -5,7 +5,7 @@ import { PROOF_WORDS_MAX } from "../../domain/down-proof.ts";
 import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
-import { serverVersion } from "../../platform/kube/watch/server-version.ts";
+import { serverVersion } from "../../platform/kube/transport/server-version.ts";
 import { withApi } from "../api-connection.ts";
 import { missingSupport } from "../out-of-service-support.policy.ts";
 import { proveDown, withdrawProof } from "../prove-down/prove-down.ts";

@@ -13,7 +13,7 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { limitedWarn } from "../process/log.limited.ts";
 import { Interner } from "../structures/interner.ts";
 import type { ApiReachability } from "./transport/reachability.ts";
-import { ServerVersion } from "./transport/server-version.ts";
+import { KeptServerVersion } from "./transport/server-version.ts";
 import { Reader } from "./watch/watch-reader.ts";
 import { WATCHED } from "./watch/watched.ts";
 import { type ObservedRequest, Writer } from "./write/writer.ts";
@@ -57,7 +57,7 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
     reachability,
     observe: (request) => observe(request, writer.load()),
   });
-  const version = new ServerVersion({ wire, clock });
+  const version = new KeptServerVersion({ wire, clock });
   return {
     watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options: WatchOptions = {}) {
       return new Reader<Watched[K]>(what, WATCHED[what], sink, {

@@ -1,6 +1,6 @@
 /** The version of the API server: how it is read, and how long it is kept. */
 import { expect, test } from "vitest";
-import { ServerVersion } from "../../../services/platform/kube/transport/server-version.ts";
+import { KeptServerVersion } from "../../../services/platform/kube/transport/server-version.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { ScriptedWire } from "./scripted-wire.ts";
 
@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 function stage() {
   const clock = new VirtualClock();
   const wire = new ScriptedWire();
-  const version = new ServerVersion({ wire, clock });
+  const version = new KeptServerVersion({ wire, clock });
   const answers: (number | null)[] = [];
   const ask = (): void => version.minor((minor) => answers.push(minor));
   return { clock, wire, answers, ask };

@@ -191,7 +191,7 @@ function clientAlone(): void {
   const run = (...args: string[]): Promise<KubectlResult> =>
     kubectl(writeKubeconfig(join(folder, "alone"), { server: front.url, token: "" }), args);
 
-  test("may do everything, and is told so", async () => {
+  test("may do everything, and says so", async () => {
     expect((await run("auth", "can-i", "delete", "nodes")).stdout).toBe("yes\n");
     expect((await run("auth", "can-i", "--list")).stdout).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
   });

@@ -17,6 +17,11 @@ export function evictionRatesOf({ evictions }: Pick<NodePolicy, "evictions">): E
   return evictions.perMinuteMax === null && evictions.perNamespacePerMinuteMax === null ? null : evictions;
 }
 
+/** The names of the policies that have rates. */
+export function ratedPoliciesOf({ policies }: Pick<PolicySet, "policies">): ReadonlySet<string> {
+  return new Set(policies.filter((policy) => evictionRatesOf(policy) !== null).map(({ name }) => name));
+}
+
 /** The policy whose rates count for the pods of a node; null for none, and while its policy is not known. */
 export function ratedPolicyOf(
   node: Pick<ObservedNode, "labels" | "policyLabels">,

@@ -7,7 +7,7 @@ import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
-import { evictionRatesOf } from "../domain/eviction-rates.ts";
+import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { frozenAt } from "../domain/frozen-time.ts";
 import { hasLimits, LEASE_HOLD, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
@@ -184,7 +184,8 @@ export class LedgerMetrics {
   }
 
   /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
-  policies({ policies, everywhere }: PolicySet, at: number): void {
+  policies(set: PolicySet, at: number): void {
+    const { policies, everywhere } = set;
     const frozen = new Map(policies.map(({ name, frozen: intervals }) => [name, intervals]));
     frozen.set(EVERY_NODE, everywhere.frozen);
     for (const [name, intervals] of frozen) this.#own.frozen.set(frozenAt(intervals, at) === null ? 0 : 1, name);
@@ -195,7 +196,7 @@ export class LedgerMetrics {
       this.#own.shadowed.remove(name);
     }
     this.#policies = new Set(frozen.keys());
-    this.#forgetRates(new Set(policies.filter((policy) => evictionRatesOf(policy) !== null).map(({ name }) => name)));
+    this.#forgetRates(ratedPoliciesOf(set));
     const limited = new Set(policies.filter(hasLimits).map(({ name }) => name));
     for (const name of this.#limited) {
       if (name === WHOLE_CLUSTER || limited.has(name)) continue;

@@ -2,6 +2,7 @@
 import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { conditionText, waitingTaintOf } from "../domain/judgement.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { shadowPolicyOf } from "../domain/policy-shadow.ts";
@@ -15,7 +16,7 @@ import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod, explainPolicy, explainZone } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
 import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
-import { waitingEviction } from "./explain/waiting-evictions.policy.ts";
+import { type PresentRates, waitingEviction } from "./explain/waiting-evictions.policy.ts";
 import type { History } from "./history.ts";
 import type { LivePods, PodRead } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
@@ -64,7 +65,8 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
       return nodesOf(state, freezes(), (node) => wallOf(heartbeats.lastMs(node), clock));
     },
     pendingEvictions: (limit) => {
-      const pods = soonest(pendingOf(state, drainPods, freezes()), limit);
+      const presentRates = { evictions: state.evictions, rated: ratedNow(policies), now: clock.wallMs() };
+      const pods = soonest(pendingOf({ state, drainPods }, presentRates, freezes()), limit);
       return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));
     },
     decisions: (limit) => history.latest(limit),
@@ -95,11 +97,18 @@ function explainContext(node: string | null, sources: ReaderSources): ExplainCon
     ...shadowOn(node, sources),
     blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
     freezes: presentFreezes(policies.current(), clock.wallMs()),
+    rated: ratedNow(policies),
     isPolicyKnown: (observed) => policyOf(observed, policies.current()).kind !== "unknown",
     isDrainEmpty: (name) => drainPods.isEmpty(name),
     unknownReason: (name) => inventory.unknownReason(name, clock.monotonicMs()),
     now: clock.wallMs(),
   };
+}
+
+/** The policies in force that have eviction rates; null while the policies are not known. */
+function ratedNow(policies: Io["policies"]): ReadonlySet<string> | null {
+  const set = policies.current();
+  return set === null ? null : ratedPoliciesOf(set);
 }
 
 /** Whether a node is in shadow mode, by the whole process or by a policy. */
@@ -189,8 +198,8 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
 
 /** The pods whose deletion was judged or requested, and those of an upcoming drain. */
 function* pendingOf(
-  state: ClusterState,
-  drainPods: ReaderSources["drainPods"],
+  { state, drainPods }: Pick<ReaderSources, "state" | "drainPods">,
+  rates: PresentRates,
   freezes: PresentFreezes,
 ): Generator<PendingEviction> {
   const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
@@ -205,7 +214,7 @@ function* pendingOf(
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
     const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
     const planned = isBeforeFreeze(judged) ? ({ isBeforeFreeze: true } as const) : {};
-    const waits = pending.frozen === undefined ? waitingEviction(record, state.evictions, freezes.at) : null;
+    const waits = pending.frozen === undefined ? waitingEviction(record, rates) : null;
     yield {
       ...pending,
       ...planned,

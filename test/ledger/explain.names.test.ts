@@ -6,8 +6,10 @@ import { policySet } from "../../services/domain/node-policy.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
+  askedEviction,
   askedTaint,
   doneNode,
+  donePod,
   explainedPod,
   judgedNode,
   judgedPod,
@@ -112,4 +114,14 @@ test.each([
   expect(sentencesOf(explained)).toContainEqual(expect.stringMatching(/^A live read ruled out/));
   expect(sentencesOf(explained).join("\n")).toContain(`: ${shown}.`);
   expect(entriesOf(ledger.reader.decisions(1))).toEqual([expect.stringContaining(`(${shown})`)]);
+});
+
+test("in the reason for a pod, its node is a name although this ledger does not know the node", () => {
+  const world = ledgerWorld();
+  const asked = world.receive("asked.eviction", askedEviction({ taint: null }), null);
+  const detail = "node n-1 is ready again";
+  world.receive("done.write", donePod("asked.eviction", { outcome: "refused", detail }), asked);
+  expect(sentencesOf(explainedPod(world))).toContainEqual(
+    expect.stringMatching(/^A live read ruled out its deletion at .*: node \[Node n-1\] is ready again\.$/),
+  );
 });

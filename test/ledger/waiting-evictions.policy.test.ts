@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Judged } from "../../services/ledger/cluster-state.ts";
-import { waitingEviction } from "../../services/ledger/explain/waiting-evictions.policy.ts";
+import { type PresentRates, waitingEviction } from "../../services/ledger/explain/waiting-evictions.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const S = 1000;
@@ -39,6 +39,7 @@ function unleased(holder: string | null): ReadonlyMap<string, Judged<"judged.evi
   return new Map([["gpu", { judged: { ...judged, lease: { holder } }, publishedAt: NOW }]]);
 }
 
+const RATES: PresentRates = { evictions: recorded(), rated: new Set(["gpu"]), now: NOW };
 const GPU = { policy: "gpu", field: FIELD, waiting: 3, expectedAt: NOW + 9 * S };
 const NEVER = { ...GPU, expectedAt: null };
 const UNKNOWN = { policy: "gpu", field: null, place: null, waiting: 0, expectedAt: null };
@@ -60,12 +61,21 @@ describe("waitingEviction", () => {
     ["without a recent owner nothing is known", "p", recorded(NOW - 15 * S), UNKNOWN],
     ["without an owner nothing is known", "p", new Map(), UNKNOWN],
   ] as const)("%s", (_, uid, evictions, expected) => {
-    expect(waitingEviction({ asked: asked(uid), order: "none" }, evictions, NOW)).toEqual(expected);
+    expect(waitingEviction({ asked: asked(uid), order: "none" }, { ...RATES, evictions })).toEqual(expected);
   });
 
   test("a pod without a rate does not wait, nor a deleted one", () => {
-    expect(waitingEviction({ asked: asked("p", null), order: "none" }, recorded(), NOW)).toBeNull();
-    expect(waitingEviction({ asked: null, order: "none" }, recorded(), NOW)).toBeNull();
-    expect(waitingEviction({ asked: asked("p"), order: "done" }, recorded(), NOW)).toBeNull();
+    expect(waitingEviction({ asked: asked("p", null), order: "none" }, RATES)).toBeNull();
+    expect(waitingEviction({ asked: null, order: "none" }, RATES)).toBeNull();
+    expect(waitingEviction({ asked: asked("p"), order: "done" }, RATES)).toBeNull();
+  });
+
+  test("a policy that has lost its rate holds no pod back", () => {
+    expect(waitingEviction({ asked: asked("p"), order: "none" }, { ...RATES, rated: new Set() })).toBeNull();
+  });
+
+  test("while the policies are not known, the request says which policy a pod waits for", () => {
+    const unknown = waitingEviction({ asked: asked("q"), order: "none" }, { ...RATES, rated: null });
+    expect(unknown).toEqual({ ...GPU, place: 2 });
   });
 });

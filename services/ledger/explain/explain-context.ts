@@ -25,6 +25,8 @@ export interface ExplainContext {
   readonly isDrainEmpty: (node: string) => boolean;
   /** What is frozen now. */
   readonly freezes: PresentFreezes;
+  /** The policies in force that have eviction rates; null while this process does not know the policies. */
+  readonly rated: ReadonlySet<string> | null;
   /** Whether this process knows the policy of a node, or that it has none. */
   readonly isPolicyKnown: (node: ObservedNode) => boolean;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */

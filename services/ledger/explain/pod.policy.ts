@@ -119,7 +119,7 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   }
   if (isBeforeFreeze(judged)) return [sentence("podFreezeAhead", { pod }), ...why];
   const due = dueSentence(pod, deadlineAt, context);
-  const waits = waitingEviction(record, context.state.evictions, context.now);
+  const waits = waitingEviction(record, { ...context, evictions: context.state.evictions });
   if (waits !== null) return [due, ...why, waitingSentence(waits, context)];
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
@@ -181,8 +181,8 @@ function requestedSentences(
   context: ExplainContext,
 ): Sentence[] {
   if (asked === null && last === null) return [sentence("podUnrequested", {})];
-  const request = { what: "its deletion", askedAt: askedAt ?? last?.at ?? context.now, last, isGrant: false };
-  return requestSentences(request, context);
+  const sentAt = askedAt ?? last?.at ?? context.now;
+  return requestSentences({ what: "its deletion", node: asked?.node, askedAt: sentAt, last, isGrant: false }, context);
 }
 
 /** Why a pod must go, where only the request for its deletion is known. */

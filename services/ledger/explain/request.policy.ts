@@ -11,6 +11,8 @@ import { type Sentence, type SentenceName, sentence } from "./sentences.ts";
 export interface ExplainedRequest {
   /** `Ready=Unknown`, `its deletion`. */
   readonly what: string;
+  /** The node that it names, which this ledger may no longer know otherwise; absent where `what` says it all. */
+  readonly node?: string | undefined;
   readonly askedAt: number;
   readonly last: RequestOutcome | null;
   /** Whether it follows from a grant, so that only the zone repeats it. */
@@ -54,9 +56,9 @@ export function nodeRequestSentences(requests: readonly TrackedRequest[], contex
 
 /** The sentences about a request: its last outcome and its next retry. */
 export function requestSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
-  const { what, askedAt, last } = request;
+  const { what, node, askedAt, last } = request;
   if (last === null) return [sentence("requestOpen", { what, at: apiTime(askedAt) })];
-  const detail = detailText(last.detail, context);
+  const detail = detailText(last.detail, context, node);
   const outcome = sentence(BY_OUTCOME[last.outcome], { what, at: apiTime(last.at), detail });
   return SETTLED.has(last.outcome) ? [outcome] : [outcome, retrySentence(request, last, context)];
 }
@@ -72,7 +74,8 @@ function retrySentence(
   return isGrant ? sentence("retryGrant", {}) : sentence("retryRequested", { span: spanText(profile.askRetryMaxMs) });
 }
 
-/** A reason without its final full stop. */
-export function detailText(detail: string, { state }: Pick<ExplainContext, "state">): NamedText {
-  return quotedText(detail === "" ? "no reason was given" : detail.replace(/\.$/, ""), state.nodes);
+/** A reason without its final full stop. Its names are those of nodes that exist, and of `node`. */
+export function detailText(detail: string, { state }: Pick<ExplainContext, "state">, node?: string): NamedText {
+  const nodes = { has: (name: string) => name === node || state.nodes.has(name) };
+  return quotedText(detail === "" ? "no reason was given" : detail.replace(/\.$/, ""), nodes);
 }

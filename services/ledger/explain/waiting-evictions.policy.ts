@@ -4,14 +4,27 @@ import type { Judged } from "../cluster-state.ts";
 import type { PodRecord } from "../pod-records.ts";
 import { isRecent } from "./queue.policy.ts";
 
-/** How a pod waits, as the owner of the rates published it lately; null while it does not. */
+/** What is known of the rates at one instant. */
+export interface PresentRates {
+  /** What the owners of the rates published last, by policy. */
+  readonly evictions: ReadonlyMap<string, Judged<"judged.evictions">>;
+  /** The policies in force that have rates; null while this process does not know the policies. */
+  readonly rated: ReadonlySet<string> | null;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * How a pod waits, as the owner of the rates published it lately; null while it does not. A request names the policy
+ * of its own time, so one that has lost its rates since holds nothing back, although nobody sent the request again.
+ */
 export function waitingEviction(
   { asked, order }: Pick<PodRecord, "asked" | "order">,
-  evictions: ReadonlyMap<string, Judged<"judged.evictions">>,
-  now: number,
+  { evictions, rated, now }: PresentRates,
 ): WaitingEviction | null {
   if (asked?.policy === undefined || order === "done") return null;
   const { policy, uid } = asked;
+  if (rated?.has(policy) === false) return null;
   const record = evictions.get(policy);
   if (record === undefined || !isRecent(record, now)) {
     return { policy, field: null, place: null, waiting: 0, expectedAt: null };

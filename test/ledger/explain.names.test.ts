@@ -116,7 +116,7 @@ test.each([
   expect(entriesOf(ledger.reader.decisions(1))).toEqual([expect.stringContaining(`(${shown})`)]);
 });
 
-test("in the reason for a pod, its node is a name although this ledger does not know the node", () => {
+test("the node of a pod's request is a name, known to the ledger or not", () => {
   const world = ledgerWorld();
   const asked = world.receive("asked.eviction", askedEviction({ taint: null }), null);
   const detail = "node n-1 is ready again";

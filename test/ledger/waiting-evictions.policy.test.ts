@@ -74,7 +74,7 @@ describe("waitingEviction", () => {
     expect(waitingEviction({ asked: asked("p"), order: "none" }, { ...RATES, rated: new Set() })).toBeNull();
   });
 
-  test("while the policies are not known, the request says which policy a pod waits for", () => {
+  test("the request says which policy while none is known", () => {
     const unknown = waitingEviction({ asked: asked("q"), order: "none" }, { ...RATES, rated: null });
     expect(unknown).toEqual({ ...GPU, place: 2 });
   });

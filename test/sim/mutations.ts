@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { MUTATIONS, type Mutation, planted } from "./mutations.list.ts";
+import { simulate } from "./simulate.ts";
+import { drawSwarm } from "./swarm.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SEEDS_MAX = "500";
@@ -25,7 +27,10 @@ if (chosen.length === 0) {
 }
 for (const mutation of chosen) console.log(await tried(mutation, Number(values.seeds)));
 
-/** Plants a bug, runs seeds until one fails, and returns the result as one line of the table. */
+/**
+ * Plants a bug, runs seeds until one fails, and returns the result as one line of the table. Only a seed that passes
+ * without the bug catches it.
+ */
 async function tried(mutation: Mutation, seeds: number): Promise<string> {
   const copy = copied();
   try {
@@ -40,13 +45,19 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
       ...(mutation.showsIn === "policies" && { draw: { policies: true } }),
     });
     const caught = failures[0];
-    if (caught === undefined) process.exitCode = 1;
+    const isOld = caught !== undefined && failsWithout(mutation, caught.seed);
+    if (caught === undefined || isOld) process.exitCode = 1;
     const came = caught === undefined ? `NOT CAUGHT in ${runs}` : `seed ${caught.seed}, after ${runs}`;
     const took = `${Math.round(tookMs / SECOND)} s`;
-    return `${mutation.name} | ${mutation.file} | ${came} | ${took} | ${caught?.problem?.split("\n")[0] ?? ""}`;
+    return `${mutation.name} | ${mutation.file} | ${came} | ${took} | ${isOld ? "FAILS WITHOUT IT TOO: " : ""}${caught?.problem?.split("\n")[0] ?? ""}`;
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+/** Whether a seed fails in the present tree, without the bug. */
+function failsWithout({ showsIn }: Mutation, seed: number): boolean {
+  return simulate(seed, drawSwarm(seed, { policies: showsIn === "policies" })).problem !== null;
 }
 
 /** A copy of the present tree with the same packages. */

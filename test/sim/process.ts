@@ -232,8 +232,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * Stops it, as SIGSTOP does: timers do not fire, and input waits unread. The returned function continues it. Null
-   * where it is dead or stopped already.
+   * Stops it, as SIGSTOP does: timers do not fire, and input waits unread. The returned function continues it, once.
+   * Null where it is dead or stopped already.
    */
   suspend({ clockStops, fallsBehind, peersWaitMs }: StopOptions): Stop | null {
     const life = this.#life;
@@ -250,9 +250,12 @@ export class SimulatedProcess {
           reconnect = network.cut(life.link, { up: true, down: true });
         })
       : null;
+    let isOver = false;
     return () => {
       timer?.cancel();
-      if (this.#life !== life) return;
+      // A plot and the end of the faults may both continue it, and another stop may have begun between them.
+      if (isOver || this.#life !== life) return;
+      isOver = true;
       const stoppedMs = world.monotonicMs() - sinceMs;
       count("process stopped");
       if (stoppedMs > 60_000) count("process stopped for more than a minute");

@@ -322,7 +322,7 @@ const remediatedNodeSchema = z.object({
   sinceAt: instant.optional(),
   /** When that remediation times out, or when the grace of a waiting node ends. */
   untilAt: instant.optional(),
-  /** What holds the remediation back, or why it cannot be created. */
+  /** What holds the remediation back, why it cannot be created, or that its dry run was accepted. */
   detail: text.optional(),
 });
 /** The progress of the remediations of one node. */

@@ -204,7 +204,12 @@ export type WriteRequest = {
    */
   readonly readAtMs?: number;
 } & (
-  | { readonly verb: "create"; readonly body: unknown }
+  | {
+      readonly verb: "create";
+      readonly body: unknown;
+      /** Set for a creation that the API server is to check and admit as any other, and not to store. */
+      readonly isDryRun?: true;
+    }
   | { readonly verb: "update"; readonly body: unknown }
   | { readonly verb: "patch"; readonly patch: "strategic" | "merge" | "json"; readonly body: unknown }
   | {

@@ -139,6 +139,13 @@ export const TUNABLES = {
       "marks silent nodes Unknown and their pods not ready, by its own grace period.",
     upstream: false,
   } as Tunable<string>,
+  remediationDryRun: onOff({
+    flag: "remediation-dry-run",
+    standard: false,
+    meaning:
+      "Whether every remediation of node policies is a dry run, as with dryRun: the API server checks the object, and " +
+      "creates none. For the processes that run the service policy.",
+  }),
   tolerationComparisonOperators: onOff({
     flag: "toleration-comparison-operators",
     standard: false,

@@ -141,7 +141,7 @@ class ActivePolicies {
 
   #resolve(): void {
     if (!this.#areKnown) return;
-    this.#resolved = resolvedPolicies(this.#configured, [...this.#resources.values()]);
+    this.#resolved = resolvedPolicies(this.#configured, [...this.#resources.values()], this.#io.profile);
     this.#updateFreezes();
     this.#report();
     this.#statuses.update(this.#resolved, this.#resources);

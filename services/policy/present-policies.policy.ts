@@ -2,6 +2,7 @@
 import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { FreezeResource, PolicyResource } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { type ConfiguredPolicy, nodePolicyOf, pauseRequestOf } from "../domain/node-policy.parse.ts";
 import { policySet } from "../domain/node-policy.ts";
 import { EVERYWHERE, freezeMemory, freezeSources, readMemory, readPauseRequests } from "./freezes.policy.ts";
@@ -14,11 +15,12 @@ export interface PolicySources {
   readonly resources: readonly PolicyResource[];
   /** Null without the ConfigMap. */
   readonly freeze: FreezeResource | null;
+  readonly profile: Pick<Profile, "remediationDryRun">;
 }
 
 /** The set of policies at an instant of the API's clock. */
-export function presentPolicies({ configured, resources, freeze }: PolicySources, at: number): PolicySet {
-  const inForce = resolvedPolicies(configured, resources).flatMap(({ name, spec, changedAt }) =>
+export function presentPolicies({ configured, resources, freeze, profile }: PolicySources, at: number): PolicySet {
+  const inForce = resolvedPolicies(configured, resources, profile).flatMap(({ name, spec, changedAt }) =>
     spec === null ? [] : [{ name, spec, changedAt }],
   );
   const { requests } = readPauseRequests(freeze?.pauseRequests ?? null);

@@ -8,6 +8,7 @@ import {
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
+import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
@@ -31,12 +32,14 @@ const SPEC_CHARACTERS_MAX = 16 * 1024;
 export function resolvedPolicies(
   configured: readonly ConfiguredPolicy[],
   resources: readonly PolicyResource[],
+  { remediationDryRun }: Pick<Profile, "remediationDryRun"> = STANDARD_PROFILE,
 ): readonly ResolvedPolicy[] {
   const names = new Set(configured.map(({ name }) => name));
   const candidates = [
-    ...configured.map((policy) => resolved(policy.name, "config", policy.spec, null)),
-    ...resources.map(({ name, spec, changedAt }) => {
-      const policy = resolved(name, "resource", spec, changedAt);
+    ...configured.map((policy) => resolved(policy, "config", remediationDryRun)),
+    ...resources.map((resource) => {
+      const { name } = resource;
+      const policy = resolved(resource, "resource", remediationDryRun);
       return names.has(name) ? refused(policy, "--config has a policy of this name, which is in force") : policy;
     }),
   ];
@@ -44,12 +47,13 @@ export function resolvedPolicies(
 }
 
 function resolved(
-  name: string,
+  { name, spec: raw, changedAt = null }: Pick<PolicyResource, "name" | "spec"> & Partial<PolicyResource>,
   source: ResolvedPolicy["source"],
-  raw: unknown,
-  changedAt: number | null,
+  isDryRun: boolean,
 ): ResolvedPolicy {
-  const { spec, problems } = checkSpec(raw);
+  const checked = checkSpec(raw);
+  const spec = isDryRun ? withDryRuns(checked.spec) : checked.spec;
+  const { problems } = checked;
   if (name.length > POLICY_NAME_MAX) {
     const long = `metadata.name: has ${name.length} characters, at most ${POLICY_NAME_MAX} are allowed`;
     return refused({ name, source, spec, problems, changedAt, version: "" }, long);
@@ -59,6 +63,12 @@ function resolved(
   return text.length <= SPEC_CHARACTERS_MAX
     ? policy
     : refused(policy, `spec: has ${text.length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
+}
+
+/** So every process of a fleet sees the policies as dry runs, and says so. */
+function withDryRuns(spec: NodePolicySpec | null): NodePolicySpec | null {
+  if (spec?.remediations === undefined) return spec;
+  return { ...spec, remediations: spec.remediations.map((step) => ({ ...step, dryRun: true })) };
 }
 
 /** The part of `judged.policy` about refused fields. A cut line still begins with its field. */

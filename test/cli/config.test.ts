@@ -40,6 +40,7 @@ describe("a flag", () => {
     [["--node-eviction-rate=0"], { nodeEvictionsPerSecond: 0 }],
     [["--node-eviction-rate=1e-1"], { nodeEvictionsPerSecond: 0.1 }],
     [["--toleration-comparison-operators"], { tolerationComparisonOperators: true }],
+    [["--remediation-dry-run"], { remediationDryRun: true }],
     [["--toleration-comparison-operators=false"], { tolerationComparisonOperators: false }],
     [["--pulse-period=1s", "--pulse-period=2s"], { pulsePeriodMs: 2000 }],
     [["--enable-taint-manager=false"], { evictionMode: "direct" }],
@@ -109,6 +110,8 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     ],
     [["--feature-gates=A=true,B=on"], "--feature-gates=B=on: write it as Name=true or Name=false"],
     [["--shadow=yes"], "--shadow=yes: not a switch; write it as true or false"],
+    [["--remediation-dry-run=server"], "--remediation-dry-run=server: not a switch; write it as true or false"],
+    [["--remediations-dry-run"], "--remediations-dry-run: no such flag; did you mean --remediation-dry-run?"],
     [["--enable-taint-manager=no"], "--enable-taint-manager=no: write it as true or false"],
     [["--eviction-mode=dircet"], '--eviction-mode=dircet: "dircet" is none of taint, direct; did you mean direct?'],
     [

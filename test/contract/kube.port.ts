@@ -71,6 +71,19 @@ export function portContract(server: () => ProvidedServer): void {
     await until("the node is gone", () => nodes.story.includes("gone k-watched"));
   });
 
+  test("a creation that is a dry run is checked, and stores nothing", async () => {
+    const dry = (name: string, body: unknown) =>
+      write(kube, { ref: node(name), urgency, verb: "create", body, isDryRun: true });
+    expect(await dry("k-dry", nodeNamed("k-dry"))).toMatchObject({
+      outcome: "ok",
+      object: { metadata: { name: "k-dry" } },
+    });
+    expect(await dry("k-dry", nodeNamed("Wrong Name"))).toMatchObject({ outcome: "denied" });
+    expect(await read(kube, node("k-dry"))).toMatchObject({ outcome: "gone" });
+    await created(node("k-dry"), nodeNamed("k-dry"));
+    expect(await dry("k-dry", nodeNamed("k-dry"))).toMatchObject({ outcome: "exists" });
+  });
+
   test("a read past every cache is ok or gone", async () => {
     await created(node("k-read"), nodeNamed("k-read"));
     expect(await read(kube, node("k-read"))).toMatchObject({ outcome: "ok", object: { metadata: { name: "k-read" } } });

@@ -60,7 +60,7 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "remediations[].template.kind": "Kind of the template; its object has the kind without Template.",
   "remediations[].template.namespace": "Namespace of the template, and of the object.",
   "remediations[].template.name": "Name of the template.",
-  "remediations[].dryRun": "Whether no object is made, only explained. If unset, false.",
+  "remediations[].dryRun": "Whether the API server only checks its object, and makes none. If unset, false.",
   outOfService: "Puts the out-of-service taint on a silent node that is proved to be off.",
   "outOfService.after": "How long the node has to be silent.",
   "outOfService.proof": "What counts: vigil prove-down (Manual), a remediation that succeeded, or either.",

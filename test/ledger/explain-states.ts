@@ -54,7 +54,10 @@ export const SAID_WHEN: Readonly<
   nodeOutOfServiceKept: "Ready again, and its policy has `removeWhenReady: false`",
   nodeOutOfServiceTakenOff: "another client took the taint off while it was silent",
   nodeRemediationWaits: "its policy has `remediations`, and the next one waits, for the reason given",
-  nodeRemediationDry: "the next remediation would be created, but for `dryRun`, `mode: Shadow` or `--shadow`",
+  nodeRemediationDry:
+    "the next remediation would be created, but for `mode: Shadow` or `--shadow`, or the API server has not accepted its dry run yet",
+  nodeRemediationAccepted:
+    "the same with `dryRun` or `--remediation-dry-run`, and the API server has accepted the dry run",
   nodeRemediated: "a remediation object of the node exists",
   nodeRemediationUnanswered: "the same, and that object has no condition",
   nodeRemediationSucceeded: "that object has the condition Succeeded with status True",

@@ -1,11 +1,12 @@
 /** The policies that a preview reads are those that the policy service would publish. */
 import { expect, test } from "vitest";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { presentPolicies } from "../../services/policy/present-policies.policy.ts";
 
 const AT = Date.UTC(2026, 0, 1, 12);
 const SINCE = "2026-01-01T11:00:00Z";
 
-const NOTHING = { configured: [], resources: [], freeze: null };
+const NOTHING = { configured: [], resources: [], freeze: null, profile: STANDARD_PROFILE };
 
 function resource(name: string, spec: unknown) {
   return { name, uid: name, resourceVersion: "1", generation: 1, changedAt: AT - 60_000, spec, status: null };

@@ -94,6 +94,21 @@ export class RemediationWorld extends ExplainedWorld {
     return names.filter((name) => this.object(kind, name) !== null);
   }
 
+  /** Every write to an object of a remediation from now on, as `verb resource`, with its query. */
+  recordRemediationWrites(): string[] {
+    const writes: string[] = [];
+    this.api.faults.add({
+      fault: { kind: "latency" },
+      when: ({ verb, resource: { plural }, query }) => {
+        const isWrite = !["get", "list", "watch"].includes(verb);
+        if (isWrite && (plural === "reboots" || plural === "poweroffs"))
+          writes.push(`${verb} ${plural} ${String(query)}`.trim());
+        return false;
+      },
+    });
+    return writes;
+  }
+
   /** Sets a condition of an object, as its controller does. */
   report(kind: string, type: string, status: string, name = "a-0"): void {
     const conditions = [{ type, status, reason: "Test", message: "", lastTransitionTime: this.at() }];

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Urgency } from "../../protocols/ports.ts";
 import { epochMsOf } from "../../services/domain/api-time.ts";
 import { recordOf } from "../../services/platform/structures/json.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { previewedOn } from "../cli/preview/preview-world.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { GROUP, RemediationWorld, stepOf } from "./remediations.scene.ts";
@@ -13,6 +14,8 @@ const OUT = "node.kubernetes.io/out-of-service:NoExecute";
 /** A step comes up to two rounds later than it could, and API stamps are whole seconds. */
 const ROUNDS_S = 12;
 const NO_EXECUTE = { key: UNREACHABLE, effect: "NoExecute" };
+const STEPS = [stepOf("Reboot"), stepOf("PowerOff")];
+const DRY = STEPS.map((step) => ({ ...step, dryRun: true }));
 const TIMED_OUT = "remediation.medik8s.io/nhc-timed-out";
 
 describe("a preview", () => {
@@ -50,6 +53,11 @@ describe("a preview", () => {
 
   test("ends with a dry run, after which none follows", () => {
     const world = new RemediationWorld({ remediations: [stepOf("Reboot", { dryRun: true }), stepOf("PowerOff")] });
+    expect(recoveryIn(world)?.remediations).toMatchObject([{ kind: "Reboot", isDryRun: true, timesOutAfterMs: null }]);
+  });
+
+  test("says of --remediation-dry-run that all of them are dry runs", () => {
+    const world = new RemediationWorld({}, { profile: { remediationDryRun: true } });
     expect(recoveryIn(world)?.remediations).toMatchObject([{ kind: "Reboot", isDryRun: true, timesOutAfterMs: null }]);
   });
 
@@ -152,29 +160,23 @@ describe("a remediation is held back", () => {
     expect(world.says("a-2")).toContain("budgets of NodePolicy gpu holds it back");
   });
 
-  test("by dryRun", () => {
-    const world = new RemediationWorld({ remediations: [stepOf("Reboot", { dryRun: true })] });
+  test("by shadow mode of its policy, unsent", () => {
+    const world = new RemediationWorld({ mode: "Shadow", remediations: DRY });
+    const writes = world.recordRemediationWrites();
     world.silence(["a-0"]);
     world.advance(10 * MINUTE);
-    expect(world.objects("Reboot")).toEqual([]);
-    expect(world.says()).toContain("Its remediation by Reboot would begin now, but this is a dry run");
+    expect(writes).toEqual([]);
   });
 
-  test("by shadow mode of its policy", () => {
-    const world = new RemediationWorld({ mode: "Shadow" });
-    world.silence(["a-0"]);
-    world.advance(10 * MINUTE);
-    expect(world.objects("Reboot")).toEqual([]);
-  });
-
-  test("by --shadow, where upstream has tainted the node", () => {
-    const world = new RemediationWorld({}, { isShadow: true });
+  test.each([false, true])("by --shadow, unsent (dryRun: %s)", (dryRun) => {
+    const world = new RemediationWorld({ remediations: [stepOf("Reboot", { dryRun })] }, { isShadow: true });
+    const writes = world.recordRemediationWrites();
     world.silence(["a-0"]);
     const unknown = { type: "Ready", status: "Unknown", lastTransitionTime: world.at() };
     world.patch({ kind: "Node", namespace: "", name: "a-0" }, { status: { conditions: [unknown] } }, "status");
     world.taint("a-0", [NO_EXECUTE]);
     world.advance(10 * MINUTE);
-    expect(world.objects("Reboot")).toEqual([]);
+    expect(writes).toEqual([]);
     expect(world.says()).toContain("Its remediation by Reboot would begin now, but this is a dry run");
   });
 
@@ -215,6 +217,114 @@ describe("a remediation is held back", () => {
     world.revive(["a-0"]);
     world.advance(MINUTE);
     expect(world.objects("PowerOff")).toEqual(["a-0"]);
+  });
+});
+
+describe("a dry run", () => {
+  const ACCEPTED = "would begin now, but this is a dry run: the API server accepts its object, and nothing is created";
+  const dryWorld = (remediations: readonly ReturnType<typeof stepOf>[] = DRY, profile = {}) => {
+    const world = new RemediationWorld({ remediations: [...remediations] }, { profile });
+    const writes = world.recordRemediationWrites();
+    return { world, writes };
+  };
+  const denied = { kind: "status", code: 403, message: "forbidden" } as const;
+  const ofCreation = ({ verb, resource }: Call) => verb === "create" && resource.plural === "reboots";
+
+  test.each([
+    ["dryRun", DRY, {}],
+    ["--remediation-dry-run", STEPS, { remediationDryRun: true }],
+  ])("by %s has the object checked, and none made", (_, remediations, profile) => {
+    const { world, writes } = dryWorld(remediations, profile);
+    world.silence(["a-0"]);
+    world.advance(30 * MINUTE);
+    expect(writes).toEqual(["create reboots dryRun=All"]);
+    expect([world.objects("Reboot"), world.objects("PowerOff")]).toEqual([[], []]);
+    expect(world.says()).toContain(`Its remediation by Reboot ${ACCEPTED}`);
+    const logged = world.logged().filter(({ message }) => message === "remediation would be created");
+    expect(logged.map(({ fields }) => [fields.node, fields.kind])).toEqual([["a-0", "Reboot"]]);
+  });
+
+  test("sends the object that would be created", () => {
+    const bodies: unknown[] = [];
+    const { world } = dryWorld();
+    world.api.faults.add({
+      fault: denied,
+      when: (call) => {
+        if (ofCreation(call)) bodies.push(JSON.parse(call.body ?? "null"));
+        return false;
+      },
+    });
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    expect(bodies).toMatchObject([
+      {
+        kind: "Reboot",
+        metadata: { name: "a-0", namespace: "medik8s", annotations: { "vigil.v1/policy": "gpu" } },
+        spec: { remediationStrategy: "Automatic" },
+      },
+    ]);
+  });
+
+  test("is made again when the node fails again, and when the template changes", () => {
+    const { world, writes } = dryWorld();
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    world.revive(["a-0"]);
+    world.advance(2 * MINUTE);
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    expect(writes).toHaveLength(2);
+    const body = { spec: { template: { spec: { remediationStrategy: "ResourceDeletion" } } } };
+    const ref = world.ref("RebootTemplate", "reboot");
+    world.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.healing, body });
+    world.advance(MINUTE);
+    expect(writes).toHaveLength(3);
+  });
+
+  test("shows a right that is missing, until it is granted", () => {
+    const world = new RemediationWorld({ remediations: DRY }, { isObject: true });
+    const writes = world.recordRemediationWrites();
+    const grant = world.api.faults.add({ fault: denied, when: ofCreation });
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const refusal = `the API server refused to create reboots.${GROUP} in medik8s: 403`;
+    expect(world.says()).toContain(refusal);
+    expect(world.condition()).toContain(`False Forbidden: ${refusal}`);
+    const logged = world.logged().map(({ message }) => message);
+    expect(logged).toContain("remediation would not be created");
+    expect(logged).toContain("NodePolicy gpu: its remediations do not work");
+    grant();
+    world.advance(2 * MINUTE);
+    expect(world.says()).toContain(ACCEPTED);
+    expect(new Set(writes)).toEqual(new Set(["create reboots dryRun=All"]));
+  });
+
+  test("is held back as the remediation would be", () => {
+    const world = new RemediationWorld({ remediations: DRY, budgets: [{ nodes: 1 }], nodeEvictionRate: 10 });
+    const writes = world.recordRemediationWrites();
+    world.silence(["a-0", "a-1", "a-2"]);
+    world.advance(3 * MINUTE);
+    expect(writes).toHaveLength(1);
+  });
+
+  test("that begins while an object exists ends and deletes it", () => {
+    const world = new RemediationWorld({}, { isObject: true });
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
+    world.write({
+      verb: "patch",
+      patch: "merge",
+      ref,
+      urgency: Urgency.healing,
+      body: { spec: { remediations: DRY } },
+    });
+    world.advance(10 * MINUTE);
+    expect(world.object("Reboot")?.metadata.annotations).toHaveProperty([TIMED_OUT]);
+    expect([world.objects("PowerOff"), world.says()]).toEqual([[], expect.stringContaining(`by PowerOff ${ACCEPTED}`)]);
+    world.revive(["a-0"]);
+    world.advance(MINUTE);
+    expect(world.objects("Reboot")).toEqual([]);
   });
 });
 

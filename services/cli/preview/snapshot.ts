@@ -14,6 +14,7 @@ import type {
   Watched,
   WatchOptions,
 } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { projectFreezes } from "../../platform/kube/watch/projection.ts";
 import { Interner } from "../../platform/structures/interner.ts";
@@ -54,6 +55,7 @@ export interface SnapshotSources {
   readonly clock: SnapshotClock;
   /** The node policies of --config. */
   readonly configured: readonly ConfiguredPolicy[];
+  readonly profile: Pick<Profile, "remediationDryRun">;
 }
 
 /** Reads the policies, lists nodes, leases and pods, then calls `done` once. */
@@ -65,7 +67,10 @@ export function takeSnapshot(sources: SnapshotSources, done: (snapshot: Snapshot
 }
 
 /** Reads the NodePolicy objects and the ConfigMap of freezes; after a while goes on without those it may not read. */
-function readPolicies({ kube, clock, configured }: SnapshotSources, done: (present: PresentPolicies) => void): Stop {
+function readPolicies(
+  { kube, clock, configured, profile }: SnapshotSources,
+  done: (present: PresentPolicies) => void,
+): Stop {
   const resources = new Map<string, PolicyResource>();
   let object: KubeObject | null = null;
   const unread = new Set<string>([`${NODE_POLICY_API.kind} objects`, `ConfigMap ${FREEZE_CONFIG_MAP.name}`]);
@@ -74,7 +79,10 @@ function readPolicies({ kube, clock, configured }: SnapshotSources, done: (prese
     if (isOver) return;
     stop();
     const freeze = object === null ? null : projectFreezes(object, projection);
-    const policies = presentPolicies({ configured, resources: [...resources.values()], freeze }, clock.wallMs());
+    const policies = presentPolicies(
+      { configured, resources: [...resources.values()], freeze, profile },
+      clock.wallMs(),
+    );
     const { memories: limitMemories } = object === null ? { memories: new Map() } : readLimitMemories(object);
     done({ policies, limitMemories, unread: [...unread] });
   };

@@ -1,6 +1,5 @@
 /** `vigil preview`: shows what would follow from a failure, from the live state of a cluster. It reads and writes nothing. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
-import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { parseRunFile } from "../../platform/config/config.ts";
 import type { ConfigFile } from "../../platform/config/file.ts";
 import {
@@ -21,7 +20,7 @@ import { systemRandom } from "../../platform/process/random.ts";
 import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
 import { previewOf } from "../preview/preview.policy.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
-import { type Snapshot, takeSnapshot } from "../preview/snapshot.ts";
+import { type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { defineVerb, ExitCode, type GivenFlags, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
 
@@ -39,6 +38,7 @@ const RUN_TUNABLES = {
   circuitBreakerPercentage: TUNABLES.circuitBreakerPercentage,
   circuitBreakerDurationMs: TUNABLES.circuitBreakerDurationMs,
   circuitBreakerResetAfterMs: TUNABLES.circuitBreakerResetAfterMs,
+  remediationDryRun: TUNABLES.remediationDryRun,
 } as const;
 
 const SETTINGS = {
@@ -81,9 +81,10 @@ export const previewVerb: Verb = defineVerb({
     checkFaultFlags(values);
     const { config } = values;
     const filed = config === "" ? NO_FILE : parseRunFile(config, readNamedFile(host, "config", config));
-    const snapshot = await readSnapshot(values, host, filed.policies);
+    const profile = profileOf(values, filed.values, given);
+    const snapshot = await readSnapshot(values, host, { configured: filed.policies, profile });
     if (snapshot === null) return ExitCode.ok;
-    const preview = previewOf(snapshot, faultOf(values, snapshot.nodes), profileOf(values, filed.values, given));
+    const preview = previewOf(snapshot, faultOf(values, snapshot.nodes), profile);
     host.print(values.output === "json" ? previewJson(preview) : previewText(preview, values.limit));
     return ExitCode.ok;
   },
@@ -104,7 +105,7 @@ function profileOf(values: Values, filed: ConfigFile["values"], given: GivenFlag
 async function readSnapshot(
   values: Values,
   host: Host,
-  configured: readonly ConfiguredPolicy[],
+  sources: Pick<SnapshotSources, "configured" | "profile">,
 ): Promise<Snapshot | null> {
   const clock = realClock();
   const log = createLog({ level: values.logLevel, format: values.logFormat });
@@ -113,7 +114,7 @@ async function readSnapshot(
   const io = { wire: cluster.wire, clock, random: systemRandom, log, metrics: createMetrics() };
   const kube = readOnlyKube(createKube({ ...io, profile: STANDARD_PROFILE }), (run) => clock.soon(run));
   const taken = Promise.withResolvers<Snapshot>();
-  const stop = takeSnapshot({ kube, clock, configured }, taken.resolve);
+  const stop = takeSnapshot({ kube, clock, ...sources }, taken.resolve);
   const snapshot = await Promise.race([taken.promise, untilStopped(host).then(() => null)]);
   stop();
   cluster.wire.close();

@@ -21,7 +21,7 @@ function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["node
   const at = sinceAt === undefined ? "now" : apiTime(sinceAt);
   switch (state) {
     case "dryRun":
-      return sentence("nodeRemediationDry", { kind });
+      return sentence(detail === "" ? "nodeRemediationDry" : "nodeRemediationAccepted", { kind });
     case "due":
     case "running": {
       const until = untilAt === undefined ? "without an end that is known" : `until ${apiTime(untilAt)} at most`;

@@ -98,6 +98,8 @@ export const POLICY_SENTENCES = {
     "Somebody took {taint} off while it was silent, so it stays off until vigil prove-down {node} --reason=… says again that it is off.",
   nodeRemediationWaits: "Its remediation by {kind} waits: {why}.",
   nodeRemediationDry: "Its remediation by {kind} would begin now, but this is a dry run: nothing is created.",
+  nodeRemediationAccepted:
+    "Its remediation by {kind} would begin now, but this is a dry run: the API server accepts its object, and nothing is created.",
   nodeRemediated: "Its remediation by {kind} has run since {at}, {until}.",
   nodeRemediationUnanswered:
     "Its remediation by {kind} has run since {at}, {until}, but its controller has reported nothing yet.",

@@ -89,21 +89,22 @@ function decide(io: Io, job: RemediationJob, { node, lease }: Live, done: Done):
   const reads = { node, frozenBy, leaseRenewedAt: lease, graceMs, wallMs };
   const detail = liveRefusal(act, reads, job.node.uid);
   if (detail !== null) done({ kind: "left", detail });
-  else if (act.kind === "create") create(io, job, done);
+  else if (!("object" in act)) create(io, job, done);
   else if (act.kind === "timeOut") timeOut(io, job, act.object, done);
   else if (act.kind === "delete") deleteObject(io, job.step, act.object, done, node.node);
   else prove(io, { ...job, node }, act.object, done);
 }
 
-function create(io: Io, { step, node, template, owner }: RemediationJob, done: Done): void {
+function create(io: Io, { act, step, node, template, owner }: RemediationJob, done: Done): void {
   const body = template === null ? null : remediationBody(step.template, template, node.node, owner);
   if (body === null) {
     done({ kind: "left", detail: "the template has no spec.template.spec" });
     return;
   }
   const ref = remediationRef(step.template, node.node, node.node);
+  const dryRun = act.kind === "dryRun" ? ({ isDryRun: true } as const) : {};
   io.kube.write(
-    { verb: "create", ref, urgency: Urgency.eviction, body, readAtMs: io.clock.monotonicMs() },
+    { verb: "create", ref, urgency: Urgency.eviction, body, readAtMs: io.clock.monotonicMs(), ...dryRun },
     written(done),
   );
 }

@@ -11,7 +11,13 @@ const REFUSED_MS = 60_000;
 /** How many nodes are remembered as logged; one that is forgotten is logged once more. */
 const NODES_MAX = 10_000;
 
-const DONE = { create: "created", timeOut: "timed_out", delete: "deleted", prove: "proved" } as const;
+const DONE = {
+  create: "created",
+  dryRun: "dry_run",
+  timeOut: "timed_out",
+  delete: "deleted",
+  prove: "proved",
+} as const;
 const SENTENCE = {
   create: "remediation created",
   timeOut: "remediation timed out or failed: the next one follows",
@@ -25,6 +31,8 @@ export interface RemediationTarget {
   readonly node: string;
   readonly kind: RemediationAct["kind"];
   readonly step: Remediation;
+  /** What a dry run is about; the same one is not made again. */
+  readonly trial?: string;
 }
 
 interface Refused {
@@ -39,13 +47,15 @@ export class RemediationOutcomes {
   readonly #problems: ReturnType<Metrics["counter"]>;
   readonly #refused = new BoundedMap<string, Refused>(NODES_MAX);
   readonly #unsent = new BoundedMap<string, true>(NODES_MAX);
+  /** The last dry run of a node that the API server accepted. */
+  readonly #accepted = new BoundedMap<string, string>(NODES_MAX);
   readonly #logged = new BoundedMap<string, string>(NODES_MAX);
 
   constructor({ clock, log, metrics }: Io) {
     this.#io = { clock, log };
     this.#steps = metrics.counter({
       name: "vigil_remediation_steps_total",
-      help: "Remediation objects created, timed_out and deleted, and successes that proved a node down.",
+      help: "Remediation objects created, accepted in a dry_run, timed_out and deleted, and successes that proved a node down.",
       labels: ["step"],
     });
     this.#problems = metrics.counter({
@@ -60,6 +70,11 @@ export class RemediationOutcomes {
     return this.#unsent.get(node) === true;
   }
 
+  /** Whether the API server has accepted an object as a dry run. */
+  isAccepted(node: string, trial: string): boolean {
+    return this.#accepted.get(node) === trial;
+  }
+
   /** Why no object can be made from a template at present; null where none was refused lately. */
   problemOf(template: Remediation["template"]): RemediationProblem | null {
     return this.#refused.get(keyOf(template))?.problem ?? null;
@@ -72,7 +87,9 @@ export class RemediationOutcomes {
   }
 
   /** Logs how far a node is, if that is news. */
-  note(policy: NodePolicy, node: string, { state, index, detail }: RemediationDecision): void {
+  note(policy: NodePolicy, node: string, { state, index, detail, act }: RemediationDecision): void {
+    // What the API server says about a dry run is the news.
+    if (act?.kind === "dryRun") return;
     const step = index === null ? undefined : policy.remediations[index];
     const kind = step === undefined ? "" : remediationKind(step.template);
     const text = `${policy.name} ${state} ${kind} ${detail ?? ""}`;
@@ -97,19 +114,23 @@ export class RemediationOutcomes {
     if (reply.outcome === "ok") {
       this.#steps.add(1, DONE[kind]);
       this.#refused.delete(keyOf(step.template));
-      this.#io.log.info(SENTENCE[kind], fields);
+      if (kind === "dryRun") this.#accepted.set(node, target.trial ?? "");
+      else this.#io.log.info(SENTENCE[kind], fields);
     } else if (reply.outcome === "shadowed") {
-      if (kind === "create") this.#unsent.set(node, true);
+      if (kind === "create" || kind === "dryRun") this.#unsent.set(node, true);
     } else if (!isSettled(kind, reply)) {
       this.#problems.add(1, DONE[kind]);
-      this.#io.log.warn(`remediation not ${DONE[kind].replace("_", " ")}`, { ...fields, detail: reply.detail });
+      const what = kind === "dryRun" ? "would not be created" : `not ${DONE[kind].replace("_", " ")}`;
+      this.#io.log.warn(`remediation ${what}`, { ...fields, detail: reply.detail });
       if (reply.outcome === "denied" || reply.outcome === "gone") this.#refuse(target, reply.detail);
     }
   }
 
   #refuse({ kind, step: { template } }: RemediationTarget, detail: string): void {
     const { plural = "", group = "" } = remediationsRef(template).resource ?? {};
-    const verb = { create: "create", timeOut: "patch", delete: "delete", prove: "patch nodes for" }[kind];
+    const verb = { create: "create", dryRun: "create", timeOut: "patch", delete: "delete", prove: "patch nodes for" }[
+      kind
+    ];
     const message = `the API server refused to ${verb} ${plural}.${group} in ${template.namespace}: ${detail}`;
     const untilMs = this.#io.clock.monotonicMs() + REFUSED_MS;
     this.#refused.set(keyOf(template), { problem: { reason: "Forbidden", message }, untilMs });
@@ -119,7 +140,7 @@ export class RemediationOutcomes {
 /** Whether another process or client has done the same meanwhile, or the next round decides again. */
 function isSettled(kind: RemediationAct["kind"], { outcome }: WriteReply): boolean {
   if (outcome === "exists" || outcome === "conflict") return true;
-  return outcome === "gone" && kind !== "create";
+  return outcome === "gone" && kind !== "create" && kind !== "dryRun";
 }
 
 function keyOf({ apiVersion, kind, namespace }: Remediation["template"]): string {

@@ -51,12 +51,17 @@ export interface RemediationSituation {
   readonly heldBy: string | null;
   /** Whether its policy is in shadow mode. */
   readonly isShadow: boolean;
+  /** Whether the API server has accepted the object of each step as a dry run, since the node failed. */
+  readonly accepted: readonly boolean[];
   readonly wallMs: number;
 }
 
-/** What is to be done now. `create` makes the object of a step, `timeOut` gives it up, `prove` records its success. */
+/**
+ * What is to be done now. `create` makes the object of a step, `dryRun` has the API server check it without making it,
+ * `timeOut` gives it up, `prove` records its success.
+ */
 export type RemediationAct =
-  | { readonly kind: "create"; readonly index: number }
+  | { readonly kind: "create" | "dryRun"; readonly index: number }
   | { readonly kind: "timeOut" | "delete" | "prove"; readonly index: number; readonly object: RemediationObject };
 
 /** How far a node is, and what is to be done now. */
@@ -75,6 +80,7 @@ interface Placed {
   readonly object: RemediationObject;
 }
 
+const ACCEPTED = "the API server accepts its object";
 const UNANSWERED = "its controller has reported nothing yet";
 
 /** Decides about one node; null for one that needs nothing. */
@@ -116,8 +122,14 @@ function nextStep(index: number, situation: RemediationSituation): RemediationDe
   const problem = situation.unread ?? situation.problems[index] ?? null;
   if (problem !== null) return { state: "blocked", index, detail: problem };
   if (heldBy !== null) return { state: "held", index, detail: heldBy };
-  if (isShadow || step.dryRun) return { state: "dryRun", index };
+  if (isShadow) return { state: "dryRun", index };
+  if (step.dryRun) return { state: "dryRun", index, ...trialOf(index, situation) };
   return { state: "due", index, act: { kind: "create", index } };
+}
+
+/** A dry run is made once: what it says holds until the node fails again, or the template changes. */
+function trialOf(index: number, { accepted }: RemediationSituation): Pick<RemediationDecision, "act" | "detail"> {
+  return accepted[index] === true ? { detail: ACCEPTED } : { act: { kind: "dryRun", index } };
 }
 
 function presentStep({ index, object }: Placed, situation: RemediationSituation): RemediationDecision {

@@ -134,6 +134,7 @@ export class Remediations {
       frozen,
       heldBy: freeze?.field ?? this.#holds.holdOn(node, policy),
       isShadow: policy.mode === "Shadow" || this.#outcomes.isUnsent(node.node),
+      accepted: steps.map((step) => this.#outcomes.isAccepted(node.node, trialOf(node, step, reads))),
       wallMs,
     });
   }
@@ -147,10 +148,12 @@ export class Remediations {
     if (act === undefined || step === undefined || this.#acting.has(node.node)) return;
     const owner = { policy: policy.name, uid: this.#resources.get(policy.name)?.uid ?? null };
     const job = { act, node, policy, step, template: reads.of(step.template).template, owner };
+    const trial = trialOf(node, step, reads);
+    const target = { policy: policy.name, node: node.node, kind: act.kind, step, trial };
     this.#begin(
       node.node,
       (done) => actOn(this.#io, job, done),
-      (result) => this.#outcomes.take({ policy: policy.name, node: node.node, kind: act.kind, step }, result),
+      (result) => this.#outcomes.take(target, result),
     );
   }
 
@@ -232,6 +235,12 @@ export class Remediations {
       else this.#published.add(policy);
     }
   }
+}
+
+/** A dry run is made again when the node fails again, or its template changes. */
+function trialOf(node: ObservedNode, { template }: Remediation, reads: RemediationReads): string {
+  const { resourceVersion } = reads.of(template).template?.metadata ?? {};
+  return JSON.stringify([template, resourceVersion, node.uid, readyConditionOf(node)?.transitionAt]);
 }
 
 function noneLeft(exhausted: readonly Found[], reads: RemediationReads): RemediationProblem | null {

@@ -21,7 +21,7 @@ const CRD = join(import.meta.dirname, "../../../deploy/crd/nodepolicies.yaml");
 /** The cluster as it is now. */
 export function snapshotOf(world: EvictionWorld, configured: readonly ConfiguredPolicy[] = []): Snapshot {
   let taken: Snapshot | null = null;
-  takeSnapshot({ kube: world.kube, clock: world.clock, configured }, (snapshot) => {
+  takeSnapshot({ kube: world.kube, clock: world.clock, configured, profile: world.profile }, (snapshot) => {
     taken = snapshot;
   });
   world.advance(0);

@@ -22,6 +22,7 @@ const STEPS = ["Reboot", "PowerOff"].map((name) => ({
   template: { apiVersion: "a.io/v1", kind: `${name}Template`, namespace: "ns", name: "t" },
 }));
 
+const DRY = STEPS.map((step) => ({ ...step, dryRun: true }));
 const UNANSWERED = "its controller has reported nothing yet";
 
 const silent = (fields: Partial<ObservedNode> = {}) =>
@@ -59,6 +60,7 @@ const decide = (fields: Partial<RemediationSituation> = {}) =>
     frozen: [],
     heldBy: null,
     isShadow: false,
+    accepted: [false, false],
     wallMs: NOW,
     ...fields,
   });
@@ -70,12 +72,6 @@ describe("a node without a remediation", () => {
     ["that has posted nothing yet needs none", { node: nodeWith(null, { taints: [UNREACHABLE] }) }, null],
     ["that was not admitted waits", { node: silent({ taints: [] }) }, { state: "notAdmitted", index: 0 }],
     ["that is held waits", { heldBy: "budgets of gpu" }, { state: "held", index: 0, detail: "budgets of gpu" }],
-    ["whose policy is in shadow mode gets none", { isShadow: true }, { state: "dryRun", index: 0 }],
-    [
-      "whose step is a dry run gets none",
-      { steps: STEPS.map((step) => ({ ...step, dryRun: true })) },
-      { state: "dryRun", index: 0 },
-    ],
     ["without a template waits", { problems: ["no", null] }, { state: "blocked", index: 0, detail: "no" }],
     ["without a later template goes on", { problems: [null, "no"] }, { state: "due", index: 0 }],
     ["waits while objects are not known", { unread: "403" }, { state: "blocked", index: 0, detail: "403" }],
@@ -93,6 +89,23 @@ describe("a node without a remediation", () => {
   ])("%s", (_what, fields, expected) => {
     if (expected === null) expect(decide(fields)).toBeNull();
     else expect(decide(fields)).toMatchObject(expected);
+  });
+});
+
+describe("a node whose next remediation is a dry run", () => {
+  const accepted = { accepted: [true, false] };
+  test.each<[string, Partial<RemediationSituation>, object]>([
+    ["has it made", {}, { state: "dryRun", index: 0, act: { kind: "dryRun", index: 0 } }],
+    ["has it made once", accepted, { state: "dryRun", index: 0, detail: "the API server accepts its object" }],
+    ["has the next one made", { objects: [objectWith({ isTimedOut: true }), null] }, { index: 1, act: { index: 1 } }],
+    ["has none made while it is held", { heldBy: "x" }, { state: "held", index: 0, detail: "x" }],
+    ["has none made without a template", { problems: ["no", null] }, { state: "blocked", index: 0, detail: "no" }],
+    ["has none made in shadow mode", { isShadow: true }, { state: "dryRun", index: 0 }],
+    ["is in shadow mode without one too", { isShadow: true, steps: STEPS }, { state: "dryRun", index: 0 }],
+  ])("%s", (_what, fields, expected) => {
+    const decision = decide({ steps: DRY, ...fields });
+    expect(decision).toMatchObject(expected);
+    expect(decision?.act?.kind).toBe("act" in expected ? "dryRun" : undefined);
   });
 });
 

@@ -188,6 +188,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   ...OUT_OF_SERVICE_RULES,
   nodeRemediationWaits: remediated,
   nodeRemediationDry: () => false,
+  nodeRemediationAccepted: () => false,
   nodeRemediated: remediated,
   nodeRemediationUnanswered: remediated,
   nodeRemediationSucceeded: remediated,

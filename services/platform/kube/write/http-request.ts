@@ -6,6 +6,8 @@ import { collectionPathOf, objectPath } from "../transport/paths.ts";
 
 /** The media type of JSON. */
 export const JSON_TYPE = "application/json";
+/** Everything but the storage: authorization, schema, defaults and admission. */
+const DRY_RUN = "?dryRun=All";
 const PATCH_TYPE = {
   strategic: "application/strategic-merge-patch+json",
   merge: "application/merge-patch+json",
@@ -18,7 +20,7 @@ export function httpRequestOf(request: Exclude<WriteRequest, EvictionRequest>): 
   const path = subresource === undefined ? objectPath(ref) : `${objectPath(ref)}/${subresource}`;
   switch (request.verb) {
     case "create":
-      return httpRequest("POST", collectionPathOf(ref), JSON_TYPE, request.body);
+      return httpRequest("POST", `${collectionPathOf(ref)}${request.isDryRun ? DRY_RUN : ""}`, JSON_TYPE, request.body);
     case "update":
       return httpRequest("PUT", path, JSON_TYPE, request.body);
     case "patch":

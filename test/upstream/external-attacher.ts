@@ -1,4 +1,4 @@
-/** Plays the external attacher of a CSI driver: it attaches and detaches at once what the API has. It asserts nothing. */
+/** Plays the external attacher of a CSI driver: it attaches and detaches at once. It asserts nothing. */
 import type { RawClient } from "../contract/kube.provided.ts";
 
 const ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments";

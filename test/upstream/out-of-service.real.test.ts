@@ -1,10 +1,10 @@
 /**
- * A pod of a StatefulSet that is stuck on a dead node moves with its volume, once the node is proved down: real kubelets,
- * the real scheduler and kube-controller-manager, and one process of Vigil. The journeys follow each other.
+ * A pod of a StatefulSet that is stuck on a dead node moves with its volume, once the node is proved down: real
+ * kubelets, the real scheduler and kube-controller-manager, and one process of Vigil. The journeys follow each other.
  *
- * The test plays the external attacher of a CSI driver. Both controllers of kube-controller-manager that act on the taint,
- * the pod garbage collector and the attach-detach controller, do so since 1.26. Where they are older, `collectGarbage`
- * plays the first, and the volume is not reported as in use; everything else is real.
+ * The test plays the external attacher of a CSI driver. Both controllers of kube-controller-manager that act on the
+ * taint, the pod garbage collector and the attach-detach controller, do so since 1.26. Where they are older,
+ * `collectGarbage` plays the first, and the volume is not reported as in use; everything else is real.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -83,6 +83,8 @@ const POLICY = {
   },
 };
 
+const GPU: ObjectRef = { kind: "NodePolicy", namespace: "", name: "gpu" };
+
 function definition(kind: string, spec: object, status: object) {
   const plural = `${kind.toLowerCase()}s`;
   const schema = { type: "object", properties: { spec, status } };
@@ -124,11 +126,15 @@ function journey(open: () => Promise<StageServer>): void {
     return reply.outcome === "ok" ? (reply.object.items as Read[]) : [];
   };
   const condition = async () => {
-    const reply = await read({ kind: "NodePolicy", namespace: "", name: "gpu" });
+    const reply = await read(GPU);
     const status = reply.outcome === "ok" ? recordOf(reply.object.status) : {};
     const conditions = (status.conditions ?? []) as { type: string; status: string; reason: string }[];
     const found = conditions.find(({ type }) => type === "RemediationsReady");
     return `${found?.status} ${found?.reason}`;
+  };
+  const setDryRun = (dryRun: boolean) => {
+    const body = { spec: { remediations: POLICY.spec.remediations.map((step) => ({ ...step, dryRun })) } };
+    return write({ verb: "patch", patch: "merge", ref: GPU, urgency: 0, body });
   };
   const carries = (key: string) => record.nodes.get("gpu-0")?.taints.some((each) => each.key.endsWith(key)) === true;
   const isBack = () => record.ready("gpu-0") === "True" && !carries("/unreachable") && !carries("/out-of-service");
@@ -169,6 +175,17 @@ function journey(open: () => Promise<StageServer>): void {
     await until("all is there", async () => (await condition()) === "True TemplatesFound", WITHIN);
     expect(await objects()).toEqual([]);
   }, 180_000);
+
+  test("are only checked by the API server as dry runs", async () => {
+    await setDryRun(true);
+    stage.silence("gpu-0");
+    await until("it is accepted", () => stage.log().includes("remediation would be created"), WITHIN);
+    expect(stage.log()).toContain("the API server accepts its object");
+    expect(await objects()).toEqual([]);
+    stage.resume("gpu-0");
+    await until("it is back", isBack, WITHIN);
+    await setDryRun(false);
+  }, 240_000);
 
   test("run over kill -9, prove a node down, and go when it returns", async () => {
     stage.silence("gpu-0");

@@ -1,6 +1,8 @@
 /** The three servers of the StatefulSet, from its own configuration and environment, on ports of this machine. */
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { afterEach, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
@@ -53,7 +55,8 @@ async function member(name: string, port: number, keys: string, monitor?: number
   const base = deployed("nats.conf")
     .replace("$HOSTNAME", name)
     .replace("0.0.0.0:8222", `127.0.0.1:${monitorPort}`)
-    .replace("/data", join(keys, name));
+    // As in a new pod, nothing of an earlier server of this name is there.
+    .replace("/data", join(keys, `${name}-${port}`));
   const config = deployed("cluster.conf")
     .replace("nats.conf", "base.conf")
     .replace("0.0.0.0:6222", `127.0.0.1:${port}`);
@@ -63,6 +66,18 @@ async function member(name: string, port: number, keys: string, monitor?: number
     "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"),
   };
   return serve({ config, files });
+}
+
+/** Runs the container that precedes a server in its pod. It ends with the test at the latest. */
+function awaitFormer(name: string, monitors: readonly number[]): { ended(): boolean; said(): string } {
+  const env = { ...process.env, HOSTNAME: name, SERVERS: monitors.map((port) => `127.0.0.1:${port}`).join(" ") };
+  const child = spawn("sh", [join(DEPLOYED, "await-former.sh")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.on("data", (data) => {
+    said += data;
+  });
+  atEnd(() => child.kill());
+  return { ended: () => child.exitCode === 0, said: () => said };
 }
 
 describeWithEachNats("the StatefulSet's servers", () => {
@@ -117,6 +132,67 @@ describeWithEachNats("the StatefulSet's servers", () => {
     await until("the foreign server is refused", () =>
       stranger.log().includes("Route Error 'Authorization Violation'"),
     );
+  });
+
+  test("replace a lost one elsewhere, with no storage, once it is gone", { timeout: LONG_TEST_MS }, async (context) => {
+    const keys = folder();
+    makeKeys(keys);
+    const password = readFileSync(join(keys, "route-password"), "utf8");
+    const ports = await Promise.all([freePort(), freePort(), freePort()]);
+    const monitors = await Promise.all([freePort(), freePort(), freePort()]);
+    Object.assign(process.env, { ROUTE_PASSWORD: password, ROUTES: routesAt(ports, password) });
+    const servers = await Promise.all(
+      ports.map((port, index) => member(`nats-${index}`, port, keys, monitors[index] ?? 0)),
+    );
+    const [first, second] = servers as [NatsServer, NatsServer, NatsServer];
+    const history = await link(first.url, { nkeyFile: join(keys, "history.nk") });
+    const { connection } = history.transport;
+    const connect = async () => connection;
+    const names = { cluster: "prod", clusterUid: "uid" };
+    const store = openLedgerStore({ connect, ...names, clock, log: silentLog, metrics: createMetrics() });
+    atEnd(() => store.close());
+    await until("the three keep the ledger's history", () => store.ready(), { withinMs: 60_000 });
+    const { streams } = await jetstreamManager(connection);
+    await streams.add({ name: "COPIED", subjects: ["copied"], num_replicas: 3 });
+    const replicas = async () => (await streams.info("COPIED")).cluster?.replicas ?? [];
+    const areCurrent = async () => {
+      const found = await replicas().catch(() => []);
+      return found.length === 2 && found.every(({ current, offline }) => current && offline !== true);
+    };
+    await until("all replicas are current", areCurrent, { withinMs: 60_000, everyMs: 200 });
+
+    const routez = await (await fetch(`http://127.0.0.1:${monitors[0]}/routez`)).text();
+    if (routez.includes('"remote_name"')) {
+      const former = awaitFormer("nats-1", monitors);
+      await until("it waits", () => former.said().includes("is still connected to a former nats-1"));
+      expect(former.ended()).toBe(false);
+      await second.kill();
+      await until("it goes on", () => former.ended(), { withinMs: 30_000 });
+    } else {
+      await context.annotate("nats-server before 2.10 does not name its routes");
+      await second.kill();
+    }
+    const port = await freePort();
+    Object.assign(process.env, { ROUTES: routesAt([ports[0] ?? 0, port, ports[2] ?? 0], password) });
+    const replacement = await member("nats-1", port, keys);
+    await until("all replicas are current again", areCurrent, { withinMs: 90_000, everyMs: 200 });
+    const ofLedger = async () =>
+      (
+        await streams
+          .list()
+          .next()
+          .catch(() => [])
+      ).length;
+    await until("all streams answer again", async () => (await ofLedger()) === 4, { withinMs: 60_000, everyMs: 200 });
+    const reader = await link(replacement.url, { nkeyFile: join(keys, "reader.nk") });
+    const writer = await link(first.url, { nkeyFile: join(keys, "writer.nk") });
+    const heard = hear(writer.transport, "vigil.v1.prod.asked.taint.>");
+    await writer.transport.flush();
+    await until("what the replacement takes in another gives out", async () => {
+      say(reader.transport, "vigil.v1.prod.asked.taint.7.node-1", "{}");
+      await reader.transport.flush();
+      return heard.length > 0;
+    });
   });
 
   test("answer their probe as alive even alone, and carry messages", async () => {

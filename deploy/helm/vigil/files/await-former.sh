@@ -1,0 +1,1 @@
+../../../nats/await-former.sh

@@ -73,6 +73,14 @@ export class HeartbeatRecord {
     return true;
   }
 
+  /**
+   * Records a status stamp that the kubelet did not write: the Ready condition of a node that has never posted is
+   * written for it, with the node's creation as its heartbeat (R2.32). It is no sign of life.
+   */
+  takeWritten(renewedAt: number): void {
+    this.#statusHeartbeatAt = renewedAt;
+  }
+
   /** Counts the node as alive now, because a live read found a heartbeat or every node's grace restarts. */
   rebase(nowMs: number): void {
     this.#lastMs = nowMs;

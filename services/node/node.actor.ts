@@ -4,7 +4,7 @@
  */
 import { CONFLICT_MAX, type Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { Annotation } from "../../protocols/names.ts";
+import { Annotation, SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
@@ -159,12 +159,20 @@ export class NodeActor {
     this.#resourceVersion = node.resourceVersion;
     const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
     if (hasChanged) this.#transition.restart(nowMs);
-    // The node's state may arrive before the batch that carries the same heartbeat.
-    const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
-    const isAlive = this.#heartbeats.isStatusKnown && this.#heartbeats.take(heartbeat, nowMs, cause);
-    if (isAlive) this.#step("heartbeat");
+    if (this.#takeStatus(ready, nowMs, cause)) this.#step("heartbeat");
     this.#step(readinessEvent(node));
     this.review(cause);
+  }
+
+  /** Takes the stamp of an observed Ready condition, which may arrive before the batch that carries the same one. */
+  #takeStatus(ready: ReturnType<typeof readyConditionOf>, nowMs: number, cause: string): boolean {
+    if (!this.#heartbeats.isStatusKnown) return false;
+    const renewedAt = ready?.heartbeatAt ?? null;
+    if (ready?.reason !== SilentReason.never.reason || renewedAt === null) {
+      return this.#heartbeats.take({ kind: "status", renewedAt }, nowMs, cause);
+    }
+    this.#heartbeats.takeWritten(renewedAt);
+    return false;
   }
 
   /** Takes a heartbeat that was seen at `seenMs` on this process's monotonic clock. */

@@ -4,6 +4,7 @@ import { shardOf } from "../../protocols/subjects.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
+import { zoneService } from "../../services/zone/zone.service.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, ALL_WELL, NODE, OBSERVER, SPINE } from "./spine.ts";
@@ -175,6 +176,19 @@ test("a node that never posted gets its startup grace, then its conditions (R2.3
     });
   }
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
+});
+
+test("the conditions written for a node that never posted are no sign of its life", () => {
+  const cluster = new VirtualCluster();
+  cluster.start({ ...SPINE, zone: zoneService });
+  cluster.advance(5_000);
+  cluster.addNode({ name: "node-1", posts: false, leasePeriodMs: null });
+  cluster.addNode({ name: "node-2" });
+  cluster.advance(90_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+  const bodies = cluster.published("judged.node").map(({ body }) => body);
+  const last = bodies.findLast(({ node }) => node === "node-1");
+  expect(last).toMatchObject({ readiness: "unknown", heartbeatAt: null, eviction: "evicted" });
 });
 
 test("a node silent since before Vigil started gets its startup grace (R2.32)", () => {

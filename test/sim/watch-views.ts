@@ -155,12 +155,21 @@ export class WatchViews {
   }
 
   #blindnessOf(member: string): number {
-    const silence = this.#processOf(member)?.lastSilence;
-    const isNoticed = silence && silence.lastedMs > SILENCE_NOTICED_MS;
-    return Math.max(this.#standstillOf(member), isNoticed === true ? silence.endedMs : 0);
+    const process = this.#processOf(member);
+    const silence = process?.lastSilence ?? null;
+    const isNoticed = silence !== null && silence.lastedMs - suspendedMs(process, silence) > SILENCE_NOTICED_MS;
+    return Math.max(this.#standstillOf(member), isNoticed ? silence.endedMs : 0);
   }
 
   #processOf(member: string): ViewingProcess | undefined {
     return this.#processes().find(({ name }) => name === member);
   }
+}
+
+/** How much of a silence a process's own clock missed, because it was suspended with its machine. */
+function suspendedMs(process: ViewingProcess | undefined, silence: Interruption): number {
+  const pause = process?.lastPause ?? null;
+  if (pause === null || pause === process?.lastStop) return 0;
+  const beganMs = Math.max(pause.endedMs - pause.lastedMs, silence.endedMs - silence.lastedMs);
+  return Math.max(0, Math.min(pause.endedMs, silence.endedMs) - beganMs);
 }

@@ -252,7 +252,9 @@ export class Explanations {
   /** Whether a node gave a heartbeat that a process may have received first at an instant on its clock. */
   #wasAlive(name: string, atMs: number): boolean {
     const { signs } = this.#run.world;
-    return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_UNSEEN_MS;
+    // A process that stood still dates what waited unread by when it reads it.
+    const stoodMs = Math.max(0, ...this.#run.processes().map(({ lastPause }) => lastPause?.lastedMs ?? 0));
+    return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_UNSEEN_MS - stoodMs;
   }
 
   #zoneOf(name: string): ZoneNow | null {

@@ -17,31 +17,15 @@ import { customResourcesBroken, describeWithKube } from "../../support/kube-asse
 import { read, write } from "../../support/kube-probe.ts";
 import { until } from "../../support/until.ts";
 import { fakeHost } from "../fake-host.ts";
+import { GROUP, NAMESPACE, REMEDIATING_POLICY, VERSION } from "./remediating-policy.ts";
 
-const GROUP = "self-node-remediation.medik8s.io";
 const OTHER_GROUP = "fence-agents-remediation.medik8s.io";
-const VERSION = "v1alpha1";
-const NAMESPACE = "medik8s";
 const USER = "system:serviceaccount:vigil-system:vigil-controller";
 /** An account without rights of its own. */
 const ANOTHER = "system:serviceaccount:vigil-system:another";
 const OBJECTS = "selfnoderemediations";
 const TEMPLATES = "selfnoderemediationtemplates";
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
-const POLICIES = `
-apiVersion: vigil.io/v1alpha1
-kind: NodePolicy
-metadata: { name: gpu }
-spec:
-  selector: {}
-  remediations:
-    - timeout: 5m
-      template:
-        apiVersion: ${GROUP}/${VERSION}
-        kind: SelfNodeRemediationTemplate
-        namespace: ${NAMESPACE}
-        name: reboot
-`;
 const URGENT = Urgency.healing;
 
 describeWithKube("the roles that vigil rbac prints", () => {
@@ -50,7 +34,7 @@ describeWithKube("the roles that vigil rbac prints", () => {
   let admin: RawClient;
 
   beforeAll(async () => {
-    const host = fakeHost({ "p.yaml": POLICIES });
+    const host = fakeHost({ "p.yaml": REMEDIATING_POLICY });
     expect(await runCommandLine(["rbac", "--file=p.yaml"], host), host.err()).toBe(0);
     api = await startKubeApiserver();
     admin = new RawClient(api.wire());

@@ -3,21 +3,9 @@ import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import { fakeHost } from "../fake-host.ts";
+import { REMEDIATING_POLICY } from "./remediating-policy.ts";
 
-const POLICIES = `
-apiVersion: vigil.io/v1alpha1
-kind: NodePolicy
-metadata: { name: gpu }
-spec:
-  selector: {}
-  remediations:
-    - timeout: 5m
-      template:
-        apiVersion: self-node-remediation.medik8s.io/v1alpha1
-        kind: SelfNodeRemediationTemplate
-        namespace: medik8s
-        name: reboot
----
+const POLICIES = `${REMEDIATING_POLICY}---
 apiVersion: vigil.io/v1alpha1
 kind: NodePolicy
 metadata: { name: other }

@@ -13,7 +13,7 @@ import { policyOf } from "../domain/node-policy.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unwritten, written } from "../platform/requests/write-result.ts";
 import { afterEviction, dueSince, UPSTREAM_EVICTIONS } from "./eviction-method.policy.ts";
-import { type LiveNodeRead, livePod, readBoth, readNode } from "./pod-reads.ts";
+import { endUnneeded, type LiveNodeRead, livePod, readBoth, readNode } from "./pod-reads.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf } from "./pod-request.ts";
 import { patchStatus, writtenOr } from "./pod-status.ts";
 import {
@@ -64,7 +64,7 @@ export function attemptEviction(context: PodWriterContext, attempt: EvictionAtte
 function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void {
   readBoth(context, attempt, ({ live, readAtMs }, node) => {
     const decision = decisionOn(context, attempt, node.node, live);
-    if (decision.kind === "moot") attempt.report(unwritten(decision.outcome, decision.detail));
+    if (decision.kind === "moot") endUnneeded(attempt, node, decision, (anew) => evictAsRead(context, anew));
     else if (live !== null) {
       const oldest = Math.min(readAtMs, node.readAtMs);
       evict(context, attempt, { known: live, node, readAtMs: oldest, taint: decision.taint });

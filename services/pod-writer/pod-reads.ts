@@ -7,7 +7,7 @@ import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten } from "../platform/requests/write-result.ts";
 import { Interner } from "../platform/structures/interner.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
-import type { LivePod } from "./pod-writer.policy.ts";
+import type { LivePod, NotNeeded } from "./pod-writer.policy.ts";
 
 /** How long a read of a node serves further pods, in milliseconds. */
 export const NODE_READ_KEPT_MS = 500;
@@ -24,9 +24,10 @@ export type NodeRead =
   | { readonly kind: "read"; readonly node: ObservedNode }
   | { readonly kind: "unread"; readonly result: TryResult };
 
-/** A node as read live, and when that was answered on the monotonic clock. */
+/** A node as read live, and when that was sent and answered on the monotonic clock. */
 export interface LiveNodeRead {
   readonly node: ObservedNode;
+  readonly sentAtMs: number;
   readonly readAtMs: number;
 }
 
@@ -100,19 +101,34 @@ export function livePod(object: KubeObject): LivePod | null {
 
 function takeNode(
   { nodes }: PodWriterContext,
-  { ask }: PodWriteAttempt,
+  { ask, isReadAnew }: PodWriteAttempt,
   take: (read: LiveRead<NodeRead>) => void,
 ): void {
   const ref = { kind: "Node", namespace: "", name: ask.body.node } as const;
   // An eviction sends two requests after this read.
-  nodes.read(ref, take, { urgency: urgencyOf(ask), stepsBefore: ask.type === "asked.eviction" ? 2 : 1 });
+  const place = { urgency: urgencyOf(ask), stepsBefore: ask.type === "asked.eviction" ? 2 : 1 } as const;
+  nodes.read(ref, take, place, isReadAnew === true ? ask.receivedMs : undefined);
+}
+
+/**
+ * Ends an attempt that need not write. A node that was read before the request came may have failed since, so such a
+ * read ends nothing: the attempt is made again with a newer one.
+ */
+export function endUnneeded<A extends PodWriteAttempt>(
+  attempt: A,
+  { sentAtMs }: LiveNodeRead,
+  { outcome, detail }: NotNeeded,
+  attemptAnew: (attempt: A) => void,
+): void {
+  if (outcome === "refused" && sentAtMs < attempt.ask.receivedMs) attemptAnew({ ...attempt, isReadAnew: true });
+  else attempt.report(unwritten(outcome, detail));
 }
 
 function withNode(
-  { found, readAtMs }: LiveRead<NodeRead>,
+  { found, ...read }: LiveRead<NodeRead>,
   { report }: PodWriteAttempt,
   proceed: (read: LiveNodeRead) => void,
 ): void {
-  if (found.kind === "read") proceed({ node: found.node, readAtMs });
+  if (found.kind === "read") proceed({ node: found.node, ...read });
   else report(found.result);
 }

@@ -16,6 +16,8 @@ export type PodRequest = {
     readonly type: T;
     readonly id: string;
     readonly body: BodyOf<T>;
+    /** When it was received, on the monotonic clock. */
+    readonly receivedMs: number;
     /** How far our wall clock was behind the requester's, in milliseconds. */
     readonly behindMs: number;
   };
@@ -38,6 +40,8 @@ export interface PodWriteAttempt {
   readonly ask: PodRequest;
   readonly history: TryHistory;
   readonly report: (result: TryResult) => void;
+  /** Whether no earlier read of the node will do than one sent after the request was received. */
+  readonly isReadAnew?: boolean;
   /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it was granted. */
   readonly permit?: EvictionPermit | null;
 }

@@ -3,9 +3,8 @@ import type { Io, WriteReply } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { guardedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
-import { unwritten } from "../platform/requests/write-result.ts";
 import { attemptEviction } from "./pod-eviction.ts";
-import { type LiveNodeRead, type LivePodRead, readBoth, readNode } from "./pod-reads.ts";
+import { endUnneeded, type LiveNodeRead, type LivePodRead, readBoth, readNode } from "./pod-reads.ts";
 import type { PodRequest, PodWriteAttempt, PodWriterContext } from "./pod-request.ts";
 import { patchStatus, writtenOr } from "./pod-status.ts";
 import { decideUnready, notDown, unreadyPatch } from "./pod-writer.policy.ts";
@@ -48,27 +47,32 @@ function attemptUnready(context: PodWriterContext, attempt: UnreadyAttempt): voi
 }
 
 function markAsSeen(
-  { io }: PodWriterContext,
-  { ask, report }: UnreadyAttempt,
+  context: PodWriterContext,
+  attempt: UnreadyAttempt,
   resourceVersion: string,
-  { node, readAtMs }: LiveNodeRead,
+  read: LiveNodeRead,
 ): void {
-  const notNeeded = notDown(node);
-  if (notNeeded !== null) report(unwritten(notNeeded.outcome, notNeeded.detail));
+  const { io } = context;
+  const { ask, report } = attempt;
+  const notNeeded = notDown(read.node);
+  if (notNeeded !== null) endUnneeded(attempt, read, notNeeded, (anew) => attemptUnready(context, anew));
   else {
+    const { readAtMs } = read;
     const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
     patchStatus(io.kube, ask, { body, readAtMs }, (reply) => report(unreadyResult(io, reply)));
   }
 }
 
 function markAsRead(
-  { io }: PodWriterContext,
-  { ask, report }: UnreadyAttempt,
+  context: PodWriterContext,
+  attempt: UnreadyAttempt,
   { live, ...pod }: LivePodRead,
-  { node, ...read }: LiveNodeRead,
+  read: LiveNodeRead,
 ): void {
-  const decision = decideUnready(ask.body, node, live);
-  if (decision.kind === "moot") report(unwritten(decision.outcome, decision.detail));
+  const { io } = context;
+  const { ask, report } = attempt;
+  const decision = decideUnready(ask.body, read.node, live);
+  if (decision.kind === "moot") endUnneeded(attempt, read, decision, (anew) => attemptUnready(context, anew));
   else if (live !== null) {
     // Tests fields instead of the version, because some pods change faster than a slow server answers.
     const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));

@@ -41,16 +41,16 @@ export const podWriterService: Service = (io) => {
     latestMs();
     jobs.take(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
   };
-  const behind = (at: number) => ({ behindMs: at - clock.wallMs() });
+  const receipt = (at: number) => ({ receivedMs: clock.monotonicMs(), behindMs: at - clock.wallMs() });
   const subscribe = (shard: number): Stop[] => {
     latestMs();
     return [
       ...pods.follow(bus, shard),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
-        take(shard, { type: "asked.eviction", id, body, ...behind(at) }),
+        take(shard, { type: "asked.eviction", id, body, ...receipt(at) }),
       ),
       bus.subscribe("asked.unready", shard, ({ id, at, body }) =>
-        take(shard, { type: "asked.unready", id, body, ...behind(at) }),
+        take(shard, { type: "asked.unready", id, body, ...receipt(at) }),
       ),
     ];
   };

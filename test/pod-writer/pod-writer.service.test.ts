@@ -113,6 +113,29 @@ test("a pod that changed since the request is read before it is marked (R3.2)", 
   expect(silent.read(ref)).toMatchObject(UNREADY);
 });
 
+const OUT_OF_SERVICE = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
+
+test("a pod due by a taint newer than the last read of its node goes at once", () => {
+  const evicting = world(1);
+  evicting.addTolerantPod("a-0", "guard", [{ ...MAINTENANCE, operator: "Exists", tolerationSeconds: 300 }]);
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(300);
+  evicting.taint("a-0", [MAINTENANCE, OUT_OF_SERVICE]);
+  evicting.advance(100);
+  expect(evicting.deleted.map(({ name }) => name)).toEqual(["pod-0", "guard"]);
+});
+
+test("pods of a node that became Unknown since it was read are marked at once (R3.2)", () => {
+  const failing = world(1);
+  failing.addTolerantPod("a-0", "guard", [{ operator: "Exists" }]);
+  failing.advance(10 * S);
+  failing.taint("a-0", [MAINTENANCE]);
+  failing.advance(300);
+  failing.kubelet("a-0").report("Ready", "Unknown");
+  failing.advance(100);
+  expect(failing.read({ kind: "Pod", namespace: "default", name: "guard" })).toMatchObject(UNREADY);
+});
+
 const isCondition = ({ verb, subresource, name }: { verb: string; subresource: string; name: string }): boolean =>
   verb === "patch" && subresource === "status" && name === "pod-0";
 

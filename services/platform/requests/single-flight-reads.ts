@@ -1,9 +1,10 @@
 /** Joins live reads of the same object: one request serves all callers that need it at about the same time. */
 import type { Clock, Kube, ObjectRef, ReadPlace, ReadReply, Urgency } from "../../../protocols/ports.ts";
 
-/** What a read found, and when it was answered on the monotonic clock. */
+/** What a read found, and when it was sent and answered on the monotonic clock. */
 export interface LiveRead<T> {
   readonly found: T;
+  readonly sentAtMs: number;
   readonly readAtMs: number;
 }
 
@@ -39,6 +40,8 @@ interface PendingRead<T> {
   readonly waiters: Waiter<T>[];
   readonly lane: ReadLane<T>;
   isRunning: boolean;
+  /** The latest instant known to be before its sending; infinite while it waits. */
+  sentAtMs: number;
 }
 
 /** Live reads, joined with those of the same object that wait, run or have just ended. */
@@ -52,14 +55,20 @@ export class SingleFlightReads<T> {
     this.#options = options;
   }
 
-  /** Reads an object live, or from a read within `keptMs`. `done` is called later, never within this call. */
-  read(ref: ObjectRef, done: Waiter<T>, place: ReadPlace): void {
+  /**
+   * Reads an object live, or from a read within `keptMs`, which was sent at `sentSinceMs` or later. `done` is called
+   * later, never within this call.
+   */
+  read(ref: ObjectRef, done: Waiter<T>, place: ReadPlace, sentSinceMs = Number.NEGATIVE_INFINITY): void {
     const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
     const kept = this.#kept.get(key);
     const known = this.#reads.get(key);
-    if (kept !== undefined) this.#options.clock.soon(() => done(kept));
-    else if (known !== undefined) join(known, done);
-    else this.#enlist({ key, ref, place, waiters: [done], lane: this.#laneOf(place.urgency), isRunning: false });
+    if (kept !== undefined && kept.sentAtMs >= sentSinceMs) this.#options.clock.soon(() => done(kept));
+    else if (known !== undefined && known.sentAtMs >= sentSinceMs) join(known, done);
+    else {
+      const lane = this.#laneOf(place.urgency);
+      this.#enlist({ key, ref, place, waiters: [done], lane, isRunning: false, sentAtMs: Number.POSITIVE_INFINITY });
+    }
   }
 
   #laneOf(urgency: Urgency): ReadLane<T> {
@@ -86,23 +95,34 @@ export class SingleFlightReads<T> {
   #send(read: PendingRead<T>): void {
     const { kube, clock, project } = this.#options;
     read.isRunning = true;
+    read.sentAtMs = clock.monotonicMs();
     read.lane.waiters += read.waiters.length;
     const take = (reply: ReadReply): void => {
       read.lane.waiters -= read.waiters.length;
       const isKept = reply.outcome === "ok";
-      this.#share(read, { found: project(reply), readAtMs: clock.monotonicMs() }, isKept);
+      const { sentAtMs } = read;
+      this.#share(read, { found: project(reply), sentAtMs, readAtMs: clock.monotonicMs() }, isKept);
       this.#advance(read.lane);
     };
-    kube.read(read.ref, take, read.place);
+    const sent = (): void => {
+      read.sentAtMs = clock.monotonicMs();
+      read.place.sent?.();
+    };
+    kube.read(read.ref, take, { ...read.place, sent });
   }
 
-  #share({ key, waiters }: PendingRead<T>, read: LiveRead<T>, isKept: boolean): void {
-    this.#reads.delete(key);
-    if (isKept) {
-      this.#kept.set(key, read);
-      this.#options.clock.after(this.#options.keptMs, () => this.#kept.delete(key));
-    }
+  #share(ended: PendingRead<T>, read: LiveRead<T>, isKept: boolean): void {
+    const { key, waiters } = ended;
+    if (this.#reads.get(key) === ended) this.#reads.delete(key);
+    if (isKept && read.sentAtMs >= (this.#kept.get(key)?.sentAtMs ?? Number.NEGATIVE_INFINITY)) this.#keep(key, read);
     for (const waiter of waiters) waiter(read);
+  }
+
+  #keep(key: string, read: LiveRead<T>): void {
+    this.#kept.set(key, read);
+    this.#options.clock.after(this.#options.keptMs, () => {
+      if (this.#kept.get(key) === read) this.#kept.delete(key);
+    });
   }
 }
 

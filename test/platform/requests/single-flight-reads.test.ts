@@ -26,8 +26,14 @@ function readsWith(waitersMax: number) {
   };
   const shared = new SingleFlightReads({ project, kube: { read: receive }, clock, keptMs: KEPT_MS, waitersMax });
   const results: string[] = [];
-  const read = (name: string, place = PLACE): void =>
-    shared.read(node(name), ({ found, readAtMs }) => results.push(`${name} ${found} at ${readAtMs}`), place);
+  const read = (name: string, place = PLACE, sentSinceMs?: number): void => {
+    shared.read(
+      node(name),
+      ({ found, readAtMs }) => results.push(`${name} ${found} at ${readAtMs}`),
+      place,
+      sentSinceMs,
+    );
+  };
   const names = () => requests.map(({ name }) => name);
   return { clock, requests, names, results, read, projections: () => projections };
 }
@@ -53,6 +59,23 @@ test("a read that found its object also serves callers soon after", () => {
   clock.advance(1);
   read("a");
   expect(requests).toHaveLength(2);
+});
+
+test("a caller that needs a newer read than the one kept or running gets its own", () => {
+  const { clock, requests, results, read } = readsWith(2);
+  read("a");
+  clock.advance(10);
+  read("a", PLACE, 10);
+  read("a", PLACE, 10);
+  expect(requests).toHaveLength(2);
+  requests[1]?.answer("ok");
+  clock.advance(5);
+  requests[0]?.answer("ok");
+  read("a", PLACE, 10);
+  clock.advance(0);
+  expect(results).toEqual(["a ok at 10", "a ok at 10", "a ok at 15", "a ok at 10"]);
+  read("a", PLACE, 11);
+  expect(requests).toHaveLength(3);
 });
 
 test("reads beyond the limit on callers wait in order", () => {

@@ -129,7 +129,7 @@ export const judgedNode = z.object({
 /** How many nodes of its queue a zone publishes. */
 export const QUEUE_PUBLISHED_MAX = 20;
 
-/** Body of `judged.zone`: published when it changes and with every pulse, because zones need each other's states. */
+/** Body of `judged.zone`: published when it changes and again with the pulses, because zones need each other's states. */
 export const judgedZone = z.object({
   zone: name,
   state: zoneStateSchema,

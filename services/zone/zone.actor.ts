@@ -5,6 +5,7 @@ import type { Io, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import { RetrySchedule, requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import { isRepeatDue, type Published } from "./repetition.policy.ts";
 import {
   atRate,
   type Bucket,
@@ -22,6 +23,7 @@ import {
 import type { Grants } from "./zone.grants.ts";
 import {
   announcedState,
+  type DisruptionState,
   INITIAL_ZONE_STATE,
   inheritedState,
   stepZone,
@@ -72,6 +74,9 @@ export interface Announcement {
  */
 const UNSEEN_REQUEST_MS = 5000;
 
+/** The disruption states of a zone that nobody need hear of with every pulse. */
+const WELL: ReadonlySet<DisruptionState> = new Set<DisruptionState>(["Initial", "Normal"]);
+
 /** What an announcement says, without the tokens, which change with time alone. */
 type Announced = Omit<BodyOf<"judged.zone">, "tokens">;
 /** Its fields other than the queue. */
@@ -105,7 +110,7 @@ export class ZoneActor {
   #since: number;
   #bucket: Bucket = newBucket(0, 0);
   #zone: Zone = EMPTY_ZONE;
-  #announced: Announced | null = null;
+  #announced: (Published & { readonly body: Announced }) | null = null;
   /** Whether the last announcement was of a zone without members. */
   #isPublishedEmpty = false;
   #timer: Timer | null = null;
@@ -155,9 +160,19 @@ export class ZoneActor {
     this.#step("stale");
   }
 
-  /** Publishes the zone's state, changed or not. */
-  announce(): void {
+  /** Publishes the zone's state again; one that has been well for a while, less often. */
+  repeat(): void {
+    const { profile, clock } = this.#options.io;
+    if (this.#announced === null || this.#state.cluster === "unsynced") return;
+    const isWell = this.#announced.body.queueLength === 0 && WELL.has(this.#state.disruption);
+    if (isWell && !isRepeatDue(this.#announced, clock.monotonicMs(), profile)) return;
     this.#announce(true, null);
+  }
+
+  /** Repeats the zone's state with each of the next pulses, because another owner has announced it too. */
+  contradicted(): void {
+    if (this.#announced === null) return;
+    this.#announced = { ...this.#announced, sinceMs: this.#options.io.clock.monotonicMs() };
   }
 
   /** Pays for a taint or a drain of this zone that another owner granted. */
@@ -311,8 +326,9 @@ export class ZoneActor {
       ...queue,
       halted: this.#state.disruption === "Halted",
     };
-    if (!isRepeated && this.#announced !== null && isSame(announcement, this.#announced)) return;
-    this.#announced = announcement;
+    const same = this.#announced !== null && isSame(announcement, this.#announced.body) ? this.#announced : null;
+    if (!isRepeated && same !== null) return;
+    this.#announced = { body: announcement, sinceMs: same?.sinceMs ?? now, atMs: now };
     this.#isPublishedEmpty = this.#zone.members.size === 0;
     const tokens = tokensAt(this.#bucket, now);
     this.#options.io.bus.publish("judged.zone", { ...announcement, tokens }, cause);

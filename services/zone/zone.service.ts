@@ -10,6 +10,7 @@ import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { ZoneLimits } from "./limits/zone-limits.ts";
+import { believedMs } from "./repetition.policy.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { ZoneCoverage } from "./zone.coverage.ts";
 import { Grants, isOtherOwner } from "./zone.grants.ts";
@@ -85,8 +86,9 @@ class Zones {
         if (observed !== undefined) this.#limits.take(observed, move.after);
         this.#take(move, id);
       }),
-      io.bus.subscribe("judged.zone", "all", ({ body }) => {
+      io.bus.subscribe("judged.zone", "all", ({ source, body }) => {
         this.#announcements.set(body.zone, { body, receivedAt: this.#now() });
+        if (isOtherOwner(source, io.fleet.member)) this.#actors.get(body.zone)?.contradicted();
         if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
       }),
       io.bus.subscribe("asked.taint", "all", (message) => this.#takeTaintGrant(message)),
@@ -287,7 +289,7 @@ class Zones {
   }
 
   #isFresh({ receivedAt }: Announcement): boolean {
-    return this.#now() - receivedAt < this.#io.profile.pulseTimeoutMs;
+    return this.#now() - receivedAt < believedMs(this.#io.profile);
   }
 
   /** Ticks together with the pulses, so processes that receive both wake once. */
@@ -302,7 +304,7 @@ class Zones {
     this.#markSuspectShards();
     this.#coverage.update(this.#now());
     for (const [zone, actor] of this.#actors) {
-      if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.announce();
+      if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.repeat();
       // Retries, as of removing taints, are due without any message.
       this.#due.add(zone);
     }

@@ -1,6 +1,8 @@
 /** The zone service among other processes: when it is silent, announcements, contradictions, takeovers. */
 import { describe, expect, test } from "vitest";
+import type { Profile } from "../../protocols/profile.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { believedMs } from "../../services/zone/repetition.policy.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
@@ -13,8 +15,8 @@ const ZONE_A = "r:\u0000:a";
 const ZONE_B = "r:\u0000:b";
 
 /** Two zones of three nodes. Each zone has its own process, and a third process runs everything else. */
-function splitWorld() {
-  const world = new EvictionWorld();
+function splitWorld(profile: Partial<Profile> = {}) {
+  const world = new EvictionWorld(profile);
   const nodes = { a: world.addZone("a", 3), b: world.addZone("b", 3) };
   world.start(OTHERS, { member: "rest" });
   const own = (member: string, zone: string) => {
@@ -77,13 +79,44 @@ describe("zones of two owners", () => {
     expect(world.taints("a-0")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
   });
 
+  test("are repeated with each pulse after a change and while disrupted, else every 5 s", () => {
+    const { world, nodes } = splitWorld({ pulsePeriodMs: 1 * S, pulseTimeoutMs: 4 * S });
+    const times = (ms: number): readonly number[] => {
+      const before = world.published("judged.zone").length;
+      world.advance(ms);
+      const since = world.published("judged.zone").slice(before);
+      return [ZONE_A, ZONE_B].map((zone) => since.filter(({ body }) => body.zone === zone).length);
+    };
+    world.advance(30 * S);
+    expect(times(60 * S)).toEqual([12, 12]);
+    world.silence(nodes.a.slice(0, 1));
+    world.advance(60 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "Normal", notReady: 1 });
+    expect(times(60 * S)).toEqual([12, 12]);
+    world.silence(nodes.a);
+    world.advance(60 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption" });
+    expect(times(60 * S)[0]).toBeGreaterThanOrEqual(60);
+    expect(times(60 * S)[1]).toBe(12);
+  });
+
+  test("say so again at once when another owner has announced one of theirs", () => {
+    const { world } = splitWorld({ pulsePeriodMs: 1 * S, pulseTimeoutMs: 4 * S });
+    world.advance(30 * S);
+    const own = world.published("judged.zone").findLast(({ body }) => body.zone === ZONE_A)?.body;
+    if (own === undefined) throw new Error("zone a was not announced");
+    world.busOf("zone", "rival").publish("judged.zone", { ...own, state: "FullDisruption" }, null);
+    world.advance(1 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "Normal" });
+  });
+
   test("grant and remove nothing while one is not announced", () => {
     const { world, nodes, owners } = splitWorld();
     world.silence(nodes.a);
     world.advance(52 * S);
     expect(world.tainted).toHaveLength(1);
     owners.b.process.kill();
-    world.advance(world.profile.pulseTimeoutMs);
+    world.advance(believedMs(world.profile));
     const granted = world.tainted.length;
     world.advance(120 * S);
     expect(world.tainted).toHaveLength(granted);

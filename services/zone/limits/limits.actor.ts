@@ -18,6 +18,8 @@ import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { isRepeatDue, type Published } from "../repetition.policy.ts";
+import { isOtherOwner } from "../zone.grants.ts";
 import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { LimitRound } from "./limit-round.ts";
@@ -62,15 +64,9 @@ const MEMORY_WAIT_MS = 30_000;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
 
-/** How often a message is repeated that has been the same for a while and neither permits nor holds anybody. */
-const REPEAT_MS = 5_000;
-
 /** What was published last about a policy. */
-interface Published {
+interface PublishedLimits extends Published {
   readonly text: string;
-  /** Since when it has been published without a change, and when it was last, on the monotonic clock. */
-  readonly sinceMs: number;
-  readonly atMs: number;
 }
 
 /** Decides for all policies with limits while this process is the owner. */
@@ -78,7 +74,7 @@ export class LimitsActor {
   readonly #context: LimitsContext;
   #limits: ReadonlyMap<string, Limits> = new Map();
   readonly #memories = new Map<string, LimitMemory>();
-  readonly #published = new Map<string, Published>();
+  readonly #published = new Map<string, PublishedLimits>();
   /** Since when this process is the owner; null while it is not. */
   #ownerSinceMs: number | null = null;
   #timer: Timer | null = null;
@@ -126,7 +122,10 @@ export class LimitsActor {
     const { permits, io } = this.#context;
     const uids = new Map(body.permits.map(({ node, uid }) => [node, uid]));
     permits.take(body.policy, { source, uids, receivedMs: this.#now() });
-    if (source !== `zone@${io.fleet.member}`) this.#remember(body.policy, body.memory);
+    if (!isOtherOwner(source, io.fleet.member)) return;
+    this.#remember(body.policy, body.memory);
+    const published = this.#published.get(body.policy);
+    if (published !== undefined) this.#published.set(body.policy, { ...published, sinceMs: this.#now() });
   }
 
   /** Takes what was stored about a policy, unless an owner of the limits has published something newer. */
@@ -257,11 +256,10 @@ export class LimitsActor {
     this.#context.io.bus.publish("judged.limits", body, null);
   }
 
-  /** A permit ends without a repetition, and what was lost of a change is repeated with each of the next pulses. */
-  #isRepeatDue({ permits, holds }: Announced, { sinceMs, atMs }: Published, nowMs: number): boolean {
+  /** A permit ends without a repetition. */
+  #isRepeatDue({ permits, holds }: Announced, published: Published, nowMs: number): boolean {
     if (permits.length > 0 || holds.length > 0) return true;
-    const { pulseTimeoutMs, pulsePeriodMs } = this.#context.io.profile;
-    return nowMs - sinceMs <= pulseTimeoutMs || nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
+    return isRepeatDue(published, nowMs, this.#context.io.profile);
   }
 }
 

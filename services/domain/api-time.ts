@@ -24,6 +24,11 @@ export function apiMicroTime(instant: number): string {
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
 
+/** An instant as a library takes it: whole seconds, cut off. Never throws, like `apiTime`. */
+export function dateOf(epochMs: number): Date {
+  return new Date(Math.floor(written(epochMs) / API_TIME_STEP_MS) * API_TIME_STEP_MS);
+}
+
 /** An instant as an HTTP `Date` header: whole seconds, cut off (RFC 9110, section 5.6.7). */
 export function httpDate(epochMs: number): string {
   return new Date(epochMs).toUTCString();

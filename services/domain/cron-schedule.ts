@@ -3,10 +3,10 @@
  * clock. When the clocks go forward over a run, it comes at the end of the gap; when they go back, it comes once.
  */
 import { Cron } from "croner";
-import { apiTime } from "./api-time.ts";
+import { dateOf } from "./api-time.ts";
 
-/** Where the search for a run begins that shows that a schedule runs at all. */
-const SEARCHED_FROM = "2024-01-01T00:00:00Z";
+/** Where the search for a run begins that shows that a schedule runs at all: 2024-01-01, epoch milliseconds. */
+const SEARCHED_FROM_AT = 1_704_067_200_000;
 
 /** Answers that are kept: a limit asks every second for the runs around the present, which change once in hours. */
 const ANSWERS_MAX = 4;
@@ -31,7 +31,7 @@ export class CronSchedule {
     const known = this.#answers.find(({ fromMs, runAt }) => fromMs <= wallMs && wallMs < runAt);
     if (known !== undefined) return known.runAt;
     // Runs are on whole seconds, so the fraction that is cut off changes nothing.
-    const runAt = parsed(this.#schedule, this.#timeZone).nextRun(apiTime(wallMs))?.getTime() ?? null;
+    const runAt = parsed(this.#schedule, this.#timeZone).nextRun(dateOf(wallMs))?.getTime() ?? null;
     if (runAt !== null) this.#answers = [{ fromMs: wallMs, runAt }, ...this.#answers].slice(0, ANSWERS_MAX);
     return runAt;
   }
@@ -52,7 +52,7 @@ export function scheduleProblem(schedule: string, timeZone: string | null): Sche
   // Croner replaces `?` by the present time, so the schedule would depend on when it is read.
   if (schedule.includes("?")) return { field: "schedule", message: `${shown}: write * instead of ?` };
   try {
-    const first = parsed(schedule, timeZone).nextRun(SEARCHED_FROM);
+    const first = parsed(schedule, timeZone).nextRun(dateOf(SEARCHED_FROM_AT));
     return first === null ? { field: "schedule", message: `${shown}: never runs, no such day exists` } : null;
   } catch {
     return { field: "schedule", message: `${shown}: write five fields, such as "0 9 * * 1-5"` };
@@ -60,13 +60,16 @@ export function scheduleProblem(schedule: string, timeZone: string | null): Sche
 }
 
 function isTimeZone(timeZone: string | null): boolean {
+  if (timeZone === null) return true;
   try {
-    return parsed("0 0 1 1 *", timeZone).nextRun(SEARCHED_FROM) !== null;
+    return parsed("0 0 1 1 *", timeZone).nextRun(dateOf(SEARCHED_FROM_AT)) !== null;
   } catch {
     return false;
   }
 }
 
+/** Without a time zone nothing of ICU is loaded: each formatter of a zone takes 200 KiB until it is collected. */
 function parsed(schedule: string, timeZone: string | null): Cron {
-  return new Cron(schedule, { timezone: timeZone ?? "UTC", mode: "5-part", paused: true });
+  const zone = timeZone === null ? { utcOffset: 0 } : { timezone: timeZone };
+  return new Cron(schedule, { ...zone, mode: "5-part", paused: true });
 }

@@ -12,11 +12,15 @@ import { limitMemoryText, readLimitMemories } from "./limit-memory.policy.ts";
 const WRITE_MS = 1000;
 /** How long a denied write waits for the next, in milliseconds: somebody has to grant the right first. */
 const DENIED_MS = 60_000;
+/** Whoever has published the limits of a policy since knows its memory; for so long, in milliseconds. */
+const KNOWN_MS = 10_000;
 
 /** The memory of the limits while this process is the active one of the policy service. */
 export class LimitMemoryStore {
   readonly #io: Pick<Io, "bus" | "kube" | "clock" | "log">;
   readonly #memories = new Map<string, BodyOf<"judged.memory">["memory"]>();
+  /** When the owner of the limits last published a policy, on the monotonic clock. */
+  readonly #knownMs = new Map<string, number>();
   readonly #stop: Stop;
   #stored: string | null = null;
   /** Whether the ConfigMap exists; null while it has not been read. */
@@ -27,9 +31,11 @@ export class LimitMemoryStore {
 
   constructor(io: Pick<Io, "bus" | "kube" | "clock" | "log">) {
     this.#io = io;
-    this.#stop = io.bus.subscribe("judged.limits", 0, ({ body }) => {
-      this.#memories.set(body.policy, body.memory);
-      if (this.#exists !== null) this.#later(() => this.#write());
+    this.#stop = io.bus.subscribe("judged.limits", 0, ({ body: { policy, memory } }) => {
+      this.#knownMs.set(policy, io.clock.monotonicMs());
+      if (JSON.stringify(this.#memories.get(policy)) === JSON.stringify(memory)) return;
+      this.#memories.set(policy, memory);
+      this.#writeSoon();
     });
   }
 
@@ -39,14 +45,30 @@ export class LimitMemoryStore {
     this.#stop();
   }
 
-  /** Publishes the memory of each policy with limits; null for one without. First the ConfigMap is read. */
-  publish(policies: readonly string[]): void {
-    for (const policy of this.#memories.keys()) if (!policies.includes(policy)) this.#memories.delete(policy);
+  /**
+   * Publishes the memory of each policy with limits, null for one without; unless `isForAll`, only of those that no owner
+   * of the limits is known to have. First the ConfigMap is read.
+   */
+  publish(policies: readonly string[], isForAll: boolean): void {
+    for (const policy of this.#memories.keys()) if (!policies.includes(policy)) this.#forget(policy);
     if (policies.length > 0 && !this.#isRead) this.#read();
     if (this.#exists === null) return;
+    const nowMs = this.#io.clock.monotonicMs();
     for (const policy of policies) {
+      const knownMs = this.#knownMs.get(policy) ?? Number.NEGATIVE_INFINITY;
+      if (!isForAll && nowMs - knownMs < KNOWN_MS) continue;
       this.#io.bus.publish("judged.memory", { policy, memory: this.#memories.get(policy) ?? null }, null);
     }
+  }
+
+  #forget(policy: string): void {
+    this.#memories.delete(policy);
+    this.#knownMs.delete(policy);
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
+    if (this.#exists !== null) this.#later(() => this.#write());
   }
 
   #read(): void {
@@ -67,6 +89,7 @@ export class LimitMemoryStore {
       });
     }
     this.#exists = reply.outcome === "ok";
+    if (this.#memories.size > 0) this.#writeSoon();
     if (reply.outcome !== "ok") return;
     const { memories, text, problem } = readLimitMemories(reply.object);
     if (problem !== null) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);

@@ -85,6 +85,8 @@ class ActivePolicies {
   readonly #limits: LimitMemoryStore;
   #timer: Timer;
   #dueMs: number;
+  /** Whether the next publication is for a new process, or of a change. */
+  #isForAll = true;
 
   constructor(io: Io, configured: readonly ConfiguredPolicy[]) {
     this.#io = io;
@@ -160,6 +162,7 @@ class ActivePolicies {
   }
 
   #publishSoon(): void {
+    this.#isForAll = true;
     const dueMs = this.#io.clock.monotonicMs() + COLLECT_MS;
     if (this.#dueMs <= dueMs) return;
     this.#timer.cancel();
@@ -200,7 +203,8 @@ class ActivePolicies {
       ...(pauseRequests.length === 0 ? {} : { pauseRequests }),
     };
     bus.publish("judged.policies", { policies, ...everywhere }, null);
-    this.#limits.publish(this.#limited());
+    this.#limits.publish(this.#limited(), this.#isForAll);
+    this.#isForAll = false;
   }
 
   #updateFreezes(): void {

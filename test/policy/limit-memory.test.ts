@@ -112,6 +112,22 @@ describe("after a restart of everything", () => {
     expect(world.tainted.map(({ name }) => name)).toEqual(["a-0"]);
   });
 
+  test("it is repeated while no owner of the limits has it", () => {
+    const world = worldOf();
+    const kill = run(world, { circuitBreaker });
+    const times = (ms: number): number => {
+      const before = world.published("judged.memory").length;
+      world.advance(ms);
+      return world.published("judged.memory").length - before;
+    };
+    expect(times(MINUTE)).toBeGreaterThan(0);
+    expect(times(MINUTE)).toBe(0);
+    kill();
+    world.start({ policy: policyService([{ name: "pool", spec: { selector: {}, circuitBreaker } }]) }, { member: "x" });
+    world.advance(10 * S);
+    expect(times(MINUTE)).toBe(12);
+  });
+
   test("without limits nothing is stored or read", () => {
     const world = worldOf();
     run(world, { healthyDelay: "1m" });

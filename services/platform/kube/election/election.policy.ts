@@ -21,8 +21,10 @@ export interface ElectionTimes {
   readonly leaseDurationMs: number;
   /** How long after its last successful renewal the leader stops. */
   readonly renewDeadlineMs: number;
-  /** The pause between renewals, and the shortest one between attempts of a candidate. */
+  /** From a failed renewal to the next, and the shortest pause between attempts of a candidate. */
   readonly retryPeriodMs: number;
+  /** From the beginning of a renewal that succeeded to the next one; absent for `retryPeriodMs`, as client-go has it. */
+  readonly renewPeriodMs?: number;
 }
 
 /** The Lease of an election, with all its fields: those of other writers are kept. */

@@ -15,8 +15,17 @@ import {
 import { type ElectionNames, LeaderElection } from "./leader-election.ts";
 import { WriteGate } from "./write-gate.ts";
 
-/** The defaults of client-go. The Lease can be taken five seconds after its holder has stopped, at the earliest. */
-const TIMES: ElectionTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+/**
+ * The defaults of client-go, apart from the pause after a renewal: at rest it would be most of what a Vigil with limits
+ * asks of the API server. A renewal may fail twice before the deadline. The Lease can be taken five seconds after its
+ * holder has stopped, at the earliest.
+ */
+const TIMES: ElectionTimes = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2_000,
+  renewPeriodMs: 4_000,
+};
 
 /** The ports of the candidates of one process. */
 export interface KubeLeasesOptions extends Pick<Io, "clock" | "random" | "log" | "metrics"> {

@@ -274,7 +274,8 @@ export class LeaderElection {
   #arm(hasFailed: boolean): void {
     const { clock, random, times, identity } = this.#options;
     const nowMs = this.#nowMs();
-    let dueMs = this.#roundMs + times.retryPeriodMs;
+    const { retryPeriodMs, renewPeriodMs = retryPeriodMs } = times;
+    let dueMs = this.#roundMs + (hasFailed ? retryPeriodMs : renewPeriodMs);
     if (this.#role === "standby") {
       const takeMs = this.#seen === null ? nowMs : takeDueMs(this.#seen, { identity, ...times });
       const attemptMs = nowMs + attemptPauseMs(times, random);

@@ -90,8 +90,11 @@ describe("of two candidates", () => {
 });
 
 describe("a leader", () => {
-  test("renews every 2 s", () => {
-    world.join("a");
+  test.each([
+    ["every 2 s", {}, 10],
+    ["less often where its times say so", { renewPeriodMs: 4 * S }, 5],
+  ])("renews %s", (_often, more, expected) => {
+    world.join("a", { leaseDurationMs: 15 * S, renewDeadlineMs: 10 * S, retryPeriodMs: 2 * S, ...more });
     let renewals = 0;
     world.api.faults.add({
       fault: { kind: "latency" },
@@ -101,7 +104,7 @@ describe("a leader", () => {
       },
     });
     world.advance(20 * S);
-    expect(renewals).toBe(10);
+    expect(renewals).toBe(expected);
   });
 
   test("ends 10 s after its last renewal, and writes nothing from then on", () => {

@@ -64,7 +64,7 @@ export function attemptEviction(context: PodWriterContext, attempt: EvictionAtte
 function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void {
   readBoth(context, attempt, ({ live, readAtMs }, node) => {
     const decision = decisionOn(context, attempt, node.node, live);
-    if (decision.kind === "moot") endUnneeded(attempt, node, decision, (anew) => evictAsRead(context, anew));
+    if (decision.kind === "moot") endUnneeded(attempt, node, decision, (again) => evictAsRead(context, again));
     else if (live !== null) {
       const oldest = Math.min(readAtMs, node.readAtMs);
       evict(context, attempt, { known: live, node, readAtMs: oldest, taint: decision.taint });

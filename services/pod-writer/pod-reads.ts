@@ -101,13 +101,13 @@ export function livePod(object: KubeObject): LivePod | null {
 
 function takeNode(
   { nodes }: PodWriterContext,
-  { ask, isReadAnew }: PodWriteAttempt,
+  { ask, isReadAgain }: PodWriteAttempt,
   take: (read: LiveRead<NodeRead>) => void,
 ): void {
   const ref = { kind: "Node", namespace: "", name: ask.body.node } as const;
   // An eviction sends two requests after this read.
   const place = { urgency: urgencyOf(ask), stepsBefore: ask.type === "asked.eviction" ? 2 : 1 } as const;
-  nodes.read(ref, take, place, isReadAnew === true ? ask.receivedMs : undefined);
+  nodes.read(ref, take, place, isReadAgain === true ? ask.receivedMs : undefined);
 }
 
 /**
@@ -118,9 +118,9 @@ export function endUnneeded<A extends PodWriteAttempt>(
   attempt: A,
   { sentAtMs }: LiveNodeRead,
   { outcome, detail }: NotNeeded,
-  attemptAnew: (attempt: A) => void,
+  attemptAgain: (attempt: A) => void,
 ): void {
-  if (outcome === "refused" && sentAtMs < attempt.ask.receivedMs) attemptAnew({ ...attempt, isReadAnew: true });
+  if (outcome === "refused" && sentAtMs < attempt.ask.receivedMs) attemptAgain({ ...attempt, isReadAgain: true });
   else attempt.report(unwritten(outcome, detail));
 }
 

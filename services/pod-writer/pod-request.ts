@@ -41,7 +41,7 @@ export interface PodWriteAttempt {
   readonly history: TryHistory;
   readonly report: (result: TryResult) => void;
   /** Whether no earlier read of the node will do than one sent after the request was received. */
-  readonly isReadAnew?: boolean;
+  readonly isReadAgain?: boolean;
   /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it was granted. */
   readonly permit?: EvictionPermit | null;
 }

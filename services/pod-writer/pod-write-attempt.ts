@@ -55,7 +55,7 @@ function markAsSeen(
   const { io } = context;
   const { ask, report } = attempt;
   const notNeeded = notDown(read.node);
-  if (notNeeded !== null) endUnneeded(attempt, read, notNeeded, (anew) => attemptUnready(context, anew));
+  if (notNeeded !== null) endUnneeded(attempt, read, notNeeded, (again) => attemptUnready(context, again));
   else {
     const { readAtMs } = read;
     const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
@@ -72,7 +72,7 @@ function markAsRead(
   const { io } = context;
   const { ask, report } = attempt;
   const decision = decideUnready(ask.body, read.node, live);
-  if (decision.kind === "moot") endUnneeded(attempt, read, decision, (anew) => attemptUnready(context, anew));
+  if (decision.kind === "moot") endUnneeded(attempt, read, decision, (again) => attemptUnready(context, again));
   else if (live !== null) {
     // Tests fields instead of the version, because some pods change faster than a slow server answers.
     const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));

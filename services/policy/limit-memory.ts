@@ -12,7 +12,7 @@ import { limitMemoryText, readLimitMemories } from "./limit-memory.policy.ts";
 const WRITE_MS = 1000;
 /** How long a denied write waits for the next, in milliseconds: somebody has to grant the right first. */
 const DENIED_MS = 60_000;
-/** Whoever has published the limits of a policy since knows its memory; for so long, in milliseconds. */
+/** How long after a `judged.limits` the owner of the limits is taken to have that memory, in milliseconds. */
 const KNOWN_MS = 10_000;
 
 /** The memory of the limits while this process is the active one of the policy service. */

@@ -1,6 +1,6 @@
 /**
  * When an owner publishes again what has not changed: with each pulse for a while, in case readers missed the change,
- * then seldom, for readers that have started since.
+ * then less often, for readers that have started since.
  */
 import type { Profile } from "../../protocols/profile.ts";
 
@@ -24,7 +24,7 @@ export function isRepeatDue({ sinceMs, atMs }: Published, nowMs: number, pulses:
   return nowMs - sinceMs <= 2 * pulseTimeoutMs || nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
 }
 
-/** How long a reader believes what was published, in milliseconds: until a repetition is overdue. */
-export function believedMs({ pulseTimeoutMs }: Pulses): number {
+/** How long a reader relies on what was published, in milliseconds: until a repetition is overdue. */
+export function announcementTimeoutMs({ pulseTimeoutMs }: Pulses): number {
   return REPEAT_MS + pulseTimeoutMs;
 }

@@ -163,7 +163,7 @@ export class ZoneActor {
   /** Publishes the zone's state again; one that has been well for a while, less often. */
   repeat(): void {
     const { profile, clock } = this.#options.io;
-    if (this.#announced === null || this.#state.cluster === "unsynced") return;
+    if (this.#announced === null) return;
     const isWell = this.#announced.body.queueLength === 0 && WELL.has(this.#state.disruption);
     if (isWell && !isRepeatDue(this.#announced, clock.monotonicMs(), profile)) return;
     this.#announce(true, null);

@@ -10,7 +10,7 @@ import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { ZoneLimits } from "./limits/zone-limits.ts";
-import { believedMs } from "./repetition.policy.ts";
+import { announcementTimeoutMs } from "./repetition.policy.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { ZoneCoverage } from "./zone.coverage.ts";
 import { Grants, isOtherOwner } from "./zone.grants.ts";
@@ -289,7 +289,7 @@ class Zones {
   }
 
   #isFresh({ receivedAt }: Announcement): boolean {
-    return this.#now() - receivedAt < believedMs(this.#io.profile);
+    return this.#now() - receivedAt < announcementTimeoutMs(this.#io.profile);
   }
 
   /** Ticks together with the pulses, so processes that receive both wake once. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { believedMs } from "../../services/zone/repetition.policy.ts";
+import { announcementTimeoutMs } from "../../services/zone/repetition.policy.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
@@ -116,7 +116,7 @@ describe("zones of two owners", () => {
     world.advance(52 * S);
     expect(world.tainted).toHaveLength(1);
     owners.b.process.kill();
-    world.advance(believedMs(world.profile));
+    world.advance(announcementTimeoutMs(world.profile));
     const granted = world.tainted.length;
     world.advance(120 * S);
     expect(world.tainted).toHaveLength(granted);

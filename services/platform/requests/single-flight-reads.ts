@@ -39,7 +39,6 @@ interface PendingRead<T> {
   readonly place: ReadPlace;
   readonly waiters: Waiter<T>[];
   readonly lane: ReadLane<T>;
-  isRunning: boolean;
   /** The latest instant known to be before its sending; infinite while it waits. */
   sentAtMs: number;
 }
@@ -67,7 +66,7 @@ export class SingleFlightReads<T> {
     else if (known !== undefined && known.sentAtMs >= sentSinceMs) join(known, done);
     else {
       const lane = this.#laneOf(place.urgency);
-      this.#enlist({ key, ref, place, waiters: [done], lane, isRunning: false, sentAtMs: Number.POSITIVE_INFINITY });
+      this.#enlist({ key, ref, place, waiters: [done], lane, sentAtMs: Number.POSITIVE_INFINITY });
     }
   }
 
@@ -94,7 +93,6 @@ export class SingleFlightReads<T> {
 
   #send(read: PendingRead<T>): void {
     const { kube, clock, project } = this.#options;
-    read.isRunning = true;
     read.sentAtMs = clock.monotonicMs();
     read.lane.waiters += read.waiters.length;
     const take = (reply: ReadReply): void => {
@@ -128,5 +126,5 @@ export class SingleFlightReads<T> {
 
 function join<T>(read: PendingRead<T>, waiter: Waiter<T>): void {
   read.waiters.push(waiter);
-  if (read.isRunning) read.lane.waiters++;
+  if (Number.isFinite(read.sentAtMs)) read.lane.waiters++;
 }

@@ -17,8 +17,8 @@ import { WriteGate } from "./write-gate.ts";
 
 /**
  * The defaults of client-go, apart from the pause after a renewal: at rest it would be most of what a Vigil with limits
- * asks of the API server. A renewal may fail twice before the deadline. The Lease can be taken five seconds after its
- * holder has stopped, at the earliest.
+ * asks of the API server. A renewal may be refused twice before the deadline. The Lease can be taken five seconds after
+ * its holder has stopped, at the earliest.
  */
 const TIMES: ElectionTimes = {
   leaseDurationMs: 15_000,

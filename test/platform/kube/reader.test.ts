@@ -72,6 +72,20 @@ describe("the first list", () => {
     stage.clock.advance(200);
     expect(stage.wire.waiting).toBe(1);
   });
+
+  test("of one object is aborted after 15 s, so that a freeze is known soon", () => {
+    stage.kube.watch("freezes", { changed: () => {}, gone: () => {}, state: () => {} });
+    const [nodes, discovery] = [stage.wire.next(), stage.wire.next()];
+    discovery.answer(200, { resources: [{ name: "configmaps" }] });
+    stage.clock.advance(0);
+    const freezes = stage.wire.next();
+    stage.clock.advance(15_000);
+    expect([nodes.aborted, freezes.aborted]).toEqual([false, true]);
+    stage.clock.advance(200);
+    stage.wire.next().answer(200, { resources: [{ name: "configmaps" }] });
+    stage.clock.advance(0);
+    expect(stage.wire.next().path).toBe(freezes.path);
+  });
 });
 
 describe("a watch", () => {

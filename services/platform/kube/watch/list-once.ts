@@ -1,7 +1,7 @@
 /** Lists a collection once, completely, for a question that arises now and then. */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import type { Shape } from "../protobuf/protobuf.ts";
-import { startListing } from "./listing.ts";
+import { LARGE_LIST_OPEN_MS, startListing } from "./listing.ts";
 
 /** What to list; `shape` has the fields to decode where the server offers protobuf, null for JSON. */
 export interface ListOnceOptions {
@@ -24,7 +24,7 @@ export function listOnce(
   return new Promise((resolve) => {
     startListing(
       io,
-      { path, selectors, form, shape, fromCache: !isLive, limit: null },
+      { path, selectors, form, shape, fromCache: !isLive, limit: null, openMs: LARGE_LIST_OPEN_MS },
       {
         item,
         closed: (end) => {

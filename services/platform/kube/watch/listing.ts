@@ -7,7 +7,7 @@ import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json
 import { MalformedProtobuf, type Shape } from "../protobuf/protobuf.ts";
 import { ProtobufList } from "../protobuf/protobuf-list.ts";
 import { ListScanner } from "./list-scan.ts";
-import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
+import { Stream, type StreamEnd, type StreamForm } from "./stream.ts";
 
 /** How a list ended. */
 export type ListEnd =
@@ -27,6 +27,8 @@ export interface ListOptions {
   readonly fromCache: boolean;
   /** Items per page; null for one page. */
   readonly limit: number | null;
+  /** How long a page may be without an answer, in milliseconds. */
+  readonly openMs: number;
 }
 
 /** Receives what a list brings. */
@@ -36,8 +38,10 @@ export interface ListSink {
   closed(end: ListEnd): void;
 }
 
-/** A server may take half a minute to put a large first page together. */
-const PATIENCE: StreamPatience = { openMs: 60_000, silenceMs: 30_000 };
+/** How long a page may be without an answer where the objects are many: a server may take half a minute for the first. */
+export const LARGE_LIST_OPEN_MS = 60_000;
+/** How long an answer may bring nothing more. */
+const SILENCE_MS = 30_000;
 
 /** Starts a list. */
 export function startListing(
@@ -49,16 +53,21 @@ export function startListing(
   const page = (continueToken: string | null): void => {
     let body: ListBody = listBody("json", options.shape, sink);
     const request = { path: pathOf(options, continueToken), form: options.form };
-    stream = new Stream(io, request, PATIENCE, {
-      opened: (form) => {
-        body = listBody(form, options.shape, sink);
+    stream = new Stream(
+      io,
+      request,
+      { openMs: options.openMs, silenceMs: SILENCE_MS },
+      {
+        opened: (form) => {
+          body = listBody(form, options.shape, sink);
+        },
+        data: (chunk) => reading(() => body.push(chunk)),
+        closed: (end) => {
+          if (end.kind === "complete") reading(() => pageEnded(body.metadata()));
+          else sink.closed(end);
+        },
       },
-      data: (chunk) => reading(() => body.push(chunk)),
-      closed: (end) => {
-        if (end.kind === "complete") reading(() => pageEnded(body.metadata()));
-        else sink.closed(end);
-      },
-    });
+    );
   };
   const pageEnded = (metadata: JsonRecord): void => {
     const resourceVersion = textOf(metadata.resourceVersion);

@@ -166,11 +166,11 @@ export class Reader<T> implements Watch<T> {
   #startList(reason: ListReason): void {
     this.#io.count.list(reason);
     this.#store.listBegins();
-    const { path, shape, listSelectors: selectors } = this.#resource;
+    const { path, shape, listSelectors: selectors, listOpenMs: openMs } = this.#resource;
     // The first list may come from a cache. A later one must not be older than what was already published, so it
     // requests the newest.
     const fromCache = this.#resourceVersion === null;
-    const options = { path, selectors, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
+    const options = { path, selectors, form: this.#listForm, shape, fromCache, limit: this.#pageItems, openMs };
     const listing = startListing(this.#io, options, {
       item: (raw) => this.#store.listItem(raw),
       closed: (end) => this.#listClosed(end),

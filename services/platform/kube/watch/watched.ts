@@ -6,6 +6,7 @@ import type { Shape } from "../protobuf/protobuf.ts";
 import { LEASE, NODE, POD } from "../protobuf/protobuf-shapes.ts";
 import { collectionPath, discoveryPath } from "../transport/paths.ts";
 import { type Scanned, scanLease } from "./lease-scan.ts";
+import { LARGE_LIST_OPEN_MS } from "./listing.ts";
 import {
   type ProjectionIo,
   projectFreezes,
@@ -25,6 +26,11 @@ export interface WatchedResource<T> {
   readonly selectors: Readonly<Record<string, string>>;
   /** Selectors sent with every list: a right to one named object allows only a list that selects that name. */
   readonly listSelectors: Readonly<Record<string, string>>;
+  /**
+   * How long a list may be without an answer, in milliseconds. What it would have shown is unknown until then: a freeze,
+   * a policy, who leads.
+   */
+  readonly listOpenMs: number;
   /** The fields to decode from an item of a protobuf list; null where the API server offers JSON alone. */
   readonly shape: Shape | null;
   /** Where the API server says whether it serves the resource; null for one that every server has. */
@@ -51,10 +57,14 @@ const LEASES_GATHER_MS = 250;
 
 const ONE_CONFIG_MAP = { fieldSelector: `metadata.name=${FREEZE_CONFIG_MAP.name}` } as const;
 
-/** What a resource has unless it says otherwise: no namespace, no selector, no protobuf, and no wait. */
+/** A server answers a list of few objects as soon as it accepts a watch. */
+const SMALL_LIST_OPEN_MS = 15_000;
+
+/** What a resource has unless it says otherwise: few objects, no namespace, no selector, no protobuf, and no wait. */
 export const PLAIN_RESOURCE = {
   selectors: {},
   listSelectors: {},
+  listOpenMs: SMALL_LIST_OPEN_MS,
   shape: null,
   discovery: null,
   namespace: () => "",
@@ -67,6 +77,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
   nodes: {
     ...PLAIN_RESOURCE,
     path: collectionPath("Node", ""),
+    listOpenMs: LARGE_LIST_OPEN_MS,
     shape: NODE,
     project: projectNode,
     name: ({ node }) => node,
@@ -75,6 +86,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
   leases: {
     ...PLAIN_RESOURCE,
     path: collectionPath("Lease", LEASE_NAMESPACE),
+    listOpenMs: LARGE_LIST_OPEN_MS,
     shape: LEASE,
     project: projectLease,
     name: ({ node }) => node,
@@ -87,6 +99,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     path: collectionPath("Pod", ""),
     // Unbound pods concern no service.
     selectors: { fieldSelector: "spec.nodeName!=" },
+    listOpenMs: LARGE_LIST_OPEN_MS,
     shape: POD,
     project: projectPod,
     namespace: ({ pod }) => pod.namespace,

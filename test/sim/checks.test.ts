@@ -49,6 +49,16 @@ describe("a verdict", () => {
     stage.pass(1);
     expect(stage.condemn("a")).not.toThrow();
   });
+
+  it("reached as its zone's halt ended may be asked for again", () => {
+    const stage = new Stage();
+    stage.show("a", "True");
+    stage.pass(100 * S);
+    for (const isHalted of [true, false]) stage.checks.verdicts.hear(stage.announce(1, 1, isHalted), "p1");
+    expect(stage.condemn("a")).not.toThrow();
+    stage.pass(nodeMonitorGraceMs - 1);
+    expect(stage.condemn("a")).not.toThrow();
+  });
 });
 
 describe("a verdict soon after a stop", () => {

@@ -2,7 +2,7 @@
  * What must hold when a process finds a node silent, whatever the writer does with it. The node gave no heartbeat for
  * its whole grace that could have been observed, and the process has observed for as long.
  */
-import type { Message } from "../../protocols/messages.ts";
+import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
@@ -27,6 +27,8 @@ export class Verdicts {
   readonly #context: VerdictWorld;
   /** When a member received that a zone is no longer halted, on the wall clock, by both. */
   readonly #haltEnds = new Map<string, number>();
+  /** The verdict on a node that a member reached as a halt ended, as text, by both. */
+  readonly #reached = new Map<string, string>();
   /** The owners that announce a zone as halted, as a member received it. */
   readonly #halts = new Map<string, Set<string>>();
 
@@ -63,17 +65,24 @@ export class Verdicts {
     if (sightMs < leastMs - CLOCK_ERROR_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
     }
-    this.#checkHalt(body.node, state.zone, member, leastMs);
+    this.#checkHalt(body, state.zone, member, leastMs);
   }
 
-  /** After a halt every node has its whole grace again (R6.11). */
-  #checkHalt(node: string, zone: string, member: string, graceMs: number): void {
+  /**
+   * After a halt every node has its whole grace again (R6.11). A verdict that its member reached before it can know of
+   * the end stands, and may be asked for again: when shadow mode ends, or a write has failed.
+   */
+  #checkHalt(body: BodyOf<"asked.condition">, zone: string, member: string, graceMs: number): void {
     const { world, states } = this.#context;
     const endedMs = this.#haltEnds.get(`${member} ${zone}`);
     if (endedMs === undefined) return;
     const sinceMs = world.clock.wallMs() - endedMs;
-    const hasStayed = states.since(node, endedMs - viewLagMs(world.swarm)).every((state) => state.zone === zone);
-    if (!hasStayed || sinceMs >= graceMs || sinceMs < viewLagMs(world.swarm)) return;
-    throw new BrokenInvariant(`${member} wanted ${node} Unknown ${sinceMs} ms after a halt of its zone`);
+    const verdict = JSON.stringify([endedMs, body.basis]);
+    const key = `${member} ${body.uid}`;
+    if (sinceMs < viewLagMs(world.swarm)) this.#reached.set(key, verdict);
+    if (sinceMs >= graceMs || this.#reached.get(key) === verdict) return;
+    const hasStayed = states.since(body.node, endedMs - viewLagMs(world.swarm)).every((state) => state.zone === zone);
+    if (!hasStayed) return;
+    throw new BrokenInvariant(`${member} wanted ${body.node} Unknown ${sinceMs} ms after a halt of its zone`);
   }
 }

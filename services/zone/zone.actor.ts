@@ -175,6 +175,11 @@ export class ZoneActor {
     this.#announced = { ...this.#announced, sinceMs: this.#options.io.clock.monotonicMs() };
   }
 
+  /** Whether time alone may change what is due: a retry, a grant, or the end of a pause. */
+  get isPending(): boolean {
+    return this.#state.cluster === "unsynced" || this.#queue.size > 0 || this.#tainted.size > 0;
+  }
+
   /** Pays for a taint or a drain of this zone that another owner granted. */
   spend(now: number): void {
     this.#bucket = charged(this.#bucket, now);

@@ -306,7 +306,7 @@ class Zones {
     for (const [zone, actor] of this.#actors) {
       if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.repeat();
       // Retries, as of removing taints, are due without any message.
-      this.#due.add(zone);
+      if (actor.isPending) this.#due.add(zone);
     }
     this.#limits.tick();
     this.#wake(null);

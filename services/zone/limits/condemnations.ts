@@ -14,6 +14,11 @@ export interface Condemnation {
 export class Condemnations {
   readonly #byNode = new Map<string, Condemnation>();
 
+  /** How many nodes are remembered. */
+  get size(): number {
+    return this.#byNode.size;
+  }
+
   /** Adds one; of two for the same node the later one counts. */
   add(condemnation: Condemnation): void {
     const known = this.#byNode.get(condemnation.node);

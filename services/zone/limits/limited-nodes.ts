@@ -37,6 +37,11 @@ export class LimitGroup {
   unjudged = 0;
   condemned = 0;
 
+  /** Whether no node needs a limit or counts against one, now or within the time that a limit looks back. */
+  get isAtRest(): boolean {
+    return this.unhealthy === 0 && this.condemned === 0 && this.unjudged === 0 && this.condemnations.size === 0;
+  }
+
   count({ member, zone, isDisrupted }: LimitedNode, by: 1 | -1): void {
     this.selected += by;
     if (member === null) this.unjudged += by;
@@ -89,8 +94,8 @@ export class LimitedNodes {
     for (const { observed, member } of this.#nodes.values()) this.take(observed, member, at);
   }
 
-  /** Takes the state of a node. */
-  take(observed: ObservedNode, member: Member | null, at: Instant): void {
+  /** Takes the state of a node. Returns whether that is news: of a node that is well a heartbeat alone is not. */
+  take(observed: ObservedNode, member: Member | null, at: Instant): boolean {
     const before = this.#nodes.get(observed.node);
     const isSame = before?.observed.uid === observed.uid;
     const groups = this.#groupsOf(observed) ?? null;
@@ -103,19 +108,26 @@ export class LimitedNodes {
       isCondemned,
       isDisrupted: isCondemned || (this.#mode === "direct" && member !== null && isEmptied(member)),
     };
-    if (before !== undefined) this.#count(before, -1);
-    this.#nodes.set(observed.node, node);
-    this.#count(node, 1);
-    const isKnown = isSame && before.isCondemned && isSameGroups(before.groups, groups);
-    if (isCondemned && !isKnown) {
-      const atMs = isSame && !before.isCondemned ? at.nowMs : this.#condemnedMs(observed, at);
-      for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone: node.zone, atMs });
-    } else if (isSame && wasDrained(before, node)) {
-      for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone: node.zone, atMs: at.nowMs });
-    }
     const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
+    this.#nodes.set(observed.node, node);
+    if (isSame && !isWaiting && !this.#waiting.has(observed.node) && countsAlike(before, node)) return false;
+    if (before !== undefined) this.#count(before, -1);
+    this.#count(node, 1);
+    this.#condemnIfNew(isSame ? before : null, node, at);
     if (isWaiting) this.#waiting.add(observed.node);
     else this.#waiting.delete(observed.node);
+    return true;
+  }
+
+  /** Records that a node is condemned, unless it was known to be. */
+  #condemnIfNew(before: LimitedNode | null, node: LimitedNode, at: Instant): void {
+    const { observed, groups, zone, isCondemned } = node;
+    const isKnown = before?.isCondemned === true && isSameGroups(before.groups, groups);
+    const isNew = isCondemned ? !isKnown : before !== null && wasDrained(before, node);
+    if (!isNew) return;
+    const isFound = isCondemned && (before === null || before.isCondemned);
+    const atMs = isFound ? this.#condemnedMs(observed, at) : at.nowMs;
+    for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone, atMs });
   }
 
   /** Records that a node of a policy was condemned, as observed or received from another process. */
@@ -175,6 +187,18 @@ function isEmptied(member: Member): boolean {
 function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNode): boolean {
   const wasDown = before.member !== null && isDown(before.member) && !before.isDisrupted;
   return wasDown && isDisrupted && !isCondemned;
+}
+
+/** Whether two states of a node are the same to every limit. */
+function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
+  const [leftIsUnhealthy, rightIsUnhealthy] = [left, right].map(({ member }) => member && isUnhealthy(member));
+  return (
+    leftIsUnhealthy === rightIsUnhealthy &&
+    left.zone === right.zone &&
+    left.isCondemned === right.isCondemned &&
+    left.isDisrupted === right.isDisrupted &&
+    isSameGroups(left.groups, right.groups)
+  );
 }
 
 /** Whether a node counts as unhealthy: it is down, or its pods go for a condition. One without Ready is new. */

@@ -112,7 +112,7 @@ export class LimitsActor {
     });
   }
 
-  /** Decides and publishes everything; what has not changed for a while less often. */
+  /** Decides and publishes everything; what is at rest or has not changed for a while, less often. */
   tick(): void {
     if (this.#ownerSinceMs !== null && this.#limits.size > 0) this.#decide(true);
   }
@@ -158,7 +158,7 @@ export class LimitsActor {
     const nowMs = this.#now();
     const at: Instant = { nowMs, wallMs: io.clock.wallMs() };
     if (!isSynced() || nodes.unknown > 0) return;
-    const rounds = this.#rounds(at);
+    const rounds = this.#rounds(isRepeated ? this.#restless(nowMs) : this.#limits, at);
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
       this.#memories.set(policy, round.memory);
@@ -166,12 +166,24 @@ export class LimitsActor {
     }
   }
 
-  /** A round for each policy whose nodes are all judged. */
-  #rounds(at: Instant): Map<string, LimitRound> {
+  /** The limits that time alone may change the decision of, or whose repetition is due; any, while a node waits. */
+  #restless(nowMs: number): ReadonlyMap<string, Limits> {
+    const { nodes } = this.#context;
+    if (!nodes.waiting().next().done) return this.#limits;
+    const isRestless = (policy: string): boolean => {
+      const published = this.#published.get(policy);
+      const isAtRest = nodes.group(policy)?.isAtRest === true && this.#memories.get(policy)?.isStorm === false;
+      return !isAtRest || published === undefined || isRepeatDue(published, nowMs, this.#context.io.profile);
+    };
+    return new Map([...this.#limits].filter(([policy]) => isRestless(policy)));
+  }
+
+  /** A round for each of these policies whose nodes are all judged. */
+  #rounds(all: ReadonlyMap<string, Limits>, at: Instant): Map<string, LimitRound> {
     const { nodes, isHalted } = this.#context;
     const rounds = new Map<string, LimitRound>();
     const outstanding = this.#outstanding(at.nowMs);
-    for (const [policy, limits] of this.#limits) {
+    for (const [policy, limits] of all) {
       const group = nodes.group(policy);
       if (group === null || group.unjudged > 0) continue;
       const permitted = outstanding.filter(({ groups }) => groups?.includes(policy));

@@ -80,7 +80,7 @@ export class ZoneLimits {
 
   /** Takes the state of a node; `member` is null while it is not judged. */
   take(observed: ObservedNode, member: Member | null): void {
-    this.#nodes.take(observed, member, this.#instant());
+    if (!this.#nodes.take(observed, member, this.#instant())) return;
     if (this.#nodes.node(observed.node)?.isCondemned === true) this.#permits.end(observed.node);
     this.#actor.wake();
   }

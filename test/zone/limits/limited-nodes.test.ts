@@ -1,0 +1,47 @@
+/** Which states of a node are news to the limits of node policies. */
+import { expect, test } from "vitest";
+import type { EvictionStatus, Readiness } from "../../../protocols/judged.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import { zoneKeyOf } from "../../../services/domain/zone-key.ts";
+import { LimitedNodes } from "../../../services/zone/limits/limited-nodes.ts";
+import { nodeWith } from "../../node/node-fixtures.ts";
+
+const AT = { nowMs: 50_000, wallMs: 50_000 };
+
+function taken() {
+  const nodes = new LimitedNodes("taint");
+  nodes.regroup(({ labels }) => [labels.pool ?? "none"], AT);
+  return (readiness: Readiness, eviction: EvictionStatus = "unmarked", change: Partial<ObservedNode> = {}): boolean => {
+    const ready = readiness === "ready" ? "True" : "Unknown";
+    const observed = { ...nodeWith(ready), node: "n", uid: "u", ...change };
+    const zone = zoneKeyOf(observed.labels);
+    const judged = { node: "n", uid: "u", zone, eviction, readiness, ready } as BodyOf<"judged.node">;
+    return nodes.take(observed, { observed, judged, shard: 0, cause: "" }, AT);
+  };
+}
+
+test("a heartbeat of a node that is well is no news", () => {
+  const take = taken();
+  expect([take("ready"), take("ready"), take("ready", "unmarked", { resourceVersion: "2" })]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+test.each([
+  ["its readiness", "unknown", "unmarked", {}],
+  ["its pool", "ready", "unmarked", { labels: { pool: "gpu" } }],
+  ["its identity", "ready", "unmarked", { uid: "v" }],
+  ["that it waits for a grant", "unknown", "toBeEvicted", {}],
+] as const)("%s is news", (_what, readiness, eviction, change) => {
+  const take = taken();
+  take("ready");
+  expect(take(readiness, eviction, change)).toBe(true);
+});
+
+test("whatever is observed of a node that waits is news, because a freeze may have ended", () => {
+  const take = taken();
+  expect([take("unknown", "toBeEvicted"), take("unknown", "toBeEvicted")]).toEqual([true, true]);
+});

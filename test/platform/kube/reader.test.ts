@@ -73,7 +73,7 @@ describe("the first list", () => {
     expect(stage.wire.waiting).toBe(1);
   });
 
-  test("of one object is aborted after 15 s, so that a freeze is known soon", () => {
+  test("of one object is aborted after 15 s: a freeze is known soon", () => {
     stage.kube.watch("freezes", { changed: () => {}, gone: () => {}, state: () => {} });
     const [nodes, discovery] = [stage.wire.next(), stage.wire.next()];
     discovery.answer(200, { resources: [{ name: "configmaps" }] });

@@ -41,7 +41,7 @@ test.each([
   expect(take(readiness, eviction, change)).toBe(true);
 });
 
-test("whatever is observed of a node that waits is news, because a freeze may have ended", () => {
+test("all of a node that waits is news, because a freeze may have ended", () => {
   const take = taken();
   expect([take("unknown", "toBeEvicted"), take("unknown", "toBeEvicted")]).toEqual([true, true]);
 });

@@ -38,7 +38,7 @@ export interface ListSink {
   closed(end: ListEnd): void;
 }
 
-/** How long a page may be without an answer where the objects are many: a server may take half a minute for the first. */
+/** How long a page may be without an answer where objects are many: a server may take half a minute for the first. */
 export const LARGE_LIST_OPEN_MS = 60_000;
 /** How long an answer may bring nothing more. */
 const SILENCE_MS = 30_000;

@@ -27,8 +27,8 @@ export interface WatchedResource<T> {
   /** Selectors sent with every list: a right to one named object allows only a list that selects that name. */
   readonly listSelectors: Readonly<Record<string, string>>;
   /**
-   * How long a list may be without an answer, in milliseconds. What it would have shown is unknown until then: a freeze,
-   * a policy, who leads.
+   * How long a list may be without an answer, in milliseconds. What it would have shown is unknown until then: a
+   * freeze, a policy, who leads.
    */
   readonly listOpenMs: number;
   /** The fields to decode from an item of a protobuf list; null where the API server offers JSON alone. */

@@ -18,9 +18,11 @@
  * protocols/node-policy.ts, read it where the decision falls, and name it where explain gives the reason.
  *
  * The process that owns shard 0 is active. It publishes on every change, when a process joins, and from time to time,
- * because messages get lost. Before it knows all policies it publishes nothing.
+ * because messages get lost: then the versions of all, and a few policies in turn, which rarely change and are long.
+ * Before it knows all policies it publishes nothing.
  */
 import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Io, PolicyResource, Service, Stop, Timer, Watch } from "../../protocols/ports.ts";
@@ -37,8 +39,12 @@ import { type ResolvedPolicy, refusedFields, resolvedPolicies } from "./resolved
 
 /** The shard of the policy service whose owner is active. */
 const ACTIVE_SHARD = 0;
-/** How often everything is published again, in milliseconds. */
+/** How often the versions are published again, in milliseconds. */
 const REPEAT_MS = 5_000;
+/** How many policies are published again with them: of twenty, each every 20 s. */
+const REPEATED_POLICIES = 5;
+/** For how long a new version is published each time, in milliseconds, in case a process missed it. */
+const NEW_MS = 15_000;
 /** How long changes and new processes are collected before everything is published, in milliseconds. */
 const COLLECT_MS = 100;
 /** Members that are remembered as known; one that is forgotten only makes the policies be published once more. */
@@ -67,6 +73,12 @@ export function policyService(configured: readonly ConfiguredPolicy[]): Service 
   };
 }
 
+/** The version of a policy that is published, and since when. */
+interface PublishedVersion {
+  readonly version: string;
+  readonly sinceMs: number;
+}
+
 /** Reads and publishes the policies until it is stopped. */
 class ActivePolicies {
   readonly #io: Io;
@@ -83,6 +95,9 @@ class ActivePolicies {
   readonly #freezes: Freezes;
   #resolved: readonly ResolvedPolicy[] = [];
   readonly #limits: LimitMemoryStore;
+  #published: ReadonlyMap<string, PublishedVersion> = new Map();
+  /** The place of the policy whose turn comes next. */
+  #turn = 0;
   #timer: Timer;
   #dueMs: number;
   /** Whether the next publication is for a new process, or of a change. */
@@ -185,17 +200,9 @@ class ActivePolicies {
     this.#timer = clock.after(REPEAT_MS, () => this.#publish());
     if (!this.#areKnown) return;
     this.#updateFreezes();
-    const policies: { policy: string; version: string }[] = [];
-    for (const resolved of this.#resolved) {
-      if (resolved.spec === null) continue;
-      const { name, version: specVersion } = resolved;
-      const { spec, frozen } = this.#frozenSpec(name, resolved.spec);
-      const more = { ...(frozen.length > 0 && { frozen }), ...refusedFields(resolved) };
-      const isPlain = Object.keys(more).length === 0;
-      const version = isPlain ? specVersion : fnv1a(JSON.stringify([spec, more])).toString(16);
-      bus.publish("judged.policy", { policy: name, version, spec, ...more }, null);
-      policies.push({ policy: name, version });
-    }
+    const bodies = this.#bodies();
+    for (const body of this.#dueOf(bodies)) bus.publish("judged.policy", body, null);
+    const policies = bodies.map(({ policy, version }) => ({ policy, version }));
     const frozen = this.#freezes.frozen(EVERYWHERE);
     const pauseRequests = this.#freezes.requests(EVERYWHERE);
     const everywhere = {
@@ -205,6 +212,35 @@ class ActivePolicies {
     bus.publish("judged.policies", { policies, ...everywhere }, null);
     this.#limits.publish(this.#limited(), this.#isForAll);
     this.#isForAll = false;
+  }
+
+  /** What is published of each policy in force. */
+  #bodies(): BodyOf<"judged.policy">[] {
+    return this.#resolved.flatMap((resolved) => {
+      if (resolved.spec === null) return [];
+      const { name, version: specVersion } = resolved;
+      const { spec, frozen } = this.#frozenSpec(name, resolved.spec);
+      const more = { ...(frozen.length > 0 && { frozen }), ...refusedFields(resolved) };
+      const isPlain = Object.keys(more).length === 0;
+      const version = isPlain ? specVersion : fnv1a(JSON.stringify([spec, more])).toString(16);
+      return [{ policy: name, version, spec, ...more }];
+    });
+  }
+
+  /** The policies to publish now: all for a new process, otherwise what is new, and a few of the others in turn. */
+  #dueOf(bodies: readonly BodyOf<"judged.policy">[]): readonly BodyOf<"judged.policy">[] {
+    const nowMs = this.#io.clock.monotonicMs();
+    const since = bodies.map(({ policy, version }): [string, PublishedVersion] => {
+      const before = this.#published.get(policy);
+      return [policy, before?.version === version ? before : { version, sinceMs: nowMs }];
+    });
+    this.#published = new Map(since);
+    const from = this.#turn < bodies.length ? this.#turn : 0;
+    this.#turn = from + REPEATED_POLICIES;
+    return bodies.filter(({ policy }, place) => {
+      const isNew = nowMs - (this.#published.get(policy)?.sinceMs ?? nowMs) <= NEW_MS;
+      return this.#isForAll || isNew || (place >= from && place < this.#turn);
+    });
   }
 
   #updateFreezes(): void {

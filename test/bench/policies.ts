@@ -20,7 +20,7 @@ const WARM_UP_MS = 150_000;
 
 /** Every field, with values that change nothing while all nodes are well. */
 const FIELDS = {
-  nodeMonitorGracePeriod: "40s",
+  nodeMonitorGracePeriod: "50s",
   nodeStartupGracePeriod: "60s",
   nodeEvictionRate: 0.1,
   secondaryNodeEvictionRate: 0.01,

@@ -10,6 +10,7 @@
  */
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import type { Io, LastHolder, LeaseCandidate, Stop, Timer } from "../../../protocols/ports.ts";
+import { pauseUntilPulseMs } from "../../platform/process/pulse.policy.ts";
 
 const LEASE = { ...LIMITS_LEASE, gauge: "vigil_limits_lease" } as const;
 /** How long after the last `judged.limits` the Lease is kept for the limits of nodes, in milliseconds. */
@@ -100,7 +101,7 @@ export class PermitLease {
 
   #tick(): void {
     const { clock, profile } = this.#context.io;
-    this.#timer = clock.after(profile.pulsePeriodMs, () => this.#tick());
+    this.#timer = clock.after(pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs), () => this.#tick());
     if (this.#limitedMs !== null && clock.monotonicMs() - this.#limitedMs >= KEPT_MS + profile.pulseTimeoutMs) {
       this.#endLimits();
       this.#compete();

@@ -16,9 +16,16 @@ const WAVES = [80, 130, 200, 260];
 const LAG_MAX_MS = 4_000;
 const AT_ONCE = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
+/** For how many seconds a node fails, at least and at most: while limits hold it, or until its pods go. */
+const FAILED_SECONDS = { briefly: [30, 60], forLong: [60, 120] } as const;
+
 /** Runs a fleet whose policies have these limits. */
-export function playTwoOwners(seed: number, limits: Readonly<Record<string, Json>>): Verdict {
-  return simulate(seed, swarmOf(seed), { meddling: (reach) => play(reach, limits) });
+export function playTwoOwners(
+  seed: number,
+  limits: Readonly<Record<string, Json>>,
+  failed: keyof typeof FAILED_SECONDS,
+): Verdict {
+  return simulate(seed, swarmOf(seed), { meddling: (reach) => play(reach, limits, FAILED_SECONDS[failed]) });
 }
 
 function swarmOf(seed: number): Swarm {
@@ -51,7 +58,11 @@ function swarmOf(seed: number): Swarm {
   };
 }
 
-function play({ world, network, processes }: Reach, limits: Readonly<Record<string, Json>>): Stop {
+function play(
+  { world, network, processes }: Reach,
+  limits: Readonly<Record<string, Json>>,
+  [least, most]: readonly [number, number],
+): Stop {
   const random = chanceOf(world.swarm.seed, "two owners");
   const resource = world.api.catalog.customAt(POLICIES_STORAGE)[0];
   if (resource === undefined) throw new Error("a run with policies serves them");
@@ -78,8 +89,8 @@ function play({ world, network, processes }: Reach, limits: Readonly<Record<stri
     for (const kubelet of kubelets.filter(() => random() < 0.4)) {
       const second = wave + random() * (random() < 0.5 ? 0.3 : 3);
       at(second, random() < 0.5 ? () => kubelet.stop() : () => kubelet.say("False"));
-      at(second + between(random, 30, 60), () => kubelet.start());
-      at(second + 61, () => kubelet.say("True"));
+      at(second + between(random, least, most), () => kubelet.start());
+      at(second + most + 1, () => kubelet.say("True"));
     }
   }
   return () => {

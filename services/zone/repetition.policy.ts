@@ -24,6 +24,15 @@ export function isRepeatDue({ sinceMs, atMs }: Published, nowMs: number, pulses:
   return nowMs - sinceMs <= 2 * pulseTimeoutMs || nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
 }
 
+/**
+ * Whether something of an owner has not been published for the whole time. The owner then repeats all that is due for
+ * nothing else too: one tick in five seconds with everything costs less than five with a share each.
+ */
+export function isRoundDue(all: Iterable<Published>, nowMs: number, { pulsePeriodMs }: Pulses): boolean {
+  for (const { atMs } of all) if (nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2) return true;
+  return false;
+}
+
 /** How long a reader relies on what was published, in milliseconds: until a repetition is overdue. */
 export function announcementTimeoutMs({ pulseTimeoutMs }: Pulses): number {
   return REPEAT_MS + pulseTimeoutMs;

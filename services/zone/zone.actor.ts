@@ -160,12 +160,17 @@ export class ZoneActor {
     this.#step("stale");
   }
 
-  /** Publishes the zone's state again; one that has been well for a while, less often. */
-  repeat(): void {
+  /** When the present announcement was made first and last; null before there is one, and during a pause. */
+  get published(): Published | null {
+    return this.#state.cluster === "unsynced" ? null : this.#announced;
+  }
+
+  /** Publishes the zone's state again; one that has been well for a while only in a round, which repeats all zones. */
+  repeat(isRound: boolean): void {
     const { profile, clock } = this.#options.io;
     if (this.#announced === null) return;
     const isWell = this.#announced.body.queueLength === 0 && WELL.has(this.#state.disruption);
-    if (isWell && !isRepeatDue(this.#announced, clock.monotonicMs(), profile)) return;
+    if (isWell && !isRound && !isRepeatDue(this.#announced, clock.monotonicMs(), profile)) return;
     this.#announce(true, null);
   }
 

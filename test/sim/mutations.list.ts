@@ -416,13 +416,6 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "permits without the Lease",
-    file: "services/pod-writer/rates/rates.actor.ts",
-    from: "const fromMs = isHolder ?",
-    to: "const fromMs = isHolder || nowMs > 0 ?",
-    showsIn: "policies",
-  },
-  {
     name: "count that is not handed over",
     file: "services/pod-writer/rates/rates.actor.ts",
     from: "policy.window.inherit(before?.counted ?? []);",

@@ -18,7 +18,7 @@ import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { isRepeatDue, type Published } from "../repetition.policy.ts";
+import { isRepeatDue, isRoundDue, type Published } from "../repetition.policy.ts";
 import { isOtherOwner } from "../zone.grants.ts";
 import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
@@ -108,13 +108,15 @@ export class LimitsActor {
     if (this.#ownerSinceMs === null || this.#limits.size === 0 || this.#timer !== null) return;
     this.#timer = this.#context.io.clock.after(ROUND_MS, () => {
       this.#timer = null;
-      this.#decide(false);
+      this.#decide(null);
     });
   }
 
   /** Decides and publishes everything; what is at rest or has not changed for a while, less often. */
   tick(): void {
-    if (this.#ownerSinceMs !== null && this.#limits.size > 0) this.#decide(true);
+    if (this.#ownerSinceMs === null || this.#limits.size === 0) return;
+    const isRound = isRoundDue(this.#published.values(), this.#now(), this.#context.io.profile);
+    this.#decide(isRound ? "all" : "restless");
   }
 
   /** Takes what the owner of the limits published, also as that owner. */
@@ -153,16 +155,17 @@ export class LimitsActor {
     return this.#context.io.clock.monotonicMs();
   }
 
-  #decide(isRepeated: boolean): void {
+  /** Decides, and repeats what has not changed: all of it, or what is restless. */
+  #decide(repeated: "all" | "restless" | null): void {
     const { io, nodes, isSynced } = this.#context;
     const nowMs = this.#now();
     const at: Instant = { nowMs, wallMs: io.clock.wallMs() };
     if (!isSynced() || nodes.unknown > 0) return;
-    const rounds = this.#rounds(isRepeated ? this.#restless(nowMs) : this.#limits, at);
+    const rounds = this.#rounds(repeated === "restless" ? this.#restless(nowMs) : this.#limits, at);
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
       this.#memories.set(policy, round.memory);
-      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), isRepeated);
+      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), repeated);
     }
   }
 
@@ -258,19 +261,20 @@ export class LimitsActor {
     return ranked.map(({ node }) => node);
   }
 
-  #publish(body: Announced, isRepeated: boolean): void {
+  #publish(body: Announced, repeated: "all" | "restless" | null): void {
     const text = JSON.stringify(body);
     const nowMs = this.#now();
     const before = this.#published.get(body.policy);
     const same = before?.text === text ? before : null;
-    if (same !== null && !(isRepeated && this.#isRepeatDue(body, same, nowMs))) return;
+    const isDue = repeated === "all" || (repeated !== null && this.#isRepeatDue(body, same, nowMs));
+    if (same !== null && !isDue) return;
     this.#published.set(body.policy, { text, sinceMs: same?.sinceMs ?? nowMs, atMs: nowMs });
     this.#context.io.bus.publish("judged.limits", body, null);
   }
 
   /** A permit ends without a repetition. */
-  #isRepeatDue({ permits, holds }: Announced, published: Published, nowMs: number): boolean {
-    if (permits.length > 0 || holds.length > 0) return true;
+  #isRepeatDue({ permits, holds }: Announced, published: Published | null, nowMs: number): boolean {
+    if (published === null || permits.length > 0 || holds.length > 0) return true;
     return isRepeatDue(published, nowMs, this.#context.io.profile);
   }
 }

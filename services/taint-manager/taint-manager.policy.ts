@@ -77,9 +77,12 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], vi
   });
 }
 
-/** Whether a taint is the known one. After a gap a changed stamp means a new taint, unless its stamp changed before. */
+/**
+ * Whether a taint is the known one. After a gap a changed stamp means a new taint, also of one that has been stamped
+ * again before: it may have been taken off and put on, and a countdown may be late but never early.
+ */
 function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory): boolean {
-  return isUnbroken || before.isRestamped || before.taint.timeAdded === taint.timeAdded;
+  return isUnbroken || before.taint.timeAdded === taint.timeAdded;
 }
 
 /**

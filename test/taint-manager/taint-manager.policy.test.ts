@@ -112,8 +112,13 @@ describe("a taint counts", () => {
     const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
     const again = observedNode("a", { taints: [noExecute("k", timeAdded === undefined ? {} : { timeAdded })] });
     expect(sinceOf(again, known, later)).toEqual([-5000]);
-    const restamped = knownTaints(again, known, later);
-    expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:02:00Z")] }), restamped, broken)).toEqual([-5000]);
+  });
+
+  test("as new after a gap in which its stamp changed again", () => {
+    const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
+    const restamped = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:55Z")] }), known, later);
+    expect(sinceOf(observedNode("a", { taints: [at("2025-12-31T23:59:55Z")] }), restamped, broken)).toEqual([-5000]);
+    expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:00:30Z")] }), restamped, broken)).toEqual([35_000]);
   });
 
   test("after a gap as before if its stamp is the same, else as new", () => {

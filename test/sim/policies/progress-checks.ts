@@ -11,6 +11,10 @@ import { isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
 
 /** From a failure to the queue, from a grant to its taint, and the pause between two looks. */
 const SLACK_MS = 12_000;
+/** From the first policy with limits to the Lease of limits, and the part of its wait that is not a pulse timeout. */
+const LEASE_MS = 10_000;
+/** The key of all limits together. */
+const ANY = "any";
 /** Budgets with a schedule hold back for a part of each minute. */
 const MINUTE_MS = 60_000;
 
@@ -27,6 +31,8 @@ export class ProgressChecks {
   /** Since when a node waits, by its name, its status and the rate of its domain. */
   readonly #waiting = new SinceWhen();
   readonly #calmLimits = new SinceWhen();
+  /** Since when some policy has limits: without any nobody holds the Lease of limits. */
+  readonly #limited = new SinceWhen();
 
   constructor(context: ProgressContext) {
     this.#context = context;
@@ -56,6 +62,7 @@ export class ProgressChecks {
 
   #noteLimits(): void {
     const { view } = this.#context;
+    this.#limited.note(ANY, [...view.api.now.policies.values()].some(isLimiting), view.nowMs);
     for (const [policy, state] of view.api.now.policies) {
       this.#calmLimits.note(policy, !this.#isReached(policy, state), view.nowMs);
     }
@@ -91,6 +98,7 @@ export class ProgressChecks {
     if (policy?.holdAtMostMs != null) return;
     if (policy?.conditions.some(({ taint }) => taint.endsWith(":NoExecute")) === true) return;
     if (policy !== undefined && isLimiting(policy)) {
+      if (nowMs - (this.#limited.of(ANY) ?? nowMs) <= neededMs + this.#leaseMs) return;
       const calmSinceMs = this.#calmLimits.of(policy.name);
       if (calmSinceMs === null || nowMs - calmSinceMs <= neededMs) return;
       view.run.count("node waited although limits had ended");
@@ -98,6 +106,11 @@ export class ProgressChecks {
       if (last !== undefined && nowMs - last.atMs <= neededMs) return;
     }
     throw new BrokenInvariant(`${node.metadata.name} waits for ${nowMs - waitsSinceMs} ms, and nothing holds it back`);
+  }
+
+  /** How long nobody is permitted after the first policy with limits: the Lease's holder awaits permits of others. */
+  get #leaseMs(): number {
+    return 2 * this.#context.view.swarm.profile.pulseTimeoutMs + LEASE_MS;
   }
 
   /** Whether the same single policy, or none, has applied to a pool since an instant, and has said the same. */

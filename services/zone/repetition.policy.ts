@@ -19,18 +19,20 @@ type Pulses = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs">;
  * Whether a pulse repeats what is unchanged. A reader drops what a former owner said once that is older than a pulse
  * timeout and somebody contradicts it, so what is new is repeated with each pulse for twice as long.
  */
-export function isRepeatDue({ sinceMs, atMs }: Published, nowMs: number, pulses: Pulses): boolean {
-  const { pulsePeriodMs, pulseTimeoutMs } = pulses;
-  return nowMs - sinceMs <= 2 * pulseTimeoutMs || nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
+export function isRepeatDue(published: Published, nowMs: number, pulses: Pulses): boolean {
+  return nowMs - published.sinceMs <= 2 * pulses.pulseTimeoutMs || isOverdue(published, nowMs, pulses);
 }
 
 /**
- * Whether something of an owner has not been published for the whole time. The owner then repeats all that is due for
- * nothing else too: one tick in five seconds with everything costs less than five with a share each.
+ * Whether a pulse repeats everything of an owner, because some of it is due for no other reason than its age: one pulse
+ * in five seconds with everything costs less than five with a share each.
  */
-export function isRoundDue(all: Iterable<Published>, nowMs: number, { pulsePeriodMs }: Pulses): boolean {
-  for (const { atMs } of all) if (nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2) return true;
-  return false;
+export function isRoundDue(all: Iterable<Published>, nowMs: number, pulses: Pulses): boolean {
+  return [...all].some((published) => isOverdue(published, nowMs, pulses));
+}
+
+function isOverdue({ atMs }: Published, nowMs: number, { pulsePeriodMs }: Pulses): boolean {
+  return nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
 }
 
 /** How long a reader relies on what was published, in milliseconds: until a repetition is overdue. */

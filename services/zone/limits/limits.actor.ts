@@ -64,6 +64,9 @@ const MEMORY_WAIT_MS = 30_000;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
 
+/** Which unchanged limits a decision publishes again: all, those that are due, or none. */
+type Repetition = "all" | "due" | "none";
+
 /** What was published last about a policy. */
 interface PublishedLimits extends Published {
   readonly text: string;
@@ -108,7 +111,7 @@ export class LimitsActor {
     if (this.#ownerSinceMs === null || this.#limits.size === 0 || this.#timer !== null) return;
     this.#timer = this.#context.io.clock.after(ROUND_MS, () => {
       this.#timer = null;
-      this.#decide(null);
+      this.#decide("none");
     });
   }
 
@@ -116,7 +119,7 @@ export class LimitsActor {
   tick(): void {
     if (this.#ownerSinceMs === null || this.#limits.size === 0) return;
     const isRound = isRoundDue(this.#published.values(), this.#now(), this.#context.io.profile);
-    this.#decide(isRound ? "all" : "restless");
+    this.#decide(isRound ? "all" : "due");
   }
 
   /** Takes what the owner of the limits published, also as that owner. */
@@ -155,17 +158,16 @@ export class LimitsActor {
     return this.#context.io.clock.monotonicMs();
   }
 
-  /** Decides, and repeats what has not changed: all of it, or what is restless. */
-  #decide(repeated: "all" | "restless" | null): void {
+  #decide(repetition: Repetition): void {
     const { io, nodes, isSynced } = this.#context;
     const nowMs = this.#now();
     const at: Instant = { nowMs, wallMs: io.clock.wallMs() };
     if (!isSynced() || nodes.unknown > 0) return;
-    const rounds = this.#rounds(repeated === "restless" ? this.#restless(nowMs) : this.#limits, at);
+    const rounds = this.#rounds(repetition === "due" ? this.#restless(nowMs) : this.#limits, at);
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
       this.#memories.set(policy, round.memory);
-      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), repeated);
+      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), repetition);
     }
   }
 
@@ -261,20 +263,20 @@ export class LimitsActor {
     return ranked.map(({ node }) => node);
   }
 
-  #publish(body: Announced, repeated: "all" | "restless" | null): void {
+  #publish(body: Announced, repetition: Repetition): void {
     const text = JSON.stringify(body);
     const nowMs = this.#now();
     const before = this.#published.get(body.policy);
     const same = before?.text === text ? before : null;
-    const isDue = repeated === "all" || (repeated !== null && this.#isRepeatDue(body, same, nowMs));
-    if (same !== null && !isDue) return;
+    if (same !== null && repetition === "none") return;
+    if (same !== null && repetition === "due" && !this.#isRepeatDue(body, same, nowMs)) return;
     this.#published.set(body.policy, { text, sinceMs: same?.sinceMs ?? nowMs, atMs: nowMs });
     this.#context.io.bus.publish("judged.limits", body, null);
   }
 
   /** A permit ends without a repetition. */
-  #isRepeatDue({ permits, holds }: Announced, published: Published | null, nowMs: number): boolean {
-    if (published === null || permits.length > 0 || holds.length > 0) return true;
+  #isRepeatDue({ permits, holds }: Announced, published: Published, nowMs: number): boolean {
+    if (permits.length > 0 || holds.length > 0) return true;
     return isRepeatDue(published, nowMs, this.#context.io.profile);
   }
 }

@@ -7,7 +7,7 @@ import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json
 import { MalformedProtobuf, type Shape } from "../protobuf/protobuf.ts";
 import { ProtobufList } from "../protobuf/protobuf-list.ts";
 import { ListScanner } from "./list-scan.ts";
-import { Stream, type StreamEnd, type StreamForm } from "./stream.ts";
+import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
 
 /** How a list ended. */
 export type ListEnd =
@@ -49,25 +49,21 @@ export function startListing(
   options: ListOptions,
   sink: ListSink,
 ): { abort(): void } {
+  const patience: StreamPatience = { openMs: options.openMs, silenceMs: SILENCE_MS };
   let stream: Stream;
   const page = (continueToken: string | null): void => {
     let body: ListBody = listBody("json", options.shape, sink);
     const request = { path: pathOf(options, continueToken), form: options.form };
-    stream = new Stream(
-      io,
-      request,
-      { openMs: options.openMs, silenceMs: SILENCE_MS },
-      {
-        opened: (form) => {
-          body = listBody(form, options.shape, sink);
-        },
-        data: (chunk) => reading(() => body.push(chunk)),
-        closed: (end) => {
-          if (end.kind === "complete") reading(() => pageEnded(body.metadata()));
-          else sink.closed(end);
-        },
+    stream = new Stream(io, request, patience, {
+      opened: (form) => {
+        body = listBody(form, options.shape, sink);
       },
-    );
+      data: (chunk) => reading(() => body.push(chunk)),
+      closed: (end) => {
+        if (end.kind === "complete") reading(() => pageEnded(body.metadata()));
+        else sink.closed(end);
+      },
+    });
   };
   const pageEnded = (metadata: JsonRecord): void => {
     const resourceVersion = textOf(metadata.resourceVersion);

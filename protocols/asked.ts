@@ -77,6 +77,11 @@ export const askedLabel = z.object({
   labels: mapOf(value),
   /** Vigil's own annotations; null removes one. */
   annotations: mapOf(annotation.nullable()).optional(),
+  /**
+   * All taints of the node at that resourceVersion, with a record of when they began: the writer then needs no live
+   * read. Absent for any other change, and where the node had more taints than a message carries.
+   */
+  taints: listOf(taintSchema).optional(),
 });
 
 /** How a request identifies a pod: the uid is its identity, namespace and name are its address at the API. */

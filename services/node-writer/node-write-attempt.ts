@@ -20,6 +20,7 @@ import { Interner } from "../platform/structures/interner.ts";
 import {
   decideConditions,
   decideLabels,
+  decideTaintStarts,
   decideTaints,
   type NodePatch,
   type NodeWriteDecision,
@@ -77,7 +78,8 @@ function changeOf({ type, body }: NodeRequest): string {
 /**
  * Attempts a request on the version of the node that it names; after a failure, on the node read live. The lease is
  * read live before every verdict, and the node before a NoExecute taint, a label or an annotation is set. A heartbeat
- * carries the node's version, so the first attempt of a verdict needs no read of the node.
+ * carries the node's version, so the first attempt of a verdict needs no read of the node; neither does a record of
+ * taint starts, which names the taints it is about.
  */
 export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
   const settle = (live: LiveNode | null, lease?: LiveLease): void => {
@@ -100,11 +102,12 @@ function isWithdrawn(ask: NodeRequest): boolean {
 
 /**
  * Whether the first attempt reads the node too: for a taint that evicts or follows a condition of a policy, for labels
- * and annotations, and if the request omits taints that a patch of the whole list would delete.
+ * and annotations apart from a record of taint starts, and if the request omits taints that a patch of the whole list
+ * would delete.
  */
 function needsLiveNode(ask: NodeRequest): boolean {
   if (ask.type === "asked.condition") return false;
-  if (ask.type === "asked.label") return true;
+  if (ask.type === "asked.label") return decideTaintStarts(ask.body) === null;
   const { add, remove, taintsOmitted = 0 } = ask.body;
   const isOfCondition = [...add, ...remove].some(({ key }) => !isReservedTaintKey(key));
   return taintsOmitted > 0 || isOfCondition || add.some(({ effect }) => effect === TaintEffect.noExecute);
@@ -129,7 +132,8 @@ function decide(io: Io, ask: NodeRequest, live: ObservedNode | null, lease?: Liv
   }
   if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
   if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs, policies.current());
-  return live === null ? { kind: "refused", detail: "the node was not read" } : decideLabels(ask.body, live);
+  if (live !== null) return decideLabels(ask.body, live);
+  return decideTaintStarts(ask.body) ?? { kind: "refused", detail: "the node was not read" };
 }
 
 function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {
@@ -211,8 +215,8 @@ function patchOf(
     const guarded = guardedPatch(body, live.object);
     return guarded === null ? { patch: "strategic", body } : { patch: "json", body: guarded };
   }
-  if (ask.type !== "asked.taint") return { patch: "strategic", body };
-  return { patch: "json", body: versionedTaintPatch(body, ask.body.taints) };
+  if (ask.type === "asked.condition") return { patch: "strategic", body };
+  return { patch: "json", body: versionedTaintPatch(body, ask.body.taints ?? []) };
 }
 
 function isVersioned(patch: NodePatch): patch is VersionedPatch {

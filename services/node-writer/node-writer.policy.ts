@@ -12,7 +12,7 @@ import { isOutOfService, OUT_OF_SERVICE } from "../domain/out-of-service.ts";
 import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 import { conditionTaintsOf, isRemovable, ruleFor, statusOf } from "../domain/unhealthy-conditions.ts";
-import { nodeRecords } from "../platform/kube/watch/node-annotations.ts";
+import { type NodeRecords, nodeRecords } from "../platform/kube/watch/node-annotations.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 
 /**
@@ -45,6 +45,8 @@ export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
 
 /** How far the clocks of the node service and the node-writer may lie apart, in milliseconds. */
 const CLOCKS_APART_MS = 2000;
+
+const NOT_A_RECORD = "an annotation does not record the present taints, transitions or conditions";
 
 const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to change" };
 
@@ -171,7 +173,7 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   if (differing !== undefined)
     return { kind: "refused", detail: `label ${differing[0]} does not follow its current name` };
   if (!annotations.every(([name, text]) => isRecord(name, text, live))) {
-    return { kind: "refused", detail: "an annotation does not record the present taints, transitions or conditions" };
+    return { kind: "refused", detail: NOT_A_RECORD };
   }
   const metadata = {
     uid: ask.uid,
@@ -186,25 +188,52 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   };
 }
 
+/**
+ * Decides a record of taint starts, and nothing else, on the taints that the request names; null for any other request.
+ * The patch is bound to that version and those taints, so it needs no live read.
+ */
+export function decideTaintStarts(ask: BodyOf<"asked.label">): NodeWriteDecision | null {
+  const { labels, annotations = {}, taints } = ask;
+  const starts = annotations[Annotation.taintsSeen];
+  const isAlone = Object.keys(labels).length === 0 && Object.keys(annotations).length === 1;
+  if (taints === undefined || typeof starts !== "string" || !isAlone) return null;
+  if (!areTaintStarts(starts, taints)) return { kind: "refused", detail: NOT_A_RECORD };
+  return {
+    kind: "write",
+    change: changeText("annotations", Object.entries(annotations)).join(),
+    body: { metadata: { ...preconditionOf(ask), annotations } },
+    shadow: { labels, annotations },
+  };
+}
+
 function isRecord(name: string, text: string | null, live: ObservedNode): boolean {
   if (text === null) return true;
   const { taints } = live;
+  if (name === Annotation.taintsSeen) return areTaintStarts(text, taints);
+  const recorded = readRecords(name, text, taints);
   const isPresent = ({ type, status }: ConditionSighting): boolean => statusOf(live, type) === status;
   const isTrue = (type: string): boolean => statusOf(live, type) === "True";
   const isRecorded = ([taint, type]: readonly [string, string]): boolean => live.conditionTaints?.[taint] === type;
+  if (name === Annotation.readyTransitions) return recorded?.readyTransitionsAt !== undefined;
+  if (recorded === null) return false;
+  if (name === Annotation.conditions) return (recorded.conditionSightings ?? []).every(isPresent);
+  if (name === Annotation.holds) return (recorded.holds ?? []).every((hold) => hold.toAt !== null || isTrue(hold.type));
+  return name === Annotation.conditionTaints && Object.entries(recorded.conditionTaints ?? {}).every(isRecorded);
+}
+
+/** Whether an annotation's text records starts of these taints alone. */
+function areTaintStarts(text: string, taints: readonly Taint[]): boolean {
+  const recorded = readRecords(Annotation.taintsSeen, text, taints);
+  return recorded?.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
+}
+
+/** What an annotation records; null if any part of it cannot be read. */
+function readRecords(name: string, text: string, taints: readonly Taint[]): NodeRecords | null {
   let isSound = true;
   const recorded = nodeRecords({ [name]: text }, taints, () => {
     isSound = false;
   });
-  if (name === Annotation.readyTransitions) return isSound && recorded.readyTransitionsAt !== undefined;
-  if (name === Annotation.conditions) return isSound && (recorded.conditionSightings ?? []).every(isPresent);
-  if (name === Annotation.holds) {
-    return isSound && (recorded.holds ?? []).every((hold) => hold.toAt !== null || isTrue(hold.type));
-  }
-  if (name === Annotation.conditionTaints) {
-    return isSound && Object.entries(recorded.conditionTaints ?? {}).every(isRecorded);
-  }
-  return isSound && recorded.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
+  return isSound ? recorded : null;
 }
 
 /** Whether the requester saw a Ready condition, which decides the grace period. */

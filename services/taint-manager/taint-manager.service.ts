@@ -216,9 +216,10 @@ class TaintShard {
     }
     if (!this.#annotationRetries.isDue(node.node, this.#io.clock.monotonicMs())) return;
     const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
-    const { uid, resourceVersion } = node;
+    const { uid, resourceVersion, taints, taintsOmitted = 0 } = node;
+    const about = { node: node.node, uid, resourceVersion, ...(taintsOmitted > 0 ? {} : { taints: [...taints] }) };
     const annotations = { [Annotation.taintsSeen]: annotation };
-    this.#io.bus.publish("asked.label", { node: node.node, uid, resourceVersion, labels: {}, annotations }, cause);
+    this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
   }
 
   #settle({ ask, node, uid, outcome }: BodyOf<"done.write">): void {

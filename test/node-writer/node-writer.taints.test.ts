@@ -45,7 +45,7 @@ describe("taints", () => {
     scene.ask("asked.taint", scene.taintAsk({ add: [], remove: [UNREACHABLE], why: "healing", taintSwap }));
     expect(scene.calls).toEqual(["patch nodes"]);
     expect(scene.cluster.taints("node-1")).toEqual([]);
-    expect(scene.cluster.read(NODE)?.metadata.annotations ?? {}).toEqual({});
+    expect(scene.cluster.records("node-1")).toEqual({});
   });
 
   test("that others added meanwhile are kept", () => {

@@ -1,6 +1,7 @@
 /** The node-writer on a virtual API: what it reads, what it writes, and what it publishes. */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX } from "../../protocols/bounds.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
@@ -106,6 +107,58 @@ test("labels are patched after a live read, and again after a failure", () => {
   scene.cluster.advance(1_000);
   expect(scene.outcomes()).toEqual(["failed…", "ok"]);
   expect(scene.cluster.node("node-1").metadata.labels).toMatchObject({ "beta.kubernetes.io/os": "linux" });
+});
+
+describe("a record of when taints began", () => {
+  const SEEN = "vigil.v1/taints-seen";
+  const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+
+  function tainted(): { readonly scene: Scene; readonly record: () => BodyOf<"asked.label"> } {
+    const scene = new Scene();
+    scene.cluster.patch(NODE, { spec: { taints: [MAINTENANCE] } });
+    const record = (): BodyOf<"asked.label"> => {
+      const { metadata, spec } = scene.cluster.node("node-1");
+      const { uid, resourceVersion } = metadata;
+      const annotations = { [SEEN]: '{"maintenance:NoExecute":"2026-01-01T00:00:00.000000Z"}' };
+      scene.calls.length = 0;
+      return { node: "node-1", uid, resourceVersion, labels: {}, annotations, taints: spec.taints ?? [] };
+    };
+    return { scene, record };
+  }
+
+  test("is patched onto its version without a read", () => {
+    const { scene, record } = tainted();
+    scene.ask("asked.label", record());
+    expect(scene.calls).toEqual(["patch nodes"]);
+    expect(scene.outcomes()).toEqual(["ok"]);
+    expect(Object.keys(scene.cluster.records("node-1"))).toEqual([SEEN]);
+  });
+
+  test("reads a node that has changed since", () => {
+    const { scene, record } = tainted();
+    scene.ask("asked.label", { ...record(), resourceVersion: "1" });
+    scene.cluster.advance(1);
+    expect(scene.calls).toEqual(["patch nodes", "get nodes", "patch nodes"]);
+    expect(scene.outcomes()).toEqual(["conflict…", "ok"]);
+  });
+
+  test("about a taint the node lacks is refused", () => {
+    const { scene, record } = tainted();
+    scene.cluster.patch(NODE, { spec: { taints: [] } });
+    scene.ask("asked.label", { ...record(), taints: [MAINTENANCE] });
+    scene.cluster.advance(1);
+    expect(scene.outcomes()).toEqual(["conflict…", "refused"]);
+    expect(scene.cluster.records("node-1")).toEqual({});
+  });
+
+  test("is written on a node without annotations", () => {
+    const { scene, record } = tainted();
+    scene.cluster.patch(NODE, { metadata: { annotations: null } });
+    scene.ask("asked.label", record());
+    scene.cluster.advance(1);
+    expect(scene.outcomes().at(-1)).toBe("ok");
+    expect(Object.keys(scene.cluster.records("node-1"))).toEqual([SEEN]);
+  });
 });
 
 test("a denied write is reported and not retried by the writer", () => {

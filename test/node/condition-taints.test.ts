@@ -25,15 +25,13 @@ function run(fields: PolicyFields, profile = {}) {
   const report = (node: string, status: "True" | "False" | "Unknown") => world.kubelet(node).report(DEADLOCK, status);
   const conditions = (node: string) =>
     world.published("judged.node").findLast(({ body }) => body.node === node)?.body.conditions ?? [];
-  const annotations = (node: string): unknown =>
-    Object.entries(world.node(node).metadata).find(([field]) => field === "annotations")?.[1] ?? {};
-  return { world, policies, process, start, report, conditions, annotations };
+  return { world, policies, process, start, report, conditions };
 }
 
 describe.each(["NoSchedule", "PreferNoSchedule"] as const)("%s", (effect) => {
   const taint = `${KEY}:${effect}`;
   test("comes after the duration and goes with another status", () => {
-    const { world, report, annotations } = run(deadlock(effect));
+    const { world, report } = run(deadlock(effect));
     report("a-0", "True");
     world.advance(59 * S);
     expect(world.taints("a-0")).toEqual([]);
@@ -46,7 +44,7 @@ describe.each(["NoSchedule", "PreferNoSchedule"] as const)("%s", (effect) => {
     world.advance(S);
     expect(world.taints("a-0")).toEqual([]);
     world.advance(S);
-    expect(annotations("a-0")).toEqual({});
+    expect(world.records("a-0")).toEqual({});
   });
 });
 
@@ -64,10 +62,10 @@ describe("NoSchedule", () => {
   });
 
   test("is not put on a node of another pool", () => {
-    const { world, report, annotations } = run(deadlock("NoSchedule"));
+    const { world, report } = run(deadlock("NoSchedule"));
     report("c-0", "True");
     world.advance(5 * MINUTE);
-    expect([world.taints("c-0"), annotations("c-0")]).toEqual([[], {}]);
+    expect([world.taints("c-0"), world.records("c-0")]).toEqual([[], {}]);
   });
 
   test("comes on time over a restart, and its healing too", () => {

@@ -28,6 +28,8 @@ export interface KubeletOptions {
 const urgency = Urgency.status;
 const LEASE_PERIOD_MS = 10_000;
 const STATUS_PERIOD_MS = 300_000;
+/** What every kubelet sets, so that hardly a node of a real cluster is without annotations. */
+const ANNOTATIONS = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
 const CONDITION_TYPES = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
 
 /** One node's kubelet. Its writes go to the API at once; failures that matter to a test are kept in `refusals`. */
@@ -58,7 +60,8 @@ export class TestKubelet {
     const { labels = {}, taints = [] } = this.#options;
     const spec = taints.length === 0 ? {} : { taints };
     const status = this.#posts ? { conditions: this.#conditions() } : {};
-    const body = { apiVersion: "v1", kind: "Node", metadata: { name: this.name, labels }, spec, status };
+    const metadata = { name: this.name, labels, annotations: ANNOTATIONS };
+    const body = { apiVersion: "v1", kind: "Node", metadata, spec, status };
     this.#write({ verb: "create", ref: this.#nodeRef, urgency, body });
     this.resume();
   }

@@ -34,6 +34,7 @@ export interface ShownNode {
   readonly metadata: {
     readonly uid: string;
     readonly labels?: Record<string, string>;
+    readonly annotations?: Record<string, string>;
     readonly resourceVersion: string;
   };
   readonly spec: {
@@ -157,6 +158,12 @@ export class VirtualWorld {
   /** A node's taints as `key:effect`. */
   taints(name: string): string[] {
     return (this.node(name).spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
+  }
+
+  /** Vigil's own annotations of a node. */
+  records(name: string): Readonly<Record<string, string>> {
+    const { annotations = {} } = this.node(name).metadata;
+    return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith("vigil.v1/")));
   }
 
   /** The status of a pod's Ready condition; null without one, undefined without a pod. */

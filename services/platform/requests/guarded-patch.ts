@@ -30,6 +30,7 @@ export type PatchOperation =
   | { readonly op: "remove"; readonly path: string };
 
 const ANNOTATIONS = "/metadata/annotations";
+const TAINTS = "/spec/taints";
 
 /**
  * The JSON patch with the effect of a versioned one on the object that was read. It applies while uid, Ready status and
@@ -48,17 +49,17 @@ export function guardedPatch({ metadata, spec, status }: VersionedPatch, live: K
 }
 
 /**
- * The JSON patch with the effect of a versioned one on a node's taints. It applies while the node has the version named
- * and `before` is the whole list of its taints.
+ * The JSON patch with the effect of a versioned one on a node's taints, or on a record about them. It applies while the
+ * node has the version named, `before` is the whole list of its taints, and it has annotations if one changes.
  */
 export function versionedTaintPatch({ metadata, spec }: VersionedPatch, before: readonly object[]): PatchOperation[] {
   const { uid, resourceVersion, annotations = {} } = metadata;
-  const taken = Object.entries(annotations).filter(([, text]) => text === null);
+  const known = before.length === 0 ? null : before;
   return [
     test("/metadata/uid", uid),
     test("/metadata/resourceVersion", resourceVersion),
-    ...(spec === undefined ? [] : replacedTaints(spec.taints, before.length === 0 ? null : before)),
-    ...taken.map(([name]): PatchOperation => ({ op: "remove", path: annotationPath(name) })),
+    ...(spec === undefined ? [test(TAINTS, known)] : replacedTaints(spec.taints, known)),
+    ...Object.entries(annotations).map(([name, text]) => changedAnnotation(name, text)),
   ];
 }
 
@@ -70,9 +71,9 @@ function sameReady(conditions: readonly unknown[]): PatchOperation[] {
 }
 
 function replacedTaints(taints: readonly object[] | null, before: unknown): PatchOperation[] {
-  const path = "/spec/taints";
-  const change: PatchOperation = taints === null ? { op: "remove", path } : { op: "add", path, value: taints };
-  return [test(path, before ?? null), change];
+  const change: PatchOperation =
+    taints === null ? { op: "remove", path: TAINTS } : { op: "add", path: TAINTS, value: taints };
+  return [test(TAINTS, before ?? null), change];
 }
 
 /** Adds a condition that the object lacks only while its whole list is as it was read. */
@@ -96,15 +97,14 @@ function changedAnnotations(changes: Readonly<Record<string, string | null>>, be
     return Object.keys(value).length === 0 ? [] : [test(ANNOTATIONS, null), { op: "add", path: ANNOTATIONS, value }];
   }
   const standing: JsonRecord = recordOf(before);
-  return entries.flatMap(([name, value]): PatchOperation[] => {
-    const own = annotationPath(name);
-    if (value !== null) return [{ op: "add", path: own, value }];
-    return standing[name] === undefined ? [] : [{ op: "remove", path: own }];
-  });
+  return entries
+    .filter(([name, text]) => text !== null || standing[name] !== undefined)
+    .map(([name, text]) => changedAnnotation(name, text));
 }
 
-function annotationPath(name: string): string {
-  return `${ANNOTATIONS}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+function changedAnnotation(name: string, text: string | null): PatchOperation {
+  const path = `${ANNOTATIONS}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return text === null ? { op: "remove", path } : { op: "add", path, value: text };
 }
 
 function indexOf(conditions: readonly unknown[], type: string): number {

@@ -126,7 +126,7 @@ export const MESSAGES = {
     schema: judgedPod,
     ...byPod,
     from: "taint-manager",
-    to: "pod-writer, ledger",
+    to: "pod-writer, taint-manager, ledger",
     purpose: "a pod's eviction and what decided it",
   }),
   "judged.policy": define({

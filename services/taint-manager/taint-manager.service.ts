@@ -3,7 +3,7 @@
  * taint-eviction-controller does. Decisions are in taint-manager.policy.ts.
  */
 import type { Outcome } from "../../protocols/done.ts";
-import type { BodyOf } from "../../protocols/messages.ts";
+import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
@@ -14,8 +14,9 @@ import { noExecuteTaints } from "../domain/toleration.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { Deadlines } from "../platform/structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { RivalJudgements } from "./rival-judgements.ts";
 import { type Now, startsToWrite, type ViewHistory } from "./taint-manager.policy.ts";
-import { type EvictionSchedule, TaintedNode } from "./tainted-node.ts";
+import { type EvictionSchedule, stayingJudgement, TaintedNode } from "./tainted-node.ts";
 
 /** Outcomes after which the pod-writer has nothing left to do about a pod. */
 const SETTLING: readonly Outcome[] = ["ok", "gone", "shadowed"];
@@ -60,7 +61,8 @@ class TaintShard {
   readonly #annotationRetries: RetrySchedule<string>;
   /** Nodes with a record of taint starts, which has to be removed with the taints. */
   readonly #annotated = new Set<string>();
-  readonly #stopListening: Stop;
+  readonly #rivals: RivalJudgements;
+  readonly #stops: readonly Stop[];
   /** The next planned end of a freeze that holds evictions back, on the API's clock. */
   #thawAt = Number.POSITIVE_INFINITY;
   #thaw: Timer | null = null;
@@ -73,7 +75,17 @@ class TaintShard {
     this.#deadlines = deadlines;
     this.#gainedMs = io.clock.monotonicMs();
     this.#annotationRetries = new RetrySchedule(requestRetries(io.profile));
-    this.#stopListening = io.bus.subscribe("done.write", shard, ({ body }) => this.#settle(body));
+    const { clock, profile, fleet, bus } = io;
+    this.#rivals = new RivalJudgements({
+      clock,
+      profile,
+      member: fleet.member,
+      correct: (wrong) => this.#correct(wrong),
+    });
+    this.#stops = [
+      bus.subscribe("done.write", shard, ({ body }) => this.#settle(body)),
+      bus.subscribe("judged.pod", shard, (message) => this.#rivals.hear(message)),
+    ];
     this.#feed = feedShard(io, shard, {
       needs: ["nodes", "pods"],
       reader: {
@@ -110,7 +122,8 @@ class TaintShard {
 
   stop(): void {
     this.#feed.stop();
-    this.#stopListening();
+    for (const stop of this.#stops) stop();
+    this.#rivals.stop();
     this.#thaw?.cancel();
     for (const node of this.#nodes.values()) node.drop();
   }
@@ -220,6 +233,18 @@ class TaintShard {
     const about = { node: node.node, uid, resourceVersion, ...(taintsOmitted > 0 ? {} : { taints: [...taints] }) };
     const annotations = { [Annotation.taintsSeen]: annotation };
     this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
+  }
+
+  /**
+   * Publishes what holds of a pod that a rival judged otherwise. Pods are known on tainted nodes only; one that is
+   * terminating is left alone.
+   */
+  #correct({ id, body }: Message<"judged.pod">): void {
+    const tainted = this.#nodes.get(body.node);
+    const pod = this.#feed.view.pods(body.node)?.pods.find(({ uid }) => uid === body.uid);
+    const isConcerned = tainted === undefined ? this.#feed.view.node(body.node) !== null : pod?.deletionAt === null;
+    if (!isConcerned || tainted?.correct(body, id) === true || body.eviction === "none") return;
+    this.#io.bus.publish("judged.pod", stayingJudgement(body), id);
   }
 
   #settle({ ask, node, uid, outcome }: BodyOf<"done.write">): void {

@@ -20,6 +20,8 @@ import {
   type ViewHistory,
 } from "./taint-manager.policy.ts";
 
+type PodJudgement = BodyOf<"judged.pod">;
+
 /** The eviction schedule of one pod. It holds little, because there may be a million of them. */
 export interface EvictionSchedule {
   readonly node: TaintedNode;
@@ -146,6 +148,18 @@ export class TaintedNode {
     deadlines.set(slot, now.monotonicMs + retryPauseMs(schedule.requests, requestRetries(io.profile)));
   }
 
+  /** Publishes the judgement of a pod again if another process judged otherwise. Returns whether it has a schedule. */
+  correct(wrong: PodJudgement, cause: string): boolean {
+    const schedule = this.#schedules.get(wrong.uid);
+    if (schedule === undefined) return false;
+    const { io, deadlines } = this.#context;
+    const isDue = deadlines.dueAt(schedule.slot) === Number.POSITIVE_INFINITY || schedule.requests > 0;
+    const own = this.#judgement(schedule, isDue ? "due" : "pending", this.#now());
+    const isSame = own.eviction === wrong.eviction && own.deadlineAt === wrong.deadlineAt;
+    if (!isSame) io.bus.publish("judged.pod", own, cause);
+    return true;
+  }
+
   /** Publishes that a pod's deadline has come while its node is frozen. */
   publishHeld(schedule: EvictionSchedule): void {
     if (this.#schedules.get(schedule.pod.uid) === schedule) this.#publish(schedule, "due", this.#now());
@@ -257,20 +271,23 @@ export class TaintedNode {
     if (schedule.requests !== SETTLED) this.#publish(schedule, "none", now);
   }
 
-  #publish(schedule: EvictionSchedule, eviction: BodyOf<"judged.pod">["eviction"], now: Now): string | null {
+  #publish(schedule: EvictionSchedule, eviction: PodJudgement["eviction"], now: Now): string | null {
+    return this.#context.io.bus.publish("judged.pod", this.#judgement(schedule, eviction, now), this.#cause);
+  }
+
+  #judgement(schedule: EvictionSchedule, eviction: PodJudgement["eviction"], now: Now): PodJudgement {
     const { namespace, name, uid } = schedule.pod;
-    const pod = { namespace, name, uid, node: this.#node.node, eviction };
-    const decided =
-      eviction === "none"
-        ? { deadlineAt: null, taint: null, tolerationSeconds: null }
-        : {
-            deadlineAt: finiteOrNull(this.#deadlineAt(schedule, now)),
-            taint: taintIdOf(schedule.taint),
-            tolerationSeconds: schedule.tolerationSeconds,
-            ...(schedule.toleratedTaint === null ? {} : { toleratedTaint: schedule.toleratedTaint }),
-            ...this.#heldBack(schedule, now),
-          };
-    return this.#context.io.bus.publish("judged.pod", { ...pod, ...decided }, this.#cause);
+    const pod = { namespace, name, uid, node: this.#node.node };
+    if (eviction === "none") return stayingJudgement(pod);
+    return {
+      ...pod,
+      eviction,
+      deadlineAt: finiteOrNull(this.#deadlineAt(schedule, now)),
+      taint: taintIdOf(schedule.taint),
+      tolerationSeconds: schedule.tolerationSeconds,
+      ...(schedule.toleratedTaint === null ? {} : { toleratedTaint: schedule.toleratedTaint }),
+      ...this.#heldBack(schedule, now),
+    };
   }
 
   /** What freezes the node, and how much of a countdown would be left if it were thawed now. */
@@ -282,6 +299,16 @@ export class TaintedNode {
     const remainingMs = Math.max(0, this.#deadlineAt(schedule, now, ended) - now.wallMs);
     return { held: { ...this.#freeze, remainingMs } };
   }
+}
+
+/** The judgement of a pod that no taint evicts. */
+export function stayingJudgement({
+  namespace,
+  name,
+  uid,
+  node,
+}: Pick<PodJudgement, "namespace" | "name" | "uid" | "node">): PodJudgement {
+  return { namespace, name, uid, node, eviction: "none", deadlineAt: null, taint: null, tolerationSeconds: null };
 }
 
 function finiteOrNull(at: number): number | null {

@@ -29,6 +29,8 @@ export interface Claim extends ExplainedSentence {
   readonly isDirect: boolean;
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
+  /** How long ago the pod of the explanation was due to be deleted, as that says; 0 if it does not. */
+  readonly overdueMs: number;
   /** Whether the faults have ended and the cluster has recovered. */
   readonly isCalm: boolean;
 }
@@ -39,6 +41,9 @@ export interface ZoneNow extends ZoneCount {
 }
 
 type Rule = (claim: Claim) => boolean;
+
+/** How long after its deadline the deletion of a pod is requested at the latest: clocks are some seconds apart. */
+const REQUESTED_WITHIN_MS = 10_000;
 
 const always: Rule = () => true;
 /** True only before the calm. */
@@ -199,8 +204,7 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podUntoleratedNow: due,
   podTainted: due,
   podDrained: (claim) => claim.isDirect && waits(claim),
-  // A request may have been lost on its way while things failed.
-  podUnrequested: ({ isCalm, truth, pod }) => !isCalm || !truth.requested.has(pod),
+  podUnrequested: ({ isCalm, overdueMs }) => !isCalm || overdueMs < REQUESTED_WITHIN_MS,
   podForever: (claim) =>
     someNode(claim, ({ spec }) =>
       (spec?.taints ?? []).some(

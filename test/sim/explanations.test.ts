@@ -136,13 +136,13 @@ describe("of a pod named as a deleted one", () => {
   truth.pods.note("p", 1000, null);
 
   /** The problem with a sentence about the pod that has had the name for two seconds. */
-  function problemOf(text: string, podSinceMs = 2000): string | null {
+  function problemOf(text: string, { overdueMs = 0, isCalm = false } = {}): string | null {
     const sentence = explainedSentence(text);
     if (sentence === null) throw new Error(`${text} is no sentence`);
     const unasked = () => {
       throw new Error("no rule of a pod asks for this");
     };
-    const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs, isDirect: false, isCalm: false };
+    const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs: 2000, overdueMs, isDirect: false, isCalm };
     return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
@@ -159,5 +159,12 @@ describe("of a pod named as a deleted one", () => {
     expect(problemOf("Pod default/p is due to be deleted at 2026-01-01T00:10:30Z, in 30 s.")).toBeNull();
     const earlier = "Pod default/p was due to be deleted at 2026-01-01T00:09:00Z, 60 s ago.";
     expect(problemOf(earlier)).toContain("is not so (podOverdue)");
+  });
+
+  test("in the calm an overdue deletion has been requested", () => {
+    const unrequested = "Its deletion has not been requested yet.";
+    expect(problemOf(unrequested, { overdueMs: 60_000 })).toBeNull();
+    expect(problemOf(unrequested, { overdueMs: 1_000, isCalm: true })).toBeNull();
+    expect(problemOf(unrequested, { overdueMs: 60_000, isCalm: true })).toContain("is not so (podUnrequested)");
   });
 });

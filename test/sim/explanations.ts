@@ -210,29 +210,29 @@ export class Explanations {
     // What is known of an earlier pod of the name may be as old as its record.
     const isLastKnown = said.some(({ sentence }) => sentence?.name === "podLastKnown");
     const podSinceMs = isLastKnown ? Number.NEGATIVE_INFINITY : asked.askedMs - READ_MS;
+    const dueText = said.find(({ sentence }) => sentence?.name === "podOverdue")?.sentence?.values.at;
+    const overdueMs = dueText === undefined ? 0 : asked.askedMs - Date.parse(dueText);
     let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
     for (const { text, sentence } of said) {
       node = sentence?.values.node ?? node;
       if (this.#forged.has(node)) continue;
       if (sentence?.name !== "nodeShadowed" && this.#isShadowed(node, asked.askedMs)) continue;
-      const claim = sentence === null ? null : this.#claim(sentence, { ...asked, node, podSinceMs });
+      const claim = sentence === null ? null : this.#claim(sentence, { ...asked, node, podSinceMs, overdueMs });
       const wrong = claim === null ? `"${text}" is no sentence of explain` : untruth(claim);
       if (wrong !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${wrong}`;
     }
   }
 
-  #claim(sentence: ExplainedSentence, { node, pod, askedMs, podSinceMs }: Asked & Pick<Claim, "podSinceMs">): Claim {
+  #claim(sentence: ExplainedSentence, { askedMs, ...asked }: Asked & Pick<Claim, "podSinceMs" | "overdueMs">): Claim {
     const nodeSinceMs = askedMs - this.#behindMs;
     return {
       ...sentence,
-      node,
-      pod,
+      ...asked,
       nodeSinceMs,
-      podSinceMs,
       truth: this.#truth,
       isSilent: (name) => this.#isSilent(name, nodeSinceMs),
       wasAlive: (name, atMs) => this.#wasAlive(name, atMs),
-      zone: () => this.#zoneOf(node),
+      zone: () => this.#zoneOf(asked.node),
       isDirect: this.#run.world.swarm.profile.evictionMode === "direct",
       ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,

@@ -1,0 +1,55 @@
+/**
+ * What other processes judge of the pods of a shard that this one owns. A process that was stopped, or missed pulses
+ * of this member, takes itself for the owner until it notices. Its judgements are no longer true then, and would be the
+ * last that listeners have of their pods.
+ *
+ *   judged.pod of another member ──▶ kept, by pod ── once that member has had time to notice ──▶ corrected by the shard
+ *
+ * If the other one is the owner, this shard ends before that.
+ */
+import type { Message } from "../../protocols/messages.ts";
+import type { Clock, Timer } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
+
+/** What the judgements of rivals depend on. */
+export interface RivalJudgementsOptions {
+  readonly clock: Pick<Clock, "after">;
+  readonly profile: Pick<Profile, "memberTimeoutMs" | "memberPulseMs">;
+  /** This member, whose own judgements are no rival's. */
+  readonly member: string;
+  /** Publishes what this shard judges of a pod, where a rival's judgement differs from that. */
+  readonly correct: (wrong: Message<"judged.pod">) => void;
+}
+
+/** The last judgement of each pod by a rival. */
+export class RivalJudgements {
+  readonly #options: RivalJudgementsOptions;
+  readonly #heard = new Map<string, Message<"judged.pod">>();
+  #timer: Timer | null = null;
+
+  constructor(options: RivalJudgementsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a judgement; one of this member is ignored. */
+  hear(message: Message<"judged.pod">): void {
+    const { clock, profile, member } = this.#options;
+    if (message.source === `taint-manager@${member}`) return;
+    this.#heard.set(message.body.uid, message);
+    this.#timer ??= clock.after(profile.memberTimeoutMs + profile.memberPulseMs, () => this.#correct());
+  }
+
+  /** Forgets everything. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#heard.clear();
+  }
+
+  #correct(): void {
+    this.#timer = null;
+    const heard = [...this.#heard.values()];
+    this.#heard.clear();
+    for (const message of heard) this.#options.correct(message);
+  }
+}

@@ -312,7 +312,9 @@ class RunningLedger {
     }
     if (message.type === "judged.node") {
       const observed = this.#state.nodes.get(message.body.node)?.observed ?? null;
-      this.#missingJudgements.takeJudged(message.body, observed, this.#io.clock.monotonicMs());
+      const { clock } = this.#io;
+      const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+      this.#missingJudgements.takeJudged(message.body, observed, now);
     }
     if (message.type === "judged.pod") this.#restored.confirm(message.body);
     this.#state.apply(message);

@@ -1,8 +1,8 @@
 /**
  * Observed nodes whose judgement is missing or contradicts the observation. A judgement is published once and may be
  * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes. In direct mode
- * nothing observed contradicts a node that waits for its drain, but its owner repeats that judgement: if it stops, the
- * one that ended the wait was lost.
+ * nothing observed contradicts a node that waits for its drain or is to be drained from some instant on, but its owner
+ * judges it again then: if it does not, the judgement that ended the wait was lost.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -23,8 +23,8 @@ export class MissingJudgements {
   readonly #resyncs: RetrySchedule<number>;
   readonly #evictionMode: Profile["evictionMode"];
   readonly #policies: Pick<Policies, "current">;
-  /** When each node was last judged to wait for a drain, on the monotonic clock; the earliest first. */
-  readonly #waitingMs = new Map<string, number>();
+  /** By shard, until when each node that is to be drained is judged again at the latest, on the monotonic clock. */
+  readonly #drains = new Map<number, Map<string, number>>();
   /** The owner of a node repeats within this time that it waits. */
   readonly #repeatedWithinMs: number;
   #isJudging = false;
@@ -43,11 +43,16 @@ export class MissingJudgements {
   }
 
   /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
-  takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, nowMs: number): void {
+  takeJudged(
+    judged: BodyOf<"judged.node">,
+    kept: ObservedNode | null,
+    { monotonicMs, wallMs }: { readonly monotonicMs: number; readonly wallMs: number },
+  ): void {
     this.#isJudging = true;
-    this.#waitingMs.delete(judged.node);
-    if (this.#evictionMode === "direct" && judged.eviction === "toBeEvicted") this.#waitingMs.set(judged.node, nowMs);
-    if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), nowMs);
+    const drainAt = drainAtOf(judged, wallMs);
+    if (this.#evictionMode !== "direct" || drainAt === null) this.#forgetDrain(judged.node);
+    else this.#expect(judged.node, monotonicMs + Math.max(0, drainAt - wallMs) + this.#repeatedWithinMs);
+    if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), monotonicMs);
   }
 
   /** Compares every judgement with the policies that are in force now. */
@@ -62,7 +67,7 @@ export class MissingJudgements {
 
   forget(node: string): void {
     this.#unjudged.delete(node);
-    this.#waitingMs.delete(node);
+    this.#forgetDrain(node);
   }
 
   /** Why a shard needs a resync now; null where it does not. */
@@ -75,17 +80,25 @@ export class MissingJudgements {
     return this.#resyncs.isDue(shard, nowMs) ? "a judgement is missing or contradicts its observation" : null;
   }
 
-  /** Both maps are in the order of their instants, so whatever follows one that is not overdue is not either. */
+  /** The unjudged are in the order of their instants, so whatever follows one that is not overdue is not either. */
   #isOverdue(shard: number, nowMs: number): boolean {
     for (const [node, sinceMs] of this.#unjudged) {
       if (nowMs - sinceMs < JUDGED_WITHIN_MS) break;
       if (shardOf(node) === shard) return true;
     }
-    for (const [node, waitingMs] of this.#waitingMs) {
-      if (nowMs - waitingMs < this.#repeatedWithinMs) break;
-      if (shardOf(node) === shard) return true;
-    }
+    for (const expectedMs of this.#drains.get(shard)?.values() ?? []) if (expectedMs <= nowMs) return true;
     return false;
+  }
+
+  #expect(node: string, expectedMs: number): void {
+    const shard = shardOf(node);
+    const ofShard = this.#drains.get(shard) ?? new Map<string, number>();
+    ofShard.set(node, expectedMs);
+    this.#drains.set(shard, ofShard);
+  }
+
+  #forgetDrain(node: string): void {
+    this.#drains.get(shardOf(node))?.delete(node);
   }
 
   #contradicts(judged: Parameters<typeof contradicts>[0], observed: ObservedNode): boolean {
@@ -96,4 +109,9 @@ export class MissingJudgements {
     if (!isUnjudged) this.#unjudged.delete(node);
     else if (!this.#unjudged.has(node)) this.#unjudged.set(node, nowMs);
   }
+}
+
+/** From when a node is to be drained, on the API's clock; null if it is not. */
+function drainAtOf({ eviction, evictionFromAt }: BodyOf<"judged.node">, wallMs: number): number | null {
+  return eviction === "toBeEvicted" ? wallMs : (evictionFromAt ?? null);
 }

@@ -112,6 +112,23 @@ test("so does a drain whose wait is no longer repeated, in direct mode", () => {
   expect(reasonsAfter(prepare, { profile, seconds: 14 })).toEqual([REASON]);
 });
 
+test("so does a drain that was to begin, in direct mode", () => {
+  const profile = { evictionMode: "direct", askRetryMaxMs: 10_000 } as const;
+  const prepare = ({ receive, clock }: LedgerWorld) => {
+    receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    const ofNode = {
+      zone: "",
+      readiness: "unknown",
+      ready: "Unknown",
+      evictionFromAt: clock.wallMs() + 5_000,
+    } as const;
+    receive("judged.node", judgedNode("n-1", ofNode), null);
+  };
+  expect(reasonsAfter(prepare, { profile, seconds: 17 })).toEqual([]);
+  expect(reasonsAfter(prepare, { profile, seconds: 18 })).toEqual([REASON]);
+  expect(reasonsAfter(prepare, { seconds: 30 })).toEqual([]);
+});
+
 test("a judgement that fits needs no resync, nor does a fleet that judges no nodes", () => {
   expect(reasonsAfter(({ receive }) => receive("judged.node", JUDGED, null))).toEqual([]);
   expect(reasonsAfter(() => {})).toEqual([]);

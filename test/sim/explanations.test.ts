@@ -161,7 +161,7 @@ describe("of a pod named as a deleted one", () => {
     expect(problemOf(earlier)).toContain("is not so (podOverdue)");
   });
 
-  test("in the calm an overdue deletion has been requested", () => {
+  test("an overdue deletion is requested in the calm", () => {
     const unrequested = "Its deletion has not been requested yet.";
     expect(problemOf(unrequested, { overdueMs: 60_000 })).toBeNull();
     expect(problemOf(unrequested, { overdueMs: 1_000, isCalm: true })).toBeNull();

@@ -93,6 +93,39 @@ describe("a verdict soon after a stop", () => {
   });
 });
 
+describe("a verdict after its observer was killed", () => {
+  /** Condemns a node that renewed last at 45 s, at 51 s. `dead` was killed at `diedMs`; p2 observed, then `next`. */
+  const verdict = ({ diedMs, dead = "p2", next }: { diedMs: number; dead?: "p1" | "p2"; next?: "p1" | "p2" }) => {
+    const stage = new Stage();
+    const { watchViews } = stage.checks;
+    stage.show("a", "True");
+    stage.renew("a");
+    watchViews.pulsed("0", "p2", new Uint8Array());
+    stage.pass(45 * S);
+    stage.renew("a");
+    stage.pass(6 * S);
+    Object.assign(dead === "p2" ? stage.observer : stage.process, { lastDeathMs: diedMs });
+    if (next !== undefined) watchViews.pulsed("0", next, new Uint8Array());
+    return stage.condemn("a");
+  };
+
+  it.each([
+    ["that it had not published", 46 * S],
+    ["that it could not see any more", 40 * S],
+  ])("may miss a heartbeat %s", (_what, diedMs) => {
+    expect(verdict({ diedMs })).not.toThrow();
+  });
+
+  it.each([
+    ["that it must have published", verdict({ diedMs: 47 * S })],
+    ["that its successor has published", verdict({ diedMs: 46 * S, next: "p1" })],
+    ["that it has published since its return", verdict({ diedMs: 46 * S, next: "p2" })],
+    ["that the death of another process cannot hide", verdict({ diedMs: 46 * S, dead: "p1" })],
+  ])("is caught with a heartbeat %s", (_what, late) => {
+    expect(late).toThrow("Unknown after 6000 ms");
+  });
+});
+
 describe("an announcement of a zone", () => {
   const announced = (size: number, notReady: number, halted = false) => {
     const stage = new Stage();

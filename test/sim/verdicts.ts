@@ -1,6 +1,6 @@
 /**
  * What must hold when a process finds a node silent, whatever the writer does with it. The node gave no heartbeat for
- * its whole grace that could have been observed, and the process has observed for as long.
+ * its whole grace that could have been observed and published, and the process has observed for as long.
  */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
@@ -56,7 +56,10 @@ export class Verdicts {
     const graceMs = world.swarm.policies === undefined ? ownMs : Math.min(ownMs, GRACES_MS.least);
     const leastMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
     const nowMs = world.clock.wallMs();
-    const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - heartbeatLagMs(world.swarm));
+    // An observer that is killed takes unpublished heartbeats with it. A view is whole until a pulse is missing
+    // (decision 1), so a verdict may come before the next observer has published.
+    const unseenMs = heartbeatLagMs(world.swarm) + watchViews.unobservedMs(shard);
+    const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - unseenMs);
     // At exactly the last heartbeat plus the grace a node still counts as alive.
     if (silentMs <= leastMs + ROUNDING_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);

@@ -42,6 +42,14 @@ interface SentPulse {
   readonly atMs: number;
 }
 
+/** The process that pulsed last for a shard. Instants are on the world's monotonic clock. */
+interface Observing {
+  readonly member: string;
+  /** Since when no other has pulsed. */
+  readonly sinceMs: number;
+  readonly pulsedMs: number;
+}
+
 /** The view that a member received after it had stood still. */
 interface ReceivedView {
   /** The end of that standstill. */
@@ -54,7 +62,7 @@ interface ReceivedView {
 export class WatchViews {
   readonly #world: World;
   readonly #processes: () => readonly ViewingProcess[];
-  readonly #observers = new Map<string, { readonly member: string; readonly sinceMs: number }>();
+  readonly #observers = new Map<string, Observing>();
 
   /** When a member last gained a shard of the node service, by both. */
   readonly #gainsMs = new Map<string, number>();
@@ -103,9 +111,24 @@ export class WatchViews {
 
   /** A member has pulsed for a shard. */
   pulsed(shard: string, member: string, payload: Uint8Array): void {
-    this.#sent.set(payload, { member, atMs: this.#world.clock.monotonicMs() });
-    if (this.#observers.get(shard)?.member === member) return;
-    this.#observers.set(shard, { member, sinceMs: this.#world.clock.monotonicMs() });
+    const nowMs = this.#world.clock.monotonicMs();
+    const before = this.#observers.get(shard);
+    this.#sent.set(payload, { member, atMs: nowMs });
+    this.#observers.set(shard, {
+      member,
+      sinceMs: before?.member === member ? before.sinceMs : nowMs,
+      pulsedMs: nowMs,
+    });
+  }
+
+  /**
+   * For how long nobody has observed a shard: since its observer was killed, until the first pulse after that. A new
+   * observer publishes the whole shard before it pulses.
+   */
+  unobservedMs(shard: string): number {
+    const observer = this.#observers.get(shard);
+    const diedMs = this.#processOf(observer?.member ?? "")?.lastDeathMs ?? Number.NEGATIVE_INFINITY;
+    return observer === undefined || diedMs < observer.pulsedMs ? 0 : this.#world.clock.monotonicMs() - diedMs;
   }
 
   /** A member's node service has gained a shard. */

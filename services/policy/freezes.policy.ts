@@ -25,7 +25,10 @@ export interface FreezeSource {
   readonly changedAt: number | null;
 }
 
-/** The frozen intervals of each scope. */
+/**
+ * The frozen intervals of each scope: what is past, and apart from it what each freeze adds that goes on or is planned.
+ * These may overlap, because each may turn out to have ended earlier than the others.
+ */
 export type FreezeMemory = ReadonlyMap<string, readonly FrozenInterval[]>;
 
 /** What freezes the nodes of each scope. */
@@ -47,37 +50,72 @@ export function freezeMemory(
   return new Map(scopes.filter(([, intervals]) => intervals.length > 0));
 }
 
+/** When the nodes of a scope were and are frozen, as countdowns take it. */
+export function frozenTime(memory: FreezeMemory, scope: string): readonly FrozenInterval[] {
+  return boundedIntervals(memory.get(scope) ?? [], FROZEN_INTERVALS_MAX);
+}
+
 /**
- * What is past stays. What was to go on is what freezes the nodes now: a request that names its beginning and its end
- * is taken at its word, whatever was known of it before. Any other change happened when its source was changed.
+ * What is past stays, whatever else went on meanwhile. What was to go on is what freezes the nodes now: a request that
+ * names its beginning and its end is taken at its word, whatever was known of it before. Any other change happened when
+ * its source was changed.
  */
 function remembered(
   before: readonly FrozenInterval[],
   { sourceBefore, source }: { readonly sourceBefore: FreezeSource | null; readonly source: FreezeSource },
   nowAt: number,
 ): readonly FrozenInterval[] {
-  const past = before.filter(({ toAt }) => toAt !== null && toAt <= nowAt);
-  const running = before.find(({ toAt }) => toAt === null || toAt > nowAt) ?? null;
+  const past = mergedIntervals(before.filter(({ toAt }) => toAt !== null && toAt <= nowAt));
+  const running = before.filter(({ fromAt, toAt }) => fromAt <= nowAt && (toAt === null || toAt > nowAt));
   // The API server stamped the change, so a later one proves that this clock is behind, as after a suspension. A freeze
   // that ended too early would bring evictions forward.
   const changeAt = Math.max(source.changedAt ?? nowAt, past.at(-1)?.toAt ?? Number.NEGATIVE_INFINITY);
-  const startAt = running !== null && running.fromAt <= nowAt ? running.fromAt : Math.min(changeAt, nowAt);
-  const named = source.pauseRequests.filter(({ sinceAt }) => sinceAt !== null);
-  const requested = named.map(({ sinceAt, untilAt }) => ({ fromAt: sinceAt ?? nowAt, toAt: untilAt }));
-  const unnamed = source.pauseRequests
-    .filter(({ sinceAt, untilAt }) => sinceAt === null && (untilAt === null || untilAt > nowAt))
-    .map(({ untilAt }) => ({ fromAt: startAt, toAt: untilAt }));
-  const byMode = source.byMode ? [{ fromAt: startAt, toAt: null }] : [];
-  const present = [...requested, ...unnamed, ...byMode];
-  const isContinued = running === null || present.some(({ fromAt }) => fromAt === running.fromAt);
-  const ended = isContinued ? [] : [{ fromAt: running.fromAt, toAt: Math.max(changeAt, running.fromAt) }];
+  const startAt = undatedStartAt(running, sourceBefore) ?? Math.min(changeAt, nowAt);
+  const present = presentIntervals(source, startAt, nowAt);
+  const ended = running
+    .filter(({ fromAt }) => !present.some((interval) => interval.fromAt === fromAt))
+    .map(({ fromAt }) => ({ fromAt, toAt: Math.max(changeAt, fromAt) }));
   const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt, nowAt });
-  return boundedIntervals(mergedIntervals([...past, ...present, ...ended, ...withdrawn]), FROZEN_INTERVALS_MAX);
+  const known = [...past, ...present, ...ended, ...withdrawn];
+  const isOver = ({ toAt }: FrozenInterval): boolean => toAt !== null && toAt <= nowAt;
+  const over = boundedIntervals(known.filter(isOver), FROZEN_INTERVALS_MAX);
+  return distinctIntervals([...over, ...known.filter((interval) => !isOver(interval))]);
+}
+
+/** What freezes nodes now or was asked for; what names no beginning began at `startAt`. */
+function presentIntervals(
+  { byMode, pauseRequests }: FreezeSource,
+  startAt: number,
+  nowAt: number,
+): readonly FrozenInterval[] {
+  const requested = pauseRequests
+    .filter(({ sinceAt, untilAt }) => sinceAt !== null || untilAt === null || untilAt > nowAt)
+    .map(({ sinceAt, untilAt }) => ({ fromAt: sinceAt ?? startAt, toAt: untilAt }));
+  return [...requested, ...(byMode ? [{ fromAt: startAt, toAt: null }] : [])];
 }
 
 /**
- * The time until now of what is no longer there, or has been given an end that is past. The memory has one interval for
- * all that freezes nodes at once, so another request that began it may have ended earlier.
+ * When what freezes nodes without saying since when began, of what goes on; null if it begins now. Requests that name
+ * their instants began none of it.
+ */
+function undatedStartAt(running: readonly FrozenInterval[], sourceBefore: FreezeSource | null): number | null {
+  const requests = sourceBefore?.pauseRequests ?? [];
+  const undated = running.filter(
+    ({ fromAt, toAt }) => !requests.some(({ sinceAt, untilAt }) => sinceAt === fromAt && untilAt === toAt),
+  );
+  return undated.length === 0 ? null : Math.min(...undated.map(({ fromAt }) => fromAt));
+}
+
+/** Intervals in order, without empty and equal ones. */
+function distinctIntervals(intervals: readonly FrozenInterval[]): readonly FrozenInterval[] {
+  const filled = intervals.filter(({ fromAt, toAt }) => toAt === null || toAt > fromAt);
+  const distinct = new Map(filled.map((interval) => [`${interval.fromAt} ${interval.toAt}`, interval]));
+  return [...distinct.values()].toSorted((left, right) => left.fromAt - right.fromAt);
+}
+
+/**
+ * The time until now of what is no longer there, or has been given an end that is past. All that names no beginning
+ * has one interval in the memory, and a text of an earlier version has one for all that froze nodes at once.
  */
 function withdrawnIntervals(
   before: FreezeSource,
@@ -126,7 +164,7 @@ export function freezeSources(
 export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMemory {
   const scopes = new Set([...left.keys(), ...right.keys()]);
   const both = (scope: string) => [...(left.get(scope) ?? []), ...(right.get(scope) ?? [])];
-  return new Map([...scopes].map((scope) => [scope, boundedIntervals(both(scope), FROZEN_INTERVALS_MAX)]));
+  return new Map([...scopes].map((scope) => [scope, distinctIntervals(both(scope))]));
 }
 
 /**
@@ -183,12 +221,7 @@ function sourceIn(written: unknown): FreezeSource {
 /** Reads that text; what is malformed is left out. */
 export function readMemory(text: string | null): FreezeMemory {
   const scopes = Object.entries(recordOf(parsed(text ?? "")));
-  return new Map(
-    scopes.map(([scope, written]) => [
-      scope,
-      boundedIntervals(listOf(written).flatMap(intervalsIn), FROZEN_INTERVALS_MAX),
-    ]),
-  );
+  return new Map(scopes.map(([scope, written]) => [scope, distinctIntervals(listOf(written).flatMap(intervalsIn))]));
 }
 
 function intervalsIn(written: unknown): FrozenInterval[] {

@@ -20,6 +20,7 @@ import {
   type FreezingPolicy,
   freezeMemory,
   freezeSources,
+  frozenTime,
   memoryText,
   type RecordedPauseRequest,
   readMemory,
@@ -92,7 +93,7 @@ export class Freezes {
 
   /** When the nodes of a policy, or all nodes, were and are frozen. */
   frozen(scope: string): readonly FrozenInterval[] {
-    return this.#memory.get(scope) ?? [];
+    return frozenTime(this.#memory, scope);
   }
 
   /** The requests of the ConfigMap for the nodes of a policy, or for all. */

@@ -5,7 +5,14 @@ import type { FreezeResource, PolicyResource } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { type ConfiguredPolicy, nodePolicyOf, pauseRequestOf } from "../domain/node-policy.parse.ts";
 import { policySet } from "../domain/node-policy.ts";
-import { EVERYWHERE, freezeMemory, freezeSources, readMemory, readPauseRequests } from "./freezes.policy.ts";
+import {
+  EVERYWHERE,
+  freezeMemory,
+  freezeSources,
+  frozenTime,
+  readMemory,
+  readPauseRequests,
+} from "./freezes.policy.ts";
 import { resolvedPolicies } from "./resolved-policies.policy.ts";
 
 /** What the policies at one instant follow from. */
@@ -29,8 +36,8 @@ export function presentPolicies({ configured, resources, freeze, profile }: Poli
   const ofScope = (scope: string) => requests.filter((each) => each.scope === scope).map(({ request }) => request);
   const policies = inForce.map(({ name, spec }) => {
     const pauseRequests = [...(spec.pauseRequests ?? []), ...ofScope(name)].slice(0, PAUSE_REQUESTS_MAX);
-    return nodePolicyOf(name, { ...spec, pauseRequests }, [...(memory.get(name) ?? [])]);
+    return nodePolicyOf(name, { ...spec, pauseRequests }, [...frozenTime(memory, name)]);
   });
   const pauseRequests = ofScope(EVERYWHERE).map(pauseRequestOf);
-  return policySet(policies, { pauseRequests, frozen: memory.get(EVERYWHERE) ?? [] });
+  return policySet(policies, { pauseRequests, frozen: frozenTime(memory, EVERYWHERE) });
 }

@@ -1,11 +1,15 @@
 /** What is remembered of freezes: exact over every way to begin, extend and end one. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { FROZEN_INTERVALS_MAX } from "../../protocols/judged.ts";
 import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
 import { frozenAt } from "../../services/domain/frozen-time.ts";
 import {
+  type FreezeMemory,
   type FreezeSource,
+  type FreezeSources,
   freezeMemory,
+  frozenTime,
   memoryText,
   readMemory,
   readPauseRequests,
@@ -19,10 +23,10 @@ const asked = (sinceAt: number | null, untilAt: number | null): PauseRequest => 
 };
 const by = (...pauseRequests: PauseRequest[]): FreezeSource => ({ byMode: false, pauseRequests, changedAt: null });
 const byMode = (more: Partial<FreezeSource> = {}): FreezeSource => ({ ...by(), byMode: true, ...more });
-const step = (before: FrozenInterval[], source: FreezeSource, nowAt: number, sourceBefore?: FreezeSource) => {
+const step = (before: readonly FrozenInterval[], source: FreezeSource, nowAt: number, sourceBefore?: FreezeSource) => {
   const sourcesBefore = new Map(sourceBefore === undefined ? [] : [["gpu", sourceBefore] as const]);
   const change = { sourcesBefore, sources: new Map([["gpu", source]]) };
-  return freezeMemory(new Map([["gpu", before]]), change, nowAt).get("gpu") ?? [];
+  return frozenTime(freezeMemory(new Map([["gpu", before]]), change, nowAt), "gpu");
 };
 
 describe("a freeze", () => {
@@ -91,6 +95,62 @@ describe("a freeze", () => {
         }
       }),
     );
+  });
+});
+
+/** What is remembered in the end, from what froze the nodes and when each change of that was seen. */
+const remembered = (...changes: readonly (readonly [FreezeSource, number])[]): readonly FrozenInterval[] => {
+  let [memory, sourcesBefore] = [new Map() as FreezeMemory, new Map() as FreezeSources];
+  for (const [source, nowAt] of changes) {
+    const sources = new Map([["gpu", source]]);
+    memory = freezeMemory(memory, { sourcesBefore, sources }, nowAt);
+    const text = memoryText(memory, sources);
+    // Another process would go on from the text.
+    [memory, sourcesBefore] = [readMemory(text), readSources(text)];
+  }
+  return frozenTime(memory, "gpu");
+};
+
+describe("a freeze among others", () => {
+  const first = { ...asked(60, 80), name: "first" };
+  const later = { ...asked(120, null), name: "later" };
+
+  test.each([
+    ["ended as planned", by(first, asked(null, 125), later), by(first, asked(null, 125), later)],
+    ["was removed", by(first, asked(null, null), later), by(first, later)],
+    ["was thawed", by(first, asked(null, null), later), by(first, asked(null, 125), later)],
+    ["by mode ended", byMode({ pauseRequests: [first, later] }), by(first, later)],
+  ])("that %s stays while the next one goes on", (_how, during, then) => {
+    const seen = remembered([by(first), 65], [during, 70], [during, 122], [then, 130], [then, 135], [by(later), 200]);
+    expect(seen).toEqual(frozen([60, null]));
+  });
+
+  test("stays though a longer one was thawed", () => {
+    const [long, thawed] = [asked(60, null), asked(60, 70)];
+    const undated = { ...asked(null, 90), name: "undated" };
+    expect(remembered([by(long), 62], [by(long, undated), 65], [by(long), 95], [by(thawed), 100])).toEqual(
+      frozen([60, 90]),
+    );
+  });
+
+  test("without a beginning begins when it is seen", () => {
+    const [long, thawed] = [asked(60, null), asked(60, 70)];
+    const undated = { ...asked(null, null), name: "undated" };
+    expect(remembered([by(long), 62], [by(long, undated), 80], [by(thawed, undated), 90])).toEqual(
+      frozen([60, 70], [80, null]),
+    );
+  });
+
+  test("of the past is bounded, and what goes on is not lost", () => {
+    let memory: FreezeMemory = new Map();
+    const sources = new Map([["gpu", by(...Array.from({ length: 40 }, (_, index) => asked(10_000 + index, null)))]]);
+    for (let at = 0; at < 4_000; at += 100) {
+      memory = freezeMemory(memory, { sources: new Map([["gpu", by(asked(at, at + 50))]]) }, at + 60);
+    }
+    memory = freezeMemory(memory, { sources }, 11_000);
+    expect(memory.get("gpu")).toHaveLength(FROZEN_INTERVALS_MAX + 40);
+    expect(frozenTime(memory, "gpu")).toHaveLength(FROZEN_INTERVALS_MAX);
+    expect(frozenTime(memory, "gpu").at(-1)).toEqual({ fromAt: 10_000, toAt: null });
   });
 });
 

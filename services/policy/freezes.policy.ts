@@ -16,12 +16,18 @@ import { listOf, parsed, recordOf, textOf } from "../platform/structures/json.ts
 /** The scope of freezes of all nodes; every other scope is the name of a policy. */
 export const EVERYWHERE = "";
 
+/** A request to freeze the nodes of one scope. */
+interface FreezingRequest extends PauseRequest {
+  /** Whether it is for a policy and in the ConfigMap: then no change of the policy began or ended it. */
+  readonly isRecorded?: boolean;
+}
+
 /** What freezes the nodes of one scope now. */
 export interface FreezeSource {
   /** Whether the mode of the policy freezes its nodes. */
   readonly byMode: boolean;
-  readonly pauseRequests: readonly PauseRequest[];
-  /** When the source was last changed at the API, in epoch milliseconds; null where that is not known. */
+  readonly pauseRequests: readonly FreezingRequest[];
+  /** When the policy was last changed at the API, in epoch milliseconds; null where that is not known. */
   readonly changedAt: number | null;
 }
 
@@ -58,7 +64,7 @@ export function frozenTime(memory: FreezeMemory, scope: string): readonly Frozen
 /**
  * What is past stays, whatever else went on meanwhile. What was to go on is what freezes the nodes now: a request that
  * names its beginning and its end is taken at its word, whatever was known of it before. Any other change happened when
- * its source was changed.
+ * its policy was changed or, for a request of the ConfigMap, now.
  */
 function remembered(
   before: readonly FrozenInterval[],
@@ -70,11 +76,13 @@ function remembered(
   // The API server stamped the change, so a later one proves that this clock is behind, as after a suspension. A freeze
   // that ended too early would bring evictions forward.
   const changeAt = Math.max(source.changedAt ?? nowAt, past.at(-1)?.toAt ?? Number.NEGATIVE_INFINITY);
-  const startAt = undatedStartAt(running, sourceBefore) ?? Math.min(changeAt, nowAt);
-  const present = presentIntervals(source, startAt, nowAt);
+  const startAt = undatedStartAt(running, sourceBefore);
+  const present = presentIntervals(source, { startAt, changeAt, nowAt });
+  // A policy that was last changed before a freeze began did not end it.
+  const endAt = (fromAt: number): number => ((source.changedAt ?? nowAt) > fromAt ? changeAt : nowAt);
   const ended = running
     .filter(({ fromAt }) => !present.some((interval) => interval.fromAt === fromAt))
-    .map(({ fromAt }) => ({ fromAt, toAt: Math.max(changeAt, fromAt) }));
+    .map(({ fromAt }) => ({ fromAt, toAt: endAt(fromAt) }));
   const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt, nowAt });
   const known = [...past, ...present, ...ended, ...withdrawn];
   const isOver = ({ toAt }: FrozenInterval): boolean => toAt !== null && toAt <= nowAt;
@@ -82,16 +90,26 @@ function remembered(
   return distinctIntervals([...over, ...known.filter((interval) => !isOver(interval))]);
 }
 
-/** What freezes nodes now or was asked for; what names no beginning began at `startAt`. */
+/** The instants that changes of a scope are dated by. */
+interface ChangeInstants {
+  /** When what names no beginning began, of what goes on; null when it begins with this change. */
+  readonly startAt: number | null;
+  readonly changeAt: number;
+  readonly nowAt: number;
+}
+
+/** What freezes nodes now or was asked for. */
 function presentIntervals(
   { byMode, pauseRequests }: FreezeSource,
-  startAt: number,
-  nowAt: number,
+  { startAt, changeAt, nowAt }: ChangeInstants,
 ): readonly FrozenInterval[] {
+  const policyStartAt = startAt ?? Math.min(changeAt, nowAt);
   const requested = pauseRequests
     .filter(({ sinceAt, untilAt }) => sinceAt !== null || untilAt === null || untilAt > nowAt)
-    .map(({ sinceAt, untilAt }) => ({ fromAt: sinceAt ?? startAt, toAt: untilAt }));
-  return [...requested, ...(byMode ? [{ fromAt: startAt, toAt: null }] : [])];
+    .map(({ sinceAt, untilAt, isRecorded = false }) => {
+      return { fromAt: sinceAt ?? (isRecorded ? (startAt ?? nowAt) : policyStartAt), toAt: untilAt };
+    });
+  return [...requested, ...(byMode ? [{ fromAt: policyStartAt, toAt: null }] : [])];
 }
 
 /**
@@ -120,19 +138,20 @@ function distinctIntervals(intervals: readonly FrozenInterval[]): readonly Froze
 function withdrawnIntervals(
   before: FreezeSource,
   now: FreezeSource,
-  { startAt, changeAt, nowAt }: { readonly startAt: number; readonly changeAt: number; readonly nowAt: number },
+  { startAt, changeAt, nowAt }: ChangeInstants,
 ): readonly FrozenInterval[] {
   /** When a request ended by the change; null where it goes on, says itself when it was, or has ended as planned. */
-  const endOf = ({ name, sinceAt, untilAt }: PauseRequest): number | null => {
+  const endOf = ({ name, sinceAt, untilAt, isRecorded = false }: FreezingRequest): number | null => {
     const present = now.pauseRequests.find((request) => request.name === name && request.sinceAt === sinceAt);
-    if (present === undefined) return Math.min(untilAt ?? changeAt, changeAt);
+    if (present === undefined) return Math.min(untilAt ?? Number.POSITIVE_INFINITY, isRecorded ? nowAt : changeAt);
     const isThawed = sinceAt === null && present.untilAt !== untilAt;
     return isThawed && present.untilAt !== null && present.untilAt <= nowAt ? present.untilAt : null;
   };
   const requests = before.pauseRequests.map((request) => ({ sinceAt: request.sinceAt, endAt: endOf(request) }));
   const byMode = before.byMode && !now.byMode ? [{ sinceAt: null, endAt: changeAt }] : [];
   return [...requests, ...byMode].flatMap(({ sinceAt, endAt }) => {
-    return endAt === null ? [] : [{ fromAt: sinceAt ?? startAt, toAt: endAt }];
+    const fromAt = sinceAt ?? startAt;
+    return endAt === null || fromAt === null ? [] : [{ fromAt, toAt: endAt }];
   });
 }
 
@@ -155,7 +174,8 @@ export function freezeSources(
   const ofPolicies = policies.map(({ name, spec, changedAt }): [string, FreezeSource] => {
     const own = (spec.pauseRequests ?? []).map(pauseRequestOf);
     const byMode = spec.mode !== undefined && freezesByMode({ mode: spec.mode });
-    return [name, { byMode, pauseRequests: [...own, ...ofConfigMap(name)], changedAt }];
+    const recorded = ofConfigMap(name).map((request) => ({ ...request, isRecorded: true }));
+    return [name, { byMode, pauseRequests: [...own, ...recorded], changedAt }];
   });
   return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);
 }
@@ -188,12 +208,22 @@ export function memoryText(memory: FreezeMemory, sources: FreezeSources = new Ma
 }
 
 /** A source as it is written: `{}` for a mode, otherwise a request without its reason. */
-type WrittenSource = { readonly name?: string; readonly since?: string | null; readonly until?: string | null };
+type WrittenSource = {
+  readonly name?: string;
+  readonly since?: string | null;
+  readonly until?: string | null;
+  readonly recorded?: boolean;
+};
 
 function sourcesWritten(source: FreezeSource | undefined): readonly WrittenSource[] {
   if (source === undefined) return [];
-  const requests = source.pauseRequests.map(({ name, sinceAt, untilAt }) => {
-    return { name, since: instantText(sinceAt), until: instantText(untilAt) };
+  const requests = source.pauseRequests.map(({ name, sinceAt, untilAt, isRecorded }) => {
+    return {
+      name,
+      since: instantText(sinceAt),
+      until: instantText(untilAt),
+      ...(isRecorded && { recorded: true }),
+    };
   });
   return [...(source.byMode ? [{}] : []), ...requests];
 }
@@ -210,10 +240,11 @@ export function readSources(text: string | null): FreezeSources {
 
 function sourceIn(written: unknown): FreezeSource {
   const sources = listOf(written).map(recordOf);
-  const pauseRequests = sources.flatMap(({ name, since, until }): PauseRequest[] => {
+  const pauseRequests = sources.flatMap(({ name, since, until, recorded }): FreezingRequest[] => {
     const text = textOf(name);
     const [sinceAt, untilAt] = [epochMsOf(textOf(since)), epochMsOf(textOf(until))];
-    return text === null ? [] : [{ name: text, reason: null, sinceAt, untilAt }];
+    const isRecorded = recorded === true && { isRecorded: true };
+    return text === null ? [] : [{ name: text, reason: null, sinceAt, untilAt, ...isRecorded }];
   });
   return { byMode: sources.some(({ name }) => name === undefined), pauseRequests, changedAt: null };
 }

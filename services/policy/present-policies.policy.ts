@@ -12,6 +12,7 @@ import {
   frozenTime,
   readMemory,
   readPauseRequests,
+  readSources,
 } from "./freezes.policy.ts";
 import { resolvedPolicies } from "./resolved-policies.policy.ts";
 
@@ -32,7 +33,8 @@ export function presentPolicies({ configured, resources, freeze, profile }: Poli
   );
   const { requests } = readPauseRequests(freeze?.pauseRequests ?? null);
   const sources = freezeSources(inForce, requests);
-  const memory = freezeMemory(readMemory(freeze?.frozen ?? null), { sources }, at);
+  const text = freeze?.frozen ?? null;
+  const memory = freezeMemory(readMemory(text), { sourcesBefore: readSources(text), sources }, at);
   const ofScope = (scope: string) => requests.filter((each) => each.scope === scope).map(({ request }) => request);
   const policies = inForce.map(({ name, spec }) => {
     const pauseRequests = [...(spec.pauseRequests ?? []), ...ofScope(name)].slice(0, PAUSE_REQUESTS_MAX);

@@ -9,6 +9,7 @@ import {
   type FreezeSource,
   type FreezeSources,
   freezeMemory,
+  freezeSources,
   frozenTime,
   memoryText,
   readMemory,
@@ -21,7 +22,11 @@ const frozen = (...spans: readonly (readonly [number, number | null])[]): Frozen
 const asked = (sinceAt: number | null, untilAt: number | null): PauseRequest => {
   return { name: "oncall", reason: null, sinceAt, untilAt };
 };
-const by = (...pauseRequests: PauseRequest[]): FreezeSource => ({ byMode: false, pauseRequests, changedAt: null });
+const by = (...pauseRequests: FreezeSource["pauseRequests"][number][]): FreezeSource => ({
+  byMode: false,
+  pauseRequests,
+  changedAt: null,
+});
 const byMode = (more: Partial<FreezeSource> = {}): FreezeSource => ({ ...by(), byMode: true, ...more });
 const step = (before: readonly FrozenInterval[], source: FreezeSource, nowAt: number, sourceBefore?: FreezeSource) => {
   const sourcesBefore = new Map(sourceBefore === undefined ? [] : [["gpu", sourceBefore] as const]);
@@ -154,6 +159,37 @@ describe("a freeze among others", () => {
   });
 });
 
+describe("a freeze of a policy by the ConfigMap", () => {
+  const changedAt = 30;
+  const without = { ...by(), changedAt };
+  const recorded = (sinceAt: number | null) => {
+    return { ...by({ ...asked(sinceAt, null), isRecorded: true }), changedAt };
+  };
+
+  test.each([
+    ["with instants", recorded(60), without, [60, 100]],
+    ["without instants", recorded(null), without, [60, 100]],
+    ["after a change of the policy", recorded(60), { ...without, changedAt: 80 }, [60, 100]],
+    ["from a text of before", { ...by(asked(60, null)), changedAt }, without, [60, 100]],
+    ["from such a text beside one", { ...by(asked(40, 50), asked(null, null)), changedAt }, without, [30, 100]],
+    ["beside the mode, which goes on", recorded(60), { ...byMode(), changedAt: 90 }, [60, null]],
+  ] as const)("counts until it goes: %s", (_what, during, then, after) => {
+    expect(remembered([without, 50], [during, 60], [then, 100], [then, 200])).toEqual(frozen(after));
+  });
+
+  test("is told apart from one of the policy", () => {
+    const [own, request] = [{ name: "own" }, { name: "request", policy: "gpu" }];
+    const sources = freezeSources(
+      [{ name: "gpu", spec: { selector: {}, pauseRequests: [own] }, changedAt }],
+      readPauseRequests(JSON.stringify([request])).requests,
+    );
+    expect(sources.get("gpu")?.pauseRequests).toEqual([
+      { ...asked(null, null), name: "own" },
+      { ...asked(null, null), name: "request", isRecorded: true },
+    ]);
+  });
+});
+
 test("the memory is read as it was written, without what is malformed", () => {
   const memory = new Map([
     ["", frozen([1_790_000_000_000.5, null])],
@@ -169,7 +205,9 @@ test("the memory is read as it was written, without what is malformed", () => {
 
 test("what froze nodes is read as it was written, and unknown of an earlier text", () => {
   const memory = new Map([["gpu", frozen([10, 20], [30, null])]]);
-  const sources = new Map([["gpu", byMode({ pauseRequests: [asked(30, 90), asked(null, null)] })]]);
+  const sources = new Map([
+    ["gpu", byMode({ pauseRequests: [asked(30, 90), { ...asked(null, null), isRecorded: true }] })],
+  ]);
   const text = memoryText(memory, sources);
   expect(readMemory(text)).toEqual(memory);
   expect(readSources(text)).toEqual(sources);

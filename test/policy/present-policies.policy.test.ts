@@ -53,6 +53,12 @@ test("what was frozen before is remembered", () => {
   expect(set.policies[0]?.frozen).toEqual([{ fromAt: Date.parse(past.from), toAt: Date.parse(past.to) }]);
 });
 
+test("a request of the ConfigMap that is gone counts until now", () => {
+  const by = [{ name: "bob", since: SINCE, until: null, recorded: true }];
+  const set = presentPolicies({ ...GPU, freeze: freezeOf([], { gpu: [{ from: SINCE, to: null, by }] }) }, AT);
+  expect(set.policies[0]?.frozen).toEqual([{ fromAt: Date.parse(SINCE), toAt: AT }]);
+});
+
 test("a policy of --config is in force, also in place of one of the same name", () => {
   const configured = [
     { name: "gpu", spec: { selector: {}, nodeMonitorGracePeriod: "20s" } },

@@ -176,7 +176,6 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   requestConflict: outcome("conflict"),
   requestRefused: outcome("refused"),
   requestGone: outcome("gone"),
-  requestShadowed: ({ policies, node }) => policies?.wasShadowed(policies.poolOf(node), -Infinity) === true,
   retryAt: always,
   retrySoon: always,
   retryRequested: always,

@@ -5,12 +5,15 @@
 import type { PolicySentenceName, SentenceName } from "../../../services/ledger/explain/sentences.ts";
 import type { Claim } from "../explained-claims.ts";
 import { type CheckedNode, conditionOf } from "../invariants.ts";
-import { type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import { policiesOf } from "./api-policies.ts";
 import { HOLD_TYPE } from "./condition-checks.ts";
 import type { EvictionRates, Pause, PolicyState } from "./policy-state.ts";
+import { POOL_LABEL } from "./pools.ts";
 
 type Rule = (claim: Claim) => boolean;
-type OfPolicies = PolicySentenceName | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld">;
+type OfPolicies =
+  | PolicySentenceName
+  | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld" | "requestShadowed">;
 
 /** Instants of sentences are whole seconds, and clocks of processes as far off. */
 const SECOND_MS = 1_500;
@@ -27,20 +30,25 @@ const SETS: Readonly<Record<string, (state: PolicyState) => boolean>> = {
   "evictions.maxPerNamespacePerMinute": ({ evictionRates }) => evictionRates?.perNamespacePerMinuteMax != null,
 };
 
+/** The pools of the node of a claim, in every state that the claim may describe: the node may have left since. */
+function poolsOf({ truth, node, nodeSinceMs }: Claim): (string | undefined)[] {
+  const states = truth.nodes.since(node, nodeSinceMs).filter((state) => state !== null);
+  const pools = new Set(states.map(({ metadata }) => metadata.labels?.[POOL_LABEL]));
+  return pools.size === 0 ? [undefined] : [...pools];
+}
+
 /** The policies that selected the node of a claim, one list for each state of the API that the claim may describe. */
-function selecting({ policies, node, nodeSinceMs }: Claim): (PolicyState & { name: string })[][] {
-  const pool = policies?.poolOf(node);
-  return (policies?.api.since(nodeSinceMs) ?? []).map((snapshot) => policiesOf(snapshot, pool));
+function selecting(claim: Claim): (PolicyState & { name: string })[][] {
+  const { policies, nodeSinceMs } = claim;
+  const snapshots = policies?.api.since(nodeSinceMs) ?? [];
+  return poolsOf(claim).flatMap((pool) => snapshots.map((snapshot) => policiesOf(snapshot, pool)));
 }
 
 /** The requests that freeze the node of a claim, or did or will. */
-function pausesOf({ policies, node, nodeSinceMs }: Claim): Pause[] {
-  const pool = policies?.poolOf(node);
-  const ofSnapshot = (snapshot: PolicySnapshot): Pause[] => [
-    ...snapshot.everywhere,
-    ...policiesOf(snapshot, pool).flatMap(({ pauses }) => pauses),
-  ];
-  return (policies?.api.since(nodeSinceMs) ?? []).flatMap(ofSnapshot);
+function pausesOf(claim: Claim): Pause[] {
+  const { policies, nodeSinceMs } = claim;
+  const everywhere = (policies?.api.since(nodeSinceMs) ?? []).flatMap((snapshot) => snapshot.everywhere);
+  return [...everywhere, ...selecting(claim).flatMap((states) => states.flatMap(({ pauses }) => pauses))];
 }
 
 const maintained: Rule = ({ truth, node, nodeSinceMs }) =>
@@ -48,8 +56,8 @@ const maintained: Rule = ({ truth, node, nodeSinceMs }) =>
     .since(node, nodeSinceMs)
     .some((state) => state !== null && conditionOf(state, HOLD_TYPE)?.status === "True");
 const frozen: Rule = (claim) => {
-  const { policies, node, nodeSinceMs } = claim;
-  return maintained(claim) || policies?.wasFrozen(policies.poolOf(node), nodeSinceMs) === true;
+  const { policies, nodeSinceMs } = claim;
+  return maintained(claim) || poolsOf(claim).some((pool) => policies?.wasFrozen(pool, nodeSinceMs) === true);
 };
 /** Frozen, and each person that the sentence names has asked for it. */
 const frozenBy: Rule = (claim) => {
@@ -153,11 +161,12 @@ const OUT_OF_SERVICE_RULES = {
 } as const satisfies Readonly<Record<string, Rule>>;
 
 /** A policy of the node has remediations. */
-const remediated: Rule = ({ policies, node }) => {
-  const pool = policies?.poolOf(node);
+const remediated: Rule = (claim) => {
+  const pools = poolsOf(claim);
   // What was published of a policy before it changed counts for a while.
-  const ever = policies?.api.since(0) ?? [];
-  return ever.some((snapshot) => policiesOf(snapshot, pool).some(({ remediations }) => remediations > 0));
+  const ever = claim.policies?.api.since(0) ?? [];
+  const states = ever.flatMap((snapshot) => pools.flatMap((pool) => policiesOf(snapshot, pool)));
+  return states.some(({ remediations }) => remediations > 0);
 };
 
 /** The rules, by name. */
@@ -203,6 +212,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
     selecting(claim).some((policies) =>
       policies.some(({ name, isShadow }) => isShadow && name === claim.values.policy),
     ),
+  requestShadowed: (claim) => poolsOf(claim).some((pool) => claim.policies?.wasShadowed(pool, -Infinity) === true),
   podPaced: pacedAtAll,
   podPacedBehind: pacedAtAll,
   podPacedNever: paced((rates) => Object.values(rates).includes(0)),

@@ -39,6 +39,10 @@ export interface NodeRecord {
     | "outOfService"
     | "maintenance"
   > | null;
+  /** When that was last published, on its sender's wall clock; null without one. */
+  judgedAt: number | null;
+  /** When another Ready status than before was published, on the observer's wall clock; null while there was none. */
+  readyChangedAt: number | null;
   readonly requests: NodeRequests;
   /** Whether an Event has reported its silence since it was last ready. */
   silenceReported: boolean;
@@ -78,9 +82,9 @@ export class ClusterState {
   joinedAt: number | null = null;
   readonly #requests = new BoundedMap<string, OpenRequest>(REQUESTS_MAX);
   readonly #follow: ByType<[], void> = {
-    "observed.node": ({ body }) => this.#observe(body),
+    "observed.node": (message) => this.#observe(message),
     "observed.gone": ({ body }) => this.#forget(body),
-    "judged.node": ({ body }) => this.#judgeNode(body),
+    "judged.node": (message) => this.#judgeNode(message),
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, publishedAt: at }),
     "judged.limits": ({ at, body }) => void this.limits.set(body.policy, { judged: body, publishedAt: at }),
     "judged.evictions": ({ at, body }) => void this.evictions.set(body.policy, { judged: body, publishedAt: at }),
@@ -143,14 +147,16 @@ export class ClusterState {
     return vanished;
   }
 
-  #observe(body: ObservedNode): void {
+  #observe({ at, body }: Message<"observed.node">): void {
     const node = this.#node(body.node, body.uid);
+    const ready = readyConditionOf(body)?.status;
     if (node.observed === null && node.judged !== null) this.readiness[node.judged.readiness]++;
+    if (node.observed !== null && readyConditionOf(node.observed)?.status !== ready) node.readyChangedAt = at;
     node.observed = body;
-    if (readyConditionOf(body)?.status === "True") node.silenceReported = false;
+    if (ready === "True") node.silenceReported = false;
   }
 
-  #judgeNode(body: BodyOf<"judged.node">): void {
+  #judgeNode({ at, body }: Message<"judged.node">): void {
     const known = this.nodes.get(body.node);
     if (known?.observed && known.uid !== body.uid) return;
     const node = this.#node(body.node, body.uid);
@@ -162,6 +168,7 @@ export class ClusterState {
     const ofPolicy = policyPartOf(body);
     this.#count(node.judged, ofPolicy);
     node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted, ...ofPolicy };
+    node.judgedAt = at;
     if (eviction === "unmarked") node.drainReported = false;
     if (waitingTaintOf(body) === null) node.requests.endGrant();
     if (readiness !== "unknown") node.requests.endVerdict();
@@ -233,7 +240,8 @@ export class ClusterState {
     if (known?.uid === uid) return known;
     if (known !== undefined) this.#forget({ node: name, uid: known.uid });
     const reported = { silenceReported: false, drainReported: false };
-    const node = { name, uid, observed: null, judged: null, requests: new NodeRequests(), ...reported };
+    const unseen = { observed: null, judged: null, judgedAt: null, readyChangedAt: null };
+    const node = { name, uid, ...unseen, requests: new NodeRequests(), ...reported };
     this.nodes.set(name, node);
     return node;
   }

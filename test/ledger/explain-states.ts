@@ -18,6 +18,8 @@ export const SAID_WHEN: Readonly<
   nodeFoundGone: "a write found the node gone, and the watch does not show that yet",
   nodeUnobserved: "the ledger has a history of the node, and its view is not synced yet",
   nodeUnjudged: "no `judged.node` has been received",
+  nodeOutdated:
+    "the API has shown another Ready status since the last `judged.node` for 30 s, so the owner of the node stands still",
   nodeReady: "readiness `ready`",
   nodeNotReady: "readiness `notReady`",
   nodeStarting: "readiness `starting`",

@@ -60,6 +60,8 @@ const hasPodsToDrain = ({ truth, node }: Claim) =>
 /** The pod is bound to the named node. */
 const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === claim.node);
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
+/** The Ready status of a node in the words of explain. */
+const shownReady = (node: CheckedNode) => (readyOf(node) === null ? "no Ready condition" : `Ready=${readyOf(node)}`);
 
 const unknown: Rule = (claim) => claim.isSilent(claim.node) || someNode(claim, (node) => readyOf(node) === "Unknown");
 /** Unknown, with its kubelet's last heartbeat at the named instant; those of a node that has left are forgotten. */
@@ -132,6 +134,7 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   nodeFoundGone: (claim) => nodes(claim).includes(null),
   nodeUnobserved: notInCalm,
   nodeUnjudged: notInCalm,
+  nodeOutdated: (claim) => !claim.isCalm && someNode(claim, (node) => shownReady(node) === claim.values.shown),
   nodeReady: (claim) => someNode(claim, (node) => readyOf(node) === "True"),
   nodeNotReady: (claim) => someNode(claim, (node) => readyOf(node) === "False"),
   nodeStarting: (claim) => someNode(claim, (node) => readyOf(node) === null),

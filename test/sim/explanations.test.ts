@@ -26,6 +26,10 @@ test("a text that explain does not produce is no sentence", () => {
   expect(explainedSentence("Node n is fine.")).toBeNull();
 });
 
+const OUTDATED =
+  "Node n was unknown at 2026-01-01T00:00:00Z, and its owner has published nothing since, " +
+  "although the API server shows Ready=True.";
+
 /** A forged request for a node, as a process with a stolen seed sends it. */
 function forgedAsk(node: string): AnyMessage {
   const body = { node, uid: "u", resourceVersion: "1", labels: { forged: "true" } };
@@ -47,6 +51,10 @@ describe("a process waits for a whole view", () => {
     const why = "no pulse from the observer";
     const text = `This ledger has not observed node n since it started: ${why}.`;
     expect(isWaiting({ sentences: [text], names: [], timeline: [] })).toBe(true);
+  });
+
+  test("while a judgement is of an earlier time", () => {
+    expect(isWaiting({ sentences: [OUTDATED], names: [], timeline: [] })).toBe(true);
   });
 
   test("no longer when its ledger knows every node", () => {
@@ -119,6 +127,34 @@ describe("a ledger", () => {
   test("may say anything about a node in a forged message, but only that", () => {
     expect(problemOf("Unknown", [READY], { forgedOf: "n" })).toBeNull();
     expect(problemOf("Unknown", [READY], { forgedOf: "m" })).toContain("is not so (nodeReady)");
+  });
+});
+
+describe("an outdated judgement", () => {
+  const truth = new ExplainedTruth();
+  const ready = (status: string) => ({ status: { conditions: [{ type: "Ready", status }] } });
+  truth.nodes.note("n", 0, { metadata: { name: "n", uid: "u" }, ...ready("Unknown") });
+  truth.nodes.note("n", 1000, { metadata: { name: "n", uid: "u" }, ...ready("True") });
+
+  /** The problem with it, where the API shows this. */
+  function problemOf(shown: string, isCalm = false): string | null {
+    const sentence = explainedSentence(OUTDATED.replace("Ready=True", shown));
+    if (sentence === null) throw new Error("it is no sentence");
+    const asked = { node: "n", pod: "", nodeSinceMs: 1000, podSinceMs: 0, overdueMs: 0, isDirect: false, isCalm };
+    const unasked = () => {
+      throw new Error("the rule does not ask for this");
+    };
+    return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
+  }
+
+  test("may be told while things fail", () => {
+    expect(problemOf("Ready=True")).toBeNull();
+    expect(problemOf("Ready=False")).toContain("is not so (nodeOutdated)");
+    expect(problemOf("no Ready condition")).toContain("is not so (nodeOutdated)");
+  });
+
+  test("may not be told in the calm", () => {
+    expect(problemOf("Ready=True", true)).toContain("is not so (nodeOutdated)");
   });
 });
 

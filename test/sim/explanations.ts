@@ -58,9 +58,15 @@ const BEHIND_MS = 150_000;
 const CALM_BEHIND_MS = 30_000;
 /**
  * Sentences of a process that still waits for a resync: its zones publish with the next pulse, and a node's owner
- * repeats within a minute that the node waits, if it does.
+ * repeats within a minute that the node waits, if it does, and judges it again.
  */
-const WAITING: ReadonlySet<string> = new Set(["nodeUnobserved", "nodeBlind", "zoneSilent", "queueMissing"]);
+const WAITING: ReadonlySet<string> = new Set([
+  "nodeUnobserved",
+  "nodeOutdated",
+  "nodeBlind",
+  "zoneSilent",
+  "queueMissing",
+]);
 /** A read is valid for half a second, and its answer may be under way for as long as a client waits. */
 const READ_MS = 1_500;
 /** How much earlier than a heartbeat a process may date it: clocks drift. */

@@ -1,9 +1,16 @@
 /** The context of an explanation. */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { readyConditionOf } from "../../domain/node-conditions.ts";
 import type { ClusterState, NodeRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
 import type { PresentFreezes } from "../present-freezes.policy.ts";
+
+/**
+ * How long the judgement of a node may be older than its Ready status, in milliseconds. Its owner follows within a
+ * second; a judgement that was lost is published again after a request for a resync.
+ */
+const REJUDGED_WITHIN_MS = 30_000;
 
 /** What an explanation is computed from. */
 export interface ExplainContext {
@@ -43,4 +50,22 @@ export interface ExplainContext {
 export function presentNode(name: string, { state, unknownReason }: ExplainContext): NodeRecord | undefined {
   const node = state.nodes.get(name);
   return node?.observed === null && unknownReason(name) === null ? undefined : node;
+}
+
+/**
+ * Whether the judgement of a node is of an earlier time: the API has shown another Ready status since, and its owner,
+ * which may stand still, has not judged it again. A verdict that is not written yet is newer than the status.
+ */
+export function isOutdated(
+  { judged, judgedAt, observed, readyChangedAt }: NodeRecord,
+  { now }: Pick<ExplainContext, "now">,
+): boolean {
+  if (judged === null || judgedAt === null || observed === null || readyChangedAt === null) return false;
+  const isOlder = judgedAt < readyChangedAt && now - readyChangedAt >= REJUDGED_WITHIN_MS;
+  return isOlder && judged.ready !== (readyConditionOf(observed)?.status ?? null);
+}
+
+/** The judgement of a node as of now; null where it has none. */
+export function presentJudgement(node: NodeRecord, context: ExplainContext): NodeRecord["judged"] {
+  return isOutdated(node, context) ? null : node.judged;
 }

@@ -9,7 +9,7 @@ import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../cluster-state.ts";
-import type { ExplainContext } from "./explain-context.ts";
+import { type ExplainContext, isOutdated } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { queueSentences } from "./queue.policy.ts";
 import { remediationSentences } from "./remediation.policy.ts";
@@ -33,15 +33,17 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const unknown = observed === null || context.isPolicyKnown(observed) ? [] : [sentence("nodePolicyUnknown", {})];
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
+  // Its policy decides what freezes and remediates it, whoever judges it now.
+  const isNow = !isOutdated(node, context);
   const queue = [
-    ...heldTaintSentences(judged),
-    ...conditionSentences(judged),
+    ...(isNow ? heldTaintSentences(judged) : []),
+    ...(isNow ? conditionSentences(judged) : []),
     ...queueSentences(node, judged, context),
     ...remediationSentences(node, context),
-    ...outOfServiceSentences(node, context),
+    ...(isNow ? outOfServiceSentences(node, context) : []),
   ];
   const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
-  const readiness = readinessSentence(node, judged, context);
+  const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
   return [readiness, ...taints, ...unknown, ...selecting, ...queue, ...requested, ...excluded, ...blind];
 }
 
@@ -89,6 +91,13 @@ function conditionSentence(judged: NonNullable<JudgedNode["conditions"]>[number]
     case "left":
       return sentence("nodeConditionLeft", values);
   }
+}
+
+function outdatedSentence({ name: node, judgedAt, observed }: NodeRecord, { readiness }: JudgedNode): Sentence {
+  const ready = observed === null ? null : readyConditionOf(observed);
+  const shown = ready === null ? "no Ready condition" : `Ready=${ready.status}`;
+  const was = readiness === "notReady" ? "NotReady" : readiness;
+  return sentence("nodeOutdated", { node, readiness: was, at: apiTime(judgedAt ?? 0), shown });
 }
 
 function readinessSentence(

@@ -22,7 +22,7 @@ import type { NodeRecord } from "../cluster-state.ts";
 import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
 import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
-import { type ExplainContext, presentNode } from "./explain-context.ts";
+import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
 import { requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 import { waitingEviction } from "./waiting-evictions.policy.ts";
@@ -93,7 +93,7 @@ function stayingSentences({ bound, finalizers }: PresentPod, context: ExplainCon
   const { node } = bound;
   const known = presentNode(node, context);
   if (known === undefined) return [...held, absentNodeSentence(node, context)];
-  if (known.judged?.readiness === "unknown") return [...held, sentence("podNodeSilent", { node })];
+  if (presentJudgement(known, context)?.readiness === "unknown") return [...held, sentence("podNodeSilent", { node })];
   return held.length > 0 ? held : [sentence("podEnding", { node })];
 }
 
@@ -239,21 +239,20 @@ function begunBefore(
 function notEvictedSentences(pod: string, { node, pod: observed }: BoundPod, context: ExplainContext): Sentence[] {
   const known = presentNode(node, context);
   if (known?.observed == null) return [absentNodeSentence(node, context)];
-  if (context.profile.evictionMode === "direct") return [undrainedSentence(pod, observed, known)];
+  if (context.profile.evictionMode === "direct") return [undrainedSentence(pod, observed, known, context)];
   if (hasCompleted(observed)) return [sentence("podCompleted", { pod, phase: observed.phase })];
   const taints = noExecuteTaints(known.observed.taints);
   if (taints.length > 0) return [taintedSentence(pod, observed, known.observed, context)];
-  const taint = known.judged === null ? null : waitingTaintOf(known.judged);
+  const judged = presentJudgement(known, context);
+  const taint = judged === null ? null : waitingTaintOf(judged);
   if (taint === null) return [sentence("podSafe", { pod, node })];
   return [sentence("podWaits", { pod, node }), thenSentence(observed, taint, context)];
 }
 
-function undrainedSentence(
-  pod: string,
-  { owner }: ObservedPod,
-  { name: node, judged, observed }: NodeRecord,
-): Sentence {
+function undrainedSentence(pod: string, { owner }: ObservedPod, known: NodeRecord, context: ExplainContext): Sentence {
   if (owner === "DaemonSet") return sentence("podNotEvicted", { pod });
+  const { name: node, observed } = known;
+  const judged = presentJudgement(known, context);
   const isAhead = judged?.eviction === "toBeEvicted" || judged?.evictionFromAt !== undefined;
   if (isAhead) return sentence("podWaits", { pod, node });
   if (judged?.eviction !== "evicted") return sentence("podUndrained", { pod, node });

@@ -8,7 +8,7 @@ import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { ClusterState, Judged, NodeRecord } from "../cluster-state.ts";
-import type { ExplainContext } from "./explain-context.ts";
+import { type ExplainContext, isOutdated } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { hasFailed } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -23,6 +23,7 @@ type JudgedNode = NonNullable<NodeRecord["judged"]>;
 export function queueSentences(node: NodeRecord, judged: JudgedNode, context: ExplainContext): Sentence[] {
   const zone = context.state.zones.get(judged.zone);
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
+  if (isOutdated(node, context)) return sentences;
   const taint = waitingTaintOf(judged);
   if (taint === null) {
     return judged.eviction === "unmarked" ? [...sentences, ...drainSentences(node.name, judged, context)] : sentences;

@@ -12,6 +12,8 @@ export const NODE_SENTENCES = {
     "Node {node} no longer exists: a write at {at} found it gone ({detail}), and the watch does not show that yet.",
   nodeUnobserved: "This ledger has not observed node {node} since it started: {why}.",
   nodeUnjudged: "This ledger has received no judgement of node {node} yet.",
+  nodeOutdated:
+    "Node {node} was {readiness} at {at}, and its owner has published nothing since, although the API server shows {shown}.",
   nodeReady: "Node {node} has been ready since {since} ({span}).",
   nodeNotReady: "Node {node} has been NotReady since {since} ({span}): its kubelet reports Ready=False.",
   nodeStarting:

@@ -305,7 +305,7 @@ export class MessageChecks {
   /** A write that is reported as done is done. */
   #checkDone({ body, source }: Message<"done.write">): void {
     const { world, count, checks } = this.#context;
-    if (body.outcome === "refused") count("stale ask refused");
+    if (body.outcome === "refused") count(body.ask === "asked.label" ? "stale record refused" : "stale ask refused");
     if (body.outcome === "unknown") count("write with a lost reply reported as unknown");
     if (body.outcome === "unknown" && body.ask === "asked.eviction") checks.reports.lost(body.uid);
     if (body.outcome !== "ok" || body.change === "") return;

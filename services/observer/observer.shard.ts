@@ -87,8 +87,10 @@ export class ObserverShard {
   takeLease({ node, renewedAt }: ObservedLease, waitedMs: number): void {
     const { clock } = this.#context.io;
     const entry = this.#entryFor(node);
+    // In this order an interruption between the reads makes a heartbeat late, not early.
+    const wallMs = clock.wallMs();
     const nowMs = this.#nowMs();
-    const seenMs = waitedMs === 0 ? nowMs : nowMs - waitedOf(renewedAt, clock.wallMs(), waitedMs);
+    const seenMs = waitedMs === 0 ? nowMs : nowMs - waitedOf(renewedAt, wallMs, waitedMs);
     this.#noteHeartbeat(entry, entry.takeLease(renewedAt, seenMs, this.#context.seenBeforeMs));
   }
 
@@ -260,8 +262,9 @@ export class ObserverShard {
     const { clock, bus } = this.#context.io;
     const due: Heartbeat[] = [];
     for (const entry of entries) {
-      if (entry.publishedVersion !== null)
-        due.push(...entry.takeHeartbeats(which, clock.wallMs(), clock.monotonicMs()));
+      if (entry.publishedVersion === null) continue;
+      const nowMs = clock.monotonicMs();
+      due.push(...entry.takeHeartbeats(which, clock.wallMs(), nowMs));
     }
     for (let start = 0; start < due.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
       const heartbeats = due.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);

@@ -192,7 +192,10 @@ export class Observer {
     const { clock } = this.#io;
     const history = this.#watchHistory[name];
     const isFirst = state.synced && !history.wasSynced;
-    const monotonicOf = (at: number) => clock.monotonicMs() - Math.max(0, clock.wallMs() - at);
+    // In this order an interruption between the reads makes an instant late, not early; so below.
+    const wallMs = clock.wallMs();
+    const nowMs = clock.monotonicMs();
+    const monotonicOf = (at: number) => nowMs - Math.max(0, wallMs - at);
     history.sinceMs = state.synced ? this.#syncedSinceMs(name, monotonicOf(state.since ?? 0)) : null;
     history.lostMs = state.synced || state.lostAt === undefined ? null : monotonicOf(state.lostAt);
     history.wasSynced ||= state.synced;
@@ -284,7 +287,9 @@ export class Observer {
 
   #watchStates(): BodyOf<"observed.pulse">["watches"] {
     const { clock } = this.#io;
-    const wallOf = (monotonicMs: number) => clock.wallMs() - (clock.monotonicMs() - monotonicMs);
+    const nowMs = clock.monotonicMs();
+    const wallMs = clock.wallMs();
+    const wallOf = (monotonicMs: number) => wallMs - (nowMs - monotonicMs);
     const stateOf = (name: WatchName): WatchState => {
       const [sinceMs, { lostMs }] = [this.sinceMs(name), this.#watchHistory[name]];
       return {

@@ -62,15 +62,15 @@ describe("a resync publishes", () => {
   });
 });
 
-/** A wire that reads watches of leases in bursts: each part arrives `waitedMs` late and says so. */
-function gathering(wire: Wire, clock: Clock, waitedMs: number): Wire {
+/** A wire that reads watches of leases in bursts: each part arrives `lateMs` late and may have waited `waitedMs`. */
+function gathering(wire: Wire, clock: Clock, lateMs: number, waitedMs = lateMs): Wire {
   return {
     send: (request, exchange) => {
       if (!request.path.includes("/leases?") || !request.path.includes("watch=true"))
         return wire.send(request, exchange);
       const data = (chunk: Uint8Array): void => {
         const kept = chunk.slice();
-        clock.after(waitedMs, () => exchange.data(kept, waitedMs));
+        clock.after(lateMs, () => exchange.data(kept, waitedMs));
       };
       return wire.send(request, {
         response: (status, headers) => exchange.response(status, headers),
@@ -93,6 +93,38 @@ test("a renewal that waited to be read counts from when it was made", () => {
   const last = leases.findLast(({ kind }) => kind === "lease");
   expect(last?.renewedAt).not.toBeNull();
   expect(last?.seenAt).toBe(last?.renewedAt);
+});
+
+/** The clock of a process that is interrupted for a millisecond before each read, while `isBusy`. */
+function interrupted(clock: Clock, isBusy: () => boolean): Clock {
+  let interruptedMs = 0;
+  const read = (nowMs: number): number => {
+    if (isBusy()) interruptedMs += 1;
+    return nowMs + interruptedMs;
+  };
+  return {
+    monotonicMs: () => read(clock.monotonicMs()),
+    wallMs: () => read(clock.wallMs()),
+    after: (delayMs, fire) => clock.after(delayMs, fire),
+    soon: (run) => clock.soon(run),
+  };
+}
+
+test("an interruption between two reads of clocks dates no renewal early", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1" });
+  let isBusy = false;
+  cluster.start(OBSERVER, {
+    wireOver: (wire) => gathering(wire, cluster.clock, 200, 400),
+    clockOver: (clock) => interrupted(clock, () => isBusy),
+  });
+  cluster.advance(30_100);
+  isBusy = true;
+  cluster.advance(5_000);
+  const leases = cluster.published("observed.lease").flatMap(({ body }) => body.heartbeats);
+  const last = leases.findLast(({ kind }) => kind === "lease");
+  expect(last?.renewedAt).toBe(Date.parse("2026-01-01T00:00:30Z"));
+  expect(last?.seenAt).toBeGreaterThanOrEqual(last?.renewedAt ?? Number.POSITIVE_INFINITY);
 });
 
 describe("pods are published", () => {

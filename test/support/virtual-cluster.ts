@@ -63,6 +63,8 @@ export interface StartOptions {
   readonly wallAheadMs?: number;
   /** Whether it runs in shadow mode. */
   readonly isShadow?: boolean;
+  /** Its clock, made from that of the world. */
+  readonly clockOver?: (clock: Clock) => Clock;
   /** Its wire to the API, made from the API's own. */
   readonly wireOver?: (wire: Wire) => Wire;
   /** A bus of its own, separate from that of the other processes. */
@@ -187,10 +189,10 @@ export class VirtualCluster extends VirtualWorld {
 
   /** The clock and the wire of a process, as in `vigil run`. */
   #surroundingsOf(
-    { standstill, wallAheadMs = 0, wireOver = (wire) => wire }: StartOptions,
+    { standstill, wallAheadMs = 0, clockOver = (clock) => clock, wireOver = (wire) => wire }: StartOptions,
     log: Log,
   ): { readonly clock: ServerClock; readonly wire: Wire } {
-    const own = standstill?.clock ?? this.clock;
+    const own = clockOver(standstill?.clock ?? this.clock);
     const clock = new ServerClock(
       {
         monotonicMs: () => own.monotonicMs(),

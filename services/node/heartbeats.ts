@@ -104,9 +104,11 @@ export class ReadyTransition {
   readonly #heartbeatAt: number | null;
 
   constructor(node: Pick<ObservedNode, "conditions" | "createdAt">, clock: Clock) {
+    // In this order an interruption between the reads makes the transition late, not early.
+    const wallMs = clock.wallMs();
     const nowMs = clock.monotonicMs();
     const ready = readyConditionOf(node);
-    this.#ms = foundTransitionMs(ready, { createdAt: node.createdAt, wallMs: clock.wallMs(), nowMs });
+    this.#ms = foundTransitionMs(ready, { createdAt: node.createdAt, wallMs, nowMs });
     this.#heartbeatAt = ready?.heartbeatAt ?? null;
     const isPostedByKubelet = ready !== null && ready.status !== "Unknown";
     this.#foundMs = isPostedByKubelet ? nowMs : null;

@@ -78,8 +78,8 @@ export const askedLabel = z.object({
   /** Vigil's own annotations; null removes one. */
   annotations: mapOf(annotation.nullable()).optional(),
   /**
-   * All taints of the node at that resourceVersion, with a record of when they began: the writer then needs no live
-   * read. Absent for any other change, and where the node had more taints than a message carries.
+   * All taints of the node at that resourceVersion, with a record of when they began and nothing else: the writer then
+   * needs no live read. Absent for any other change, and where the node had more taints than a message carries.
    */
   taints: listOf(taintSchema).optional(),
 });

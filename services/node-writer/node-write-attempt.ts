@@ -107,7 +107,7 @@ function isWithdrawn(ask: NodeRequest): boolean {
  */
 function needsLiveNode(ask: NodeRequest): boolean {
   if (ask.type === "asked.condition") return false;
-  if (ask.type === "asked.label") return decideTaintStarts(ask.body) === null;
+  if (ask.type === "asked.label") return ask.body.taints === undefined;
   const { add, remove, taintsOmitted = 0 } = ask.body;
   const isOfCondition = [...add, ...remove].some(({ key }) => !isReservedTaintKey(key));
   return taintsOmitted > 0 || isOfCondition || add.some(({ effect }) => effect === TaintEffect.noExecute);
@@ -133,7 +133,7 @@ function decide(io: Io, ask: NodeRequest, live: ObservedNode | null, lease?: Liv
   if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
   if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs, policies.current());
   if (live !== null) return decideLabels(ask.body, live);
-  return decideTaintStarts(ask.body) ?? { kind: "refused", detail: "the node was not read" };
+  return decideTaintStarts(ask.body, ask.body.taints ?? []);
 }
 
 function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {

@@ -189,15 +189,16 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
 }
 
 /**
- * Decides a record of taint starts, and nothing else, on the taints that the request names; null for any other request.
- * The patch is bound to that version and those taints, so it needs no live read.
+ * Decides a record of taint starts on the taints that the request names. The patch is bound to that version and those
+ * taints, so it needs no live read. A request with taints is for that annotation alone.
  */
-export function decideTaintStarts(ask: BodyOf<"asked.label">): NodeWriteDecision | null {
-  const { labels, annotations = {}, taints } = ask;
+export function decideTaintStarts(ask: BodyOf<"asked.label">, taints: readonly Taint[]): NodeWriteDecision {
+  const { labels, annotations = {} } = ask;
+  const changed = [...Object.keys(labels), ...Object.keys(annotations)];
   const starts = annotations[Annotation.taintsSeen];
-  const isAlone = Object.keys(labels).length === 0 && Object.keys(annotations).length === 1;
-  if (taints === undefined || typeof starts !== "string" || !isAlone) return null;
-  if (!areTaintStarts(starts, taints)) return { kind: "refused", detail: NOT_A_RECORD };
+  if (changed.length !== 1 || typeof starts !== "string" || !areTaintStarts(starts, taints)) {
+    return { kind: "refused", detail: NOT_A_RECORD };
+  }
   return {
     kind: "write",
     change: changeText("annotations", Object.entries(annotations)).join(),

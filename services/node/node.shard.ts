@@ -2,6 +2,7 @@
 import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop, Timer } from "../../protocols/ports.ts";
+import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { NodeActor, type NodeContext } from "./node.actor.ts";
@@ -139,7 +140,7 @@ export class NodeShard {
   #outlastRival(cause: string): void {
     const { clock, profile } = this.#io;
     this.#rivalTimer?.cancel();
-    this.#rivalTimer = clock.after(profile.memberTimeoutMs + profile.memberPulseMs, () => {
+    this.#rivalTimer = clock.after(rivalEndsWithinMs(profile), () => {
       this.#rivalTimer = null;
       this.#republish(cause);
     });

@@ -10,6 +10,7 @@
 import type { Message } from "../../protocols/messages.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
 
 /** What the judgements of rivals depend on. */
 export interface RivalJudgementsOptions {
@@ -36,7 +37,7 @@ export class RivalJudgements {
     const { clock, profile, member } = this.#options;
     if (message.source === `taint-manager@${member}`) return;
     this.#heard.set(message.body.uid, message);
-    this.#timer ??= clock.after(profile.memberTimeoutMs + profile.memberPulseMs, () => this.#correct());
+    this.#timer ??= clock.after(rivalEndsWithinMs(profile), () => this.#correct());
   }
 
   /** Forgets everything. */

@@ -230,7 +230,8 @@ class TaintShard {
     if (!this.#annotationRetries.isDue(node.node, this.#io.clock.monotonicMs())) return;
     const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
     const { uid, resourceVersion, taints, taintsOmitted = 0 } = node;
-    const about = { node: node.node, uid, resourceVersion, ...(taintsOmitted > 0 ? {} : { taints: [...taints] }) };
+    const isWhole = annotation !== null && taintsOmitted === 0;
+    const about = { node: node.node, uid, resourceVersion, ...(isWhole ? { taints: [...taints] } : {}) };
     const annotations = { [Annotation.taintsSeen]: annotation };
     this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
   }

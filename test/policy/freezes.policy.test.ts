@@ -177,7 +177,7 @@ describe("a freeze of a policy by the ConfigMap", () => {
     expect(remembered([without, 50], [during, 60], [then, 100], [then, 200])).toEqual(frozen(after));
   });
 
-  test("is told apart from one of the policy", () => {
+  test("differs from one of the policy", () => {
     const [own, request] = [{ name: "own" }, { name: "request", policy: "gpu" }];
     const sources = freezeSources(
       [{ name: "gpu", spec: { selector: {}, pauseRequests: [own] }, changedAt }],

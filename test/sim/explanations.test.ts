@@ -147,13 +147,13 @@ describe("an outdated judgement", () => {
     return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
-  test("may be told while things fail", () => {
+  test("is allowed while things fail", () => {
     expect(problemOf("Ready=True")).toBeNull();
     expect(problemOf("Ready=False")).toContain("is not so (nodeOutdated)");
     expect(problemOf("no Ready condition")).toContain("is not so (nodeOutdated)");
   });
 
-  test("may not be told in the calm", () => {
+  test("is refused in the calm", () => {
     expect(problemOf("Ready=True", true)).toContain("is not so (nodeOutdated)");
   });
 });

@@ -33,7 +33,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const unknown = observed === null || context.isPolicyKnown(observed) ? [] : [sentence("nodePolicyUnknown", {})];
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
-  // Its policy decides what freezes and remediates it, whoever judges it now.
+  // Its policy decides what freezes and remediates it, whichever process judges it now.
   const isNow = !isOutdated(node, context);
   const queue = [
     ...(isNow ? heldTaintSentences(judged) : []),

@@ -27,6 +27,17 @@ export type NumberedPulse = Pick<BodyOf<"pulse.member">, "member" | "services" |
  */
 export type PulseResult = "new" | "changed" | "same" | "left" | "full" | "duplicate-name" | "after-goodbye";
 
+/**
+ * Within how long a process that takes itself for the owner of another's shard notices that it is not, in milliseconds:
+ * the pulse that it missed is followed by another, or it counts as gone.
+ */
+export function rivalEndsWithinMs({
+  memberTimeoutMs,
+  memberPulseMs,
+}: Pick<PulseProfile, "memberTimeoutMs" | "memberPulseMs">): number {
+  return memberTimeoutMs + memberPulseMs;
+}
+
 /** Alternating pulses that prove two live processes under one name. Fewer may be late pulses of an ended process. */
 export const CLASHES_MAX = 3;
 

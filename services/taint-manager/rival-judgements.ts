@@ -11,6 +11,10 @@ import type { Message } from "../../protocols/messages.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
+
+/** Pods beyond this are forgotten, the one judged least recently first: a thief may name any number of them. */
+const PODS_MAX = 10_000;
 
 /** What the judgements of rivals depend on. */
 export interface RivalJudgementsOptions {
@@ -25,7 +29,7 @@ export interface RivalJudgementsOptions {
 /** The last judgement of each pod by a rival. */
 export class RivalJudgements {
   readonly #options: RivalJudgementsOptions;
-  readonly #heard = new Map<string, Message<"judged.pod">>();
+  readonly #heard = new BoundedMap<string, Message<"judged.pod">>(PODS_MAX);
   #timer: Timer | null = null;
 
   constructor(options: RivalJudgementsOptions) {

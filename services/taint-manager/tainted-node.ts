@@ -152,11 +152,12 @@ export class TaintedNode {
   correct(wrong: PodJudgement, cause: string): boolean {
     const schedule = this.#schedules.get(wrong.uid);
     if (schedule === undefined) return false;
-    const { io, deadlines } = this.#context;
-    const isDue = deadlines.dueAt(schedule.slot) === Number.POSITIVE_INFINITY || schedule.requests > 0;
-    const own = this.#judgement(schedule, isDue ? "due" : "pending", this.#now());
+    const now = this.#now();
+    const isDue =
+      schedule.requests > 0 || (this.#evictionOf(schedule.pod, now)?.at ?? now.monotonicMs) <= now.monotonicMs;
+    const own = this.#judgement(schedule, isDue ? "due" : "pending", now);
     const isSame = own.eviction === wrong.eviction && own.deadlineAt === wrong.deadlineAt;
-    if (!isSame) io.bus.publish("judged.pod", own, cause);
+    if (!isSame) this.#context.io.bus.publish("judged.pod", own, cause);
     return true;
   }
 

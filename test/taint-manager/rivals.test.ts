@@ -13,8 +13,9 @@ const tolerating: Toleration[] = [
 ];
 
 /** A pod whose countdown runs if its node is tainted, and a rival that judges it. */
-function rivalled({ isTainted = true } = {}) {
-  const world = new EvictionWorld();
+function rivalled({ isTainted = true, isFrozen = false } = {}) {
+  const frozen = { name: "all", spec: { selector: {}, mode: "Freeze" as const } };
+  const world = new EvictionWorld({}, isFrozen ? [frozen] : null);
   world.addZone("a", 3);
   world.addTolerantPod("a-0", "pod", tolerating);
   world.run();
@@ -48,6 +49,15 @@ describe("a rival's judgement", () => {
     world.advance(ENDED_MS - 1);
     expect(judgements().at(-1)?.source).toBe("taint-manager@rival");
     world.advance(1);
+    expect(judgements().at(-1)).toEqual(own);
+  });
+
+  test("of a pod that is frozen without an end is corrected", () => {
+    const { world, judge, judgements } = rivalled({ isFrozen: true });
+    const own = judgements().at(-1);
+    expect(own).toMatchObject({ body: { eviction: "pending", deadlineAt: null } });
+    judge({ eviction: "due" });
+    world.advance(ENDED_MS);
     expect(judgements().at(-1)).toEqual(own);
   });
 

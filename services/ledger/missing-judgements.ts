@@ -98,7 +98,10 @@ export class MissingJudgements {
   }
 
   #forgetDrain(node: string): void {
-    this.#drains.get(shardOf(node))?.delete(node);
+    const shard = shardOf(node);
+    const ofShard = this.#drains.get(shard);
+    ofShard?.delete(node);
+    if (ofShard?.size === 0) this.#drains.delete(shard);
   }
 
   #contradicts(judged: Parameters<typeof contradicts>[0], observed: ObservedNode): boolean {

@@ -43,9 +43,14 @@ export class EmbeddedFleetApi implements FleetApi {
     store.collection("nodes").listen(({ now }) => this.record.changed(now.name, recordedNode(JSON.parse(now.json))));
     faults.add({
       fault: { kind: "latency" },
-      when: ({ verb, resource, namespace, name }) => {
+      when: ({ verb, resource, namespace, name, body }) => {
         if (verb !== "delete" || resource.plural !== "pods") return false;
-        this.record.deleted(store.collection("pods").get(namespace, name)?.node ?? name);
+        const pod = store.collection("pods").get(namespace, name);
+        // A member that leaves and its successor may request one deletion: the server refuses the second as outdated.
+        const { resourceVersion } = (JSON.parse(body ?? "{}") as DeleteOptions).preconditions ?? {};
+        const isOutdated =
+          pod !== undefined && resourceVersion !== undefined && resourceVersion !== versionOf(pod.json);
+        if (!isOutdated) this.record.deleted(pod?.node ?? name);
         return false;
       },
     });
@@ -122,6 +127,15 @@ export class RealFleetApi implements FleetApi {
       }),
     ];
   }
+}
+
+/** The body of a deletion, as far as the record reads it. */
+interface DeleteOptions {
+  readonly preconditions?: { readonly resourceVersion?: string };
+}
+
+function versionOf(json: string): string | undefined {
+  return (JSON.parse(json) as { metadata: { resourceVersion?: string } }).metadata.resourceVersion;
 }
 
 /** A node as the API shows it, as far as the record reads it. */

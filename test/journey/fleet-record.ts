@@ -50,7 +50,7 @@ export class FleetRecord {
     }
   }
 
-  /** Records a request to delete a pod of a node. */
+  /** Records a request to delete a pod of a node that the server does not refuse as outdated. */
   deleted(node: string): void {
     append(this.deletedAt, node, Date.now());
   }

@@ -11,7 +11,7 @@ import type {
 } from "../../protocols/policy-set.ts";
 import { frozenAt, mergedIntervals } from "./frozen-time.ts";
 import { holdIntervals, type MaintainedNode, presentHold } from "./maintenance.ts";
-import { policyOf } from "./node-policy.ts";
+import { policyOf, selectingPolicies } from "./node-policy.ts";
 
 /** What freezes a node. */
 export interface Freeze {
@@ -40,7 +40,7 @@ export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: nu
   if (set === null) return { frozen: [], freeze: UNKNOWN };
   if (set.policies.length === 0 && set.everywhere.frozen.length === 0 && node.holds === undefined) return NOT_FROZEN;
   const resolved = policyOf(node, set);
-  const holds = holdIntervals(node, policiesIn(resolved, set), at);
+  const holds = holdIntervals(node, selectingPolicies(resolved, set), at);
   const isUnknown = resolved.kind === "unknown";
   const freezes = isUnknown ? set.everywhere.frozen : frozenIntervals(resolved, set);
   const frozen = holds.length === 0 ? freezes : mergedIntervals([...freezes, ...holds]);
@@ -50,7 +50,7 @@ export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: nu
 
 /** The conditions of its policy's `maintenance` freeze a node as a request to pause would. */
 function maintenanceAt(node: MaintainedNode, resolved: PolicyOfNode, set: PolicySet, at: number): Freeze | null {
-  for (const policy of policiesIn(resolved, set)) {
+  for (const policy of selectingPolicies(resolved, set)) {
     const hold = presentHold(node, [policy], at);
     if (hold === null) continue;
     const field = `spec.maintenance (${hold.types.join(", ")})`;
@@ -61,7 +61,7 @@ function maintenanceAt(node: MaintainedNode, resolved: PolicyOfNode, set: Policy
 
 /** Of a node with conflicting policies each freezes it. */
 function frozenIntervals(resolved: PolicyOfNode, set: PolicySet): readonly FrozenInterval[] {
-  const own = policiesIn(resolved, set).flatMap(({ frozen }) => frozen);
+  const own = selectingPolicies(resolved, set).flatMap(({ frozen }) => frozen);
   if (own.length === 0) return set.everywhere.frozen;
   return mergedIntervals([...own, ...set.everywhere.frozen]);
 }
@@ -72,15 +72,10 @@ function freezeAt(resolved: PolicyOfNode, set: PolicySet, at: number): Freeze | 
     const { kind, name } = FREEZE_CONFIG_MAP;
     return { field: `${kind} ${name}: pauseRequests${requester(set.everywhere, at)}`, untilAt };
   }
-  const policy = policiesIn(resolved, set).find(({ frozen }) => frozenAt(frozen, at) !== null);
+  const policy = selectingPolicies(resolved, set).find(({ frozen }) => frozenAt(frozen, at) !== null);
   if (policy === undefined) return null;
   const field = freezesByMode(policy) ? `spec.mode (${policy.mode})` : `spec.pauseRequests${requester(policy, at)}`;
   return { field: `${NODE_POLICY_API.kind} ${policy.name}: ${field}`, untilAt };
-}
-
-function policiesIn(resolved: PolicyOfNode, set: PolicySet): readonly NodePolicy[] {
-  if (resolved.kind === "policy") return [resolved.policy];
-  return resolved.kind === "conflict" ? set.policies.filter(({ name }) => resolved.names.includes(name)) : [];
 }
 
 /** Whether the mode of a policy freezes its nodes. */

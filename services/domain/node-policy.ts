@@ -70,6 +70,12 @@ export function policyOf(node: Pick<ObservedNode, "labels" | "policyLabels">, se
   return { kind: "conflict", names: [policy, ...others].map(({ name }) => name) };
 }
 
+/** The policies that select a node: its own, or all of those of which none applies because they conflict. */
+export function selectingPolicies(resolved: PolicyOfNode, set: PolicySet): readonly NodePolicy[] {
+  if (resolved.kind === "policy") return [resolved.policy];
+  return resolved.kind === "conflict" ? set.policies.filter(({ name }) => resolved.names.includes(name)) : [];
+}
+
 /** Whether labels meet every requirement of a selector, as Kubernetes matches them. */
 export function selects(selector: readonly LabelRequirement[], labels: Readonly<Record<string, string>>): boolean {
   return selector.every((requirement) => meets(requirement, labels));

@@ -43,20 +43,24 @@ export function presentFreezes(set: PolicySet | null, at: number): PresentFreeze
     reports.set(key, report);
     return report;
   };
-  const ofNode: PresentFreezes["ofNode"] = (judged) => withMaintenance(ofPolicies(judged), judged, at);
+  const ofNode: PresentFreezes["ofNode"] = (judged) => {
+    return withMaintenance(ofPolicies(judged), judged, { policies: policiesIn(judged?.conflict ?? []), at });
+  };
   return { isKnown: set !== null, ofNode, intervalsOf, at };
 }
 
-/** The freeze of a node, and what holds it in maintenance: both until the later end. */
+/** The freeze of a node, and what holds it in maintenance: both until the later end. `policies` are its conflicting ones. */
 function withMaintenance(
   freeze: FreezeReport | null,
   judged: PoliciesOfNode | null | undefined,
-  at: number,
+  { policies, at }: { readonly policies: readonly NodePolicy[]; readonly at: number },
 ): FreezeReport | null {
   const held = judged?.maintenance;
   if (held === undefined || held.untilAt <= at) return freeze;
   const by = `maintenance (${held.types.join(", ")})`;
-  const causes = [...(freeze?.causes ?? []), { policy: judged?.policy ?? null, by, reason: null }];
+  const holding = policies.filter(({ maintenance }) => held.types.some((type) => maintenance?.hold.includes(type)));
+  const names = judged?.policy === undefined ? holding.map(({ name }) => name) : [judged.policy];
+  const causes = [...(freeze?.causes ?? []), ...names.map((policy) => ({ policy, by, reason: null }))];
   if (freeze === null) return { sinceAt: held.sinceAt, untilAt: held.untilAt, causes };
   const untilAt = freeze.untilAt === null ? null : Math.max(freeze.untilAt, held.untilAt);
   return { sinceAt: Math.min(freeze.sinceAt, held.sinceAt), untilAt, causes };

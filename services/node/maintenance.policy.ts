@@ -1,6 +1,7 @@
 /**
- * The record of the times in which conditions have held evictions of a node, by `maintenance` of its policy: what has
- * to be written when one begins or ends. A countdown that met a hold needs it as long as it runs. It reads no clock.
+ * The record of the times in which conditions have held evictions of a node, by `maintenance` of its policy, or of each
+ * that selects it where several do: what has to be written when one begins or ends. A countdown that met a hold needs
+ * it as long as it runs. It reads no clock.
  */
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
@@ -19,8 +20,8 @@ const STEP_MS = 1000;
 /** What is known of a node and its policy. */
 export interface MaintenanceSituation {
   readonly node: ObservedNode;
-  /** Null without a policy, or one without the field. */
-  readonly maintenance: Maintenance | null;
+  /** Of each policy that selects the node and has the field: of those that conflict, each holds it. */
+  readonly maintenances: readonly Maintenance[];
   readonly sightings: Sightings;
   readonly evictionMode: Profile["evictionMode"];
   readonly now: SightingNow;
@@ -28,9 +29,9 @@ export interface MaintenanceSituation {
 
 /** The new value of Annotation.holds, null to remove it; undefined when it is right. */
 export function holdsChange(situation: MaintenanceSituation): string | null | undefined {
-  const { node, maintenance } = situation;
+  const { node, maintenances } = situation;
   const recorded = node.holds;
-  if (recorded === undefined && maintenance === null) return undefined;
+  if (recorded === undefined && maintenances.length === 0) return undefined;
   const wanted = [...endedHolds(situation), ...openHolds(situation)];
   const before = recorded === undefined || recorded.length === 0 ? null : holdsText(recorded);
   const after = holdsText(wanted);
@@ -38,9 +39,14 @@ export function holdsChange(situation: MaintenanceSituation): string | null | un
   return after;
 }
 
+/** The types of conditions that hold a node. */
+export function holdTypes(maintenances: readonly Maintenance[]): readonly string[] {
+  return [...new Set(maintenances.flatMap(({ hold }) => hold))];
+}
+
 /** The holds that last: each begins when it was first seen, by any process. */
-function openHolds({ node, maintenance, sightings, now }: MaintenanceSituation): ConditionHold[] {
-  return (maintenance?.hold ?? []).flatMap((type): ConditionHold[] => {
+function openHolds({ node, maintenances, sightings, now }: MaintenanceSituation): ConditionHold[] {
+  return holdTypes(maintenances).flatMap((type): ConditionHold[] => {
     if (statusOf(node, type) !== "True") return [];
     const sighting = sightings.get(type);
     const seenAt = sighting === undefined ? now.wallMs : sinceAt(sighting, now);
@@ -52,12 +58,12 @@ function openHolds({ node, maintenance, sightings, now }: MaintenanceSituation):
 
 /** The holds that have ended, as long as a countdown may have met them. */
 function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
-  const { node, maintenance, evictionMode } = situation;
+  const { node, maintenances, evictionMode } = situation;
   const isCounting = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
   if (!isCounting || evictionMode === "direct") return [];
   const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
     if (hold.toAt !== null) return [hold];
-    const isOpen = maintenance?.hold.includes(hold.type) === true && statusOf(node, hold.type) === "True";
+    const isOpen = holdTypes(maintenances).includes(hold.type) && statusOf(node, hold.type) === "True";
     return isOpen && openOf(node, hold.type) === hold ? [] : [{ ...hold, toAt: endOf(hold, situation) }];
   });
   if (ended.length <= ENDED_MAX) return ended;
@@ -69,10 +75,11 @@ function openOf({ holds = [] }: ObservedNode, type: string): ConditionHold | und
   return holds.find((hold) => hold.type === type && hold.toAt === null);
 }
 
-function endOf({ type, fromAt }: ConditionHold, { maintenance, sightings, now }: MaintenanceSituation): number {
+function endOf({ type, fromAt }: ConditionHold, { maintenances, sightings, now }: MaintenanceSituation): number {
   const sighting = sightings.get(type);
   const isSeen = sighting !== undefined && sighting.status !== "True";
   const endAt = isSeen ? sinceAt(sighting, now) : Math.ceil(now.wallMs / STEP_MS) * STEP_MS;
-  const latestAt = maintenance?.hold.includes(type) === true ? fromAt + maintenance.atMostMs : endAt;
+  const atMostMs = maintenances.flatMap(({ hold, atMostMs: most }) => (hold.includes(type) ? [most] : []));
+  const latestAt = atMostMs.length === 0 ? endAt : fromAt + Math.max(...atMostMs);
   return Math.max(fromAt, Math.min(endAt, latestAt));
 }

@@ -10,7 +10,7 @@ import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
 import { type PresentHold, presentHold } from "../domain/maintenance.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { policyOf } from "../domain/node-policy.ts";
+import { policyOf, selectingPolicies } from "../domain/node-policy.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import { NO_SIGHTINGS, type Sightings, withSightings } from "./condition-sightings.ts";
@@ -32,7 +32,7 @@ import {
   taintEvictionEvent,
 } from "./eviction.policy.ts";
 import { HeartbeatRecord, ReadyTransition } from "./heartbeats.ts";
-import { holdsChange } from "./maintenance.policy.ts";
+import { holdsChange, holdTypes } from "./maintenance.policy.ts";
 import {
   INITIAL_NODE_STATE,
   isSilent,
@@ -104,8 +104,10 @@ export class NodeActor {
   #drainFrom: DrainFrom = {};
   /** The last known policy of the node; null for none, undefined while it is not known. */
   #policy: NodePolicy | null | undefined;
-  /** The policies that select it where several do. */
+  /** The names of the policies that select it where several do. */
   #conflict: readonly string[] = [];
+  /** The policies that select it, also where several do: each of them may hold its evictions. */
+  #selecting: readonly NodePolicy[] = [];
   /** Whether its policy is known now. */
   #isPolicyKnown = false;
   /** When the node became ready or not ready, in epoch milliseconds. */
@@ -116,7 +118,7 @@ export class NodeActor {
   #sightings: Sightings = NO_SIGHTINGS;
   /** The new value of Annotation.holds; undefined for no change. */
   #holdsText: string | null | undefined = undefined;
-  /** What holds its evictions now by `maintenance` of its policy; null for nothing. */
+  /** What holds its evictions now by `maintenance` of its policies; null for nothing. */
   #hold: PresentHold | null = null;
   /** What those call for. */
   #conditions: ConditionPlan = NO_CONDITION_PLAN;
@@ -287,8 +289,10 @@ export class NodeActor {
 
   /** An unknown policy is taken for the last known one. Two policies that select the node leave it without one. */
   #resolvePolicy(): void {
-    const resolved = policyOf(this.#node, this.#context.io.policies.current());
+    const policies = this.#context.io.policies.current();
+    const resolved = policyOf(this.#node, policies);
     this.#isPolicyKnown = resolved.kind !== "unknown";
+    if (policies !== null && resolved.kind !== "unknown") this.#selecting = selectingPolicies(resolved, policies);
     if (resolved.kind === "policy") this.#policy = resolved.policy;
     else if (resolved.kind !== "unknown") this.#policy = null;
     if (resolved.kind !== "unknown") this.#conflict = resolved.kind === "conflict" ? resolved.names : [];
@@ -369,14 +373,17 @@ export class NodeActor {
       return;
     }
     const rules = this.#conflict.length > 0 ? null : (this.#policy ?? NO_RULES);
+    // Of policies that conflict no rule applies, and each holds evictions: countdowns need the record of that.
+    const maintenances = this.#selecting.flatMap(({ maintenance }) => maintenance ?? []);
+    const types = [...new Set([...typesOf(rules ?? NO_RULES), ...holdTypes(maintenances)])];
     const now = { nowMs, wallMs: io.clock.wallMs() };
     const isUnbroken = view.blindness(nowMs) === null;
     const [node, policies] = [this.#node, io.policies.current()];
-    this.#sightings = withSightings(this.#sightings, node, typesOf(rules ?? NO_RULES), { ...now, isUnbroken });
-    this.#conditions = conditionPlanOf({ node, rules, sightings: this.#sightings, policies, evictionMode, now });
-    const maintained = { node, maintenance: rules?.maintenance ?? null, sightings: this.#sightings, evictionMode, now };
-    this.#holdsText = rules === null ? undefined : holdsChange(maintained);
-    this.#hold = this.#policy == null ? null : presentHold(node, [this.#policy], now.wallMs);
+    const sightings = withSightings(this.#sightings, node, types, { ...now, isUnbroken });
+    this.#sightings = sightings;
+    this.#conditions = conditionPlanOf({ node, rules, sightings, policies, evictionMode, now });
+    this.#holdsText = holdsChange({ node, maintenances, sightings, evictionMode, now });
+    this.#hold = presentHold(node, this.#selecting, now.wallMs);
   }
 
   #directEvictionFromMs(readiness: Readiness): number | null {

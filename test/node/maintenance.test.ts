@@ -1,6 +1,7 @@
 /** Conditions that hold evictions: what is recorded, what countdowns keep, and all services over restarts. */
 import { describe, expect, test } from "vitest";
 import type { ConditionHold, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
+import type { Maintenance } from "../../protocols/policy-set.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { nodeFreezeOf } from "../../services/domain/freeze.ts";
@@ -19,6 +20,7 @@ const NOW = 10_000_000;
 const now = { nowMs: NOW, wallMs: WALL };
 const DRAIN = "DrainInProgress";
 const POLICY = nodePolicyOf("gpu", { selector: {}, maintenance: { hold: [DRAIN], atMost: "100s" } });
+const MAINTENANCE: Maintenance = { hold: [DRAIN], atMostMs: 100 * S };
 const SET = policySet([POLICY]);
 const NO_EXECUTE = [{ key: UNREACHABLE, effect: "NoExecute" }];
 
@@ -74,10 +76,10 @@ describe("a node is frozen", () => {
 
 describe("the record of a hold", () => {
   const at = (fromS: number) => new Date(WALL + fromS * S).toISOString().replace("Z", "000Z");
-  const change = (of: ObservedNode, maintenance = POLICY.maintenance) =>
+  const change = (of: ObservedNode, maintenances: readonly Maintenance[] = [MAINTENANCE]) =>
     holdsChange({
       node: of,
-      maintenance,
+      maintenances,
       sightings: withSightings(new Map(), of, [DRAIN], { ...now, isUnbroken: true }),
       evictionMode: "taint",
       now,
@@ -105,24 +107,32 @@ describe("the record of a hold", () => {
   });
 
   test("ends when its policy goes", () => {
-    expect(change(node("True", [[-60, null]], carrying), null)).toBe(
+    expect(change(node("True", [[-60, null]], carrying), [])).toBe(
       `[{"type":"${DRAIN}","from":"${at(-60)}","to":"${at(0)}"}]`,
+    );
+  });
+
+  test("of several policies ends after the longest atMost", () => {
+    const longer = { hold: [DRAIN], atMostMs: 120 * S };
+    expect(change(node("False", [[-130, null]], carrying), [MAINTENANCE, longer])).toBe(
+      `[{"type":"${DRAIN}","from":"${at(-130)}","to":"${at(-10)}"}]`,
     );
   });
 });
 
 describe("with all services", () => {
   const maintenance: PolicyFields = { maintenance: { hold: [DRAIN], atMost: "10m" } };
-  const run = (fields: PolicyFields = maintenance) => {
+  const run = (fields: PolicyFields = maintenance, conflicting: PolicyFields | null = null) => {
     const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
     world.addZone("a", 4);
     world.addZone("c", 3);
     world.addTolerantPod("a-0", "p");
     const policies = new HandPolicies(fields);
+    if (conflicting !== null) policies.putConflicting(fields, conflicting);
     const start = () => world.start(EVICTING, { member: "vigil", policies });
     const process = start();
     world.advance(10 * S);
-    return { world, process, start };
+    return { world, process, start, policies };
   };
   /** An agent posts the condition, and nothing of the kubelet's. */
   const post = (world: EvictionWorld, status: ConditionStatus) => {
@@ -134,8 +144,11 @@ describe("with all services", () => {
   const ready = (world: EvictionWorld) =>
     world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
 
-  test("a silent node is judged and shown, and not tainted NoExecute", () => {
-    const { world } = run();
+  test.each([
+    ["", null],
+    [", in a conflict too", {}],
+  ])("a silent node is judged, and not tainted NoExecute%s", (_where, conflicting) => {
+    const { world } = run(maintenance, conflicting);
     post(world, "True");
     world.silence(["a-0"]);
     world.advance(5 * MINUTE);
@@ -144,6 +157,42 @@ describe("with all services", () => {
     world.advance(6 * MINUTE);
     expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
     expect(ready(world)?.maintenance).toBeUndefined();
+  });
+
+  test.each([
+    ["", false],
+    [", over a restart", true],
+  ])("in a conflict a hold ends atMost after its beginning%s", (_how, isRestarted) => {
+    const { world, process, start } = run({}, maintenance);
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
+    post(world, "True");
+    world.advance(MINUTE);
+    if (isRestarted) {
+      process.kill();
+      start();
+    }
+    world.advance(20 * MINUTE);
+    const tookS = ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
+    expect(tookS).toBeGreaterThanOrEqual(300 + 600 - 1);
+    expect(tookS).toBeLessThanOrEqual(300 + 600 + 3);
+  });
+
+  test("a hold that ended in a conflict counts up to its end", () => {
+    const { world, policies } = run(maintenance, {});
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
+    post(world, "True");
+    world.advance(MINUTE);
+    post(world, "False");
+    world.advance(MINUTE);
+    policies.put(maintenance);
+    world.advance(10 * MINUTE);
+    const tookS = ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
+    expect(tookS).toBeGreaterThanOrEqual(300 + 60 - 1);
+    expect(tookS).toBeLessThanOrEqual(300 + 60 + 3);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 /** What explain and the tables say while nodes are frozen: who, until when, and what is left, all services running. */
 import { expect, test } from "vitest";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { TIMERS } from "../../services/cli/get-tables.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
@@ -9,8 +10,8 @@ const S = 1000;
 
 /** Node a-0 fell silent and has a pod that leaves after 300 s. */
 class FrozenWorld extends ExplainedWorld {
-  constructor(names: readonly string[] = ["gpu"]) {
-    super(names.map((name) => ({ name, spec: { selector: {} } })));
+  constructor(names: readonly string[] = ["gpu"], specOf: (name: string) => Partial<NodePolicySpec> = () => ({})) {
+    super(names.map((name) => ({ name, spec: { selector: {}, ...specOf(name) } })));
     this.addZone("a", 5);
     this.addTolerantPod("a-0", "pod");
     this.run();
@@ -115,6 +116,21 @@ test("of a node with two policies a freeze of either is named", () => {
     "It is selected by NodePolicy gpu and NodePolicy spot, so none of them applies; each may still freeze it.",
   );
   expect(sentences).toContainEqual(expect.stringContaining("by alice through NodePolicy spot"));
+});
+
+test("of a node with two policies the one whose maintenance holds it is named", () => {
+  const maintenance = { hold: ["DrainInProgress"], atMost: "10m" };
+  const world = new FrozenWorld(["gpu", "spot"], (name) => (name === "spot" ? { maintenance } : {}));
+  world.kubelet("a-1").report("DrainInProgress", "True");
+  world.advance(5 * S);
+  const sentencesNow = () => world.reader.explainNode("a-1")?.sentences ?? [];
+  expect(sentencesNow()).toContainEqual(
+    expect.stringMatching(
+      /^It has been frozen since .* by maintenance \(DrainInProgress\) through NodePolicy spot: until/,
+    ),
+  );
+  world.advance(600 * S);
+  expect(sentencesNow().filter((text) => text.startsWith("It has been frozen"))).toEqual([]);
 });
 
 test("the history of a pod says when its countdown stood still", () => {

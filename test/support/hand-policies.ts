@@ -8,7 +8,10 @@ import { policySet } from "../../services/domain/node-policy.ts";
 /** The fields of a policy without its selector. */
 export type PolicyFields = Omit<NodePolicySpec, "selector">;
 
-/** The policies of a test: at most one, of the nodes of zones a and b. */
+const ZONES = { key: "topology.kubernetes.io/zone", operator: "In" as const, values: ["a", "b"] };
+const SELECTOR = { matchExpressions: [ZONES] };
+
+/** The policies of a test, of the nodes of zones a and b: at most one, unless two are to conflict. */
 export class HandPolicies implements Policies {
   #set: PolicySet | null = NO_POLICIES;
   readonly #followers = new Set<(cause: string | null) => void>();
@@ -28,9 +31,13 @@ export class HandPolicies implements Policies {
 
   /** Puts the policy in force; null for none. */
   put(fields: PolicyFields | null): void {
-    const zones = { key: "topology.kubernetes.io/zone", operator: "In" as const, values: ["a", "b"] };
-    const selector = { matchExpressions: [zones] };
-    this.#change(fields === null ? NO_POLICIES : policySet([nodePolicyOf("pool", { selector, ...fields })]));
+    this.#change(fields === null ? NO_POLICIES : policySet([nodePolicyOf("pool", { selector: SELECTOR, ...fields })]));
+  }
+
+  /** Puts a second policy beside the first that selects the same nodes, so that neither applies. */
+  putConflicting(fields: PolicyFields, other: PolicyFields): void {
+    const named = Object.entries({ pool: fields, "pool-too": other });
+    this.#change(policySet(named.map(([name, each]) => nodePolicyOf(name, { selector: SELECTOR, ...each }))));
   }
 
   /** Makes the policies unknown. */

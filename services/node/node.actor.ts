@@ -11,6 +11,7 @@ import type { Metrics } from "../../protocols/ports.ts";
 import { type PresentHold, presentHold } from "../domain/maintenance.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf, selectingPolicies } from "../domain/node-policy.ts";
+import { isInShadow } from "../domain/policy-shadow.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import { NO_SIGHTINGS, type Sightings, withSightings } from "./condition-sightings.ts";
@@ -46,6 +47,7 @@ import { sendRequests } from "./node.requests.ts";
 import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./out-of-service.ts";
 import type { PolicyConflicts } from "./policy-conflicts.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
+import { ShadowedDrain } from "./shadowed-drain.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
 import {
   foundTransitions,
@@ -122,6 +124,8 @@ export class NodeActor {
   #hold: PresentHold | null = null;
   /** What those call for. */
   #conditions: ConditionPlan = NO_CONDITION_PLAN;
+  /** Its drain, if that was granted in shadow mode; null for none. */
+  #shadowedDrain: ShadowedDrain | null = null;
   readonly #outOfService: OutOfService;
   /** The last judgement published; empty to publish the next one even if it is the same. */
   #published = "";
@@ -194,6 +198,7 @@ export class NodeActor {
   /** Starts the drain that the zone granted, unless this process is blind or the node was replaced. */
   grantDrain(uid: string, cause: string): void {
     if (uid !== this.#node.uid || !this.#canJudge(this.#context.io.clock.monotonicMs())) return;
+    if (this.#state.eviction === "toBeEvicted") this.#shadowedDrain = this.#isInShadow() ? new ShadowedDrain() : null;
     this.#step("drainGranted");
     this.republish(cause);
     this.review(cause);
@@ -243,6 +248,7 @@ export class NodeActor {
     this.#resolvePolicy();
     const canJudge = this.#canJudge(nowMs);
     this.#checkGrace(nowMs, canJudge);
+    this.#endShadowedDrain();
     const evictionFromMs = this.#decideEviction(nowMs, canJudge);
     this.#holdTaint(nowMs);
     this.#reviewConditions(nowMs);
@@ -330,6 +336,18 @@ export class NodeActor {
     if (actions.includes("awaitSync")) this.#context.waiting.add(this);
     if (isOver) this.#context.graces.cancel(this);
     else this.#armGrace();
+  }
+
+  #isInShadow(): boolean | null {
+    return isInShadow(this.#node, this.#context.io.policies.current());
+  }
+
+  /** Once shadow mode is over, a node whose drain deleted nothing is decided on again. */
+  #endShadowedDrain(): void {
+    const pods = this.#context.view.pods(this.#node.node)?.pods ?? [];
+    if (this.#shadowedDrain?.review(this.#isInShadow(), pods) !== true) return;
+    this.#shadowedDrain = null;
+    if (this.#state.eviction === "evicted") this.#step("evictionCancelled");
   }
 
   /** Steps the eviction. Returns when a direct one will be due; null when none is ahead. */

@@ -1,6 +1,7 @@
 /** Policies with `mode: Shadow`: nothing is written for their nodes and pods, and everything goes on as if it had been. */
 import { describe, expect, test } from "vitest";
 import type { ServiceName } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
 import { HandPolicies } from "../support/hand-policies.ts";
 import type { Services } from "../support/virtual-cluster.ts";
@@ -10,8 +11,12 @@ const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 const STARTUP = "node.kubernetes.io/not-ready:NoSchedule";
 
 /** Nodes of zone a, which the policy selects, and of zone c, which it does not, with a pod each. */
-function poolWorld(mode: "Shadow" | "Enforce" = "Shadow", processes: readonly Services[] = [EVICTING]) {
-  const world = new EvictionWorld();
+function poolWorld(
+  mode: "Shadow" | "Enforce" = "Shadow",
+  processes: readonly Services[] = [EVICTING],
+  profile: Partial<Profile> = {},
+) {
+  const world = new EvictionWorld(profile);
   for (const zone of ["a", "c"]) for (const node of world.addZone(zone, 4)) world.addTolerantPod(node, `pod-${node}`);
   const policies = new HandPolicies({ mode });
   for (const services of processes) world.start(services, { policies });
@@ -134,6 +139,68 @@ describe("a change of the mode", () => {
     world.advance(900 * S);
     expect(world.deleted).toEqual([]);
     expect(outcomesOf(world, "a-0", "asked.eviction")).toEqual([SHADOW_EVICTION]);
+  });
+});
+
+describe("in direct mode", () => {
+  const DIRECT: Partial<Profile> = { evictionMode: "direct", podEvictionTimeoutMs: 60 * S };
+  const drainsOf = (world: EvictionWorld, node: string): number =>
+    world.published("asked.drain").filter(({ body }) => body.node === node).length;
+
+  test("after the shadow nodes are drained at the rate of their zone", () => {
+    const { world, policies } = poolWorld("Shadow", [EVICTING], DIRECT);
+    world.silence(["a-0", "a-1"]);
+    world.advance(200 * S);
+    expect([drainsOf(world, "a-0"), drainsOf(world, "a-1"), world.deleted.length]).toEqual([1, 1, 0]);
+    policies.put({ mode: "Enforce" });
+    world.advance(60 * S);
+    const [first = 0, second = 0] = world.deleted.map(({ atMs }) => atMs);
+    expect(world.deleted).toHaveLength(2);
+    expect(second - first).toBeGreaterThanOrEqual(10 * S - 1);
+  });
+
+  test("after the shadow nobody is drained in a zone without a rate", () => {
+    const { world, policies } = poolWorld("Shadow", [EVICTING], DIRECT);
+    world.silence(["a-0"]);
+    world.advance(200 * S);
+    world.silence(["a-1", "a-2"]);
+    world.advance(60 * S);
+    policies.put({ mode: "Enforce" });
+    world.advance(60 * S);
+    expect(world.deleted).toEqual([]);
+  });
+
+  test("the rate holds also where a process hears last of the end", () => {
+    const world = new EvictionWorld(DIRECT);
+    for (const zone of ["a", "c"]) for (const node of world.addZone(zone, 4)) world.addTolerantPod(node, `pod-${node}`);
+    const [policies, late] = [new HandPolicies({ mode: "Shadow" }), new HandPolicies({ mode: "Shadow" })];
+    world.start(only("observer", "node-writer", "pod-writer"), { policies });
+    world.start(only("node", "zone"), { policies: late });
+    world.advance(30 * S);
+    world.silence(["a-0", "a-1"]);
+    world.advance(200 * S);
+    policies.put({ mode: "Enforce" });
+    world.advance(5 * S);
+    late.put({ mode: "Enforce" });
+    world.advance(60 * S);
+    const [first = 0, second = 0] = world.deleted.map(({ atMs }) => atMs);
+    expect(world.deleted).toHaveLength(2);
+    expect(second - first).toBeGreaterThanOrEqual(10 * S - 1);
+  });
+
+  test("a drain that was granted before the shadow goes on after it", () => {
+    const { world, policies } = poolWorld("Enforce", [EVICTING], DIRECT);
+    world.silence(["a-0"]);
+    world.advance(200 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod-a-0"]);
+    policies.put({ mode: "Shadow" });
+    world.addTolerantPod("a-0", "late");
+    world.advance(60 * S);
+    expect(world.deletedAt("late")).toBeUndefined();
+    policies.put({ mode: "Enforce" });
+    world.advance(60 * S);
+    expect(world.deletedAt("late")).toBeDefined();
+    expect(drainsOf(world, "a-0")).toBe(1);
   });
 });
 

@@ -45,6 +45,11 @@ export async function patch(wire: Wire, path: string, fields: object): Promise<v
   await ask(wire, { method: "PATCH", path, headers, body: JSON.stringify(fields) });
 }
 
+/** Deletes an object; rejects when it is not answered with 200. */
+export async function remove(wire: Wire, path: string): Promise<void> {
+  await ask(wire, { method: "DELETE", path, headers: HEADERS, body: null });
+}
+
 function ask(wire: Wire, request: Parameters<Wire["send"]>[0]): Promise<string> {
   const chunks: Uint8Array[] = [];
   let status = 0;

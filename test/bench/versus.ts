@@ -3,6 +3,7 @@
  * the other, first steady, then with nodes that fall silent at once and return, then with pods that are due at once.
  */
 
+import { deleteBarely } from "./bare-deletions.ts";
 import { openWorld, type World } from "./bench-world.ts";
 import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
 import { evictionsOf } from "./evictions.ts";
@@ -56,7 +57,7 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
     try {
       const vigil = await measure(world, startVigil, { size, toEvict: nodesToEvict(size, 0), options });
       const upstream = await measure(world, startUpstream, { size, toEvict: nodesToEvict(size, 1), options });
-      measurements.push(...compare(size, vigil, upstream));
+      measurements.push(...compare(size, vigil, upstream), ...(await bareEvictions(world, nodesToEvict(size, 2))));
     } finally {
       await world.close();
     }
@@ -116,6 +117,15 @@ async function evictFrom(
   const before = await requests();
   const evicted = await evictionsOf(world, nodes);
   return { evicted, evictionRequests: ((await requests()) - before) / evicted.length };
+}
+
+/** How late the pods of these nodes are deleted by a client that does nothing else, as the bound of what is possible. */
+async function bareEvictions(world: World, nodes: readonly string[]): Promise<Measurement[]> {
+  const stop = await deleteBarely(world);
+  const { nodes: all, podsPerNode } = world.size;
+  const late = await evictionsOf(world, nodes).finally(stop);
+  const name = `${late.length} pods of ${all} nodes, ${all * podsPerNode} pods evicted: a client that only deletes`;
+  return quantiles(`${name}, after the deadline`, "s", [inSeconds(late)]);
 }
 
 /** The nodes whose pods a controller evicts: never those that fall silent, and no node twice. */

@@ -175,6 +175,8 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   if (!annotations.every(([name, text]) => isRecord(name, text, live))) {
     return { kind: "refused", detail: NOT_A_RECORD };
   }
+  const other = otherTaint(ask.taints ?? [], live.taints);
+  if (other !== undefined) return { kind: "refused", detail: `${taintName(other)} is another one now` };
   const metadata = {
     uid: ask.uid,
     ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
@@ -205,6 +207,12 @@ export function decideTaintStarts(ask: BodyOf<"asked.label">, taints: readonly T
     body: { metadata: { ...preconditionOf(ask), annotations } },
     shadow: { labels, annotations },
   };
+}
+
+/** A NoExecute taint with another stamp than the request saw: a start of the one it saw is none of this one. */
+function otherTaint(seen: readonly Taint[], present: readonly Taint[]): Taint | undefined {
+  const before = seen.filter(isEviction);
+  return present.find((taint) => before.some((each) => isSame(each, taint) && each.timeAdded !== taint.timeAdded));
 }
 
 function isRecord(name: string, text: string | null, live: ObservedNode): boolean {

@@ -151,6 +151,16 @@ describe("a record of when taints began", () => {
     expect(scene.cluster.records("node-1")).toEqual({});
   });
 
+  test("about a taint that came again is refused", () => {
+    const { scene, record } = tainted();
+    const ask = record();
+    scene.cluster.patch(NODE, { spec: { taints: [{ ...MAINTENANCE, timeAdded: "2026-01-01T00:05:00Z" }] } });
+    scene.ask("asked.label", ask);
+    scene.cluster.advance(1);
+    expect(scene.outcomes()).toEqual(["conflict…", "refused"]);
+    expect(scene.cluster.records("node-1")).toEqual({});
+  });
+
   test("is written on a node without annotations", () => {
     const { scene, record } = tainted();
     scene.cluster.patch(NODE, { metadata: { annotations: null } });

@@ -1,7 +1,7 @@
 /** Decides when each NoExecute taint of a node starts to count, which pods it may evict, and which starts to record. */
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
-import { lineageOf } from "../domain/taint-swap.ts";
+import { lineageOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
   type Eviction,
   hasCompleted,
@@ -58,6 +58,12 @@ const STAMP_SLACK_MS = 1000;
  * machine that was suspended learns the time with the first answer of the API server.
  */
 const CORRECTION_MS = 60_000;
+
+/**
+ * How long after its first sight a start by this process's clock is not recorded where the API shows a later one, in
+ * milliseconds. Either that one or this clock is wrong, and the API server answers every 3 s, which corrects the clock.
+ */
+const CONTRADICTED_MS = 10_000;
 
 /**
  * The NoExecute taints of a node, each with its start. A known taint keeps its start, even if its stamp or the wall
@@ -177,15 +183,20 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
 
 /**
  * The starts to record on a node, by taint: those that differ from the taint's stamp, if a countdown depends on them or
- * they are recorded already. Null when the node's record is exactly that.
+ * they are recorded already. Null when the node's record is exactly that. A contradicted start waits, because the next
+ * owner would evict by it; what is recorded stays meanwhile.
  */
 export function startsToWrite(
   node: ObservedNode,
   known: readonly KnownTaint[],
-  countedTaints: () => ReadonlySet<Taint>,
+  { countedTaints, nowMs }: { readonly countedTaints: () => ReadonlySet<Taint>; readonly nowMs: number },
 ): Readonly<Record<string, string>> | null {
   const written = node.taintsSeenAt ?? {};
-  const unstamped = known.filter((each) => each.isRestamped || epochMsOf(each.taint.timeAdded) !== each.sinceAt);
+  const starts = known.flatMap((each) => {
+    const sinceAt = contradictedForMs(each, node, nowMs) > 0 ? written[taintName(each.taint)] : each.sinceAt;
+    return sinceAt === undefined ? [] : [{ ...each, sinceAt }];
+  });
+  const unstamped = starts.filter((each) => each.isRestamped || epochMsOf(each.taint.timeAdded) !== each.sinceAt);
   const isNamed = ({ taint }: KnownTaint) => Object.hasOwn(written, taintName(taint));
   const isWritten = ({ taint, sinceAt }: KnownTaint) => written[taintName(taint)] === sinceAt;
   // countedTaints goes through every schedule of the node, so it is called only if there may be something to write.
@@ -194,6 +205,16 @@ export function startsToWrite(
   const isExact = node.taintsSeenStale !== true && wanted.every(isWritten);
   if (isExact && wanted.length === Object.keys(written).length) return null;
   return Object.fromEntries(wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(sinceAt)]));
+}
+
+/**
+ * How long a start by this process's clock is not recorded yet, in milliseconds: it lies before the one that the API
+ * shows, which is in the future by that clock. Zero or less if it may be recorded.
+ */
+export function contradictedForMs(known: KnownTaint, node: ObservedNode, nowMs: number): number {
+  const { taint, sinceAt, latestMs, isOwnTime } = known;
+  const isContradicted = isOwnTime && (taintStartAt(taint, node) ?? sinceAt) > sinceAt;
+  return isContradicted ? latestMs + CONTRADICTED_MS - nowMs : 0;
 }
 
 /** Whether two evictions have the same cause: if so and both are due, nothing has changed. */

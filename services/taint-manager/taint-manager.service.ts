@@ -5,7 +5,7 @@
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
@@ -15,7 +15,13 @@ import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts"
 import { Deadlines } from "../platform/structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { RivalJudgements } from "./rival-judgements.ts";
-import { type Now, startsToWrite, type ViewHistory } from "./taint-manager.policy.ts";
+import {
+  contradictedForMs,
+  type KnownTaint,
+  type Now,
+  startsToWrite,
+  type ViewHistory,
+} from "./taint-manager.policy.ts";
 import { type EvictionSchedule, stayingJudgement, TaintedNode } from "./tainted-node.ts";
 
 /** Outcomes after which the pod-writer has nothing left to do about a pod. */
@@ -66,6 +72,8 @@ class TaintShard {
   /** The next planned end of a freeze that holds evictions back, on the API's clock. */
   #thawAt = Number.POSITIVE_INFINITY;
   #thaw: Timer | null = null;
+  /** When a start may be recorded that was contradicted. */
+  #recordable: Timer | null = null;
   readonly #gainedMs: number;
   /** When the view was last complete, on the monotonic clock: a taint that is new now was absent then. */
   #wholeMs = Number.NEGATIVE_INFINITY;
@@ -125,6 +133,7 @@ class TaintShard {
     for (const stop of this.#stops) stop();
     this.#rivals.stop();
     this.#thaw?.cancel();
+    this.#recordable?.cancel();
     for (const node of this.#nodes.values()) node.drop();
   }
 
@@ -220,20 +229,40 @@ class TaintShard {
   }
 
   /** Requests a record of taint starts that only this process knows, so that countdowns survive its end. */
-  #recordStarts(node: ObservedNode, cause: string): void {
+  #recordStarts(node: ObservedNode, cause: string | null): void {
     const tainted = this.#nodes.get(node.node);
-    const starts = startsToWrite(node, tainted?.taints ?? [], () => tainted?.countedTaints() ?? new Set());
+    const nowMs = this.#io.clock.monotonicMs();
+    this.#recordLater(node, tainted?.taints ?? [], nowMs);
+    const countedTaints = (): ReadonlySet<Taint> => tainted?.countedTaints() ?? new Set();
+    const starts = startsToWrite(node, tainted?.taints ?? [], { countedTaints, nowMs });
     if (starts === null) {
       this.#annotationRetries.forget(node.node);
       return;
     }
-    if (!this.#annotationRetries.isDue(node.node, this.#io.clock.monotonicMs())) return;
+    if (!this.#annotationRetries.isDue(node.node, nowMs)) return;
     const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
     const { uid, resourceVersion, taints, taintsOmitted = 0 } = node;
     const isWhole = annotation !== null && taintsOmitted === 0;
     const about = { node: node.node, uid, resourceVersion, ...(isWhole ? { taints: [...taints] } : {}) };
     const annotations = { [Annotation.taintsSeen]: annotation };
     this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
+  }
+
+  /** Records contradicted starts when they may be: by then the clock that they were taken from may be corrected. */
+  #recordLater(node: ObservedNode, known: readonly KnownTaint[], nowMs: number): void {
+    if (this.#recordable !== null) return;
+    const waitsMs = known.map((each) => contradictedForMs(each, node, nowMs)).filter((ms) => ms > 0);
+    if (waitsMs.length === 0) return;
+    this.#recordable = this.#io.clock.after(Math.min(...waitsMs), () => {
+      this.#recordable = null;
+      for (const [name, tainted] of this.#nodes) {
+        const later = this.#feed.view.node(name);
+        if (later === null) continue;
+        this.#reviewTainted(tainted, later, this.#viewHistory(true), null);
+        this.#recordStarts(later, null);
+      }
+      this.#release();
+    });
   }
 
   /**

@@ -15,6 +15,9 @@ const REQUESTS_OF_A_DELETION = 4;
 export interface Scenario {
   /** How many nodes each zone has. */
   readonly zones: readonly number[];
+  readonly podsPerNode?: number;
+  /** How many processes Vigil has, each with every service. */
+  readonly processes?: number;
   readonly profile?: Partial<Profile>;
   readonly seconds: number;
   /** The longest time of a request under way, in milliseconds. */
@@ -54,6 +57,8 @@ export class Stage {
 /** Plays a scenario, with every invariant checked and the one right state required after it. */
 export function play({
   zones,
+  podsPerNode = 2,
+  processes = 1,
   profile = {},
   seconds,
   latencyMaxMs = CALM_WIRE.latencyMaxMs,
@@ -64,8 +69,8 @@ export function play({
     plot: null,
     toleration: "any" as const,
     zones: zones.map((nodes, index) => ({ name: `zone-${index + 1}`, labels: "stable" as const, nodes })),
-    podsPerNode: 2,
-    processes: [[...SIMULATED_SERVICES]],
+    podsPerNode,
+    processes: Array.from({ length: processes }, () => [...SIMULATED_SERVICES]),
     profile: { ...STANDARD_PROFILE, pulsePeriodMs: 2 * SECOND, pulseTimeoutMs: 8 * SECOND, ...profile },
     faults: new Set<never>(),
     safetyMs: seconds * SECOND,

@@ -1,8 +1,10 @@
 /** When taints start to count, which pods they may evict, and which starts are recorded. */
 import { describe, expect, test, vi } from "vitest";
+import type { ObservedNode } from "../../protocols/objects.ts";
 import {
   isEvictable,
   isSameCause,
+  type KnownTaint,
   knownTaints,
   onApiTime,
   onMonotonic,
@@ -191,8 +193,11 @@ describe("the record of taint starts", () => {
   const bare = noExecute("bare");
   const sights = (taints = [bare], taintsSeenAt?: Record<string, number>, counted = taints) => {
     const node = observedNode("a", { taints, ...(taintsSeenAt === undefined ? {} : { taintsSeenAt }) });
-    return startsToWrite(node, knownTaints(node, [], now), () => new Set(counted));
+    return startsToWrite(node, knownTaints(node, [], now), { countedTaints: () => new Set(counted), nowMs: 5000 });
   };
+  /** What is recorded if a countdown depends on every taint, long after all of them were first seen. */
+  const settled = (node: ObservedNode, known: readonly KnownTaint[], nowMs = 100_000) =>
+    startsToWrite(node, known, { countedTaints: () => new Set(node.taints), nowMs });
 
   test("holds the microsecond that a countdown depends on", () => {
     expect(sights()).toEqual({ "bare:NoExecute": "2026-01-01T00:00:00.000000Z" });
@@ -212,7 +217,7 @@ describe("the record of taint starts", () => {
   ])("holds the start of a taint stamped %s", (_what, timeAdded, written) => {
     const node = observedNode("a", { taints: [at(timeAdded)] });
     const known = knownTaints(node, [], later);
-    expect(startsToWrite(node, known, () => new Set(node.taints))).toEqual({ "k:NoExecute": written });
+    expect(settled(node, known)).toEqual({ "k:NoExecute": written });
   });
 
   test("keeps a restamped taint's first stamp, even if back", () => {
@@ -220,11 +225,11 @@ describe("the record of taint starts", () => {
     const again = observedNode("a", { taints: [at("2026-01-01T00:01:00Z")] });
     const known = knownTaints(again, knownTaints(first, [], now), later);
     const written = { "k:NoExecute": "2025-12-31T23:59:50.000000Z" };
-    expect(startsToWrite(again, known, () => new Set(again.taints))).toEqual(written);
+    expect(settled(again, known)).toEqual(written);
     const taintsSeenAt = { "k:NoExecute": WALL - 10_000 };
-    expect(startsToWrite({ ...again, taintsSeenAt }, known, () => new Set(again.taints))).toBeNull();
+    expect(settled({ ...again, taintsSeenAt }, known)).toBeNull();
     const back = { ...first, taintsSeenAt };
-    expect(startsToWrite(back, knownTaints(back, known, later), () => new Set(back.taints))).toBeNull();
+    expect(settled(back, knownTaints(back, known, later))).toBeNull();
   });
 
   test("is written once and stays when another taint is added", () => {
@@ -239,15 +244,45 @@ describe("the record of taint starts", () => {
   test("needs no pass over the schedules when it is complete", () => {
     const node = observedNode("a", { taints: [bare], taintsSeenAt: { "bare:NoExecute": WALL } });
     const countedTaints = vi.fn(() => new Set([bare]));
-    expect(startsToWrite(node, knownTaints(node, [], now), countedTaints)).toBeNull();
+    expect(startsToWrite(node, knownTaints(node, [], now), { countedTaints, nowMs: 5000 })).toBeNull();
     expect(countedTaints).not.toHaveBeenCalled();
   });
 
   test("is corrected if it holds an earlier instant than ours", () => {
     const known = knownTaints(observedNode("a", { taints: [bare] }), [], now);
     const node = observedNode("a", { taints: [bare], taintsSeenAt: { "bare:NoExecute": WALL - 5000 } });
-    expect(startsToWrite(node, knownTaints(node, known, later), () => new Set())).toEqual({
+    expect(settled(node, knownTaints(node, known, later))).toEqual({
       "bare:NoExecute": "2026-01-01T00:00:00.000000Z",
+    });
+  });
+
+  describe("by a slow clock", () => {
+    // Nothing has corrected it since a suspension: the taint came 8 s ago by the API's clock, and will in 12 s by ours.
+    const node = observedNode("a", { taints: [at("2026-01-01T00:01:12Z")] });
+    const known = knownTaints(node, [], later);
+    const corrected = { ...later, monotonicMs: 67_000, wallMs: WALL + 82_000, absentMs: 65_000 };
+
+    test("waits for a right clock", () => {
+      expect(settled(node, known, later.monotonicMs)).toBeNull();
+      const right = knownTaints(node, known, corrected);
+      expect(settled(node, right, corrected.monotonicMs)).toEqual({ "k:NoExecute": "2026-01-01T00:01:20.000000Z" });
+    });
+
+    test("keeps the others meanwhile", () => {
+      const taintsSeenAt = { "k:NoExecute": WALL + 73_000 };
+      expect(settled({ ...node, taintsSeenAt }, known, later.monotonicMs)).toBeNull();
+      const both = { ...node, taints: [...node.taints, bare], taintsSeenAt };
+      expect(settled(both, knownTaints(both, known, later), later.monotonicMs)).toEqual({
+        "bare:NoExecute": "2026-01-01T00:01:00.000000Z",
+        "k:NoExecute": "2026-01-01T00:01:13.000000Z",
+      });
+    });
+
+    test("waits ten seconds", () => {
+      expect(settled(node, known, later.monotonicMs + 9999)).toBeNull();
+      expect(settled(node, known, later.monotonicMs + 10_000)).toEqual({
+        "k:NoExecute": "2026-01-01T00:01:00.000000Z",
+      });
     });
   });
 

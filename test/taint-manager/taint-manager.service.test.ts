@@ -1,7 +1,9 @@
 /** The taint-manager beside other processes: blindness, takeovers, replaced nodes. */
 import { describe, expect, test } from "vitest";
+import { Annotation } from "../../protocols/names.ts";
 import type { Toleration } from "../../protocols/objects.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { apiMicroTime, apiTime } from "../../services/domain/api-time.ts";
 import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
@@ -72,6 +74,24 @@ test("a process that takes over a shard meets its deadlines; the old one stops",
   world.advance(120 * S);
   expect(world.deletedAt("pod")).toBe(70 * S);
   expect(world.published("asked.eviction").map(({ source }) => source)).toEqual(["taint-manager@two"]);
+});
+
+test("a start that the API contradicts is recorded after ten seconds", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 3);
+  world.addTolerantPod("a-0", "pod", tolerating);
+  world.run();
+  world.advance(12 * S);
+  world.taint("a-0", [{ ...MAINTENANCE, timeAdded: apiTime(world.clock.wallMs() + 300 * S) }]);
+  world.advance(9 * S);
+  expect(world.published("asked.label")).toEqual([]);
+  world.advance(2 * S);
+  const startAt = apiMicroTime(world.clock.wallMs() - 11 * S);
+  expect(world.published("asked.label").map(({ body }) => body.annotations)).toEqual([
+    { [Annotation.taintsSeen]: JSON.stringify({ "maintenance:NoExecute": startAt }) },
+  ]);
+  world.advance(60 * S);
+  expect(world.deletedAt("pod")).toBe(72 * S);
 });
 
 test("a node replaced under its name starts new countdowns", () => {

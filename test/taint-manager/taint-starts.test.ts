@@ -101,7 +101,8 @@ class History {
   }
 
   #write(node: ObservedNode): void {
-    const starts = startsToWrite(node, this.#known, () => new Set(node.taints));
+    const countedTaints = (): ReadonlySet<Taint> => new Set(node.taints);
+    const starts = startsToWrite(node, this.#known, { countedTaints, nowMs: this.#nowMs });
     if (starts === null) return;
     const entries = Object.entries(starts).map(([name, at]) => [name, Date.parse(at)] as const);
     this.#written = entries.length === 0 ? undefined : Object.fromEntries(entries);
@@ -138,7 +139,7 @@ test("a taint that is restamped again and again starts when it appeared, over re
         });
         const seen = isRestart ? NOT_SEEN_BEFORE : { absentMs: nowMs, isUnbroken: true };
         known = knownTaints(node, isRestart ? [] : known, { monotonicMs: nowMs, wallMs: CREATED + nowMs, ...seen });
-        const starts = startsToWrite(node, known, () => new Set([taint]));
+        const starts = startsToWrite(node, known, { countedTaints: () => new Set([taint]), nowMs });
         const entries = Object.entries(starts ?? {}).map(([name, at]) => [name, Date.parse(at)]);
         if (starts !== null) written = entries.length === 0 ? undefined : Object.fromEntries(entries);
       };

@@ -42,9 +42,12 @@ export class Promptness {
     this.#isUnhindered = !isScripted && isUnhindered(swarm);
   }
 
-  /** How late a pod that still exists may be, in milliseconds. */
-  get slackMs(): number {
-    return this.#isUnhindered ? RECOVERY_MS + WAY_MS : HINDERED_SLACK_MS;
+  /**
+   * How late a pod that still exists may be, in milliseconds; with `aheadMs`, how late it may be now if it is not to be
+   * too late within that time.
+   */
+  slackMs(aheadMs = 0): number {
+    return Math.max(0, (this.#isUnhindered ? RECOVERY_MS + WAY_MS : HINDERED_SLACK_MS) - aheadMs);
   }
 
   /** A process died or started. */

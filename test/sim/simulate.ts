@@ -75,6 +75,8 @@ const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
 /** A run always continues this long after the faults ended, because kubelets return meanwhile. */
 const AFTERMATH_MS = 45 * SECOND;
+/** How long everything must stay right. */
+const STAYS_MS = 20 * SECOND;
 
 /**
  * A deletion may cross with the change that would have stopped it: no client can read and delete in one step, and a
@@ -189,27 +191,34 @@ class Run {
     return this.#comeRight();
   }
 
-  /** Lets time pass in the calm until nothing is wrong. Returns what is still wrong at the end. */
+  /**
+   * Lets time pass in the calm until nothing is wrong. Returns what is still wrong at the end. It waits for a pod that
+   * would become too late while everything has to stay right: it was late before, so nothing would go wrong again.
+   */
   #comeRight(): string | null {
     const boundMs = calmMaxMs(this.#swarm, this.#world.kubelets.size);
     this.#advance(AFTERMATH_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
-      if (this.#wrongs().length === 0) return this.#staysRight();
+      if (this.#wrongs(STAYS_MS).length === 0) return this.#staysRight();
       this.#advance(CALM_STEP_MS);
     }
-    return `not right ${boundMs / SECOND} s after the faults ended: ${this.#wrongs().slice(0, 5).join("; ")}`;
+    return `not right ${boundMs / SECOND} s after the faults ended: ${this.#wrongs(STAYS_MS).slice(0, 5).join("; ")}`;
   }
 
-  /** What is not right yet in the cluster and in the announcements of its zones' owners. */
-  #wrongs(): string[] {
+  /**
+   * What is not right yet in the cluster and in the announcements of its zones' owners, and which pods will be too late
+   * in `aheadMs` if they are late already.
+   */
+  #wrongs(aheadMs = 0): string[] {
     const { standing } = this.#around();
-    const left = [...wrongs(this.#world, { slackMs: this.#promptness.slackMs, standing }), ...this.#words.wrongZones()];
+    const slackMs = this.#promptness.slackMs(aheadMs);
+    const left = [...wrongs(this.#world, { slackMs, standing }), ...this.#words.wrongZones()];
     return left.length > 0 ? left : this.#words.waitingProcesses();
   }
 
   #staysRight(): string | null {
     this.#words.settled();
-    this.#advance(20 * SECOND);
+    this.#advance(STAYS_MS);
     const left = this.#wrongs();
     if (left.length > 0) return `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
     const run = { world: this.#world, processes: this.#processes, advance: (ms: number) => this.#advance(ms) };

@@ -119,7 +119,7 @@ async function evictFrom(
   return { evicted, evictionRequests: ((await requests()) - before) / evicted.length };
 }
 
-/** How late the pods of these nodes are deleted by a client that does nothing else, as the bound of what is possible. */
+/** How late a client that does nothing else deletes the pods of these nodes: the bound of what is possible. */
 async function bareEvictions(world: World, nodes: readonly string[]): Promise<Measurement[]> {
   const stop = await deleteBarely(world);
   const { nodes: all, podsPerNode } = world.size;

@@ -29,17 +29,13 @@ export function createMetrics(options: { readonly process?: boolean } = {}): Rea
     counter: (metric) => once("counter", metric, () => countsOf(metric, register)),
     gauge: (metric) =>
       once("gauge", metric, () => {
-        const gauge = new Gauge(configured(metric, register));
-        const children = new Children((labels) => gauge.labels(...labels));
+        const { set, remove } = gaugeOf(metric, register);
         return {
           set: (value: number, ...labels: string[]) => {
             if (labels.length === 0) gaugeValues.set(metric.name, value);
-            children.of(labels).set(value);
+            set(value, labels);
           },
-          remove: (...labels: string[]) => {
-            children.drop(labels);
-            gauge.remove(...labels);
-          },
+          remove,
         };
       }),
     histogram: (metric) =>
@@ -78,6 +74,24 @@ function countsOf(metric: MetricOptions, register: Registry) {
     remove: (...labels: string[]): void => {
       counts.drop(labels);
       counter.remove(...labels);
+    },
+  };
+}
+
+/** Keeps values in plain numbers and hands them to prom-client when metrics are read, as counts. */
+function gaugeOf(metric: MetricOptions, register: Registry) {
+  const values = new Children((labels) => ({ child: gauge.labels(...labels), value: 0 }));
+  const collect = (): void => {
+    for (const { child, value } of values.all()) child.set(value);
+  };
+  const gauge = new Gauge({ ...configured(metric, register), collect });
+  return {
+    set: (value: number, labels: string[]): void => {
+      values.of(labels).value = value;
+    },
+    remove: (...labels: string[]): void => {
+      values.drop(labels);
+      gauge.remove(...labels);
     },
   };
 }

@@ -32,7 +32,7 @@ import {
   readinessEvent,
   taintEvictionEvent,
 } from "./eviction.policy.ts";
-import { HeartbeatRecord, ReadyTransition } from "./heartbeats.ts";
+import { HeartbeatRecord } from "./heartbeats.ts";
 import { holdsChange, holdTypes } from "./maintenance.policy.ts";
 import {
   INITIAL_NODE_STATE,
@@ -46,19 +46,11 @@ import {
 import { sendRequests } from "./node.requests.ts";
 import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./out-of-service.ts";
 import type { PolicyConflicts } from "./policy-conflicts.ts";
+import { ReadyRecord } from "./ready-record.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { ShadowedDrain } from "./shadowed-drain.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
-import {
-  foundTransitions,
-  isHoldEffective,
-  isTransition,
-  type TaintHold,
-  taintHoldOf,
-  transitionsChangeOf,
-  unknownHold,
-  withTransitions,
-} from "./taint-hold.policy.ts";
+import { isHoldEffective, type TaintHold, taintHoldOf, transitionsChangeOf, unknownHold } from "./taint-hold.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 
 /** What an actor sees of its shard. */
@@ -100,7 +92,7 @@ export class NodeActor {
   #readiness: Readiness;
   /** When the readiness began, on the wall clock. */
   #since: number;
-  readonly #transition: ReadyTransition;
+  readonly #ready: ReadyRecord;
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
   #drainFrom: DrainFrom = {};
@@ -112,8 +104,6 @@ export class NodeActor {
   #selecting: readonly NodePolicy[] = [];
   /** Whether its policy is known now. */
   #isPolicyKnown = false;
-  /** When the node became ready or not ready, in epoch milliseconds. */
-  #transitionsAt: readonly number[];
   /** What keeps the NoSchedule taint of a Ready node on; null for nothing. */
   #taintHold: TaintHold | null = null;
   /** Since when this process has seen the conditions that its policy names. */
@@ -143,9 +133,8 @@ export class NodeActor {
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node)).state;
     this.#readiness = judgedReadiness(this.#state);
     this.#since = Math.min(transitionAt, clock.wallMs());
-    this.#transition = new ReadyTransition(node, clock);
+    this.#ready = new ReadyRecord(node, clock);
     this.#resolvePolicy();
-    this.#transitionsAt = foundTransitions(node, clock.wallMs());
   }
 
   /** The key of the disruption domain the node belongs to: its zone, or its zone and policy. */
@@ -155,17 +144,10 @@ export class NodeActor {
 
   /** Takes an observed state of the node, changed or not. */
   observe(node: ObservedNode, cause: string): void {
-    const before = readyConditionOf(this.#node);
-    const ready = readyConditionOf(node);
-    const { clock } = this.#context.io;
-    const nowMs = clock.monotonicMs();
-    const transitions = isTransition(this.#node, node) ? [clock.wallMs()] : [];
-    this.#transitionsAt = withTransitions(this.#transitionsAt, [...(node.readyTransitionsAt ?? []), ...transitions]);
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
-    const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
-    if (hasChanged) this.#transition.restart(nowMs);
-    if (this.#takeStatus(ready, nowMs, cause)) this.#step("heartbeat");
+    this.#ready.take(node);
+    if (this.#takeStatus(readyConditionOf(node), this.#context.io.clock.monotonicMs(), cause)) this.#step("heartbeat");
     this.#step(readinessEvent(node));
     this.review(cause);
   }
@@ -187,7 +169,7 @@ export class NodeActor {
     // state was lost and the other grace applies, so its version must not carry a verdict.
     const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
     if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
-    const isOlder = heartbeat.kind === "status" && this.#transition.backdate(heartbeat.renewedAt, seenMs);
+    const isOlder = heartbeat.kind === "status" && this.#ready.backdate(heartbeat.renewedAt, seenMs);
     const isAlive = this.#heartbeats.take(heartbeat, seenMs, cause);
     const isReturn = isAlive && isSilent(this.#state);
     if (isAlive && this.#state.heartbeat !== "fresh") this.#step("heartbeat");
@@ -213,7 +195,7 @@ export class NodeActor {
     if (isHalted && profile.evictionMode === "direct") this.#step("evictionCancelled");
     if (!isHalted) {
       this.#heartbeats.rebase(clock.monotonicMs());
-      this.#transition.restart(clock.monotonicMs());
+      this.#ready.restart();
     }
     this.review(cause);
   }
@@ -338,6 +320,7 @@ export class NodeActor {
     else this.#armGrace();
   }
 
+  /** Whether a policy keeps writes to the node unsent; null while that is not known. */
   #isInShadow(): boolean | null {
     return isInShadow(this.#node, this.#context.io.policies.current());
   }
@@ -374,10 +357,15 @@ export class NodeActor {
   /** Decides whether the node's policy keeps its NoSchedule taint on. An unknown policy is taken for the one before. */
   #holdTaint(nowMs: number): void {
     const { io, beganMs } = this.#context;
-    const history = { sinceMs: this.#transition.ms, transitionsAt: this.#transitionsAt };
+    const history = this.#ready.history(this.#isShadowed());
     const at = { nowMs, wallMs: io.clock.wallMs() };
     if (this.#policy === undefined) this.#taintHold = unknownHold(this.#node, { beganMs, nowMs });
     else this.#taintHold = this.#policy === null ? null : taintHoldOf(this.#node, this.#policy, history, at);
+  }
+
+  /** Whether nothing is written for the node: a policy says so, or it is still shown with unsent writes. */
+  #isShadowed(): boolean {
+    return this.#node.shadow !== undefined || this.#isInShadow() === true;
   }
 
   /** Decides which taints its conditions call for; while its policy is not known, what was decided last stays open. */
@@ -409,7 +397,7 @@ export class NodeActor {
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
     const down = {
       readiness,
-      transitionMs: this.#transition.ms,
+      transitionMs: this.#ready.shownMs,
       lastHeartbeatMs: this.#heartbeats.lastMs,
       isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
     };
@@ -519,7 +507,7 @@ export class NodeActor {
     if (this.#policy === undefined) return null;
     const flapping = this.#policy?.flapping ?? null;
     const wallMs = this.#context.io.clock.wallMs();
-    const transitions = transitionsChangeOf(this.#node, flapping, this.#transitionsAt, wallMs);
+    const transitions = transitionsChangeOf(this.#node, flapping, this.#ready.sentTransitionsAt, wallMs);
     const annotations = this.#conditionRecords();
     return transitions === null || annotations === null
       ? (transitions ?? annotations)

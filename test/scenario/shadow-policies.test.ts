@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ServiceName } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
-import { HandPolicies } from "../support/hand-policies.ts";
+import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import type { Services } from "../support/virtual-cluster.ts";
 
 const S = 1000;
@@ -15,10 +15,11 @@ function poolWorld(
   mode: "Shadow" | "Enforce" = "Shadow",
   processes: readonly Services[] = [EVICTING],
   profile: Partial<Profile> = {},
+  fields: PolicyFields = {},
 ) {
   const world = new EvictionWorld(profile);
   for (const zone of ["a", "c"]) for (const node of world.addZone(zone, 4)) world.addTolerantPod(node, `pod-${node}`);
-  const policies = new HandPolicies({ mode });
+  const policies = new HandPolicies({ ...fields, mode });
   for (const services of processes) world.start(services, { policies });
   world.advance(30 * S);
   return { world, policies };
@@ -201,6 +202,62 @@ describe("in direct mode", () => {
     world.advance(60 * S);
     expect(world.deletedAt("late")).toBeDefined();
     expect(drainsOf(world, "a-0")).toBe(1);
+  });
+});
+
+describe("after shadow mode a Ready node keeps its taint", () => {
+  const FLAPPING = { transitions: 3, window: "10m", holdDown: "10m" };
+  const TAINT = `${UNREACHABLE}:NoSchedule`;
+  /** A node that got its taint before shadow mode, became Ready in it, and was silent once more. */
+  const afterShadow = (fields: PolicyFields, { isBack }: { readonly isBack: boolean }) => {
+    const { world, policies } = poolWorld("Enforce", [EVICTING], {}, fields);
+    world.silence(["a-0"]);
+    world.advance(70 * S);
+    policies.put({ ...fields, mode: "Shadow" });
+    world.revive(["a-0"]);
+    world.advance(65 * S);
+    world.silence(["a-0"]);
+    world.advance(70 * S);
+    if (isBack) world.revive(["a-0"]);
+    world.advance(5 * S);
+    expect(world.conditions("a-0")).toContain("Ready=True");
+    expect(world.taints("a-0")).toContain(TAINT);
+    const change = (mode: "Shadow" | "Enforce"): void => policies.put({ ...fields, mode });
+    return { world, change };
+  };
+
+  test.each([
+    ["by no flapping that only shadow mode showed", { flapping: FLAPPING }, true],
+    ["by none that its return from a verdict shows", { flapping: FLAPPING }, false],
+    ["by no healthyDelay after a verdict that was not sent", { healthyDelay: "2m" }, true],
+    ["by none after one that was dropped", { healthyDelay: "2m" }, false],
+  ])("%s", (_why, fields, isBack) => {
+    const { world, change } = afterShadow(fields, { isBack });
+    change("Enforce");
+    if (!isBack) world.revive(["a-0"]);
+    world.advance(5 * S);
+    expect(world.taints("a-0")).not.toContain(TAINT);
+    const records = world.published("done.write").filter(({ body }) => body.change.includes("ready-transitions"));
+    for (const { body } of records) expect(body.change.split(",").length).toBeLessThan(3);
+  });
+
+  test("by flapping that the API showed", () => {
+    const { world, change } = afterShadow({ flapping: FLAPPING }, { isBack: true });
+    world.kubelet("a-0").report("Ready", "False");
+    world.advance(S);
+    world.kubelet("a-0").report("Ready", "True");
+    world.advance(5 * S);
+    change("Enforce");
+    world.advance(9 * 60 * S);
+    expect(world.taints("a-0")).not.toEqual([]);
+    world.advance(60 * S);
+    expect(world.taints("a-0")).toEqual([]);
+  });
+
+  test("in what shadow mode shows", () => {
+    const { world } = afterShadow({ flapping: FLAPPING }, { isBack: true });
+    const held = world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.taintHold;
+    expect(held?.field).toBe("flapping");
   });
 });
 

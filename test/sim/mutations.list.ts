@@ -438,9 +438,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "flapping nodes forgotten on restart",
-    file: "services/node/node.actor.ts",
-    from: "this.#transitionsAt = foundTransitions(node, clock.wallMs());",
-    to: "this.#transitionsAt = foundTransitions({ conditions: node.conditions }, clock.wallMs());",
+    file: "services/node/ready-record.ts",
+    from: "this.transitionsAt = foundTransitions(node, clock.wallMs());",
+    to: "this.transitionsAt = foundTransitions({ conditions: node.conditions }, clock.wallMs());",
     showsIn: "policies",
   },
   {

@@ -6,7 +6,7 @@ import { S, Stage } from "./checks.stage.ts";
 import type { CheckedNode, CheckedPod } from "./invariants.ts";
 import { requestProblem } from "./requests.ts";
 
-const { nodeMonitorGraceMs } = STANDARD_PROFILE;
+const { nodeMonitorGraceMs, pulseTimeoutMs } = STANDARD_PROFILE;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
 describe("a verdict", () => {
@@ -123,6 +123,43 @@ describe("a verdict after its observer was killed", () => {
     ["that the death of another process cannot hide", verdict({ diedMs: 46 * S, dead: "p1" })],
   ])("is caught with a heartbeat %s", (_what, late) => {
     expect(late).toThrow("Unknown after 6000 ms");
+  });
+});
+
+describe("a verdict after a split", () => {
+  /** Condemns a node at 51 s; its renewal at 41 s was kept from p1, and the pulse at 49 s was not. */
+  const verdict = ({ from = "p2", laterMs = 0, act }: { from?: string; laterMs?: number; act?: "hear" }) => {
+    const stage = new Stage();
+    const { watchViews } = stage.checks;
+    const pulse = (publisher: string): void => {
+      const payload = new Uint8Array();
+      watchViews.pulsed("0", publisher, payload);
+      watchViews.received("0", "p1", payload);
+    };
+    stage.show("a", "True");
+    stage.renew("a");
+    pulse("p2");
+    stage.pass(41 * S);
+    stage.renew("a");
+    stage.pass(S / 10);
+    watchViews.withheld("0", from, "p1");
+    stage.pass(7.9 * S);
+    pulse("p2");
+    stage.pass(2 * S + laterMs);
+    if (act === "hear") watchViews.heard("0", "p1");
+    return stage.condemn("a");
+  };
+
+  it("may miss a heartbeat that it kept back", () => {
+    expect(verdict({})).not.toThrow();
+  });
+
+  it.each([
+    ["of an observer that nobody follows", verdict({ from: "p3" }), "after 10000 ms"],
+    ["of which later ones told", verdict({ act: "hear" }), "after 10000 ms"],
+    ["while no pulse comes", verdict({ laterMs: pulseTimeoutMs - S }), "after"],
+  ])("is caught with a heartbeat %s", (_what, late, problem) => {
+    expect(late).toThrow(`Unknown ${problem}`);
   });
 });
 

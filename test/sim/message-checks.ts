@@ -20,6 +20,7 @@ const TYPE_AT = 3;
 const SHARD_AT = 5;
 /** Almost every message is a pulse, so these are sorted out before anything else. */
 const PULSES = "vigil.v1.sim.observed.pulse.";
+const LEASES = "vigil.v1.sim.observed.lease.";
 const RESYNCS = "vigil.v1.sim.asked.resync.";
 /** What a node service follows of each shard that it owns, and no other service of a shard. */
 const DRAINS = "vigil.v1.sim.asked.drain.";
@@ -129,6 +130,10 @@ export class MessageChecks {
   listen(network: Network): void {
     network.arrived = (subject, payload, { member }) => this.arrived(subject, payload, member);
     network.followed = (pattern, { member }) => this.#gained(pattern, member);
+    network.withheld = (subject, from, to) => {
+      if (!subject.startsWith(LEASES)) return;
+      this.#context.checks.watchViews.withheld(subject.slice(LEASES.length), from.member, to.member);
+    };
   }
 
   /** A process begins to follow messages: a gained shard has no past for it. */
@@ -145,6 +150,7 @@ export class MessageChecks {
       const message = decode(payload);
       if (!(message instanceof MalformedMessage) && is(message, "judged.zone")) checks.verdicts.hear(message, member);
     }
+    if (subject.startsWith(LEASES)) checks.watchViews.heard(subject.slice(LEASES.length), member);
     if (!subject.startsWith(PULSES)) return;
     checks.watchViews.received(shardOfPulse(subject), member, payload);
     this.#gaps?.pulsed(Number(shardOfPulse(subject)), member, payload);

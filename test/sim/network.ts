@@ -122,6 +122,8 @@ export class Network {
   faults: LinkFaults = CALM_LINKS;
   /** Whether a message of one process never reaches another: the bus is split, and each side goes on by itself. */
   isSplit: (from: string, to: string) => boolean = () => false;
+  /** Called for every message that a split keeps from a process. */
+  withheld: ((subject: string, from: Link, to: Link) => void) | null = null;
   /** The subjects that reach no process now. */
   muted: (subject: string) => boolean = () => false;
   /** Called for every message that reaches the server in the middle. */
@@ -169,7 +171,10 @@ export class Network {
     this.crossed?.(subject, payload, from);
     if (this.muted(subject)) return;
     this.#tree.match(subject, (subscriber) => {
-      if (this.isSplit(from.member, subscriber.link.member)) return;
+      if (this.isSplit(from.member, subscriber.link.member)) {
+        this.withheld?.(subject, from, subscriber.link);
+        return;
+      }
       if (this.#strikes("loss")) return;
       this.#deliver(subscriber, subject, payload);
       if (this.#strikes("doubling")) this.#deliver(subscriber, subject, payload);

@@ -58,7 +58,8 @@ export class Verdicts {
     const nowMs = world.clock.wallMs();
     // An observer that is killed takes unpublished heartbeats with it. A view is whole until a pulse is missing
     // (decision 1), so a verdict may come before the next observer has published.
-    const unseenMs = heartbeatLagMs(world.swarm) + watchViews.unobservedMs(shard);
+    const missedMs = watchViews.unobservedMs(shard) + watchViews.withheldMs(member, shard);
+    const unseenMs = heartbeatLagMs(world.swarm) + missedMs;
     const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - unseenMs);
     // At exactly the last heartbeat plus the grace a node still counts as alive.
     if (silentMs <= leastMs + ROUNDING_MS) {

@@ -70,6 +70,10 @@ export class WatchViews {
   readonly #sent = new WeakMap<Uint8Array, SentPulse>();
   /** The views that stopped members have received from another observer since, by member and shard. */
   readonly #received = new Map<string, ReceivedView>();
+  /** Whose pulse last reached a member, and when, by member and shard. */
+  readonly #followed = new Map<string, SentPulse>();
+  /** Since when a split has kept heartbeats from a member that no later ones have reached, by member and shard. */
+  readonly #withheldMs = new Map<string, number>();
 
   constructor(world: World, processes: () => readonly ViewingProcess[]) {
     this.#world = world;
@@ -131,6 +135,30 @@ export class WatchViews {
     return observer === undefined || diedMs < observer.pulsedMs ? 0 : this.#world.clock.monotonicMs() - diedMs;
   }
 
+  /** A split kept heartbeats from a member. It misses those of the observer whose pulses it receives. */
+  withheld(shard: string, from: string, member: string): void {
+    const key = `${member} ${shard}`;
+    if (this.#followed.get(key)?.member !== from || this.#withheldMs.has(key)) return;
+    this.#withheldMs.set(key, this.#world.clock.monotonicMs());
+  }
+
+  /** Heartbeats reached a member: if it has missed any, it knows now. */
+  heard(shard: string, member: string): void {
+    this.#withheldMs.delete(`${member} ${shard}`);
+  }
+
+  /**
+   * For how long a member may have missed heartbeats and not know: no pulse tells of them, only the next heartbeats do
+   * (decision 1). A view without a pulse for the timeout is not whole.
+   */
+  withheldMs(member: string, shard: string): number {
+    const key = `${member} ${shard}`;
+    const nowMs = this.#world.clock.monotonicMs();
+    const pulse = this.#followed.get(key);
+    const isWhole = pulse !== undefined && nowMs - pulse.atMs <= this.#world.swarm.profile.pulseTimeoutMs;
+    return isWhole ? nowMs - (this.#withheldMs.get(key) ?? nowMs) : 0;
+  }
+
   /** A member's node service has gained a shard. */
   gained(shard: string, member: string): void {
     this.#gainsMs.set(`${member} ${shard}`, this.#world.clock.monotonicMs());
@@ -143,10 +171,12 @@ export class WatchViews {
   received(shard: string, member: string, payload: Uint8Array): void {
     const stoppedMs = this.#standstillOf(member);
     const pulse = this.#sent.get(payload);
-    if (stoppedMs === 0 || pulse === undefined || pulse.member === member || pulse.atMs < stoppedMs) return;
+    const key = `${member} ${shard}`;
+    if (pulse === undefined) return;
+    this.#followed.set(key, { member: pulse.member, atMs: this.#world.clock.monotonicMs() });
+    if (stoppedMs === 0 || pulse.member === member || pulse.atMs < stoppedMs) return;
     const publisher = this.#processOf(pulse.member);
     if (publisher === undefined) return;
-    const key = `${member} ${shard}`;
     const before = this.#received.get(key);
     const knownMs = before?.stoppedMs === stoppedMs ? before.sinceMs : stoppedMs;
     const sinceMs = Math.min(knownMs, Math.max(this.#blindnessOf(pulse.member), publisher.lastDeathMs));

@@ -51,17 +51,18 @@ export class LimitRound {
     return this.#group.condemnations;
   }
 
-  /** The counts of the group; without `except`, which may be permitted or condemned already. */
-  counts(except: string | null = null): LimitCounts {
+  /** The counts of the group; without `except`, which may be permitted, drained or condemned already. */
+  counts(except: LimitedNode | null = null): LimitCounts {
     const { selected, unhealthy, condemned, condemnations } = this.#group;
     const { durationMs = 0 } = this.limits.circuitBreaker ?? {};
     const { nodes, earliestMs } = this.#window;
-    const isInWindow = except !== null && condemnations.isAfter(except, this.#windowFromMs);
-    const isPermitted = except !== null && this.#permitted.has(except);
+    const name = except?.observed.node ?? null;
+    const isInWindow = name !== null && condemnations.isAfter(name, this.#windowFromMs);
+    const isPermitted = name !== null && this.#permitted.has(name);
     return {
       selected,
       unhealthy,
-      condemned,
+      condemned: condemned - (except?.isDisrupted === true ? 1 : 0),
       permitted: this.#permitted.size - (isPermitted ? 1 : 0),
       inWindow: nodes - (isInWindow ? 1 : 0),
       windowMovesMs: earliestMs === null ? null : earliestMs + durationMs,
@@ -69,8 +70,9 @@ export class LimitRound {
   }
 
   /** Why a node may not be condemned now; null when it may. The breaker trips if that alone holds the node back. */
-  holdOf({ observed, zone }: LimitedNode): Hold | null {
-    const counts = this.counts(observed.node);
+  holdOf(node: LimitedNode): Hold | null {
+    const { observed, zone } = node;
+    const counts = this.counts(node);
     const zoneCondemnedMs = this.#zoneCondemnedMs(zone, observed.node);
     const state = { counts, allowance: this.allowance, zoneCondemnedMs };
     const hold = holdOf(this.limits, { ...state, memory: this.memory }, this.#at);

@@ -23,7 +23,10 @@ export interface LimitedNode {
   readonly zone: string;
   readonly groups: readonly string[] | null;
   readonly isCondemned: boolean;
-  /** Whether budgets count it: it is condemned, or is down without a pod that a drain would delete. */
+  /**
+   * Whether budgets count it: it is condemned, or is down without a pod that a drain would delete, or was and has not
+   * been ready since.
+   */
   readonly isDisrupted: boolean;
 }
 
@@ -106,7 +109,7 @@ export class LimitedNodes {
       zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
       groups,
       isCondemned,
-      isDisrupted: isCondemned || (this.#mode === "direct" && member !== null && isEmptied(member)),
+      isDisrupted: isCondemned || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
     };
     const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
     this.#nodes.set(observed.node, node);
@@ -169,6 +172,16 @@ export class LimitedNodes {
     const stampedAt = newestTaintAt([observed]) ?? wallMs;
     return nowMs - Math.max(0, wallMs - stampedAt);
   }
+}
+
+/**
+ * Whether a node was drained and is not ready again (direct mode). To an owner that took over, a pod that comes to it
+ * makes it a node that was never drained. A node that is not judged stays what it was.
+ */
+function isDrained(before: Pick<LimitedNode, "isDisrupted"> | null, member: Member | null): boolean {
+  const wasDrained = before?.isDisrupted === true;
+  if (member === null) return wasDrained;
+  return isEmptied(member) || (wasDrained && member.judged.readiness !== "ready");
 }
 
 /**

@@ -38,6 +38,29 @@ test("a drained node counts after a restart too, until it is ready", () => {
   expect(drained()).toEqual(["a-0", "a-1"]);
 });
 
+test("a pod that comes to a drained node after a restart frees no budget", () => {
+  const { world, process, start, drained } = run();
+  world.silence(["a-0"]);
+  world.advance(10 * S);
+  world.kubelet("a-1").report("Ready", "False");
+  world.advance(3 * MINUTE);
+  process.kill();
+  start();
+  world.advance(10 * S);
+  // From now on a-1 has been down for longer, and would be drained first.
+  world.kubelet("a-0").report("Ready", "False");
+  world.revive(["a-0"]);
+  world.advance(2 * MINUTE);
+  expect(drained()).toEqual(["a-0"]);
+  world.addTolerantPod("a-0", "pod-late");
+  world.advance(5 * MINUTE);
+  expect(world.deletedAt("pod-late")).toBeDefined();
+  expect(drained()).toEqual(["a-0"]);
+  world.kubelet("a-0").report("Ready", "True");
+  world.advance(MINUTE);
+  expect(drained()).toEqual(["a-0", "a-1"]);
+});
+
 test("of two nodes that are due one is drained", () => {
   const { world, drained } = run();
   world.kubelet("a-0").report("Ready", "False");
@@ -57,5 +80,7 @@ test("a drain of an owner that cannot be heard counts when the pods are gone", (
     return nodes.group("gpu")?.condemnations.since(0).nodes;
   };
   expect([show("toBeEvicted"), show("unmarked"), nodes.group("gpu")?.condemned]).toEqual([0, 1, 1]);
+  expect([show("toBeEvicted", "starting"), show("toBeEvicted"), nodes.group("gpu")?.condemned]).toEqual([1, 1, 1]);
   expect([show("unmarked", "ready"), nodes.group("gpu")?.condemned]).toEqual([1, 0]);
+  expect([show("toBeEvicted"), nodes.group("gpu")?.condemned]).toEqual([1, 0]);
 });

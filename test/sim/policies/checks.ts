@@ -9,7 +9,7 @@ import { isFrozen, policiesOf } from "./api-policies.ts";
 import { ConditionChecks } from "./condition-checks.ts";
 import { DomainRates } from "./domain-rates.ts";
 import { EvictionRateChecks } from "./eviction-rates.ts";
-import { FrozenTimes } from "./frozen-time.ts";
+import { endAfter, FrozenTimes } from "./frozen-time.ts";
 import { HoldChecks } from "./hold-checks.ts";
 import { LimitChecks } from "./limit-checks.ts";
 import { type PolicyRun, PolicyView, RECOVERY_MS } from "./policy-view.ts";
@@ -81,7 +81,10 @@ export class PolicyChecks {
     // A countdown that started a little earlier may have ended just before a freeze.
     const earlierMs = this.#view.isStamped ? 0 : this.#view.skewMs;
     const leastEndAt = (startAt: number, ms: number): number =>
-      this.#frozen.leastEndAt(names, startAt, ms, this.#view.knownMs);
+      endAfter(startAt, ms, [
+        ...this.#frozen.leastTimes(names, this.#view.knownMs),
+        ...this.#conditions.heldLeast(node),
+      ]);
     const heldMs = this.#conditions.heldMostMs(node);
     return {
       least: (startAt, ms) => Math.min(leastEndAt(startAt, ms), leastEndAt(startAt - earlierMs, ms) + earlierMs),

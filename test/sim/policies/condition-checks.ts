@@ -5,6 +5,7 @@
 import { viewLagMs } from "../fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, taintName } from "../invariants.ts";
 import { policiesOf } from "./api-policies.ts";
+import { leastHeldTimes, type Status } from "./held-time.ts";
 import type { ConditionRule } from "./policy-state.ts";
 import { type PolicyView, RECOVERY_MS, REPEATED_MS } from "./policy-view.ts";
 
@@ -20,12 +21,6 @@ const CONDITION_KEY_PREFIX = "vigil.io/";
 const LATE_MS = 6_000;
 /** How far back statuses are kept: longer than any view is old. */
 const KEPT_MS = 300_000;
-
-/** A status that a condition had; null for none. */
-interface Status {
-  readonly status: string | null;
-  readonly fromMs: number;
-}
 
 /** Follows the conditions of all nodes. */
 export class ConditionChecks {
@@ -70,6 +65,20 @@ export class ConditionChecks {
   heldMostMs(name: string): number {
     const holds = (this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? []).filter(({ status }) => status === "True");
     return holds.length * (HOLD_MOST_MS + this.#staleMs);
+  }
+
+  /**
+   * When the evictions of a node have been held in any case, as every process knows. Where a shadow may forbid writes,
+   * no hold need be recorded.
+   */
+  heldLeast(name: string): readonly (readonly [fromMs: number, toMs: number])[] {
+    const { api, knownMs, swarm } = this.#view;
+    if (swarm.policies?.isShadowing === true) return [];
+    const pool = this.#view.poolOf(name);
+    const statuses = this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? [];
+    const lagMs = this.#staleMs + (swarm.policies?.isRestarted === true ? RECOVERY_MS : 0);
+    const held = leastHeldTimes({ statuses, snapshots: api.since(0), pool }, lagMs);
+    return held.filter(([fromMs]) => fromMs - lagMs <= knownMs);
   }
 
   /** Checks what should have happened by now: only where nothing is slow and nobody dies. */

@@ -49,17 +49,13 @@ export class FrozenTimes {
     }
   }
 
-  /** When a countdown under these policies ends at the earliest, by what everybody has known since `knownMs`. */
-  leastEndAt(policies: readonly string[], startAt: number, durationMs: number, knownMs: number): number {
+  /** When nodes under these policies have been frozen in any case, by what everybody has known since `knownMs`. */
+  leastTimes(policies: readonly string[], knownMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
     const sure = this.#of(policies).filter(({ isDoubtful, changedMs }) => !isDoubtful && changedMs <= knownMs);
-    return endAfter(
-      startAt,
-      durationMs,
-      sure.map(({ fromMost, toLeast }) => [fromMost, toLeast] as const),
-    );
+    return sure.map(({ fromMost, toLeast }) => [fromMost, toLeast]);
   }
 
-  /** When it ends at the latest. */
+  /** When a countdown under these policies ends at the latest. */
   mostEndAt(policies: readonly string[], startAt: number, durationMs: number): number {
     return endAfter(
       startAt,

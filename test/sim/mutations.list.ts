@@ -360,6 +360,13 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
+    name: "holds forgotten when they are over",
+    file: "services/node/maintenance.policy.ts",
+    from: "    if (hold.toAt !== null) return [hold];\n",
+    to: "    if (hold.toAt !== null) return [];\n",
+    showsIn: "policies",
+  },
+  {
     name: "budget of one more",
     file: "services/zone/limits/limits.policy.ts",
     from: "  if (condemned + permitted < nodes) return null;\n",

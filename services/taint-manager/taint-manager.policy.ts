@@ -102,6 +102,15 @@ function corrected(known: KnownTaint, { monotonicMs, wallMs }: Now): KnownTaint 
   return isBehind ? { ...known, sinceAt: nowAt } : known;
 }
 
+/** Whether a start has another instant on the API's clock than before, because the clock that it came from was behind. */
+export function isRedated(before: readonly KnownTaint[], now: readonly KnownTaint[]): boolean {
+  return now.some(({ taint, since, sinceAt }) =>
+    before.some(
+      (each) => taintName(each.taint) === taintName(taint) && each.since === since && each.sinceAt !== sinceAt,
+    ),
+  );
+}
+
 /** A taint known before. A later start that is recorded counts, because the pod-writer goes by the record. */
 function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
   const { since, sinceAt, latestMs, isOwnTime } = before;

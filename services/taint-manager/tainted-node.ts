@@ -12,6 +12,7 @@ import { requestRetries, retryPauseMs } from "../platform/structures/retry-sched
 import {
   boundMsOf,
   isEvictable,
+  isRedated,
   isSameCause,
   type KnownTaint,
   knownTaints,
@@ -100,11 +101,13 @@ export class TaintedNode {
     this.#frozen = frozen;
     this.#freeze = freeze;
     this.#ratedPolicy = ratedPolicy;
-    this.#taints = knownTaints(node, this.#taints, { ...now, ...seen });
+    const before = this.#taints;
+    this.#taints = knownTaints(node, before, { ...now, ...seen });
+    const isCorrection = isRedated(before, this.#taints);
     const present = new Set<string>();
     for (const pod of pods) {
       present.add(pod.uid);
-      this.#reviewPod(pod, now);
+      this.#reviewPod(pod, now, isCorrection);
     }
     for (const [uid, schedule] of this.#schedules) if (!present.has(uid)) this.#endLeaving(schedule, now);
     for (const uid of this.#boundLate.keys()) if (!present.has(uid)) this.#boundLate.delete(uid);
@@ -173,7 +176,8 @@ export class TaintedNode {
     return { wallMs, monotonicMs: clock.monotonicMs() };
   }
 
-  #reviewPod(pod: ObservedPod, now: Now): void {
+  /** After a correction of the clock each deadline is judged again: it is the same moment with another name. */
+  #reviewPod(pod: ObservedPod, now: Now, isCorrection: boolean): void {
     const schedule = this.#schedules.get(pod.uid);
     if (schedule !== undefined && pod.deletionAt !== null) {
       this.#endLeaving(schedule, now);
@@ -185,7 +189,7 @@ export class TaintedNode {
       return;
     }
     if (schedule === undefined) this.#begin(pod, eviction, now);
-    else this.#change(schedule, pod, eviction, now);
+    else if (!this.#change(schedule, pod, eviction, now) && isCorrection) this.#repeat(schedule, now);
   }
 
   /**
@@ -238,7 +242,8 @@ export class TaintedNode {
     this.#schedule(schedule, at, now);
   }
 
-  #change(schedule: EvictionSchedule, pod: ObservedPod, eviction: Eviction, now: Now): void {
+  /** Follows a change of the pod or its taints. Returns whether there is a new deadline. */
+  #change(schedule: EvictionSchedule, pod: ObservedPod, eviction: Eviction, now: Now): boolean {
     const isDue = eviction.at <= now.monotonicMs;
     const isOnTime = schedule.requests === 0 ? this.#context.deadlines.dueAt(schedule.slot) === eviction.at : isDue;
     const isUnchanged = isOnTime && isSameCause(schedule, eviction);
@@ -246,9 +251,14 @@ export class TaintedNode {
     schedule.taint = eviction.taint;
     schedule.tolerationSeconds = eviction.tolerationSeconds;
     schedule.toleratedTaint = eviction.toleratedTaint;
-    if (isUnchanged || (schedule.requests !== 0 && isDue)) return;
+    if (isUnchanged || (schedule.requests !== 0 && isDue)) return false;
     schedule.requests = 0;
     this.#schedule(schedule, eviction.at, now);
+    return true;
+  }
+
+  #repeat(schedule: EvictionSchedule, now: Now): void {
+    if (schedule.requests === 0) this.#publish(schedule, "pending", now);
   }
 
   #schedule(schedule: EvictionSchedule, at: number, now: Now): void {

@@ -206,6 +206,22 @@ test("an eviction held back while blind is dropped if its deadline has moved", (
   expect(deadlines.size).toBe(1);
 });
 
+test("a deadline by a clock that was behind is judged again once it is right", () => {
+  const { clock, review, judgements, requests } = setUp();
+  const pods = [observedPod("p", { tolerations: tolerating(60) }), observedPod("going", { tolerations: [] })];
+  const taints = [at(clock, 300 * S)];
+  const behindAt = clock.wallMs();
+  review(taints, pods);
+  clock.advance(5 * S);
+  clock.stepWall(300 * S);
+  review(taints, pods);
+  review(taints, pods);
+  const pending = judgements().filter(({ eviction }) => eviction === "pending");
+  expect(pending.map(({ deadlineAt }) => deadlineAt)).toEqual([behindAt + 60 * S, behindAt + 360 * S]);
+  clock.advance(55 * S);
+  expect(requests().map(({ uid, atMs }) => [uid, atMs])).toContainEqual([pods[0]?.uid, 60 * S]);
+});
+
 test("a pod bound after a swap in a standstill gets the present taint's full time", () => {
   const [first, second] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"] as const;
   const { clock, node, evictions, requests } = setUp();

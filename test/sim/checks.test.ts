@@ -163,6 +163,34 @@ describe("a verdict after a split", () => {
   });
 });
 
+describe("a verdict after a split of the bus", () => {
+  const { pulsePeriodMs, resyncRetryMs } = STANDARD_PROFILE;
+  const knownMs = pulsePeriodMs + resyncRetryMs;
+  /** Condemns a node that renewed last at 60 s, so long after a split that ended at `rejoinedMs`. */
+  const verdict = (rejoinedMs: number, afterMs: number) => {
+    const stage = new Stage();
+    stage.show("a", "True");
+    stage.renew("a");
+    stage.pass(60 * S);
+    stage.renew("a");
+    stage.pass(rejoinedMs - 60 * S);
+    stage.checks.watchViews.rejoined();
+    stage.pass(afterMs);
+    return stage.condemn("a");
+  };
+
+  it("may miss a heartbeat of the other side", () => {
+    expect(verdict(61 * S, knownMs)).not.toThrow();
+  });
+
+  it.each([
+    ["that its own side must have heard of", verdict(62 * S, knownMs)],
+    ["that it has asked for since", verdict(61 * S, knownMs + 1)],
+  ])("is caught with a heartbeat %s", (_what, late) => {
+    expect(late).toThrow("Unknown after");
+  });
+});
+
 describe("an announcement of a zone", () => {
   const announced = (size: number, notReady: number, halted = false) => {
     const stage = new Stage();

@@ -134,6 +134,7 @@ export class MessageChecks {
       if (!subject.startsWith(LEASES)) return;
       this.#context.checks.watchViews.withheld(subject.slice(LEASES.length), from.member, to.member);
     };
+    network.rejoined = () => this.#context.checks.watchViews.rejoined();
   }
 
   /** A process begins to follow messages: a gained shard has no past for it. */

@@ -120,8 +120,8 @@ export class Network {
   readonly #random: Readonly<Record<"loss" | "doubling" | "lateness" | "delay", Random>>;
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
-  /** Whether a message of one process never reaches another: the bus is split, and each side goes on by itself. */
-  isSplit: (from: string, to: string) => boolean = () => false;
+  /** Whether a message of one process never reaches another; null while the bus is whole. */
+  #isApart: ((from: string, to: string) => boolean) | null = null;
   /** Called for every message that a split keeps from a process. */
   withheld: ((subject: string, from: Link, to: Link) => void) | null = null;
   /** The subjects that reach no process now. */
@@ -130,6 +130,8 @@ export class Network {
   crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
   /** Called for every pattern that a process begins to follow. */
   followed: ((pattern: string, by: Link) => void) | null = null;
+  /** Called when a split of the bus has ended. */
+  rejoined: (() => void) | null = null;
   /** Called for every message that reaches a process. */
   arrived: ((subject: string, payload: Uint8Array, at: Link) => void) | null = null;
 
@@ -162,6 +164,18 @@ export class Network {
     };
   }
 
+  /** Splits the bus: no message passes between processes that are apart, and each side goes on by itself. */
+  split(isApart: (from: string, to: string) => boolean): void {
+    this.#isApart = isApart;
+  }
+
+  /** Ends a split, if there is one. */
+  rejoin(): void {
+    if (this.#isApart === null) return;
+    this.#isApart = null;
+    this.rejoined?.();
+  }
+
   add(pattern: string, subscriber: Subscriber): Stop {
     this.followed?.(pattern, subscriber.link);
     return this.#tree.add(pattern, subscriber);
@@ -171,7 +185,7 @@ export class Network {
     this.crossed?.(subject, payload, from);
     if (this.muted(subject)) return;
     this.#tree.match(subject, (subscriber) => {
-      if (this.isSplit(from.member, subscriber.link.member)) {
+      if (this.#isApart?.(from.member, subscriber.link.member) === true) {
         this.withheld?.(subject, from, subscriber.link);
         return;
       }

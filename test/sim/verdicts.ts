@@ -57,9 +57,10 @@ export class Verdicts {
     const leastMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
     const nowMs = world.clock.wallMs();
     // An observer that is killed takes unpublished heartbeats with it. A view is whole until a pulse is missing
-    // (decision 1), so a verdict may come before the next observer has published.
-    const missedMs = watchViews.unobservedMs(shard) + watchViews.withheldMs(member, shard);
-    const unseenMs = heartbeatLagMs(world.swarm) + missedMs;
+    // (decision 1), so a verdict may come before the next observer has published. The same goes for what a split of the
+    // bus kept from the member.
+    const keptMs = Math.max(watchViews.withheldMs(member, shard), watchViews.strandedMs());
+    const unseenMs = heartbeatLagMs(world.swarm) + Math.max(watchViews.unobservedMs(shard), keptMs);
     const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - unseenMs);
     // At exactly the last heartbeat plus the grace a node still counts as alive.
     if (silentMs <= leastMs + ROUNDING_MS) {

@@ -63,6 +63,7 @@ export class WatchViews {
   readonly #world: World;
   readonly #processes: () => readonly ViewingProcess[];
   readonly #observers = new Map<string, Observing>();
+  #rejoinedMs = Number.NEGATIVE_INFINITY;
 
   /** When a member last gained a shard of the node service, by both. */
   readonly #gainsMs = new Map<string, number>();
@@ -157,6 +158,22 @@ export class WatchViews {
     const pulse = this.#followed.get(key);
     const isWhole = pulse !== undefined && nowMs - pulse.atMs <= this.#world.swarm.profile.pulseTimeoutMs;
     return isWhole ? nowMs - (this.#withheldMs.get(key) ?? nowMs) : 0;
+  }
+
+  /** A split of the bus has ended. */
+  rejoined(): void {
+    this.#rejoinedMs = this.#world.clock.monotonicMs();
+  }
+
+  /**
+   * For how long members may have missed the last messages of the other side: since a split ended, until the next pulse
+   * of the observer that was there. The sender of a message cannot know whom it reached, and a reader that lacks one
+   * learns of it by the pulse, and then asks for it (decision 1).
+   */
+  strandedMs(): number {
+    const { pulsePeriodMs, resyncRetryMs } = this.#world.swarm.profile;
+    const wholeMs = this.#world.clock.monotonicMs() - this.#rejoinedMs;
+    return wholeMs <= pulsePeriodMs + resyncRetryMs ? wholeMs : 0;
   }
 
   /** A member's node service has gained a shard. */

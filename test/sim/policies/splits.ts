@@ -25,13 +25,13 @@ export function splittingAgain({ world, network, processes, count, struck }: Rea
     timer = world.clock.after(between(random, least * 1000, most * 1000), act);
   };
   const rejoin = (): void => {
-    network.isSplit = () => false;
+    network.rejoin();
     lag(false);
     after(WHOLE_SECONDS, split);
   };
   const split = (): void => {
     const first = new Set([members[0], ...members.slice(1, -1).filter(() => random() < 0.5)]);
-    network.isSplit = (from, to) => first.has(from) !== first.has(to);
+    network.split((from, to) => first.has(from) !== first.has(to));
     lag(true);
     count("bus split");
     struck("split");
@@ -40,7 +40,7 @@ export function splittingAgain({ world, network, processes, count, struck }: Rea
   after(WHOLE_SECONDS, split);
   return () => {
     timer.cancel();
-    network.isSplit = () => false;
+    network.rejoin();
     lag(false);
   };
 }

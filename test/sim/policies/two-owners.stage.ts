@@ -74,9 +74,7 @@ function play(
     const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: pool }, spec };
     world.asWorld(() => world.api.registry.create(resource, "", policy));
   }
-  at(5, () => {
-    network.isSplit = (from, to) => from !== to;
-  });
+  at(5, () => network.split((from, to) => from !== to));
   for (let second = 70; second < 320; second += between(random, 1, 6)) {
     for (const { apiPath } of processes) {
       at(second, () => {
@@ -94,7 +92,7 @@ function play(
     }
   }
   return () => {
-    network.isSplit = () => false;
+    network.rejoin();
     for (const { apiPath } of processes) apiPath.watchLagMs = 0;
     world.asWorld(() => {
       for (const name of POOLS) world.api.registry.delete({ resource, namespace: "", name }, AT_ONCE);

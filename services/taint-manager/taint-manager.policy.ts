@@ -102,7 +102,7 @@ function corrected(known: KnownTaint, { monotonicMs, wallMs }: Now): KnownTaint 
   return isBehind ? { ...known, sinceAt: nowAt } : known;
 }
 
-/** Whether a start has another instant on the API's clock than before, because the clock that it came from was behind. */
+/** Whether a start has another instant on the API's clock than before, because the clock it came from was behind. */
 export function isRedated(before: readonly KnownTaint[], now: readonly KnownTaint[]): boolean {
   return now.some(({ taint, since, sinceAt }) =>
     before.some(

@@ -44,9 +44,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "deadline from now",
     file: "services/taint-manager/tainted-node.ts",
-    from: "this.#taints = knownTaints(node, this.#taints, { ...now, ...seen });",
+    from: "this.#taints = knownTaints(node, before, { ...now, ...seen });",
     to:
-      "this.#taints = knownTaints(node, this.#taints, { ...now, ...seen })" +
+      "this.#taints = knownTaints(node, before, { ...now, ...seen })" +
       ".map((k) => ({ ...k, since: now.monotonicMs }));",
     showsIn: "restartsInCountdowns",
   },

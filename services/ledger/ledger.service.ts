@@ -237,6 +237,7 @@ class RunningLedger {
   }
 
   #receive(message: AnyMessage): void {
+    if (message.type === "observed.node" && this.#inventory.isOutdated(message)) return;
     for (const received of this.#lostReplies.take(message)) this.#process(received);
   }
 

@@ -35,6 +35,11 @@ export class NodeInventory {
     this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 
+  /** Whether a state is older than the one held and must not be taken (`ShardView.isOutdated`). */
+  isOutdated(message: Message<"observed.node">): boolean {
+    return this.#views[shardOf(message.body.node)]?.isOutdated(message) === true;
+  }
+
   /** Takes a node, and returns the reduced node that is kept, with the labels that its zone and policy follow from. */
   take(node: ObservedNode): ObservedNode {
     const reduced = reducedNode(node, this.#shared(node.labels));

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, judgedZone, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "./ledger-world.ts";
@@ -151,4 +153,27 @@ describe("a vanished zone", () => {
     expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: labelOf(0) })).toBe(75);
     expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: labelOf(100) })).toBe(0);
   });
+});
+
+test("an older state of a node by a second observer changes nothing", () => {
+  const world = ledgerWorld();
+  const older = { ...observedNode("n-1"), resourceVersion: "9", taints: [{ key: "old", effect: "NoExecute" }] };
+  world.receive("observed.node", { ...observedNode("n-1"), resourceVersion: "10" }, null);
+  world.receive("observed.pulse", pulse(shardOf("n-1")), "ask");
+  const resumed = typedBus({
+    transport: world.transport,
+    clock: world.clock,
+    cluster: "test",
+    service: "observer",
+    member: "resumed",
+    log: silentLog,
+    metrics: world.metrics,
+    mailboxMessagesMax: 100,
+  });
+  resumed.publish("observed.node", older, null);
+  world.clock.advance(0);
+  const told = () => world.ledger.reader.explainNode("n-1")?.sentences.join(" ");
+  expect(told()).not.toContain("old");
+  world.receive("observed.node", older, null);
+  expect(told()).toContain("old");
 });

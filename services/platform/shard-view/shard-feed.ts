@@ -39,7 +39,10 @@ export function feedShard(
     if (reason !== null) bus.publish("asked.resync", { shard, reason }, cause);
   };
   const stops = [
-    bus.subscribe("observed.node", shard, ({ body, id }) => reader.node(body, view.takeNode(body), id)),
+    bus.subscribe("observed.node", shard, (message) => {
+      const { body, id } = message;
+      if (!view.isOutdated(message)) reader.node(body, view.takeNode(body), id);
+    }),
     bus.subscribe("observed.gone", shard, ({ body, id }) => {
       const held = view.takeGone(body);
       if (held !== null) reader.gone(held, id);

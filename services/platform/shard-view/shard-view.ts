@@ -3,11 +3,12 @@
  */
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../../protocols/digest.ts";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
-import type { BodyOf } from "../../../protocols/messages.ts";
+import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Digest } from "../../../protocols/observed.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { needsPods } from "../../domain/node-conditions.ts";
+import { isOlderVersion, ObserverTrust } from "./observer-trust.ts";
 import { publisherOf } from "./pulse-lateness.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
 import { type PulseMessage, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
@@ -40,6 +41,7 @@ interface HeldNode {
 export class ShardView {
   readonly watchHealth: WatchHealth;
   readonly #options: ShardViewOptions;
+  readonly #trust: ObserverTrust;
   readonly #nodes = new Map<string, HeldNode>();
   readonly #pods = new ShardPods();
   #nodesDigest: Digest = EMPTY_DIGEST;
@@ -55,6 +57,7 @@ export class ShardView {
 
   constructor(options: ShardViewOptions) {
     this.#options = options;
+    this.#trust = new ObserverTrust(options.profile);
     this.watchHealth = new WatchHealth(options.needs, options.profile, options.beganMs);
   }
 
@@ -75,7 +78,20 @@ export class ShardView {
     return this.#pods.of(name);
   }
 
-  /** Takes a node's state. Returns the state held before; another uid there means that the node was replaced. */
+  /**
+   * Whether a state is older than the one held and from an observer beside the one that this reader follows. Such a
+   * state must not be taken; a resync publishes it again if its observer turns out to be the only one.
+   */
+  isOutdated({ id, body }: Pick<Message<"observed.node">, "id" | "body">): boolean {
+    const held = this.node(body.node);
+    if (held === null || !isOlderVersion(body.resourceVersion, held.resourceVersion)) return false;
+    return !this.#trust.has(publisherOf({ id }));
+  }
+
+  /**
+   * Takes a node's state that is not outdated. Returns the state held before; another uid there means that the node was
+   * replaced.
+   */
   takeNode(node: ObservedNode): ObservedNode | null {
     const previous = this.node(node.node);
     if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, versionOf(previous));
@@ -116,8 +132,11 @@ export class ShardView {
     const isNew = publisher !== this.#publisher;
     const isClosing = this.#closesResync(message);
     if (isNew && this.#publisher !== null && !isClosing) this.#suspectReason = "another observer took over";
+    // States of an observer that this reader follows only now may have been left out as outdated.
+    const isFollowedNow = this.#trust.take(publisher, nowMs);
     // A newly started observer may not have subscribed yet when a resync was requested.
-    if (isNew && message.body.resyncs <= 1) this.#requestedMs = Number.NEGATIVE_INFINITY;
+    const isStarted = isNew && message.body.resyncs <= 1;
+    if (isStarted || isFollowedNow) this.#requestedMs = Number.NEGATIVE_INFINITY;
     this.#publisher = publisher;
     this.#pulse = message.body;
     this.watchHealth.take(message, nowMs);

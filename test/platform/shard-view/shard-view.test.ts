@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../../protocols/digest.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
+import { isOlderVersion } from "../../../services/platform/shard-view/observer-trust.ts";
 import { ShardView } from "../../../services/platform/shard-view/shard-view.ts";
 import { nodeWith } from "../../node/node-fixtures.ts";
 import { observedPod } from "../../support/observed-objects.ts";
@@ -213,6 +214,80 @@ describe("pods", () => {
       expect(held.takePods(pods("a", "v1", chunk, chunks))).toBeNull();
     }
     expect(held.pods("a")).toBeNull();
+  });
+});
+
+describe("an older state", () => {
+  const RESUMED = "observer@resumed";
+
+  /** Follows observer@a and holds one node in version 2252. */
+  function followed(resourceVersion = "2252"): ShardView {
+    const held = view();
+    const node = named("a", resourceVersion);
+    held.takeNode(node);
+    held.takePulse(pulse([node], { cause: "ask" }), 0);
+    return held;
+  }
+
+  function state(resourceVersion: string, publisher = RESUMED, uid = "uid-a") {
+    return { id: `${publisher}:1:observed.node.0:1`, body: { ...named("a", resourceVersion), uid } };
+  }
+
+  test("of a second observer is outdated, also under another uid", () => {
+    for (const uid of ["uid-a", "uid-before"]) {
+      expect(followed().isOutdated(state("1612", RESUMED, uid))).toBe(true);
+      expect(followed().isOutdated(state("999", RESUMED, uid))).toBe(true);
+    }
+  });
+
+  test("of a second observer that pulses beside the first is outdated", () => {
+    const held = followed();
+    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED }), 3_000);
+    expect(held.isOutdated(state("1612"))).toBe(true);
+    expect(held.blindness(3_000)).toBe("messages are missing");
+  });
+
+  test("counts once the observer before was silent for --pulse-timeout", () => {
+    const held = followed();
+    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED, resyncs: 3 }), 3_999);
+    expect(held.resyncReason(3_999)).not.toBeNull();
+    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED, resyncs: 3 }), 4_000);
+    expect(held.isOutdated(state("1612"))).toBe(false);
+    // What was left out before has to be published again.
+    expect(held.resyncReason(4_000)).not.toBeNull();
+    expect(held.isOutdated(state("999", "observer@a"))).toBe(true);
+  });
+
+  test("of the observer that it follows counts: a store may be restored", () => {
+    const held = followed();
+    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED }), 3_000);
+    expect(held.isOutdated(state("1612", "observer@a"))).toBe(false);
+  });
+
+  test("counts before the first pulse", () => {
+    const held = view();
+    held.takeNode(named("a", "2252"));
+    expect(held.isOutdated(state("1612"))).toBe(false);
+  });
+
+  test.each([
+    ["2252", "2252"],
+    ["2252", "10001"],
+    ["2252", "not a number"],
+    ["2252", ""],
+    ["2252", "0999"],
+    ["not a number", "1612"],
+    ["99999999999999999998", "99999999999999999999"],
+  ])("than version %s is not %s", (version, next) => {
+    expect(followed(version).isOutdated(state(next))).toBe(false);
+  });
+
+  test("is older by its number, however long that is", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.bigInt({ min: 1n, max: 10n ** 30n }), (left, right) => {
+        expect(isOlderVersion(String(left), String(right))).toBe(left < right);
+      }),
+    );
   });
 });
 

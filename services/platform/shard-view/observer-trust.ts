@@ -1,0 +1,43 @@
+/**
+ * Which observer's word counts when two publish one shard. A machine that was suspended does not know it: it publishes
+ * what has waited in its watches as if it were new, although another process has observed meanwhile (decision 57).
+ */
+import type { Profile } from "../../../protocols/profile.ts";
+
+/**
+ * Whether a resource version is older than another. They are compared as the API compares them, as whole numbers of any
+ * size; one that is no such number is never older.
+ */
+export function isOlderVersion(version: string, than: string): boolean {
+  if (!isNumber(version) || !isNumber(than)) return false;
+  return version.length === than.length ? version < than : version.length < than.length;
+}
+
+function isNumber(version: string): boolean {
+  return /^[1-9]\d*$/.test(version);
+}
+
+/** The observer that one reader follows: another takes its place once it has been silent for pulseTimeoutMs. */
+export class ObserverTrust {
+  readonly #profile: Pick<Profile, "pulseTimeoutMs">;
+  #trusted: string | null = null;
+  #pulsedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(profile: Pick<Profile, "pulseTimeoutMs">) {
+    this.#profile = profile;
+  }
+
+  /** Whether all that an observer publishes counts, even if it is older. Until the first pulse that is so of each. */
+  has(publisher: string): boolean {
+    return this.#trusted === null || this.#trusted === publisher;
+  }
+
+  /** Takes a pulse of an observer. Returns whether it takes the place of another. */
+  take(publisher: string, nowMs: number): boolean {
+    const isOther = !this.has(publisher);
+    if (isOther && nowMs - this.#pulsedMs < this.#profile.pulseTimeoutMs) return false;
+    this.#trusted = publisher;
+    this.#pulsedMs = nowMs;
+    return isOther;
+  }
+}

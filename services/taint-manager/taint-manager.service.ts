@@ -236,7 +236,7 @@ class TaintShard {
     const countedTaints = (): ReadonlySet<Taint> => tainted?.countedTaints() ?? new Set();
     const starts = startsToWrite(node, tainted?.taints ?? [], { countedTaints, nowMs });
     if (starts === null) {
-      this.#annotationRetries.forget(node.node);
+      this.#annotationRetries.settle(node.node, nowMs);
       return;
     }
     if (!this.#annotationRetries.isDue(node.node, nowMs)) return;

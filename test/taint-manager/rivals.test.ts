@@ -1,7 +1,9 @@
 /** Two taint-managers that both take themselves for the owner of a shard: what stands once the wrong one has ended. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
+import { Annotation } from "../../protocols/names.ts";
 import type { Toleration } from "../../protocols/objects.ts";
+import { apiMicroTime } from "../../services/domain/api-time.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
@@ -96,4 +98,21 @@ describe("a rival's judgement", () => {
     world.advance(2 * ENDED_MS);
     expect(judgements().at(-1)?.source).toBe("taint-manager@rival");
   });
+});
+
+test("a rival that overwrites each record of a start is answered with a pause", () => {
+  const { world } = rivalled();
+  const node = { kind: "Node", namespace: "", name: "a-0" } as const;
+  const rivalsText = JSON.stringify({ "maintenance:NoExecute": apiMicroTime(world.clock.wallMs() - 30 * S) });
+  const written = () => world.published("done.write").filter(({ body }) => body.ask === "asked.label").length;
+  let answered = written();
+  expect(answered).toBe(1);
+  for (let passedMs = 0; passedMs < 10 * S; passedMs += 100) {
+    world.advance(100);
+    if (passedMs > 0 && written() === answered) continue;
+    answered = written();
+    world.patch(node, { metadata: { annotations: { [Annotation.taintsSeen]: rivalsText } } });
+  }
+  expect(answered).toBeGreaterThan(1);
+  expect(answered).toBeLessThanOrEqual(5);
 });

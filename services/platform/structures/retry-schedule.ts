@@ -67,6 +67,11 @@ export class RetrySchedule<K> {
     return next;
   }
 
+  /** Drops a key that succeeded, once its pause is over: where somebody undoes each attempt, the next one waits. */
+  settle(key: K, nowMs: number): void {
+    if (nowMs >= (this.#retries.get(key)?.dueMs ?? nowMs)) this.#retries.delete(key);
+  }
+
   /** Drops a key that succeeded or is no longer desired. */
   forget(key: K): void {
     this.#retries.delete(key);

@@ -37,6 +37,15 @@ describe("a retry schedule", () => {
     expect(instantsDue(new RetrySchedule(settings), 0, 120)).toEqual([0, 10, 30, 70, 110]);
   });
 
+  test("settles what succeeded once its pause is over", () => {
+    const schedule = new RetrySchedule<string>(settings);
+    schedule.isDue("n-1", 0);
+    schedule.settle("n-1", 9);
+    expect([schedule.isDue("n-1", 9), schedule.isDue("n-1", 10)]).toEqual([false, true]);
+    schedule.settle("n-1", 30);
+    expect(instantsDue(schedule, 30, 45)).toEqual([30, 40]);
+  });
+
   test("hurries after a postponement, and restarts for a forgotten key", () => {
     const schedule = new RetrySchedule<string>(settings);
     schedule.isDue("n-1", 0);

@@ -49,7 +49,7 @@ export function presentFreezes(set: PolicySet | null, at: number): PresentFreeze
   return { isKnown: set !== null, ofNode, intervalsOf, at };
 }
 
-/** The freeze of a node, and what holds it in maintenance: both until the later end. `policies` are its conflicting ones. */
+/** The freeze of a node, and what holds it in maintenance, both until the later end. Its policies may conflict. */
 function withMaintenance(
   freeze: FreezeReport | null,
   judged: PoliciesOfNode | null | undefined,

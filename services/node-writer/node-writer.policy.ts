@@ -176,7 +176,8 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
     return { kind: "refused", detail: NOT_A_RECORD };
   }
   const other = otherTaint(ask.taints ?? [], live.taints);
-  if (other !== undefined) return { kind: "refused", detail: `${taintName(other)} is another one now` };
+  if (other !== undefined)
+    return { kind: "refused", detail: `taint ${taintName(other)} has another timeAdded than the request saw` };
   const metadata = {
     uid: ask.uid,
     ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),

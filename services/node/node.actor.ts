@@ -357,15 +357,12 @@ export class NodeActor {
   /** Decides whether the node's policy keeps its NoSchedule taint on. An unknown policy is taken for the one before. */
   #holdTaint(nowMs: number): void {
     const { io, beganMs } = this.#context;
-    const history = this.#ready.history(this.#isShadowed());
+    // A node may still be shown with unsent writes after its policy has changed.
+    const isShadowed = this.#node.shadow !== undefined || this.#isInShadow() === true;
+    const history = this.#ready.history(isShadowed);
     const at = { nowMs, wallMs: io.clock.wallMs() };
     if (this.#policy === undefined) this.#taintHold = unknownHold(this.#node, { beganMs, nowMs });
     else this.#taintHold = this.#policy === null ? null : taintHoldOf(this.#node, this.#policy, history, at);
-  }
-
-  /** Whether nothing is written for the node: a policy says so, or it is still shown with unsent writes. */
-  #isShadowed(): boolean {
-    return this.#node.shadow !== undefined || this.#isInShadow() === true;
   }
 
   /** Decides which taints its conditions call for; while its policy is not known, what was decided last stays open. */

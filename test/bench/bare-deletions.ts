@@ -18,13 +18,16 @@ export async function deleteBarely({ wire, size }: World): Promise<Stop> {
   const tainted = new Set<string>();
   const due: string[] = [];
   let underWay = 0;
+  const ended = (): void => {
+    underWay--;
+    drain();
+  };
   const drain = (): void => {
-    for (; underWay < DELETIONS_AT_ONCE && due.length > 0; underWay++) {
-      const deleted = (): void => {
-        underWay--;
-        drain();
-      };
-      remove(wire, due.shift() ?? "").then(deleted, deleted);
+    while (underWay < DELETIONS_AT_ONCE) {
+      const path = due.shift();
+      if (path === undefined) return;
+      underWay++;
+      remove(wire, path).then(ended, ended);
     }
   };
   return changesOf(wire, "/api/v1/nodes", ({ metadata: { name }, spec }) => {

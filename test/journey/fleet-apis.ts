@@ -9,6 +9,7 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import { deleteOptionsIn } from "../../services/sandbox/apiserver/http/bodies.ts";
 import { type HttpFront, listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
@@ -43,14 +44,13 @@ export class EmbeddedFleetApi implements FleetApi {
     store.collection("nodes").listen(({ now }) => this.record.changed(now.name, recordedNode(JSON.parse(now.json))));
     faults.add({
       fault: { kind: "latency" },
-      when: ({ verb, resource, namespace, name, body }) => {
-        if (verb !== "delete" || resource.plural !== "pods") return false;
-        const pod = store.collection("pods").get(namespace, name);
+      when: (call) => {
+        if (call.verb !== "delete" || call.resource.plural !== "pods") return false;
+        const pod = store.collection("pods").get(call.namespace, call.name);
         // A member that leaves and its successor may request one deletion: the server refuses the second as outdated.
-        const { resourceVersion } = (JSON.parse(body ?? "{}") as DeleteOptions).preconditions ?? {};
-        const isOutdated =
-          pod !== undefined && resourceVersion !== undefined && resourceVersion !== versionOf(pod.json);
-        if (!isOutdated) this.record.deleted(pod?.node ?? name);
+        const { resourceVersion } = deleteOptionsIn(call);
+        const isOutdated = pod !== undefined && resourceVersion !== null && resourceVersion !== `${pod.revision}`;
+        if (!isOutdated) this.record.deleted(pod?.node ?? call.name);
         return false;
       },
     });
@@ -127,15 +127,6 @@ export class RealFleetApi implements FleetApi {
       }),
     ];
   }
-}
-
-/** The body of a deletion, as far as the record reads it. */
-interface DeleteOptions {
-  readonly preconditions?: { readonly resourceVersion?: string };
-}
-
-function versionOf(json: string): string | undefined {
-  return (JSON.parse(json) as { metadata: { resourceVersion?: string } }).metadata.resourceVersion;
 }
 
 /** A node as the API shows it, as far as the record reads it. */

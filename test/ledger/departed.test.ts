@@ -172,8 +172,8 @@ test("an older state of a node by a second observer changes nothing", () => {
   });
   resumed.publish("observed.node", older, null);
   world.clock.advance(0);
-  const told = () => world.ledger.reader.explainNode("n-1")?.sentences.join(" ");
-  expect(told()).not.toContain("old");
+  const explained = () => world.ledger.reader.explainNode("n-1")?.sentences.join(" ");
+  expect(explained()).not.toContain("old");
   world.receive("observed.node", older, null);
-  expect(told()).toContain("old");
+  expect(explained()).toContain("old");
 });

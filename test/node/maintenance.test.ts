@@ -141,6 +141,18 @@ describe("with all services", () => {
     const where = { ref, urgency: Urgency.status, subresource: "status" } as const;
     world.write({ ...where, verb: "patch", patch: "strategic", body: { status: { conditions } } });
   };
+  /** Taints a-0 by silence and holds its evictions for a minute and on. Returns when it was tainted. */
+  const taintAndHold = (world: EvictionWorld): number => {
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
+    post(world, "True");
+    world.advance(MINUTE);
+    return taintedMs;
+  };
+  /** How long the pod stayed after that, in seconds; NaN while it is there. */
+  const secondsStayed = (world: EvictionWorld, taintedMs: number): number =>
+    ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
   const ready = (world: EvictionWorld) =>
     world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
 
@@ -164,33 +176,25 @@ describe("with all services", () => {
     [", over a restart", true],
   ])("in a conflict a hold ends atMost after its beginning%s", (_how, isRestarted) => {
     const { world, process, start } = run({}, maintenance);
-    world.silence(["a-0"]);
-    world.advance(2 * MINUTE);
-    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
-    post(world, "True");
-    world.advance(MINUTE);
+    const taintedMs = taintAndHold(world);
     if (isRestarted) {
       process.kill();
       start();
     }
     world.advance(20 * MINUTE);
-    const tookS = ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
+    const tookS = secondsStayed(world, taintedMs);
     expect(tookS).toBeGreaterThanOrEqual(300 + 600 - 1);
     expect(tookS).toBeLessThanOrEqual(300 + 600 + 3);
   });
 
   test("a hold that ended in a conflict counts up to its end", () => {
     const { world, policies } = run(maintenance, {});
-    world.silence(["a-0"]);
-    world.advance(2 * MINUTE);
-    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
-    post(world, "True");
-    world.advance(MINUTE);
+    const taintedMs = taintAndHold(world);
     post(world, "False");
     world.advance(MINUTE);
     policies.put(maintenance);
     world.advance(10 * MINUTE);
-    const tookS = ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
+    const tookS = secondsStayed(world, taintedMs);
     expect(tookS).toBeGreaterThanOrEqual(300 + 60 - 1);
     expect(tookS).toBeLessThanOrEqual(300 + 60 + 3);
   });
@@ -200,11 +204,7 @@ describe("with all services", () => {
     [", over restarts", true],
   ])("a countdown keeps what is left of it%s", (_how, isRestarted) => {
     const { world, process, start } = run();
-    world.silence(["a-0"]);
-    world.advance(2 * MINUTE);
-    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
-    post(world, "True");
-    world.advance(MINUTE);
+    const taintedMs = taintAndHold(world);
     if (isRestarted) {
       process.kill();
       start();
@@ -213,7 +213,7 @@ describe("with all services", () => {
     expect(world.deletedAt("p")).toBeUndefined();
     post(world, "False");
     world.advance(10 * MINUTE);
-    const tookS = ((world.deletedAt("p") ?? Number.NaN) - taintedMs) / S;
+    const tookS = secondsStayed(world, taintedMs);
     expect(tookS).toBeGreaterThanOrEqual(300 + 420 - 1);
     expect(tookS).toBeLessThanOrEqual(300 + 420 + 3);
   });

@@ -126,7 +126,7 @@ describe("a verdict after its observer was killed", () => {
   });
 });
 
-describe("a verdict after a split", () => {
+describe("a verdict in a split", () => {
   /** Condemns a node at 51 s; its renewal at 41 s was kept from p1, and the pulse at 49 s was not. */
   const verdict = ({ from = "p2", laterMs = 0, act }: { from?: string; laterMs?: number; act?: "hear" }) => {
     const stage = new Stage();
@@ -156,14 +156,14 @@ describe("a verdict after a split", () => {
 
   it.each([
     ["of an observer that nobody follows", verdict({ from: "p3" }), "after 10000 ms"],
-    ["of which later ones told", verdict({ act: "hear" }), "after 10000 ms"],
+    ["that later ones have followed", verdict({ act: "hear" }), "after 10000 ms"],
     ["while no pulse comes", verdict({ laterMs: pulseTimeoutMs - S }), "after"],
   ])("is caught with a heartbeat %s", (_what, late, problem) => {
     expect(late).toThrow(`Unknown ${problem}`);
   });
 });
 
-describe("a verdict after a split of the bus", () => {
+describe("a verdict after the end of a split", () => {
   const { pulsePeriodMs, resyncRetryMs } = STANDARD_PROFILE;
   const knownMs = pulsePeriodMs + resyncRetryMs;
   /** Condemns a node that renewed last at 60 s, so long after a split that ended at `rejoinedMs`. */

@@ -149,7 +149,7 @@ export class WatchViews {
   }
 
   /**
-   * For how long a member may have missed heartbeats and not know: no pulse tells of them, only the next heartbeats do
+   * For how long a member may have missed heartbeats and not know: no pulse shows them, only the next heartbeats do
    * (decision 1). A view without a pulse for the timeout is not whole.
    */
   withheldMs(member: string, shard: string): number {

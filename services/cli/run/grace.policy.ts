@@ -1,10 +1,12 @@
 /**
  * Whether the grace period suits the kubelets of a cluster. A kubelet renews its lease every quarter of the lease's
- * duration. With a grace shorter than two renewals, a healthy node is found silent as soon as one renewal is late.
+ * duration. With a grace shorter than two renewals, a healthy node is found silent as soon as one renewal is late. With
+ * one that ends before a reader notices that no pulse arrives, it is found silent because the bus is.
  */
 import type { Heartbeat } from "../../../protocols/objects.ts";
 import { type Profile, TUNABLES } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
+import { pulseWaitMs } from "../../platform/shard-view/watch-health.ts";
 import { recordOf } from "../../platform/structures/json.ts";
 
 /** How often a kubelet renews within a lease's duration. Source: pkg/kubelet, nodeLeaseRenewIntervalFraction 0.25. */
@@ -68,17 +70,23 @@ export class RenewalPeriod {
   }
 }
 
+/** The settings that the grace period is held against. */
+export type GraceSettings = Pick<Profile, "nodeMonitorGraceMs" | "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
+
 /** Why the grace period would make healthy nodes Unknown, in one line with the fix; null where it would not. */
-export function graceProblem(
-  { nodeMonitorGraceMs }: Pick<Profile, "nodeMonitorGraceMs">,
-  periodMs: number | null,
-): string | null {
-  const leastMs = RENEWALS_MIN * (periodMs ?? 0);
-  if (periodMs === null || nodeMonitorGraceMs >= leastMs) return null;
+export function graceProblem(profile: GraceSettings, periodMs: number | null): string | null {
+  const { nodeMonitorGraceMs } = profile;
+  if (periodMs === null) return null;
+  const waitMs = pulseWaitMs(profile);
+  const leastMs = Math.max(RENEWALS_MIN * periodMs, periodMs + waitMs);
+  if (nodeMonitorGraceMs >= leastMs) return null;
   const flag = `--${TUNABLES.nodeMonitorGraceMs.flag}=${formatDuration(nodeMonitorGraceMs)}`;
   const every = `kubelets renew their leases every ${formatDuration(Math.round(periodMs / 100) * 100)}`;
+  const isForPulses = periodMs + waitMs > RENEWALS_MIN * periodMs;
+  const lost = isForPulses ? `, and lost pulses are noticed after ${formatDuration(waitMs)}` : "";
   const least = formatDuration(Math.ceil(leastMs / 1000) * 1000);
-  return `${flag}: ${every}, so healthy nodes would become Unknown; give at least ${least}`;
+  const shorter = isForPulses ? `, or a shorter --${TUNABLES.pulseTimeoutMs.flag}` : "";
+  return `${flag}: ${every}${lost}, so healthy nodes would become Unknown; give at least ${least}${shorter}`;
 }
 
 function medianOf(values: readonly number[]): number {

@@ -9,7 +9,7 @@ import type { Profile } from "../../../protocols/profile.ts";
 import type { Check } from "../../console/readiness.policy.ts";
 import { listPage } from "../../platform/kube/transport/list-page.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
-import { graceProblem, RenewalPeriod } from "./grace.policy.ts";
+import { type GraceSettings, graceProblem, RenewalPeriod } from "./grace.policy.ts";
 import {
   eventSourcesOf,
   isUnanswered,
@@ -31,7 +31,7 @@ const REVIEW_PERIOD_MS = 5_000;
 /** The ports and settings of the watch. */
 export interface UpstreamWatchIo extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly wire: Wire;
-  readonly profile: Pick<Profile, "upstream" | "nodeMonitorGraceMs">;
+  readonly profile: GraceSettings & Pick<Profile, "upstream">;
   readonly services: readonly ServiceName[];
   readonly shadow: boolean;
 }

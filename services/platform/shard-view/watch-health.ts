@@ -25,10 +25,10 @@ function lostMs({ synced, lostAt }: WatchState, sentAt: number, nowMs: number): 
 export type WatchHealthProfile = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
 
 /**
- * How long a reader may be without a pulse before it is blind. A pulse overdue by watchBlindMs may mean that this
- * process stood still and has unread messages, so a longer pulseTimeoutMs does not count.
+ * How long a reader may be without a pulse before it is blind, in milliseconds. A pulse overdue by watchBlindMs may
+ * mean that this process stood still and has unread messages, so a longer pulseTimeoutMs does not count.
  */
-function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: WatchHealthProfile): number {
+export function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: WatchHealthProfile): number {
   return Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs);
 }
 

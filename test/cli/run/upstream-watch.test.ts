@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import { SERVICE_NAMES, type ServiceName, type Wire } from "../../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { graceProblem, RenewalPeriod } from "../../../services/cli/run/grace.policy.ts";
 import {
   eventSourcesOf,
@@ -151,8 +151,8 @@ describe("the finding", () => {
 });
 
 describe("the grace period", () => {
-  const problem = (nodeMonitorGraceMs: number, periodMs: number | null) =>
-    graceProblem({ nodeMonitorGraceMs }, periodMs);
+  const problem = (nodeMonitorGraceMs: number, periodMs: number | null, pulses: Partial<Profile> = {}) =>
+    graceProblem({ ...STANDARD_PROFILE, nodeMonitorGraceMs, ...pulses }, periodMs);
 
   test("must last for two renewals", () => {
     expect(problem(20_000, 10_000)).toBeNull();
@@ -161,6 +161,16 @@ describe("the grace period", () => {
       "--node-monitor-grace-period=19s999ms: kubelets renew their leases every 10s, so healthy nodes would become " +
         "Unknown; give at least 20s",
     );
+  });
+
+  test("must last until lost pulses are noticed", () => {
+    const slow = { pulsePeriodMs: 5_000, pulseTimeoutMs: 25_000, watchBlindMs: 10_000 };
+    expect(problem(25_000, 10_000, slow)).toBeNull();
+    expect(problem(24_000, 10_000, slow)).toBe(
+      "--node-monitor-grace-period=24s: kubelets renew their leases every 10s, and lost pulses are noticed after 15s, " +
+        "so healthy nodes would become Unknown; give at least 25s, or a shorter --pulse-timeout",
+    );
+    expect(problem(15_000, 10_000, slow)).toContain("and lost pulses are noticed after 15s");
   });
 
   test("is held against the duration that most leases have", () => {

@@ -18,6 +18,13 @@ const STEPS = [stepOf("Reboot"), stepOf("PowerOff")];
 const DRY = STEPS.map((step) => ({ ...step, dryRun: true }));
 const TIMED_OUT = "remediation.medik8s.io/nhc-timed-out";
 
+/** Sets the remediations of a policy that is an object of the API. */
+function setSteps(world: RemediationWorld, remediations: readonly ReturnType<typeof stepOf>[]): void {
+  const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
+  const body = { spec: { remediations } };
+  world.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.healing, body });
+}
+
 describe("a preview", () => {
   const down = { node: ["a-0"], down: true };
   const recoveryIn = (world: RemediationWorld) => previewedOn(world, down, world.configured).nodes[0];
@@ -112,6 +119,40 @@ describe("a silent node", () => {
     world.revive(["a-0"]);
     world.advance(20 * S);
     expect([world.objects("Reboot"), world.objects("PowerOff")]).toEqual([[], []]);
+  });
+
+  test.each([0, 12])("loses an object that is created while it comes back (%i s)", (seconds) => {
+    const world = new RemediationWorld();
+    let isSent = false;
+    const isCreation = ({ verb, resource: { plural } }: Call): boolean => verb === "create" && plural === "reboots";
+    world.api.faults.add({
+      fault: { kind: "latency", requestMs: seconds * S },
+      when: (call) => {
+        isSent ||= isCreation(call);
+        return isCreation(call);
+      },
+    });
+    world.silence(["a-0"]);
+    while (!isSent) world.advance(100);
+    world.revive(["a-0"]);
+    world.advance(seconds * S);
+    expect(world.objects("Reboot")).toEqual(["a-0"]);
+    world.advance(10 * S);
+    expect(world.objects("Reboot")).toEqual([]);
+  });
+
+  test("loses an object whose kind its policy names again", () => {
+    const world = new RemediationWorld({ remediations: [stepOf("Reboot")] }, { isObject: true });
+    const name = (kind: string): void => setSteps(world, [stepOf(kind)]);
+    world.silence(["a-0"]);
+    world.advance(90 * S);
+    name("PowerOff");
+    world.revive(["a-0"]);
+    world.advance(20 * S);
+    expect(world.objects("Reboot")).toEqual(["a-0"]);
+    name("Reboot");
+    world.advance(20 * S);
+    expect(world.objects("Reboot")).toEqual([]);
   });
 
   test("loses its objects with the node", () => {
@@ -311,14 +352,7 @@ describe("a dry run", () => {
     const world = new RemediationWorld({}, { isObject: true });
     world.silence(["a-0"]);
     world.advance(2 * MINUTE);
-    const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
-    world.write({
-      verb: "patch",
-      patch: "merge",
-      ref,
-      urgency: Urgency.healing,
-      body: { spec: { remediations: DRY } },
-    });
+    setSteps(world, DRY);
     world.advance(10 * MINUTE);
     expect(world.object("Reboot")?.metadata.annotations).toHaveProperty([TIMED_OUT]);
     expect([world.objects("PowerOff"), world.says()]).toEqual([[], expect.stringContaining(`by PowerOff ${ACCEPTED}`)]);

@@ -38,6 +38,11 @@ export class RemediationReads {
     return this.#steps.get(keyOf(template)) ?? NOTHING;
   }
 
+  /** Whether each template of other reads is among those of these, once they are answered. */
+  cover({ templates }: RemediationReads): boolean {
+    return templates.every((template) => this.#steps.has(keyOf(template)));
+  }
+
   /** Reads everything, and calls `done` once it is answered. */
   start(kube: Pick<Io["kube"], "read">, done: () => void): void {
     let waiting = 2 * this.templates.length;

@@ -19,7 +19,7 @@ import { RemediationReads } from "./remediation-reads.ts";
 
 /** How often the objects are read and the nodes are decided about, in milliseconds. */
 const ROUND_MS = 5_000;
-/** How often the objects are read while nodes are healthy and nothing is missing, in milliseconds. */
+/** How often the objects are read while there are none and no node needs one, in milliseconds. */
 const IDLE_MS = 60_000;
 
 const NO_RESOURCES: ReadonlyMap<string, PolicyResource> = new Map();
@@ -37,8 +37,10 @@ export class Remediations {
   readonly #published = new Set<string>();
   #problems: ReadonlyMap<string, RemediationProblem | null> = new Map();
   #resources = NO_RESOURCES;
-  #readMs = Number.NEGATIVE_INFINITY;
-  #hasObjects = true;
+  /** When a node last was not Ready, or a write was under way: reads that began before do not show what came of it. */
+  #unsettledMs = Number.NEGATIVE_INFINITY;
+  /** The last reads, if they showed no object, and when they began. */
+  #empty: { readonly reads: RemediationReads; readonly startMs: number } | null = null;
   #isStopped = false;
   #timer: Timer;
 
@@ -77,14 +79,26 @@ export class Remediations {
       this.#publish([]);
       return;
     }
+    this.#noteUnsettled();
     const isComplete = policies.every(({ name }) => this.#problems.get(name) === null);
-    const isIdle = isComplete && !this.#hasObjects && this.#unhealthy().length === 0;
-    if (isIdle && clock.monotonicMs() - this.#readMs < IDLE_MS) return;
-    this.#readMs = clock.monotonicMs();
     const reads = new RemediationReads(policies);
+    const nowMs = clock.monotonicMs();
+    if (isComplete && this.#isKnownEmpty(reads, nowMs)) return;
     reads.start(kube, () => {
-      if (!this.#isStopped) this.#review(reads);
+      if (!this.#isStopped) this.#review(reads, nowMs);
     });
+  }
+
+  /** Notes that an object may be created from now on. */
+  #noteUnsettled(): void {
+    if (this.#acting.size > 0 || this.#unhealthy().length > 0) this.#unsettledMs = this.#io.clock.monotonicMs();
+  }
+
+  /** Whether the last reads showed no object of the same templates, and nothing can have created one since. */
+  #isKnownEmpty(reads: RemediationReads, nowMs: number): boolean {
+    if (this.#empty === null || !this.#empty.reads.cover(reads)) return false;
+    const { startMs } = this.#empty;
+    return startMs > this.#unsettledMs && nowMs - startMs < IDLE_MS;
   }
 
   /** The nodes that are not Ready, of policies with remediations. */
@@ -99,7 +113,7 @@ export class Remediations {
     });
   }
 
-  #review(reads: RemediationReads): void {
+  #review(reads: RemediationReads, startMs: number): void {
     this.#outcomes.forget();
     const found = this.#unhealthy().flatMap(({ policy, node }): Found[] => {
       const decision = this.#decide(policy, node, reads);
@@ -109,7 +123,9 @@ export class Remediations {
       this.#outcomes.note(each.policy, each.node.node, each.decision);
       this.#act(each, reads);
     }
-    this.#heal(reads);
+    const hasObjects = this.#heal(reads);
+    this.#noteUnsettled();
+    this.#empty = hasObjects ? null : { reads, startMs };
     const problems = this.#problemsOf(reads, found);
     this.#logProblems(problems);
     this.#problems = problems;
@@ -157,14 +173,14 @@ export class Remediations {
     );
   }
 
-  /** Deletes the objects of nodes that are Ready or gone, whatever policy they have now. */
-  #heal(reads: RemediationReads): void {
-    this.#hasObjects = false;
+  /** Deletes the objects of nodes that are Ready or gone, whatever policy they have now; returns whether any exist. */
+  #heal(reads: RemediationReads): boolean {
+    let hasObjects = false;
     for (const template of reads.templates) {
       const step = { template, timeoutMs: 0, dryRun: false };
       for (const object of reads.of(template).objects.values()) {
         if (!object.isOwn) continue;
-        this.#hasObjects = true;
+        hasObjects = true;
         const { name } = object;
         const node = this.#holds.node(name);
         const isReady = node !== null && readyConditionOf(node)?.status === "True";
@@ -181,6 +197,7 @@ export class Remediations {
         );
       }
     }
+    return hasObjects;
   }
 
   #deletion(step: Remediation, object: Parameters<typeof deleteOrphan>[2], node: ObservedNode) {

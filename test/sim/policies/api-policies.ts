@@ -80,6 +80,19 @@ export function isFrozen(snapshot: PolicySnapshot, pool: string | undefined, atM
   return [...snapshot.everywhere, ...own.flatMap(({ pauses }) => pauses)].some(covers) || own.some(isByMode);
 }
 
+/** What freezes the nodes of a pool in a snapshot, or will, by name: modes, and requests that end after an instant. */
+export function freezesOf(snapshot: PolicySnapshot, pool: string | undefined, endsAfterMs: number): string[] {
+  const lasting = (scope: string, pauses: readonly Pause[]): string[] =>
+    pauses
+      .filter(({ until }) => (until ?? Infinity) > endsAfterMs)
+      .map(({ name, since }) => `${scope} ${name} ${since}`);
+  const own = policiesOf(snapshot, pool).flatMap((policy) => [
+    ...lasting(policy.name, policy.pauses),
+    ...(isByMode(policy) ? [`${policy.name} by its mode`] : []),
+  ]);
+  return [...lasting("everywhere", snapshot.everywhere), ...own];
+}
+
 type ScopedPause = Pause & { readonly policy?: string };
 
 const isByMode = ({ isFrozenByMode }: PolicyState): boolean => isFrozenByMode;

@@ -200,9 +200,9 @@ export class PolicyChecks {
   #checkFreeze(node: string, what: string): void {
     const { api, nowMs, knownMs, run } = this.#view;
     const pool = this.#view.poolOf(node);
-    // A process with a wrong clock ends a freeze a moment early.
-    const earlyMs = this.#view.isStamped ? 0 : this.#view.skewMs;
-    const instants = [nowMs - UNDER_WAY_MS, nowMs, nowMs + earlyMs];
+    // A process with a wrong clock begins a planned freeze a moment late, or ends it a moment early.
+    const skewMs = this.#view.isStamped ? 0 : this.#view.skewMs;
+    const instants = [nowMs - UNDER_WAY_MS - skewMs, nowMs, nowMs + skewMs];
     const snapshots = api.since(knownMs);
     if (isFrozen(api.now, pool, nowMs)) run.count("harm while a freeze was not known yet");
     if (!snapshots.every((snapshot) => instants.every((atMs) => isFrozen(snapshot, pool, atMs)))) return;

@@ -65,12 +65,25 @@ const frozenBy: Rule = (claim) => {
   const names = new Set(pausesOf(claim).map(({ name }) => name));
   return frozen(claim) && named.every((name) => names.has(name));
 };
+/** The instant that a sentence names. */
+const namedMs = ({ values }: Claim): number => Date.parse(values.until ?? values.at ?? "");
 /** Some request ends at an instant that a sentence names. */
-const endsAt = (claim: Claim, isSo: (offMs: number) => boolean): boolean => {
-  if (maintained(claim)) return true;
-  const { until, at } = claim.values;
-  const namedMs = Date.parse(until ?? at ?? "");
-  return pausesOf(claim).some(({ until: end }) => end !== null && isSo(namedMs - end));
+const endsAt = (claim: Claim, isSo: (offMs: number) => boolean): boolean =>
+  maintained(claim) || pausesOf(claim).some(({ until }) => until !== null && isSo(namedMs(claim) - until));
+/**
+ * Some freeze was taken away before an instant that a sentence names. The policy service dates the end of such a freeze
+ * by its own clock, so a process whose clock is behind that one takes the end for planned.
+ */
+const isWithdrawnBefore = (claim: Claim): boolean => {
+  const { policies, nodeSinceMs } = claim;
+  if (policies === undefined) return false;
+  const withdrawn = poolsOf(claim).flatMap((pool) => policies.withdrawals(pool, nodeSinceMs));
+  return withdrawn.some((atMs) => namedMs(claim) >= atMs - policies.skewMs);
+};
+/** The same, and the named instant is no later than now by any clock. */
+const hasJustEnded = (claim: Claim): boolean => {
+  const { policies } = claim;
+  return policies !== undefined && namedMs(claim) <= policies.nowMs + policies.skewMs && isWithdrawnBefore(claim);
 };
 /** The pod is bound to the node, which is frozen. */
 const podFrozen: Rule = (claim) => {
@@ -178,7 +191,8 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
       (policies) => policies.length > 1 && policies.every(({ name }) => claim.values.policies?.includes(name)),
     ),
   nodeFrozen: frozenBy,
-  nodeFrozenUntil: (claim) => frozenBy(claim) && endsAt(claim, (offMs) => Math.abs(offMs) <= SECOND_MS),
+  nodeFrozenUntil: (claim) =>
+    frozenBy(claim) && (endsAt(claim, (offMs) => Math.abs(offMs) <= SECOND_MS) || hasJustEnded(claim)),
   queueFrozen: frozen,
   queueHeld: held,
   queueHeldUntil: held,
@@ -191,7 +205,8 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
     return selecting(claim).some((policies) => policies.some((state) => SETS[field]?.(state) === true));
   },
   podFrozen,
-  podFrozenUntil: (claim) => podFrozen(claim) && endsAt(claim, (offMs) => offMs >= -SECOND_MS),
+  podFrozenUntil: (claim) =>
+    podFrozen(claim) && (endsAt(claim, (offMs) => offMs >= -SECOND_MS) || isWithdrawnBefore(claim)),
   podFrozenDue: podFrozen,
   podFrozenStill: podFrozen,
   ...OUT_OF_SERVICE_RULES,

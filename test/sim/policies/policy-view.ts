@@ -6,7 +6,7 @@ import { CLOCK_ERROR_MS, viewLagMs } from "../fault-bounds.ts";
 import { type CheckedNode, conditionOf, isOfCondition, isPaced } from "../invariants.ts";
 import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
-import { ApiPolicies, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import { ApiPolicies, freezesOf, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
 import type { PolicyState } from "./policy-state.ts";
 import { POOL_LABEL } from "./pools.ts";
 
@@ -164,14 +164,34 @@ export class PolicyView {
     return said.every((each) => JSON.stringify(each) === JSON.stringify(first)) ? first : null;
   }
 
-  /** Whether a node of a pool was frozen at some instant of a time that lasts until now, by any snapshot. */
+  /**
+   * Whether some process may have taken a node of a pool for frozen in a time that lasts until now, by any snapshot. A
+   * planned freeze begins and ends by the clock of each process.
+   */
   wasFrozen(pool: string | undefined, fromMs: number): boolean {
     const snapshots = this.api.since(fromMs);
+    const [firstMs, lastMs] = [fromMs - this.skewMs, this.nowMs + this.skewMs];
     const starts = snapshots.flatMap((snapshot) =>
       [...snapshot.everywhere, ...policiesOf(snapshot, pool).flatMap(({ pauses }) => pauses)].map(({ since }) => since),
     );
-    const instants = [fromMs, this.nowMs, ...starts.filter((at) => at !== null && at >= fromMs && at <= this.nowMs)];
+    const within = starts.filter((at) => at !== null && at >= firstMs && at <= lastMs);
+    const instants = [firstMs, lastMs, ...within];
     return snapshots.some((snapshot) => instants.some((at) => at !== null && isFrozen(snapshot, pool, at)));
+  }
+
+  /**
+   * When freezes of the nodes of a pool were taken away before their end, since an instant. Such a freeze ends when
+   * Vigil sees that it is gone, by the clock of the process that sees it.
+   */
+  withdrawals(pool: string | undefined, fromMs: number): readonly number[] {
+    const snapshots = this.api.since(fromMs);
+    return snapshots.slice(1).flatMap((now, index) => {
+      const before = snapshots[index];
+      const left = freezesOf(now, pool, -Infinity);
+      // One that was over has ended as planned. A process whose clock is behind may not know that it was over.
+      const wanted = before === undefined ? [] : freezesOf(before, pool, now.fromMs - this.skewMs);
+      return wanted.every((freeze) => left.includes(freeze)) ? [] : [now.fromMs];
+    });
   }
 
   /** Whether every process knows that nothing may be written for the nodes of a pool. */

@@ -1,0 +1,62 @@
+/** A planned freeze begins and ends by the clock of each process, so harm close to these instants is allowed. */
+import { describe, expect, test } from "vitest";
+import { apiMicroTime } from "../../../services/domain/api-time.ts";
+import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
+import { BrokenInvariant } from "../invariants.ts";
+import { drawSwarm, type FaultClass } from "../swarm.ts";
+import { World } from "../world.ts";
+import { POLICIES_STORAGE } from "./api-policies.ts";
+import { PolicyChecks } from "./checks.ts";
+import { POOL_LABEL } from "./pools.ts";
+
+const S = 1000;
+/** When the freeze of pool a begins and ends, after it was planned. */
+const [BEGIN_MS, END_MS] = [30 * S, 60 * S];
+
+/** Condemns a node of pool a so long after its freeze was planned. */
+function condemnedAfter(ms: number, faults: readonly FaultClass[]): () => void {
+  const { plot: _, hindrance: __, ...drawn } = drawSwarm(1, { policies: true });
+  if (drawn.policies === undefined) throw new Error("a run with policies has drawn them");
+  const policies = { ...drawn.policies, isExact: true };
+  const world = new World({ ...drawn, plot: null, zones: [], faults: new Set(faults), policies });
+  // Until the definitions are served.
+  world.clock.advance(S);
+  const checks = new PolicyChecks({ world, count: () => {} });
+  const [resource] = world.api.catalog.customAt(POLICIES_STORAGE);
+  if (resource === undefined) throw new Error("the world serves NodePolicy");
+  const nowMs = world.clock.wallMs();
+  const request = { name: "oncall", since: apiMicroTime(nowMs + BEGIN_MS), until: apiMicroTime(nowMs + END_MS) };
+  const spec = { selector: { matchLabels: { [POOL_LABEL]: "a" } }, pauseRequests: [request] };
+  const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: "a" }, spec };
+  world.asWorld(() => world.api.registry.create(resource, "", policy));
+  const nodeOf = (name: string, status: "True" | "False") => {
+    const metadata = { name, uid: name, labels: { [POOL_LABEL]: "a" } };
+    return { metadata, status: { conditions: [{ type: "Ready", status }] } };
+  };
+  const node = nodeOf("n", "False");
+  // One of two is down, so its zone is not stopped.
+  checks.node(nodeOf("other", "True"), false);
+  checks.node(node, false);
+  world.clock.advance(ms);
+  return () => checks.condemned(node);
+}
+
+describe("harm in a planned freeze", () => {
+  const WRONG: readonly FaultClass[] = ["wrongClocks"];
+
+  test.each([
+    ["it begins and a clock is behind", BEGIN_MS + CLOCK_ERROR_MS, WRONG],
+    ["it ends and a clock is ahead", END_MS - CLOCK_ERROR_MS, WRONG],
+    ["it has just begun", BEGIN_MS + S / 2, []],
+  ] as const)("is allowed where %s", (_what, ms, faults) => {
+    expect(condemnedAfter(ms, faults)).not.toThrow();
+  });
+
+  test.each([
+    ["it has begun by every clock", BEGIN_MS + CLOCK_ERROR_MS + 2 * S, WRONG],
+    ["it has begun by right clocks", BEGIN_MS + 2 * S, []],
+    ["it ends in a moment by right clocks", END_MS - 1, []],
+  ] as const)("is caught where %s", (_what, ms, faults) => {
+    expect(condemnedAfter(ms, faults)).toThrow(BrokenInvariant);
+  });
+});

@@ -65,7 +65,7 @@ export const Annotation = {
    * which of the two came first in this series of swaps, and when each first appeared in it.
    */
   taintSwap: "vigil.v1/taint-swap",
-  /** On a node whose policy sets `flapping`: JSON list of the instants at which it became ready or not ready. */
+  /** On a node whose policy sets `flapping`: JSON list of when it was first observed to become ready or not ready. */
   readyTransitions: "vigil.v1/ready-transitions",
   /**
    * On a node whose policy watches a condition that it has: JSON with the status of each and since when Vigil has

@@ -7,7 +7,13 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Clock } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { ReadyTransition } from "./heartbeats.ts";
-import { foundTransitions, isTransition, type ReadyHistory, withTransitions } from "./taint-hold.policy.ts";
+import {
+  foundTransitions,
+  isTransition,
+  type ReadyHistory,
+  withRecorded,
+  withTransitions,
+} from "./taint-hold.policy.ts";
 
 /** The Ready condition of one node over time. */
 export class ReadyRecord {
@@ -63,7 +69,7 @@ export class ReadyRecord {
 class ReadyTrack {
   readonly transition: ReadyTransition;
   transitionsAt: readonly number[];
-  #node: Pick<ObservedNode, "conditions">;
+  #node: Pick<ObservedNode, "conditions" | "readyTransitionsAt">;
 
   constructor(node: ObservedNode, clock: Clock) {
     this.#node = node;
@@ -73,8 +79,8 @@ class ReadyTrack {
 
   take(node: ObservedNode, clock: Clock): void {
     const [before, ready] = [readyConditionOf(this.#node), readyConditionOf(node)];
-    const transitions = isTransition(this.#node, node) ? [clock.wallMs()] : [];
-    this.transitionsAt = withTransitions(this.transitionsAt, [...(node.readyTransitionsAt ?? []), ...transitions]);
+    const seen = withTransitions(this.transitionsAt, isTransition(this.#node, node) ? [clock.wallMs()] : []);
+    this.transitionsAt = withRecorded(seen, node.readyTransitionsAt ?? [], this.#node.readyTransitionsAt ?? []);
     const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
     if (hasChanged) this.transition.restart(clock.monotonicMs());
     this.#node = node;

@@ -32,6 +32,8 @@ const UNKNOWN_MS = 30_000;
 const STEP_MS = 1000;
 /** How far a kubelet's clock may be off before its transitions are distinguished from those that were recorded. */
 const CLOCKS_APART_MS = 10_000;
+/** How far apart two processes may see one transition: the watch of one may lag behind. */
+const SIGHTINGS_APART_MS = 10_000;
 
 /** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */
 export function taintHoldOf(
@@ -76,12 +78,43 @@ export function heldDownAt(
   return null;
 }
 
-/** The transitions with one more, seen at `wallMs`, or with those of the node's annotation; the latest ones. */
+/** The transitions with more of them, to whole seconds; the latest ones. */
 export function withTransitions(known: readonly number[], more: readonly number[]): readonly number[] {
   if (more.length === 0) return known;
   const rounded = more.map((at) => Math.floor(at / STEP_MS) * STEP_MS);
   if (rounded.every((at) => known.includes(at))) return known;
   return [...new Set([...known, ...rounded])].sort((left, right) => left - right).slice(-TRANSITIONS_MAX);
+}
+
+/**
+ * The transitions with those of the node's annotation; `recordedBefore` are those it had before. While a shard has two
+ * owners, on a split bus or in a takeover, both see each transition at different instants, and each writes over the
+ * other's record. A new instant of the record close to one that the record lacks is the same transition. It counts
+ * once, from the earlier sighting, and so both processes reach the same record.
+ */
+export function withRecorded(
+  known: readonly number[],
+  recorded: readonly number[],
+  recordedBefore: readonly number[],
+): readonly number[] {
+  const others = recorded.filter((at) => !known.includes(at) && !recordedBefore.includes(at));
+  if (others.length === 0) return known;
+  const unrecorded = new Set(known.filter((at) => !recorded.includes(at)));
+  const merged = new Set(known);
+  for (const at of others) {
+    const same = nearestTo(at, unrecorded);
+    if (same !== null) unrecorded.delete(same);
+    if (same !== null && at < same) merged.delete(same);
+    if (same === null || at < same) merged.add(at);
+  }
+  return withTransitions([], [...merged]);
+}
+
+/** The instant that is nearest to another one and may be the same transition; null for none. */
+function nearestTo(at: number, instants: ReadonlySet<number>): number | null {
+  const apartMs = (instant: number): number => Math.abs(instant - at);
+  const [nearest] = [...instants].sort((left, right) => apartMs(left) - apartMs(right));
+  return nearest !== undefined && apartMs(nearest) <= SIGHTINGS_APART_MS ? nearest : null;
 }
 
 /**

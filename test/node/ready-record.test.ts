@@ -67,6 +67,26 @@ test("a node that is found with an unsent verdict has its recorded transitions",
   expect(history(false)).toEqual([10, [-90]]);
 });
 
+test("a transition that another process saw a second earlier counts once", () => {
+  const startAt = new VirtualClock().wallMs();
+  const { record, take } = recordOf(nodeWith("True"));
+  take(11, nodeWith("Unknown"));
+  take(0, nodeWith("Unknown", { readyTransitionsAt: [startAt + 10 * S] }));
+  expect(record.sentTransitionsAt).toEqual([startAt + 10 * S]);
+});
+
+test("a transition that another process saw a second later counts once", () => {
+  const startAt = new VirtualClock().wallMs();
+  const { record, take } = recordOf(nodeWith("True"));
+  const later = { readyTransitionsAt: [startAt + 11 * S] };
+  take(10, nodeWith("Unknown"));
+  take(1, nodeWith("Unknown", later));
+  expect(record.sentTransitionsAt).toEqual([startAt + 10 * S]);
+  // The record that this process corrects is still there when the node is Ready.
+  take(20, nodeWith("True", later));
+  expect(record.sentTransitionsAt).toEqual([startAt + 10 * S, startAt + 31 * S]);
+});
+
 test("a restart of all timeouts changes nothing about what the API shows", () => {
   const { record, take, history } = recordOf(nodeWith("False"));
   take(10, nodeWith("True"));

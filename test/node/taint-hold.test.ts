@@ -6,8 +6,11 @@ import {
   taintHoldOf,
   transitionsChangeOf,
   unknownHold,
+  withRecorded,
   withTransitions,
 } from "../../services/node/taint-hold.policy.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { ApiPath } from "../sim/api-path.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import { nodeWith } from "./node-fixtures.ts";
@@ -63,6 +66,20 @@ describe("flapping", () => {
     expect(withTransitions([1000, 5000], [3999, 5400])).toEqual([1000, 3000, 5000]);
     const many = Array.from({ length: 64 }, (_, index) => index * 1000);
     expect(withTransitions(many, [64_000])).toEqual([...many.slice(1), 64_000]);
+  });
+
+  test.each([
+    ["as the same by two processes, the earlier instant", [0, 36], [0, 30], [0], [0, 30]],
+    ["as the same, its own being the earlier one", [0, 30], [0, 36], [0], [0, 30]],
+    ["as another one, too far apart", [0, 30], [0, 41], [0], [0, 30, 41]],
+    ["as another one, since the record names both", [0, 30], [0, 30, 36], [0], [0, 30, 36]],
+    ["as the same as the nearest one", [0, 30, 36], [0, 31], [0], [0, 30, 36]],
+    ["as the same once", [0, 30], [0, 31, 36], [0], [0, 30, 36]],
+    ["as before, from a record that is known", [0, 30], [0, 36], [0, 36], [0, 30]],
+    ["of another process alone", [0], [0, 30, 60], [0], [0, 30, 60]],
+  ])("takes a recorded transition %s", (_how, known, recorded, before, expected) => {
+    const at = (seconds: readonly number[]): number[] => seconds.map((second) => WALL + second * S);
+    expect(withRecorded(at(known), at(recorded), at(before))).toEqual(at(expected));
   });
 
   test.each([
@@ -165,6 +182,35 @@ describe("with all services", () => {
     expect(world.taints("a-0")).toEqual([`${NOT_READY}:NoSchedule`]);
     world.advance(MINUTE);
     expect(world.taints("a-0")).toEqual([]);
+  });
+
+  /** Two whole processes that do not receive each other's messages; the second one's watches lag behind. */
+  const runSplit = (fields: PolicyFields, watchLagMs: number) => {
+    const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 3);
+    world.addZone("c", 3);
+    const policies = new HandPolicies(fields);
+    for (const [member, lagMs] of [["left", 0] as const, ["right", watchLagMs] as const]) {
+      const path = new ApiPath({ clock: world.clock, random: world.random(member), count: () => {} });
+      path.watchLagMs = lagMs;
+      world.start(EVICTING, {
+        member,
+        policies,
+        transport: memoryTransport(world.clock),
+        wireOver: (wire) => path.over(wire),
+      });
+    }
+    world.advance(10 * S);
+    return world;
+  };
+
+  test("a transition that both sides of a split see counts once", () => {
+    const world = runSplit({ flapping: { transitions: 3, window: "10m", holdDown: "10m" } }, 3 * S);
+    flap(world, "a-0", 1);
+    expect(annotations(world, "a-0")).toHaveProperty([RECORD], expect.stringMatching(/^\["[^,]*","[^,]*"\]$/));
+    expect(world.taints("a-0")).toEqual([]);
+    flap(world, "a-0", 1);
+    expect(world.taints("a-0")).toEqual([NO_SCHEDULE]);
   });
 
   test("a held node is released when holdDown is over", () => {

@@ -89,7 +89,8 @@ export class HoldChecks {
       );
     }
     const flapping = this.#view.steady(policy, (state) => state.flapping, this.#view.knownMs);
-    const heldMs = flapping === null ? null : heldUntil(this.#recorded(name, policy), strict(flapping));
+    const recorded = this.#recorded(name, policy);
+    const heldMs = flapping === null ? null : heldUntil(recorded, strict(flapping), (atMs) => this.#seenMs(atMs));
     // An owner that takes over reads the last transition off the kubelet's clock.
     if (heldMs === null || (!this.#view.isExact && this.#view.swarm.faults.has("wrongClocks"))) return;
     this.#view.run.count("node held for flapping");
@@ -105,6 +106,15 @@ export class HoldChecks {
       return this.#view.steady(policy, ({ flapping }) => flapping, atMs - unknownMs) !== null;
     });
     return recorded.filter((atMs, index) => atMs - (recorded[index - 1] ?? Number.NEGATIVE_INFINITY) > apartMs);
+  }
+
+  /**
+   * When the owner that acts now saw a transition, at the latest. It dates it by that, because kubelets' clocks may be
+   * wrong, so a watch that lags behind may take a transition out of the window (seed 651124823).
+   */
+  #seenMs(atMs: number): number {
+    const { nowMs, isExact, swarm } = this.#view;
+    return isExact ? atMs : Math.min(nowMs, atMs + viewLagMs(swarm));
   }
 
   /** Until when any policy that the node has had may keep its NoSchedule taint on. */
@@ -133,11 +143,18 @@ function strict(flapping: Flapping): Flapping {
   return { ...flapping, windowMs: flapping.windowMs - STAMP_MS };
 }
 
-/** Until when a node with these transitions is held down: for holdDown after the last of too many within the window. */
-export function heldUntil(transitions: readonly number[], { transitions: most, windowMs, holdDownMs }: Flapping) {
+/**
+ * Until when a node with these transitions is held down: for holdDown after the last of too many within the window.
+ * `seenMs` says when its owner saw the last one of them.
+ */
+export function heldUntil(
+  transitions: readonly number[],
+  { transitions: most, windowMs, holdDownMs }: Flapping,
+  seenMs: (atMs: number) => number = (atMs) => atMs,
+): number | null {
   const lasts = transitions.filter((atMs, index) => {
     const firstMs = transitions[index - most + 1];
-    return firstMs !== undefined && atMs - firstMs < windowMs;
+    return firstMs !== undefined && seenMs(atMs) - firstMs < windowMs;
   });
   const lastMs = lasts.at(-1);
   return lastMs === undefined ? null : lastMs + holdDownMs;

@@ -1,0 +1,64 @@
+/** The NoSchedule taint of a flapping node may go early only where its owner may have seen a transition late. */
+import { describe, expect, test } from "vitest";
+import { BrokenInvariant, type CheckedNode } from "../invariants.ts";
+import { drawSwarm } from "../swarm.ts";
+import { World } from "../world.ts";
+import { POLICIES_STORAGE } from "./api-policies.ts";
+import { HoldChecks } from "./hold-checks.ts";
+import { PolicyView } from "./policy-view.ts";
+import { POOL_LABEL } from "./pools.ts";
+
+const S = 1000;
+const TAINT = { key: "node.kubernetes.io/unreachable", effect: "NoSchedule" };
+
+function nodeWith(status: "True" | "Unknown", taints: readonly (typeof TAINT)[]): CheckedNode {
+  return {
+    metadata: { name: "n", uid: "u", labels: { [POOL_LABEL]: "a" } },
+    spec: { taints },
+    status: { conditions: [{ type: "Ready", status }] },
+  };
+}
+
+/** Takes the taint off a node some time after its second transition, in a run that is exact or whose watches lag. */
+function healAfter(downMs: number, readyMs: number, watchLagMs: number | null) {
+  const { plot: _, hindrance: __, ...drawn } = drawSwarm(1, { policies: true });
+  if (drawn.policies === undefined) throw new Error("a run with policies has drawn them");
+  const policies = { ...drawn.policies, isExact: watchLagMs === null, isSplit: watchLagMs !== null, isChaos: false };
+  const hindrance = watchLagMs === null ? {} : { hindrance: { watchLagMs } };
+  const world = new World({ ...drawn, ...hindrance, plot: null, zones: [], faults: new Set(), policies });
+  // Until the definitions are served.
+  world.clock.advance(S);
+  const view = new PolicyView({ world, count: () => {} }, () => {});
+  const checks = new HoldChecks(view);
+  const [resource] = world.api.catalog.customAt(POLICIES_STORAGE);
+  if (resource === undefined) throw new Error("the world serves policies");
+  const flapping = { transitions: 2, window: "60s", holdDown: "20s" };
+  const spec = { selector: { matchLabels: { [POOL_LABEL]: "a" } }, flapping };
+  const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: "p" }, spec };
+  world.asWorld(() => world.api.registry.create(resource, "", policy));
+  const show = (node: CheckedNode, forMs: number): void => {
+    view.take(node, false);
+    checks.node(node, false);
+    world.clock.advance(forMs);
+  };
+  show(nodeWith("True", []), 200 * S);
+  show(nodeWith("Unknown", [TAINT]), downMs);
+  show(nodeWith("True", [TAINT]), readyMs);
+  return () => checks.wrote(nodeWith("True", [TAINT]), nodeWith("True", []));
+}
+
+describe("a flapping node's taint", () => {
+  test("stays where nothing is late", () => {
+    expect(healAfter(58 * S, 6 * S, null)).toThrow(BrokenInvariant);
+    expect(healAfter(61 * S, 6 * S, null)).not.toThrow();
+  });
+
+  test("may go where its owner may have seen it Ready too late", () => {
+    expect(healAfter(54 * S, 6 * S, 4 * S)).not.toThrow();
+    expect(healAfter(52 * S, 6 * S, 4 * S)).toThrow(BrokenInvariant);
+  });
+
+  test("stays at first, as it cannot have been seen later", () => {
+    expect(healAfter(58 * S, S / 10, 4 * S)).toThrow(BrokenInvariant);
+  });
+});

@@ -221,6 +221,24 @@ describe("a remediation is held back", () => {
     expect(world.says()).toContain("Its remediation by Reboot would begin now, but this is a dry run");
   });
 
+  test("by its policy, which ends it while the lease is read", () => {
+    const world = new RemediationWorld({}, { isObject: true });
+    const writes = world.recordRemediationWrites();
+    // The policy service alone reads the lease of a node that is admitted.
+    let isRead = false;
+    const isLease = ({ verb, name, resource: { plural } }: Call): boolean => {
+      const is = verb === "get" && plural === "leases" && name === "a-0" && world.taintedAt("a-0") !== undefined;
+      isRead ||= is;
+      return is;
+    };
+    world.api.faults.add({ fault: { kind: "latency", answerMs: 1 * S }, when: isLease });
+    world.silence(["a-0"]);
+    while (!isRead) world.advance(100);
+    setSteps(world, []);
+    world.advance(5 * MINUTE);
+    expect(writes).toEqual([]);
+  });
+
   test("by a kind that is not installed, also of the next one", () => {
     const world = new RemediationWorld({}, { kinds: ["Reboot"] });
     world.silence(["a-0"]);

@@ -1,7 +1,7 @@
 /** Carries out what was decided about one node: live reads of the node and its lease, the decision again, one write. */
 import { Annotation, LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
+import type { NodePolicy, PolicySet, Remediation } from "../../../protocols/policy-set.ts";
 import { type Io, type KubeObject, type ReadReply, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { downProofText } from "../../domain/down-proof.ts";
@@ -26,6 +26,8 @@ export interface RemediationJob {
   readonly step: Remediation;
   readonly template: KubeObject | null;
   readonly owner: RemediationOwner;
+  /** All policies when it was decided. */
+  readonly policies: PolicySet | null;
 }
 
 /** What came of it: the outcome of the write, or why nothing was written. */
@@ -88,7 +90,10 @@ function decide(io: Io, job: RemediationJob, { node, lease }: Live, done: Done):
   const frozenBy = nodeFreezeOf(node, io.policies.current(), wallMs).freeze?.field ?? null;
   const reads = { node, frozenBy, leaseRenewedAt: lease, graceMs, wallMs };
   const detail = liveRefusal(act, reads, job.node.uid);
+  // The next round decides by the policies that came meanwhile. A deletion heals, whatever they are.
+  const isOutdated = act.kind !== "delete" && io.policies.current() !== job.policies;
   if (detail !== null) done({ kind: "left", detail });
+  else if (isOutdated) done({ kind: "left", detail: "node policies have changed since it was decided" });
   else if (!("object" in act)) create(io, job, done);
   else if (act.kind === "timeOut") timeOut(io, job, act.object, done);
   else if (act.kind === "delete") deleteObject(io, job.step, act.object, done, node.node);

@@ -163,7 +163,8 @@ export class Remediations {
     const step = act === undefined ? undefined : policy.remediations[act.index];
     if (act === undefined || step === undefined || this.#acting.has(node.node)) return;
     const owner = { policy: policy.name, uid: this.#resources.get(policy.name)?.uid ?? null };
-    const job = { act, node, policy, step, template: reads.of(step.template).template, owner };
+    const { template } = reads.of(step.template);
+    const job = { act, node, policy, step, template, owner, policies: this.#io.policies.current() };
     const trial = trialOf(node, step, reads);
     const target = { policy: policy.name, node: node.node, kind: act.kind, step, trial };
     this.#begin(
@@ -203,7 +204,7 @@ export class Remediations {
   #deletion(step: Remediation, object: Parameters<typeof deleteOrphan>[2], node: ObservedNode) {
     const act = { kind: "delete", index: 0, object } as const;
     const policy = { name: "", nodeMonitorGraceMs: null, outOfService: null };
-    return { act, node, policy, step, template: null, owner: { policy: "", uid: null } };
+    return { act, node, policy, step, template: null, owner: { policy: "", uid: null }, policies: null };
   }
 
   #begin(

@@ -12,7 +12,8 @@ import {
   Urgency,
 } from "../../protocols/ports.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
-import { projectLease, projectNode } from "../platform/kube/watch/projection.ts";
+import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
+import { projectLease } from "../platform/kube/watch/projection.ts";
 import { guardedPatch, type VersionedPatch, versionedTaintPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten, written } from "../platform/requests/write-result.ts";
@@ -45,9 +46,9 @@ interface NodeWriteAttempt {
   readonly newest: () => NodeRequest;
 }
 
-/** A live node, projected and as the API sent it. */
-interface LiveNode {
-  readonly node: ObservedNode;
+/** A node that was read live, projected and as the API sent it. */
+interface LiveNodeRead {
+  readonly node: LiveNode;
   readonly object: KubeObject;
 }
 
@@ -82,11 +83,11 @@ function changeOf({ type, body }: NodeRequest): string {
  * taint starts, which names the taints it is about.
  */
 export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
-  const settle = (live: LiveNode | null, lease?: LiveLease): void => {
+  const settle = (live: LiveNodeRead | null, lease?: LiveLease): void => {
     if (isWithdrawn(newest())) report(unwritten("ok", "the verdict requested before is withdrawn"));
-    else write(io, { ask, live, leaseReadAtMs: lease?.readAtMs }, decide(io, ask, live?.node ?? null, lease), report);
+    else write(io, { ask, live, leaseReadAtMs: lease?.readAtMs }, decide(io, ask, live?.node() ?? null, lease), report);
   };
-  const proceed = (live: LiveNode | null): void => {
+  const proceed = (live: LiveNodeRead | null): void => {
     if (!needsLease(ask)) settle(live);
     else readLease(io, ask, (lease) => settle(live, lease), report);
   };
@@ -161,14 +162,14 @@ function readNode(
   io: Io,
   ask: NodeRequest,
   stepsBefore: ReadPlace["stepsBefore"],
-  withNode: (live: LiveNode) => void,
+  withNode: (live: LiveNodeRead) => void,
   report: Report,
 ): void {
   const take = (reply: ReadReply): void => {
     if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else if (reply.outcome !== "ok") report(unread("node", reply));
     else {
-      const node = projectNode(reply.object, { ...projection, policyKeys: () => io.policies.current() });
+      const node = liveNode(reply.object, io.policies);
       if (node === null) report(unwritten("failed", "the node as read is not a valid Node"));
       else withNode({ node, object: reply.object });
     }
@@ -182,7 +183,7 @@ function write(
     ask,
     live,
     leaseReadAtMs,
-  }: { readonly ask: NodeRequest; readonly live: LiveNode | null; readonly leaseReadAtMs: number | undefined },
+  }: { readonly ask: NodeRequest; readonly live: LiveNodeRead | null; readonly leaseReadAtMs: number | undefined },
   decision: NodeWriteDecision,
   report: Report,
 ): void {
@@ -208,7 +209,7 @@ function write(
 function patchOf(
   ask: NodeRequest,
   body: NodePatch,
-  live: LiveNode | null,
+  live: LiveNodeRead | null,
 ): { readonly patch: "strategic" | "json"; readonly body: unknown } {
   if (!isVersioned(body)) return { patch: "strategic", body };
   if (live !== null) {

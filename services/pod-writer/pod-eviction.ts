@@ -3,8 +3,8 @@
  * that is to delete it, as upstream does, marks the pod with the reason, decides again on the marked pod, and deletes
  * exactly that version.
  */
-import type { ObservedNode, Taint } from "../../protocols/objects.ts";
-import type { EvictionSettings } from "../../protocols/policy-set.ts";
+import type { Taint } from "../../protocols/objects.ts";
+import type { EvictionSettings, PolicySet } from "../../protocols/policy-set.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
@@ -30,7 +30,7 @@ import {
 /** An attempt of `asked.eviction`. */
 export type EvictionAttempt = PodWriteAttempt & { readonly ask: { readonly type: "asked.eviction" } };
 
-/** A pod to evict, with the reads and the taint that decided. */
+/** A pod to evict, with the reads, the taint and the policies that decided. */
 interface PodEviction {
   readonly known: KnownPod;
   readonly node: LiveNodeRead;
@@ -38,6 +38,7 @@ interface PodEviction {
   readonly readAtMs: number;
   /** Null in direct mode. */
   readonly taint: Taint | null;
+  readonly policies: PolicySet | null;
 }
 
 /**
@@ -52,7 +53,7 @@ export function attemptEviction(context: PodWriterContext, attempt: EvictionAtte
   else {
     readNode(context, attempt, (node) => {
       const known = { ...observed, object: null };
-      const decision = decisionOn(context, attempt, node.node, known);
+      const decision = decisionOn(context, attempt, node, known);
       // A server holds an eviction of an outdated version for seconds before it answers with a conflict.
       const isRead = decision.kind === "moot" || settingsOf(context, node).method !== "Delete";
       if (isRead) evictAsRead(context, attempt);
@@ -63,7 +64,7 @@ export function attemptEviction(context: PodWriterContext, attempt: EvictionAtte
 
 function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void {
   readBoth(context, attempt, ({ live, readAtMs }, node) => {
-    const decision = decisionOn(context, attempt, node.node, live);
+    const decision = decisionOn(context, attempt, node, live);
     if (decision.kind === "moot") endUnneeded(attempt, node, decision, (again) => evictAsRead(context, again));
     else if (live !== null) {
       const oldest = Math.min(readAtMs, node.readAtMs);
@@ -75,33 +76,36 @@ function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void 
 function decisionOn(
   { io, latestMs }: PodWriterContext,
   { ask }: EvictionAttempt,
-  node: ObservedNode,
+  read: LiveNodeRead,
   known: KnownPod | null,
 ): PodWriteDecision {
   const comparisonOperators = io.profile.tolerationComparisonOperators;
   const instants = { wallMs: io.clock.wallMs(), latestMs: latestMs(), behindMs: ask.behindMs };
+  const node = read.node();
   const freeze = nodeFreezeOf(node, io.policies.current(), instants.wallMs);
   return decideEviction(ask.body, node, known, { comparisonOperators, ...instants, ...freeze });
 }
 
 function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionSettings {
-  const resolved = policyOf(node, io.policies.current());
+  const resolved = policyOf(node(), io.policies.current());
   return (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
 }
 
 function instantsOf({ io }: PodWriterContext, { ask, history }: EvictionAttempt, { known, node, taint }: PodEviction) {
   const comparisonOperators = io.profile.tolerationComparisonOperators;
   const nowAt = io.clock.wallMs();
-  const { frozen } = nodeFreezeOf(node.node, io.policies.current(), nowAt);
+  const { frozen } = nodeFreezeOf(node.node(), io.policies.current(), nowAt);
   const nowMs = io.clock.monotonicMs();
   const refusedAt = nowAt - (nowMs - (history.failingSinceMs ?? nowMs));
-  const deadlineAt = dueSince(ask.body, node.node, known.pod, { taint, refusedAt, comparisonOperators });
+  const deadlineAt = dueSince(ask.body, node.node(), known.pod, { taint, refusedAt, comparisonOperators });
   return { deadlineAt, nowAt, frozen };
 }
 
 /** Evicts a pod by the method of its node's policy, once the rates of that policy permit it. */
-function evict(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction): void {
-  const rated = ratedPolicyOf(eviction.node.node, context.io.policies.current());
+function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omit<PodEviction, "policies">): void {
+  const policies = context.io.policies.current();
+  const eviction = { ...decided, policies };
+  const rated = ratedPolicyOf(eviction.node.node(), policies);
   if (rated === null) {
     evictNow(context, attempt, eviction);
     return;
@@ -135,14 +139,19 @@ function evictNow(context: PodWriterContext, attempt: EvictionAttempt, eviction:
   }
   const where = { ref: refOf(ask), urgency: Urgency.eviction, readAtMs };
   kube.write({ ...where, verb: "evict", ...deletePreconditions(known, history) }, (reply) => {
-    const after = afterEviction(settings, reply, instantsOf(context, attempt, eviction));
+    const after = afterEviction(settingsOf(context, node), reply, instantsOf(context, attempt, eviction));
     const change = after.kind === "report" ? `evicted: ${why}` : "";
     const result = writtenOr(reply, change, { deletedAt: clock.wallMs() });
+    const isDeletion = after.kind === "delete" && context.io.policies.current() === eviction.policies;
     if (after.kind === "report") report(result);
-    else if (after.kind === "delete") {
+    else if (isDeletion) {
       const refusal = reply.outcome === "ok" ? "" : reply.detail;
       markAndDelete(context, attempt, eviction, `deleted: ${why}, because its eviction is refused: ${refusal}`);
-    } else report({ ...result, ...(after.withinMs === null ? {} : { retryWithinMs: after.withinMs }) });
+    } else {
+      // Policies that came meanwhile may want another method or limit the rate, so it is decided again at once.
+      const withinMs = after.kind === "delete" ? 0 : after.withinMs;
+      report({ ...result, ...(withinMs === null ? {} : { retryWithinMs: withinMs }) });
+    }
   });
 }
 
@@ -164,7 +173,8 @@ function markAndDelete(
 
 /**
  * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the newest version of the
- * pod: the decision is repeated for this version, and this version is deleted.
+ * pod: the decision is repeated for this version, and this version is deleted. Policies that came meanwhile may want
+ * another method or limit the rate, so the pod is evicted by them.
  */
 function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction, change: string): void {
   const { io } = context;
@@ -176,13 +186,18 @@ function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: Pod
     return;
   }
   patchStatus(io.kube, ask, { body, readAtMs, stepsBefore: 1 }, (reply) => {
+    const arePoliciesSame = io.policies.current() === eviction.policies;
     if (reply.outcome === "ok") {
       const marked = livePod(reply.object);
-      const decision = decisionOn(context, attempt, node.node, marked);
+      const decision = decisionOn(context, attempt, node, marked);
       if (decision.kind === "moot") report(unwritten(decision.outcome, decision.detail));
-      else if (marked !== null) remove(context, attempt, { known: marked, readAtMs: node.readAtMs }, change);
+      else if (marked !== null) {
+        const shown = { known: marked, node, readAtMs: node.readAtMs, taint: decision.taint };
+        if (arePoliciesSame) remove(context, attempt, shown, change);
+        else evict(context, attempt, shown);
+      }
     } else if (reply.outcome === "shadowed") remove(context, attempt, eviction, change);
-    else if (mayDeleteUnmarked(reply.outcome, taint === null, history, io.clock.monotonicMs())) {
+    else if (arePoliciesSame && mayDeleteUnmarked(reply.outcome, taint === null, history, io.clock.monotonicMs())) {
       remove(context, attempt, eviction, `${change}, unmarked (${reply.detail})`);
     } else report(unmarked(written(reply, change)));
   });

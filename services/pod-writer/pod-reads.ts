@@ -1,7 +1,7 @@
 /** The live reads behind a write to a pod: its node always, the pod itself where no observed version will do. */
-import type { ObservedNode } from "../../protocols/objects.ts";
 import type { KubeObject, Policies, ReadReply } from "../../protocols/ports.ts";
-import { type ProjectionIo, projectNode, projectPod } from "../platform/kube/watch/projection.ts";
+import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
+import { projectPod } from "../platform/kube/watch/projection.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten } from "../platform/requests/write-result.ts";
@@ -14,19 +14,19 @@ export const NODE_READ_KEPT_MS = 500;
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/** Projects a node's read once for all its pods, with what policies need of it. */
+/** Projects a node's read once for all its pods, and again after the policies have changed. */
 export function nodeReader(policies: Pick<Policies, "current">): (reply: ReadReply) => NodeRead {
-  return (reply) => nodeReadOf(reply, { ...projection, policyKeys: () => policies.current() });
+  return (reply) => nodeReadOf(reply, policies);
 }
 
 /** What a live read of a node found: its state, or how an attempt ends without it. */
 export type NodeRead =
-  | { readonly kind: "read"; readonly node: ObservedNode }
+  | { readonly kind: "read"; readonly node: LiveNode }
   | { readonly kind: "unread"; readonly result: TryResult };
 
 /** A node as read live, and when that was sent and answered on the monotonic clock. */
 export interface LiveNodeRead {
-  readonly node: ObservedNode;
+  readonly node: LiveNode;
   readonly sentAtMs: number;
   readonly readAtMs: number;
 }
@@ -37,12 +37,12 @@ export interface LivePodRead {
   readonly readAtMs: number;
 }
 
-function nodeReadOf(reply: ReadReply, io: ProjectionIo): NodeRead {
+function nodeReadOf(reply: ReadReply, policies: Pick<Policies, "current">): NodeRead {
   if (reply.outcome === "gone") {
     return { kind: "unread", result: unwritten("refused", "its node is gone; the pod garbage collector deletes it") };
   }
   if (reply.outcome !== "ok") return { kind: "unread", result: unread("node", reply) };
-  const node = projectNode(reply.object, io);
+  const node = liveNode(reply.object, policies);
   if (node !== null) return { kind: "read", node };
   return { kind: "unread", result: unwritten("failed", "the node as read is not a valid Node") };
 }

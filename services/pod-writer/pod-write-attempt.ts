@@ -54,7 +54,7 @@ function markAsSeen(
 ): void {
   const { io } = context;
   const { ask, report } = attempt;
-  const notNeeded = notDown(read.node);
+  const notNeeded = notDown(read.node());
   if (notNeeded !== null) endUnneeded(attempt, read, notNeeded, (again) => attemptUnready(context, again));
   else {
     const { readAtMs } = read;
@@ -71,7 +71,7 @@ function markAsRead(
 ): void {
   const { io } = context;
   const { ask, report } = attempt;
-  const decision = decideUnready(ask.body, read.node, live);
+  const decision = decideUnready(ask.body, read.node(), live);
   if (decision.kind === "moot") endUnneeded(attempt, read, decision, (again) => attemptUnready(context, again));
   else if (live !== null) {
     // Tests fields instead of the version, because some pods change faster than a slow server answers.

@@ -76,10 +76,10 @@ export class EvictionWorld extends VirtualCluster {
     this.#watchPods();
   }
 
-  /** Starts Vigil and lets it sync. */
-  run({ isShadow = false }: Pick<StartOptions, "isShadow"> = {}): void {
+  /** Starts Vigil and lets it sync; with policies of its own where the world has none of --config. */
+  run({ isShadow = false, ...given }: Pick<StartOptions, "isShadow" | "policies"> = {}): void {
     const member = "vigil";
-    if (this.#policies === null) this.#process = this.start(EVICTING, { member, isShadow });
+    if (this.#policies === null) this.#process = this.start(EVICTING, { member, isShadow, ...given });
     else {
       const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
       const policies = new PolicyReceiver({ bus: this.busOf("policies", member), ...io });

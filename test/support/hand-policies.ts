@@ -1,6 +1,6 @@
 /** Node policies that a test changes by hand. It asserts nothing. */
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
-import { NO_POLICIES, type PolicySet } from "../../protocols/policy-set.ts";
+import { type FrozenInterval, NO_POLICIES, type PolicySet } from "../../protocols/policy-set.ts";
 import type { Policies, Stop } from "../../protocols/ports.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
@@ -29,9 +29,10 @@ export class HandPolicies implements Policies {
     return () => this.#followers.delete(changed);
   }
 
-  /** Puts the policy in force; null for none. */
-  put(fields: PolicyFields | null): void {
-    this.#change(fields === null ? NO_POLICIES : policySet([nodePolicyOf("pool", { selector: SELECTOR, ...fields })]));
+  /** Puts the policy in force, with when it froze its nodes; null for none. */
+  put(fields: PolicyFields | null, frozen: readonly FrozenInterval[] = []): void {
+    const policies = fields === null ? [] : [nodePolicyOf("pool", { selector: SELECTOR, ...fields }, frozen)];
+    this.#change(policies.length === 0 ? NO_POLICIES : policySet(policies));
   }
 
   /** Puts a second policy beside the first that selects the same nodes, so that neither applies. */

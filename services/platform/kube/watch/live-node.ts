@@ -1,0 +1,29 @@
+/**
+ * A node that was read live, with what the present policies need of it. Policies may change while requests follow its
+ * read. By the labels that were kept for earlier policies the policy of a node is not known, though the API has shown
+ * them all.
+ */
+import type { ObservedNode } from "../../../../protocols/objects.ts";
+import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
+import type { KubeObject, Policies } from "../../../../protocols/ports.ts";
+import { Interner } from "../../structures/interner.ts";
+import { projectNode } from "./projection.ts";
+
+/** Returns the node, projected again after the policies have changed. */
+export type LiveNode = () => ObservedNode;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** A node as the API sent it; null if that is not a valid Node. */
+export function liveNode(object: KubeObject, policies: Pick<Policies, "current">): LiveNode | null {
+  const projectedFor = (keys: PolicyKeys | null) => projectNode(object, { ...projection, policyKeys: () => keys });
+  const first = projectedFor(policies.current());
+  if (first === null) return null;
+  let known = { keys: policies.current(), node: first };
+  return () => {
+    const keys = policies.current();
+    // Whether a Node is valid does not depend on policies.
+    if (keys !== known.keys) known = { keys, node: projectedFor(keys) ?? first };
+    return known.node;
+  };
+}

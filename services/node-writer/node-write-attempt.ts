@@ -12,9 +12,15 @@ import {
   Urgency,
 } from "../../protocols/ports.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
+import { isOutOfService } from "../domain/out-of-service.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
 import { projectLease } from "../platform/kube/watch/projection.ts";
-import { guardedPatch, type VersionedPatch, versionedTaintPatch } from "../platform/requests/guarded-patch.ts";
+import {
+  guardedPatch,
+  type PatchBasis,
+  type VersionedPatch,
+  versionedTaintPatch,
+} from "../platform/requests/guarded-patch.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten, written } from "../platform/requests/write-result.ts";
 import { Interner } from "../platform/structures/interner.ts";
@@ -102,16 +108,16 @@ function isWithdrawn(ask: NodeRequest): boolean {
 }
 
 /**
- * Whether the first attempt reads the node too: for a taint that evicts or follows a condition of a policy, for labels
- * and annotations apart from a record of taint starts, and if the request omits taints that a patch of the whole list
- * would delete.
+ * Whether the first attempt reads the node too: for a taint that evicts, follows a condition of a policy or declares
+ * the node out of service, for labels and annotations apart from a record of taint starts, and if the request omits
+ * taints that a patch of the whole list would delete.
  */
 function needsLiveNode(ask: NodeRequest): boolean {
   if (ask.type === "asked.condition") return false;
   if (ask.type === "asked.label") return ask.body.taints === undefined;
   const { add, remove, taintsOmitted = 0 } = ask.body;
-  const isOfCondition = [...add, ...remove].some(({ key }) => !isReservedTaintKey(key));
-  return taintsOmitted > 0 || isOfCondition || add.some(({ effect }) => effect === TaintEffect.noExecute);
+  const isOfPolicy = [...add, ...remove].some((id) => !isReservedTaintKey(id.key) || isOutOfService(id));
+  return taintsOmitted > 0 || isOfPolicy || add.some(({ effect }) => effect === TaintEffect.noExecute);
 }
 
 /** Whether the lease is read before the write: for a verdict, and for the taint that needs a node to be down. */
@@ -191,12 +197,12 @@ function write(
     report(unwritten(decision.kind, decision.detail));
     return;
   }
-  const { change, body, shadow } = decision;
+  const { change, shadow } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
   // A kubelet may return while a verdict waits, so the lease must be read shortly before the write.
   const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
-  io.kube.write({ ...where, verb: "patch", ...patchOf(ask, body, live) }, (reply) => {
+  io.kube.write({ ...where, verb: "patch", ...patchOf(ask, decision, live) }, (reply) => {
     const result = { ...written(reply, change), isOnce: isGrant(ask) };
     report(reply.outcome === "shadowed" ? { ...result, nodeShadow: shadow } : result);
   });
@@ -208,12 +214,12 @@ function write(
  */
 function patchOf(
   ask: NodeRequest,
-  body: NodePatch,
+  { body, basis }: { readonly body: NodePatch; readonly basis?: PatchBasis },
   live: LiveNodeRead | null,
 ): { readonly patch: "strategic" | "json"; readonly body: unknown } {
   if (!isVersioned(body)) return { patch: "strategic", body };
   if (live !== null) {
-    const guarded = guardedPatch(body, live.object);
+    const guarded = guardedPatch(body, live.object, basis);
     return guarded === null ? { patch: "strategic", body } : { patch: "json", body: guarded };
   }
   if (ask.type === "asked.condition") return { patch: "strategic", body };

@@ -13,7 +13,8 @@ import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../dom
 import { taintName } from "../domain/toleration.ts";
 import { conditionTaintsOf, isRemovable, ruleFor, statusOf } from "../domain/unhealthy-conditions.ts";
 import { type NodeRecords, nodeRecords } from "../platform/kube/watch/node-annotations.ts";
-import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
+import type { PatchBasis, VersionedPatch } from "../platform/requests/guarded-patch.ts";
+import { keepsOutOfService, keepsRecord, OUT_OF_SERVICE_BASIS } from "./out-of-service.policy.ts";
 
 /**
  * What to do about a request: write, or end it because nothing is left to change, it is refuted, or the node is gone.
@@ -23,6 +24,8 @@ export type NodeWriteDecision =
       readonly kind: "write";
       readonly change: string;
       readonly body: NodePatch;
+      /** What a patch of the live node depends on besides; absent for nothing. */
+      readonly basis?: PatchBasis;
       /** The same change as shadow mode remembers it. */
       readonly shadow: NodeShadowChange;
     }
@@ -46,7 +49,7 @@ export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
 /** How far the clocks of the node service and the node-writer may lie apart, in milliseconds. */
 const CLOCKS_APART_MS = 2000;
 
-const NOT_A_RECORD = "an annotation does not record the present taints, transitions or conditions";
+const NOT_A_RECORD = "an annotation does not record the present taints, transitions or conditions, or is needed";
 
 const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to change" };
 
@@ -154,7 +157,8 @@ export function decideTaints(
   const spec = { taints: taints.length === 0 ? null : taints };
   const body = { metadata: { ...preconditionOf(live ?? ask), ...annotations }, spec };
   const change = `taints: ${changes.join(" ")}`;
-  return { kind: "write", change, body, shadow: { added: stamped, removed, ...annotations } };
+  const basis = basisOf(added, { live, wallMs, policies });
+  return { kind: "write", change, body, ...basis, shadow: { added: stamped, removed, ...annotations } };
 }
 
 /**
@@ -217,7 +221,7 @@ function otherTaint(seen: readonly Taint[], present: readonly Taint[]): Taint | 
 }
 
 function isRecord(name: string, text: string | null, live: ObservedNode): boolean {
-  if (text === null) return true;
+  if (text === null) return !keepsRecord(name, live);
   const { taints } = live;
   if (name === Annotation.taintsSeen) return areTaintStarts(text, taints);
   const recorded = readRecords(name, text, taints);
@@ -265,7 +269,7 @@ interface ConditionTaintContext {
 
 /**
  * The change without those taints of conditions that the live node and its policy do not call for, and without removals
- * of taints that Vigil has not put on. `unfounded` says why one is left out; null when none is.
+ * of taints that Vigil has not put on or that it keeps. `unfounded` says why one is left out; null when none is.
  */
 function foundedChange(
   { add, remove }: Pick<BodyOf<"asked.taint">, "add" | "remove">,
@@ -275,7 +279,8 @@ function foundedChange(
   const own = new Set(live === null ? [] : conditionTaintsOf(live).map(taintName));
   const isMine = (id: TaintId): boolean => own.has(taintName(id)) && isRemovable(id, policies);
   const foundedAdd = add.filter((id) => isReservedTaintKey(id.key) || conditionRule(id, context) !== null);
-  const foundedRemove = remove.filter((id) => isReservedTaintKey(id.key) || isMine(id));
+  const isKept = (id: TaintId): boolean => isOutOfService(id) && (live === null || keepsOutOfService(live));
+  const foundedRemove = remove.filter((id) => (isReservedTaintKey(id.key) ? !isKept(id) : isMine(id)));
   const [added] = add.filter((id) => !foundedAdd.includes(id));
   const [removed] = remove.filter((id) => !foundedRemove.includes(id));
   const unfounded =
@@ -283,7 +288,9 @@ function foundedChange(
       ? `no condition of the node calls for ${taintName(added)} by its policy`
       : removed === undefined
         ? null
-        : `${taintName(removed)} is not recorded as put on for a condition`;
+        : isOutOfService(removed)
+          ? `${taintName(removed)} is another client's, or its proof stands`
+          : `${taintName(removed)} is not recorded as put on for a condition`;
   return { add: foundedAdd, remove: foundedRemove, unfounded };
 }
 
@@ -294,6 +301,14 @@ function conditionRule(
   const resolved = live === null ? null : policyOf(live, policies);
   if (live === null || resolved?.kind !== "policy") return null;
   return ruleFor(live, resolved.policy, taint, wallMs + CLOCKS_APART_MS);
+}
+
+/** A taint that is added for a condition or a proof rests on it: it may end between the live read and the patch. */
+function basisOf(added: readonly TaintId[], context: ConditionTaintContext): { readonly basis?: PatchBasis } {
+  if (added.some(isOutOfService)) return { basis: OUT_OF_SERVICE_BASIS };
+  const ofConditions = added.filter(({ key }) => !isReservedTaintKey(key));
+  const conditions = new Set(ofConditions.flatMap((id) => conditionRule(id, context)?.type ?? []));
+  return conditions.size === 0 ? {} : { basis: { conditions: [...conditions], annotations: [] } };
 }
 
 /** The record of the taints put on for conditions, after this change of them. */

@@ -1,15 +1,28 @@
 /**
  * Decides again, on the live node and its live lease, whether it may be declared out of service. The holder of a stolen
- * seed could request it, and upstream then deletes pods that nobody has confirmed to be gone.
+ * seed could request it, and upstream then deletes pods that nobody has confirmed to be gone. What ends that is decided
+ * again too, because a request may be older than the present silence.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
+import { Annotation, ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
-import { outOfServiceStage } from "../domain/out-of-service.ts";
+import { isOutOfService, outOfServiceStage, ownOutOfServiceTaint } from "../domain/out-of-service.ts";
+import type { PatchBasis } from "../platform/requests/guarded-patch.ts";
+
+/**
+ * What the patch of the taint depends on. People withdraw or replace a proof at any time, and a node may return and
+ * fall silent again, so the API server tests once more that the proof and the silence are those of the decision.
+ */
+export const OUT_OF_SERVICE_BASIS: PatchBasis = {
+  conditions: [ConditionType.ready],
+  annotations: [Annotation.provedDown, Annotation.outOfService],
+};
 
 /** What the live reads and the policies show. */
 export interface LiveSituation {
@@ -40,6 +53,25 @@ export function outOfServiceRefusal(ask: OutOfServiceAsk, situation: LiveSituati
   if (stage.state === "on") return null;
   if (stage.state !== "due") return `node ${live.node} may not be declared out of service: ${stage.state}`;
   return live.provedDown?.at === ask.provedAt ? null : "the proof was replaced";
+}
+
+/** Whether the out-of-service taint of a live node stays: it is another client's, or its proof stands. */
+export function keepsOutOfService(live: ObservedNode): boolean {
+  if (!live.taints.some(isOutOfService)) return false;
+  return ownOutOfServiceTaint(live) === null || (live.provedDown !== undefined && !isReady(live));
+}
+
+/**
+ * Whether a record of a live node stays: a proof that came after the request, or the stamp by which Vigil knows its own
+ * taint.
+ */
+export function keepsRecord(name: string, live: ObservedNode): boolean {
+  if (name === Annotation.provedDown) return !isReady(live);
+  return name === Annotation.outOfService && (!isReady(live) || ownOutOfServiceTaint(live) !== null);
+}
+
+function isReady(node: ObservedNode): boolean {
+  return readyConditionOf(node)?.status === "True";
 }
 
 /** What is known of a live lease. */

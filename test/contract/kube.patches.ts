@@ -193,6 +193,9 @@ export function patchesContract(client: () => RawClient): void {
     expect((await client().patch(nodePath("p-guarded"), "json-patch", [...guards.slice(0, 2), added])).status).toBe(
       422,
     );
+    const absent = (name: string) => [{ op: "test", path: `/metadata/annotations/${name}`, value: null }];
+    expect((await client().patch(nodePath("p-guarded"), "json-patch", absent("vigil.v1~1b"))).status).toBe(200);
+    expect((await client().patch(nodePath("p-guarded"), "json-patch", absent("a"))).status).toBe(422);
   });
 
   test("node addresses are replaced with a trailing $patch replace (R9.26)", async () => {

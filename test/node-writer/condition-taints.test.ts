@@ -1,11 +1,14 @@
 /** Which taints of conditions the node-writer puts on and takes off: it checks each on the live node. */
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import { apiMicroTime } from "../../services/domain/api-time.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { forbiddenChange } from "../../services/node-writer/allowed-changes.policy.ts";
 import { decideLabels, decideTaints } from "../../services/node-writer/node-writer.policy.ts";
+import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { condition, nodeWith } from "../node/node-fixtures.ts";
+import { NODE, Scene } from "./node-writer-scene.ts";
 
 const S = 1000;
 const WALL = Date.UTC(2026, 0, 5, 12);
@@ -72,6 +75,27 @@ describe("a taint is put on", () => {
     expect(decided(sick(0), { add: [pressure, TAINT] })).toMatchObject({
       change: "taints: +node.kubernetes.io/memory-pressure:NoSchedule",
     });
+  });
+});
+
+describe("a taint that evicts for a condition", () => {
+  const EVICTING = { key: KEY, effect: "NoExecute" };
+
+  test.each([
+    ["is put on while the condition stays", { status: "True", reason: "Hung" }, true],
+    ["is not put on if the condition ends meanwhile", { status: "False" }, false],
+  ])("%s", (_what, change, isOn) => {
+    const scene = new Scene({}, { policies: fixedPolicies(POLICIES) });
+    const conditions = [{ type: TYPE, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    const since = apiMicroTime(scene.cluster.clock.wallMs());
+    const annotations = { "vigil.v1/conditions": JSON.stringify({ [TYPE]: { status: "True", since } }) };
+    scene.cluster.patch(NODE, { metadata: { annotations } });
+    scene.cluster.patch(NODE, { status: { conditions } }, "status");
+    scene.cluster.advance(60 * S);
+    scene.askSlowly(scene.taintAsk({ add: [EVICTING], why: "granted" }), () => {
+      scene.cluster.patch(NODE, { status: { conditions: [{ type: TYPE, ...change }] } }, "status");
+    });
+    expect(scene.cluster.taints("node-1").includes(`${KEY}:NoExecute`)).toBe(isOn);
   });
 });
 

@@ -43,6 +43,21 @@ export class Scene {
     return id ?? "";
   }
 
+  /** Publishes a request, and lets something happen while its first patch is on its way. */
+  askSlowly(body: BodyOf<"asked.taint">, meanwhile: () => void): void {
+    let isSent = false;
+    const isFirstPatch = ({ verb }: Call): boolean => {
+      const isFirst = verb === "patch" && !isSent;
+      isSent ||= isFirst;
+      return isFirst;
+    };
+    this.cluster.api.faults.add({ fault: { kind: "latency", requestMs: 500 }, when: isFirstPatch });
+    this.ask("asked.taint", body);
+    if (!isSent) throw new Error("the request led to no patch");
+    meanwhile();
+    this.cluster.advance(5_000);
+  }
+
   conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}, node = "node-1"): BodyOf<"asked.condition"> {
     const { uid, resourceVersion } = this.cluster.node(node).metadata;
     const { lastHeartbeatTime = "" } =

@@ -55,5 +55,20 @@ describe("asked.label", () => {
       ["holds no instant", '{"maintenance:NoExecute":"soon"}'],
       ["records an absent taint", '{"other:NoExecute":"2026-01-01T00:00:00Z"}'],
     ])("refuses one that %s", (_what, text) => expect(decided(text).kind).toBe("refused"));
+
+    const OUT = { ...taint("node.kubernetes.io/out-of-service", "NoExecute"), timeAdded: "2026-01-01T00:00:00Z" };
+    const declared = { taints: [OUT], outOfServiceAt: Date.UTC(2026, 0, 1) };
+    test.each([
+      ["proved-down", "a Ready node", "write", nodeWith("True")],
+      ["proved-down", "a Ready node with the taint", "write", nodeWith("True", declared)],
+      ["proved-down", "a silent node", "refused", nodeWith("Unknown")],
+      ["proved-down", "a node without a Ready condition", "refused", nodeWith(null)],
+      ["out-of-service", "a Ready node", "write", nodeWith("True")],
+      ["out-of-service", "a Ready node with the taint", "refused", nodeWith("True", declared)],
+      ["out-of-service", "a silent node", "refused", nodeWith("Unknown")],
+    ])("takes %s off %s: %s", (name, _what, kind, node) => {
+      const annotations = { [`vigil.v1/${name}`]: null };
+      expect(decideLabels({ ...ask, labels: {}, annotations }, node).kind).toBe(kind);
+    });
   });
 });

@@ -24,6 +24,16 @@ export interface ConditionPatch {
   readonly [field: string]: unknown;
 }
 
+/** What a change depends on beside the uid, the Ready status and the values that it replaces. */
+export interface PatchBasis {
+  /** Types of conditions that it depends on: each must have the same status since the same transition. */
+  readonly conditions: readonly string[];
+  /** The annotations that it depends on; one that was absent must still be absent. */
+  readonly annotations: readonly string[];
+}
+
+const NO_MORE: PatchBasis = { conditions: [], annotations: [] };
+
 /** One operation of a JSON patch (RFC 6902). */
 export type PatchOperation =
   | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }
@@ -33,18 +43,26 @@ const ANNOTATIONS = "/metadata/annotations";
 const TAINTS = "/spec/taints";
 
 /**
- * The JSON patch with the effect of a versioned one on the object that was read. It applies while uid, Ready status and
- * every replaced value are as they were read. Null when the object has no conditions yet to test.
+ * The JSON patch with the effect of a versioned one on the object that was read. It applies while uid, Ready status,
+ * every replaced taint and condition and the basis are as they were read. Null when the object has no conditions yet to
+ * test.
  */
-export function guardedPatch({ metadata, spec, status }: VersionedPatch, live: KubeObject): PatchOperation[] | null {
+export function guardedPatch(
+  { metadata, spec, status }: VersionedPatch,
+  live: KubeObject,
+  basis: PatchBasis = NO_MORE,
+): PatchOperation[] | null {
   const { conditions } = recordOf(live.status);
   if (!Array.isArray(conditions)) return null;
+  const { annotations } = live.metadata;
   return [
     test("/metadata/uid", metadata.uid),
-    ...sameReady(conditions),
+    ...sameCondition(conditions, "Ready", ["status"]),
+    ...basis.conditions.flatMap((type) => sameCondition(conditions, type, ["status", "lastTransitionTime"])),
+    ...sameAnnotations(basis.annotations, annotations),
     ...(spec === undefined ? [] : replacedTaints(spec.taints, recordOf(live.spec).taints)),
     ...(status === undefined ? [] : changedConditions(status.conditions, conditions)),
-    ...changedAnnotations(metadata.annotations ?? {}, live.metadata.annotations),
+    ...changedAnnotations(metadata.annotations ?? {}, annotations),
   ];
 }
 
@@ -63,11 +81,18 @@ export function versionedTaintPatch({ metadata, spec }: VersionedPatch, before: 
   ];
 }
 
-function sameReady(conditions: readonly unknown[]): PatchOperation[] {
-  const index = indexOf(conditions, "Ready");
+function sameCondition(conditions: readonly unknown[], type: string, fields: readonly string[]): PatchOperation[] {
+  const index = indexOf(conditions, type);
   if (index < 0) return [test("/status/conditions", conditions)];
   const path = `/status/conditions/${index}`;
-  return [test(`${path}/type`, "Ready"), test(`${path}/status`, recordOf(conditions[index]).status)];
+  const before = recordOf(conditions[index]);
+  return ["type", ...fields].map((field) => test(`${path}/${field}`, before[field] ?? null));
+}
+
+function sameAnnotations(names: readonly string[], before: unknown): PatchOperation[] {
+  if (before === undefined || before === null) return names.length === 0 ? [] : [test(ANNOTATIONS, null)];
+  const standing = recordOf(before);
+  return names.map((name) => test(annotationPath(name), standing[name] ?? null));
 }
 
 function replacedTaints(taints: readonly object[] | null, before: unknown): PatchOperation[] {
@@ -103,8 +128,12 @@ function changedAnnotations(changes: Readonly<Record<string, string | null>>, be
 }
 
 function changedAnnotation(name: string, text: string | null): PatchOperation {
-  const path = `${ANNOTATIONS}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const path = annotationPath(name);
   return text === null ? { op: "remove", path } : { op: "add", path, value: text };
+}
+
+function annotationPath(name: string): string {
+  return `${ANNOTATIONS}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 function indexOf(conditions: readonly unknown[], type: string): number {

@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../protocols/ports.ts";
-import { guardedPatch, type VersionedPatch } from "../../../services/platform/requests/guarded-patch.ts";
+import {
+  guardedPatch,
+  type PatchBasis,
+  type VersionedPatch,
+} from "../../../services/platform/requests/guarded-patch.ts";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { jsonPatch } from "../../../services/sandbox/apiserver/patch/json-patch.ts";
 import { mergeRulesOf } from "../../../services/sandbox/apiserver/patch/schema.ts";
@@ -11,6 +15,7 @@ import { strategicMerge } from "../../../services/sandbox/apiserver/patch/strate
 const UID = "6e1f0c1a";
 const BOUND = { uid: UID, resourceVersion: "7" };
 const READY = { type: "Ready", status: "True", reason: "KubeletReady", lastHeartbeatTime: "2026-01-01T00:00:00Z" };
+const POSTED = { ...READY, lastHeartbeatTime: "2026-01-01T00:00:10Z" };
 const DISK = { type: "DiskPressure", status: "False" };
 const HUMAN = { key: "human", effect: "NoSchedule" };
 const OURS = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
@@ -34,8 +39,8 @@ function node({ uid = UID, annotations, labels, taints, conditions = [DISK, READ
 }
 
 /** The result of the guarded patch made from `read`, applied to `current`. */
-function patched(patch: VersionedPatch, read: KubeObject, current: KubeObject = read): JsonObject {
-  return jsonPatch(current as JsonObject, JSON.parse(JSON.stringify(guardedPatch(patch, read))));
+function patched(patch: VersionedPatch, read: KubeObject, current: KubeObject = read, basis?: PatchBasis): JsonObject {
+  return jsonPatch(current as JsonObject, JSON.parse(JSON.stringify(guardedPatch(patch, read, basis))));
 }
 
 /** The object without irrelevant differences: the order of conditions, and empty annotations. */
@@ -93,10 +98,9 @@ describe("a guarded patch", () => {
     expect(patched(tainted, node(), current).spec).toEqual({ taints: [OURS] });
   });
 
-  const posted = { ...READY, lastHeartbeatTime: "2026-01-01T00:00:10Z" };
   test.each([
     ["conditions", "another node has the name", unknown, node({ uid: "other" })],
-    ["conditions", "the kubelet has posted", unknown, node({ conditions: [DISK, posted] })],
+    ["conditions", "the kubelet has posted", unknown, node({ conditions: [DISK, POSTED] })],
     ["conditions", "the conditions moved in their list", unknown, node({ conditions: [READY, DISK] })],
     ["conditions", "the node lost its conditions", unknown, node({ conditions: [] })],
     ["taints", "another node has the name", tainted, node({ uid: "other" })],
@@ -114,5 +118,30 @@ describe("a guarded patch", () => {
 
   test("is null for a node without conditions", () => {
     expect(guardedPatch(unknown, { metadata: { name: "node-1" } })).toBeNull();
+  });
+});
+
+describe("a guarded patch that depends on more", () => {
+  const basis = { conditions: ["Ready"], annotations: ["a/b"] };
+  const annotations = { "a/b": "1" };
+  const based = node({ annotations });
+  test.each([
+    ["the annotation is as it was", based, node({ annotations: { "a/b": "1", other: "2" }, labels: { c: "d" } })],
+    ["there is still no annotation of the name", node({ annotations: { c: "d" } }), node({ annotations: {} })],
+    ["there are still no annotations", node(), node({ labels: { c: "d" } })],
+    ["the kubelet posts the same status", based, node({ annotations, conditions: [DISK, POSTED] })],
+  ])("applies while %s", (_when, read, current) => {
+    expect(patched(tainted, read, current, basis).spec).toEqual({ taints: [OURS] });
+  });
+
+  const again = { ...READY, lastTransitionTime: "2026-01-01T00:02:00Z" };
+  test.each([
+    ["the annotation has changed", based, node({ annotations: { "a/b": "2" } })],
+    ["the annotation is gone", based, node({ annotations: { c: "d" } })],
+    ["the annotation has come", node({ annotations: {} }), based],
+    ["the first annotations have come", node(), based],
+    ["Ready has the same status after another transition", based, node({ annotations, conditions: [DISK, again] })],
+  ])("does not apply when %s", (_when, read, current) => {
+    expect(() => patched(tainted, read, current, basis)).toThrow(/test failed|missing path/);
   });
 });

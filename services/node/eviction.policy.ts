@@ -34,20 +34,22 @@ export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness
 /** What a direct eviction depends on, besides the node's readiness. */
 export interface DirectEviction {
   readonly status: EvictionStatus;
-  /** Whether the node has been down for pod-eviction-timeout, with pods to delete. */
+  /** Whether the node has been down for pod-eviction-timeout, and is not known to have no pod to delete. */
   readonly isOverdue: boolean;
-  readonly hasPods: boolean;
+  /** Whether it has pods to delete; null while its pods are not known. */
+  readonly hasPods: boolean | null;
 }
 
 /**
  * The eviction event in direct mode: due once a node has been down for pod-eviction-timeout, cancelled when ready. An
  * evicted or queued node stays so while it is down (R5.8). A node without a pod to delete needs no drain, so it does
- * not wait for one (R5.13). A missing Ready changes nothing else (R2.23).
+ * not wait for one (R5.13). While its pods are not known, a node neither begins to wait nor stops: an empty one would
+ * be drained, and a pod that is bound to it later would go past the rate. A missing Ready changes nothing else (R2.23).
  */
 export function directEvictionEvent(readiness: Readiness, eviction: DirectEviction): NodeEvent | null {
   const { status, isOverdue, hasPods } = eviction;
-  if (readiness === "ready" || (status === "toBeEvicted" && !hasPods)) return "evictionCancelled";
-  return isDown(readiness) && status === "unmarked" && isOverdue ? "evictionDue" : null;
+  if (readiness === "ready" || (status === "toBeEvicted" && hasPods === false)) return "evictionCancelled";
+  return isDown(readiness) && status === "unmarked" && isOverdue && hasPods === true ? "evictionDue" : null;
 }
 
 /** The instants that a direct eviction counts from, on one clock. */
@@ -104,9 +106,9 @@ export function podsToEvict(pods: readonly ObservedPod[]): readonly ObservedPod[
   return pods.filter((pod) => pod.owner !== "DaemonSet" && pod.deletionAt === null);
 }
 
-/** Whether a drain would delete any pod of a node; null are pods that are not known yet, and count as some. */
-export function hasPodsToEvict(pods: readonly ObservedPod[] | null): boolean {
-  return pods === null || podsToEvict(pods).length > 0;
+/** Whether a drain would delete any pod of a node; null while its pods are not known. */
+export function hasPodsToEvict(pods: readonly ObservedPod[] | null): boolean | null {
+  return pods === null ? null : podsToEvict(pods).length > 0;
 }
 
 function isDown(readiness: Readiness): boolean {

@@ -339,7 +339,7 @@ export class NodeActor {
     const readiness = judgedReadiness(this.#state);
     const isDirect = io.profile.evictionMode === "direct";
     const hasPods = hasPodsToEvict(this.#context.view.pods(this.#node.node)?.pods ?? null);
-    const fromMs = isDirect && hasPods ? this.#directEvictionFromMs(readiness) : null;
+    const fromMs = isDirect && hasPods !== false ? this.#directEvictionFromMs(readiness) : null;
     const isOverdue = fromMs !== null && nowMs >= fromMs;
     if (isOverdue && !canJudge) this.#context.waiting.add(this);
     const event = isDirect

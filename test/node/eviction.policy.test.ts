@@ -43,7 +43,7 @@ describe("in taint mode the eviction follows the node's taints", () => {
 });
 
 describe("in direct mode", () => {
-  const cases: [Readiness, EvictionStatus, "overdue" | "early" | "empty", string | null][] = [
+  const cases: [Readiness, EvictionStatus, "overdue" | "early" | "empty" | "unseen", string | null][] = [
     ["ready", "unmarked", "overdue", "evictionCancelled"],
     ["ready", "evicted", "early", "evictionCancelled"],
     ["notReady", "unmarked", "early", null],
@@ -54,11 +54,15 @@ describe("in direct mode", () => {
     ["unknown", "evicted", "overdue", null],
     ["unknown", "evicted", "empty", null],
     ["unknown", "unmarked", "empty", null],
+    ["unknown", "unmarked", "unseen", null],
+    ["unknown", "toBeEvicted", "unseen", null],
+    ["unknown", "evicted", "unseen", null],
     ["starting", "unmarked", "overdue", null],
     ["starting", "evicted", "overdue", null],
   ];
   test.each(cases)("%s, %s, %s: %s", (readiness, status, drain, event) => {
-    const eviction = { status, isOverdue: drain === "overdue", hasPods: drain !== "empty" };
+    const hasPods = drain === "unseen" ? null : drain !== "empty";
+    const eviction = { status, isOverdue: drain === "overdue" || drain === "unseen", hasPods };
     expect(directEvictionEvent(readiness, eviction)).toBe(event);
   });
 
@@ -108,5 +112,5 @@ test("a drain deletes all pods but terminating and DaemonSet ones (R5.16, L39)",
   expect(hasPodsToEvict(pods)).toBe(true);
   expect(hasPodsToEvict(pods.slice(2, 4))).toBe(false);
   expect(hasPodsToEvict([])).toBe(false);
-  expect(hasPodsToEvict(null)).toBe(true);
+  expect(hasPodsToEvict(null)).toBeNull();
 });

@@ -125,6 +125,32 @@ describe("a node without pods to delete", () => {
     expect(grantedAfter(world, 0)).toEqual(["a-1", "a-0"]);
     expect(world.deletedAt("late")).toBeDefined();
   });
+
+  // Pods are published once the API shows that the node is not ready. With this timeout the drain is due before that.
+  test("is not drained before its pods are known", () => {
+    const world = drained([], { podEvictionTimeoutMs: 30 * S });
+    world.removePod("pod-0");
+    world.silence(["a-0"]);
+    world.advance(60 * S);
+    expect(grantedAfter(world, 0)).toEqual([]);
+    world.silence(["a-1", "a-2", "a-3"]);
+    world.advance(60 * S);
+    expect(world.published("judged.zone").at(-1)?.body).toMatchObject({ notReady: 4, taintsPerSecond: 0 });
+    const stoppedMs = world.clock.monotonicMs();
+    world.addTolerantPod("a-0", "late");
+    world.advance(60 * S);
+    const judged = world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
+    expect(judged?.eviction).toBe("toBeEvicted");
+    expect(grantedAfter(world, stoppedMs)).toEqual([]);
+    expect(world.deletedAt("late")).toBeUndefined();
+  });
+});
+
+test("a timeout below the grace drains a node as soon as it is found silent", () => {
+  const world = drained(["a-0"], { podEvictionTimeoutMs: 10 * S });
+  const foundMs = 30 * S + world.profile.nodeMonitorGraceMs;
+  expect(world.deletedAt("pod-0")).toBeGreaterThanOrEqual(foundMs);
+  expect(world.deletedAt("pod-0")).toBeLessThanOrEqual(foundMs + 1 * S);
 });
 
 test("a pod that lands on a drained node is deleted at once, whatever the rate (R5.8)", () => {

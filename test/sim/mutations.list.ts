@@ -265,8 +265,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "drained node that waits for a grant again",
     file: "services/node/eviction.policy.ts",
-    from: "return pods === null || podsToEvict(pods).length > 0;",
-    to: "return pods === null || podsToEvict(pods).length >= 0;",
+    from: "return pods === null ? null : podsToEvict(pods).length > 0;",
+    to: "return pods === null ? null : podsToEvict(pods).length >= 0;",
     showsIn: "drainsAndRestart",
   },
   {

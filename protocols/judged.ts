@@ -95,6 +95,11 @@ export const judgedNode = z.object({
    * once it has passed. The zone's queue may delay the deletion further.
    */
   evictionFromAt: instant.optional(),
+  /**
+   * In direct mode, true for a node that is down and not due to be drained while its pods are not known: it may have
+   * none to delete, and then needs no drain. Absent once they are known.
+   */
+  podsUnknown: z.boolean().optional(),
   /** The zone key (R2.3), with its NUL. */
   zone: name,
   /** False for a node that is excluded from disruption checks (R2.22). */

@@ -13,8 +13,8 @@ import { carriesNoExecute } from "./taint.policy.ts";
 /** A drain's earliest instant that moves by less than this many milliseconds is unchanged: clocks are slewed. */
 const DRAIN_MOVED_MS = 1000;
 
-/** The earliest instant of a drain, as `judged.node` publishes it for people. */
-export type DrainFrom = Pick<BodyOf<"judged.node">, "evictionFromAt">;
+/** What `judged.node` says of a drain that is ahead: its earliest instant, and whether there may be nothing to delete. */
+export type DrainAhead = Pick<BodyOf<"judged.node">, "evictionFromAt" | "podsUnknown">;
 
 /** The readiness event for the Ready condition that the API shows. */
 export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEvent {
@@ -76,12 +76,18 @@ export function directEvictionFromMs(
   return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
 }
 
-/** The same instant on the wall clock, for publishing; `fromMs` is null when no drain is ahead. */
-export function drainFrom(before: DrainFrom, fromMs: number | null, nowMs: number, wallMs: number): DrainFrom {
-  if (fromMs === null || !Number.isFinite(fromMs)) return {};
-  const evictionFromAt = Math.round(wallMs + (fromMs - nowMs));
-  const isSame = Math.abs(evictionFromAt - (before.evictionFromAt ?? Number.POSITIVE_INFINITY)) < DRAIN_MOVED_MS;
-  return isSame ? before : { evictionFromAt };
+/** The drain that is ahead, for publishing; `fromMs` is that instant, and null when none is ahead. */
+export function drainAhead(
+  before: DrainAhead,
+  { fromMs, hasPods }: { readonly fromMs: number | null; readonly hasPods: DirectEviction["hasPods"] },
+  { nowMs, wallMs }: Readonly<Record<"nowMs" | "wallMs", number>>,
+): DrainAhead {
+  if (fromMs === null) return {};
+  const known = hasPods === null ? { podsUnknown: true } : {};
+  if (!Number.isFinite(fromMs)) return known;
+  const fromAt = Math.round(wallMs + (fromMs - nowMs));
+  const isSame = Math.abs(fromAt - (before.evictionFromAt ?? Number.POSITIVE_INFINITY)) < DRAIN_MOVED_MS;
+  return { evictionFromAt: isSame ? before.evictionFromAt : fromAt, ...known };
 }
 
 /** When a node was found, on both clocks, and when the API server created it. */

@@ -24,10 +24,10 @@ import {
 } from "./condition-taints.policy.ts";
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
 import {
-  type DrainFrom,
+  type DrainAhead,
   directEvictionEvent,
   directEvictionFromMs,
-  drainFrom,
+  drainAhead,
   hasPodsToEvict,
   readinessEvent,
   taintEvictionEvent,
@@ -95,7 +95,7 @@ export class NodeActor {
   readonly #ready: ReadyRecord;
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
-  #drainFrom: DrainFrom = {};
+  #drainAhead: DrainAhead = {};
   /** The last known policy of the node; null for none, undefined while it is not known. */
   #policy: NodePolicy | null | undefined;
   /** The names of the policies that select it where several do. */
@@ -350,7 +350,8 @@ export class NodeActor {
     this.#readiness = readiness;
     const dueMs = isOverdue ? null : fromMs;
     const aheadMs = this.#state.eviction === "unmarked" ? fromMs : null;
-    this.#drainFrom = drainFrom(this.#drainFrom, aheadMs, nowMs, io.clock.wallMs());
+    const drain = { fromMs: aheadMs, hasPods };
+    this.#drainAhead = drainAhead(this.#drainAhead, drain, { nowMs, wallMs: io.clock.wallMs() });
     return dueMs;
   }
 
@@ -424,7 +425,8 @@ export class NodeActor {
     const policy = this.#publishedPolicy();
     const { report } = this.#outOfService;
     const outOfService = report === undefined ? {} : { outOfService: report };
-    const held = `${this.#drainFrom.evictionFromAt} ${hold.taintHold?.field} ${policy.policy} ${policy.conflict?.join()}`;
+    const { evictionFromAt, podsUnknown } = this.#drainAhead;
+    const held = `${evictionFromAt} ${podsUnknown} ${hold.taintHold?.field} ${policy.policy} ${policy.conflict?.join()}`;
     const conditions = this.#publishedConditions();
     const further = JSON.stringify({ ...conditions, ...outOfService });
     const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held} ${further}`;
@@ -433,7 +435,7 @@ export class NodeActor {
     const { bus, clock } = this.#context.io;
     const { witnessedMs } = this.#heartbeats;
     const heartbeatAt = Number.isFinite(witnessedMs) ? clock.wallMs() - (clock.monotonicMs() - witnessedMs) : null;
-    const drain = { ...this.#drainFrom, ...policy, ...hold, ...conditions, ...outOfService };
+    const drain = { ...this.#drainAhead, ...policy, ...hold, ...conditions, ...outOfService };
     const where = { node, uid, resourceVersion, zone, counted, ...drain };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }

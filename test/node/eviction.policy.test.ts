@@ -3,8 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { ConditionStatus } from "../../protocols/objects.ts";
 import {
+  type DrainAhead,
   directEvictionEvent,
   directEvictionFromMs,
+  drainAhead,
   foundTransitionMs,
   hasPodsToEvict,
   podsToEvict,
@@ -98,6 +100,17 @@ describe("Ready of a node found at a start changed", () => {
   test("at the node's creation, if it has none", () => {
     expect(foundTransitionMs(null, { ...at, createdAt: 480_000 })).toBe(71_000);
   });
+});
+
+test("a drain that is ahead says while the pods of its node are not known", () => {
+  const drain = (before: DrainAhead, fromMs: number | null, hasPods: boolean | null, wallMs = 1_001_000) =>
+    drainAhead(before, { fromMs, hasPods }, { nowMs: 1000, wallMs });
+  const unseen = drain({}, 6000, null);
+  expect(unseen).toEqual({ evictionFromAt: 1_006_000, podsUnknown: true });
+  expect(drain(unseen, 6000, true, 1_001_999)).toEqual({ evictionFromAt: 1_006_000 });
+  expect(drain(unseen, 6000, true, 1_002_000)).toEqual({ evictionFromAt: 1_007_000 });
+  expect(drain(unseen, null, false)).toEqual({});
+  expect(drain({}, null, null)).toEqual({});
 });
 
 test("a drain deletes all pods but terminating and DaemonSet ones (R5.16, L39)", () => {

@@ -146,6 +146,12 @@ describe("a node without pods to delete", () => {
   });
 });
 
+test("pods are published as not known until the API shows the node as down", () => {
+  const world = drained(["a-0"]);
+  const ahead = world.published("judged.node").filter(({ body }) => body.evictionFromAt !== undefined);
+  expect(ahead.map(({ body }) => body.podsUnknown)).toEqual([true, undefined]);
+});
+
 test("a timeout below the grace drains a node as soon as it is found silent", () => {
   const world = drained(["a-0"], { podEvictionTimeoutMs: 10 * S });
   const foundMs = 30 * S + world.profile.nodeMonitorGraceMs;

@@ -28,6 +28,8 @@ export interface LimitedNode {
    * been ready since.
    */
   readonly isDisrupted: boolean;
+  /** Whether it was known to have a pod that a drain would delete, now or since it was last ready (direct mode). */
+  readonly hadPods: boolean;
 }
 
 /** The nodes of one policy. */
@@ -110,6 +112,7 @@ export class LimitedNodes {
       groups,
       isCondemned,
       isDisrupted: isCondemned || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
+      hadPods: this.#mode === "direct" && hadPods(isSame ? before : null, member),
     };
     const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
     this.#nodes.set(observed.node, node);
@@ -186,20 +189,29 @@ function isDrained(before: Pick<LimitedNode, "isDisrupted"> | null, member: Memb
 
 /**
  * Whether a node is down and no drain of it is due or ahead, as once its pods are deleted. A process that started after
- * the drain has nothing else to know it by.
+ * the drain has nothing else to know it by. While its pods are not known, a drain may be ahead.
  */
 function isEmptied(member: Member): boolean {
-  const { eviction, evictionFromAt } = member.judged;
-  return isDown(member) && eviction === "unmarked" && evictionFromAt === undefined;
+  const { eviction, evictionFromAt, podsUnknown } = member.judged;
+  return isDown(member) && eviction === "unmarked" && evictionFromAt === undefined && podsUnknown !== true;
+}
+
+/** Whether a node has had a pod to delete since it was last ready: a drain of it is due, was granted, or is ahead. */
+function hadPods(before: Pick<LimitedNode, "hadPods"> | null, member: Member | null): boolean {
+  if (member?.judged.readiness === "ready") return false;
+  if (before?.hadPods === true) return true;
+  if (member === null || !isDown(member)) return false;
+  const { eviction, evictionFromAt, podsUnknown } = member.judged;
+  return eviction !== "unmarked" || (evictionFromAt !== undefined && podsUnknown !== true);
 }
 
 /**
  * Whether the pods of a node that is down went since it was last known, as in a drain of another owner that cannot be
- * heard (direct mode).
+ * heard (direct mode). A node whose pods were not known may have had none.
  */
 function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNode): boolean {
   const wasDown = before.member !== null && isDown(before.member) && !before.isDisrupted;
-  return wasDown && isDisrupted && !isCondemned;
+  return wasDown && before.hadPods && isDisrupted && !isCondemned;
 }
 
 /** Whether two states of a node are the same to every limit. */

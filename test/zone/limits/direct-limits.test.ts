@@ -1,6 +1,5 @@
-/** Budgets in direct mode, in which nothing on a node shows that it was drained. */
-import { expect, test } from "vitest";
-import type { EvictionStatus, Readiness } from "../../../protocols/judged.ts";
+/** Limits in direct mode, in which nothing on a node shows that it was drained. */
+import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import { LimitedNodes } from "../../../services/zone/limits/limited-nodes.ts";
 import { nodeWith } from "../../node/node-fixtures.ts";
@@ -69,18 +68,104 @@ test("of two nodes that are due one is drained", () => {
   expect(drained()).toHaveLength(1);
 });
 
-test("a drain of an owner that cannot be heard counts when the pods are gone", () => {
+/** Shows a node to the limits in direct mode. Returns how often it was condemned, and whether budgets count it. */
+function shown() {
   const nodes = new LimitedNodes("direct");
   const at = { nowMs: 50_000, wallMs: 50_000 };
   nodes.regroup(() => ["gpu"], at);
-  const show = (eviction: EvictionStatus, readiness: Readiness = "notReady"): number | undefined => {
+  return (judgement: Partial<BodyOf<"judged.node">>) => {
     const observed = { ...nodeWith("False"), node: "n", uid: "u" };
-    const judged = { node: "n", uid: "u", zone: "z", eviction, readiness } as BodyOf<"judged.node">;
-    nodes.take(observed, { observed, judged, shard: 0, cause: "" }, at);
-    return nodes.group("gpu")?.condemnations.since(0).nodes;
+    const judged = { node: "n", uid: "u", zone: "z", readiness: "notReady", eviction: "unmarked", ...judgement };
+    nodes.take(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at);
+    const group = nodes.group("gpu");
+    return { inWindow: group?.condemnations.since(0).nodes, condemned: group?.condemned };
   };
-  expect([show("toBeEvicted"), show("unmarked"), nodes.group("gpu")?.condemned]).toEqual([0, 1, 1]);
-  expect([show("toBeEvicted", "starting"), show("toBeEvicted"), nodes.group("gpu")?.condemned]).toEqual([1, 1, 1]);
-  expect([show("unmarked", "ready"), nodes.group("gpu")?.condemned]).toEqual([1, 0]);
-  expect([show("toBeEvicted"), nodes.group("gpu")?.condemned]).toEqual([1, 0]);
+}
+
+const AHEAD = { evictionFromAt: 60_000 };
+const UNSEEN = { ...AHEAD, podsUnknown: true };
+
+test("a drain of an owner that cannot be heard counts when the pods are gone", () => {
+  const show = shown();
+  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 0, condemned: 0 });
+  expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+  show({ eviction: "toBeEvicted", readiness: "starting" });
+  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, condemned: 1 });
+  expect(show({ readiness: "ready" })).toEqual({ inWindow: 1, condemned: 0 });
+  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, condemned: 0 });
+});
+
+describe("while its pods are not known", () => {
+  test("a node does not count as drained", () => {
+    const show = shown();
+    expect(show(UNSEEN)).toEqual({ inWindow: 0, condemned: 0 });
+    expect(show({ podsUnknown: true })).toEqual({ inWindow: 0, condemned: 0 });
+    expect(show({})).toEqual({ inWindow: 0, condemned: 1 });
+  });
+
+  test("pods that were known before are not forgotten", () => {
+    const show = shown();
+    show(AHEAD);
+    show(UNSEEN);
+    expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+  });
+
+  test("pods of an earlier failure do not count", () => {
+    const show = shown();
+    show(AHEAD);
+    show({ readiness: "ready" });
+    show(UNSEEN);
+    expect(show({})).toEqual({ inWindow: 0, condemned: 1 });
+  });
+
+  test("a drained node stays drained", () => {
+    const show = shown();
+    show({ eviction: "evicted" });
+    expect(show(UNSEEN)).toEqual({ inWindow: 1, condemned: 1 });
+    expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+  });
+
+  test("an older process is read as if it knew them", () => {
+    const show = shown();
+    show(AHEAD);
+    expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+  });
+});
+
+describe("an empty node does not count against a breaker", () => {
+  const breaker = { circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "30m" }, unhealthyZoneThreshold: 1 };
+  const start = (podEvictionTimeoutMs: number) => {
+    const world = new EvictionWorld({ evictionMode: "direct", podEvictionTimeoutMs, nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 6);
+    world.addTolerantPod("a-1", "pod");
+    const policies = new HandPolicies(breaker);
+    const process = world.start(EVICTING, { member: "vigil", policies });
+    world.advance(60 * S);
+    const inWindow = () => Math.max(...world.published("judged.limits").map(({ body }) => body.inWindow));
+    return { world, process, inWindow, restart: () => world.start(EVICTING, { member: "vigil", policies }) };
+  };
+
+  test.each([10 * S, 5 * MINUTE])("when silent, timeout %d ms", (timeoutMs) => {
+    const { world, inWindow } = start(timeoutMs);
+    world.silence(["a-0", "a-2"]);
+    world.advance(100 * S);
+    expect(inWindow()).toBe(0);
+    world.silence(["a-1"]);
+    world.advance(10 * MINUTE);
+    expect(world.deletedAt("pod")).toBeDefined();
+    expect(inWindow()).toBe(1);
+  });
+
+  test("when found at a start", () => {
+    const { world, process, restart, inWindow } = start(MINUTE);
+    world.silence(["a-0", "a-2"]);
+    world.advance(5 * MINUTE);
+    process.kill();
+    restart();
+    world.advance(MINUTE);
+    world.silence(["a-1"]);
+    world.advance(10 * MINUTE);
+    expect(world.deletedAt("pod")).toBeDefined();
+    expect(inWindow()).toBe(1);
+  });
 });

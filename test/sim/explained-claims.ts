@@ -31,6 +31,8 @@ export interface Claim extends ExplainedSentence {
   readonly policies?: PolicyView;
   /** How long ago the pod of the explanation was due to be deleted, as that says; 0 if it does not. */
   readonly overdueMs: number;
+  /** How long the clock of a process has stood still at most since the node was tainted. */
+  readonly lostMs: number;
   /** Whether the faults have ended and the cluster has recovered. */
   readonly isCalm: boolean;
 }
@@ -206,7 +208,8 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podUntoleratedNow: due,
   podTainted: due,
   podDrained: (claim) => claim.isDirect && waits(claim),
-  podUnrequested: ({ isCalm, overdueMs }) => !isCalm || overdueMs < REQUESTED_WITHIN_MS,
+  // A countdown stands still with the clock of a suspended machine (decision 15).
+  podUnrequested: ({ isCalm, overdueMs, lostMs }) => !isCalm || overdueMs < REQUESTED_WITHIN_MS + lostMs,
   podForever: (claim) =>
     someNode(claim, ({ spec }) =>
       (spec?.taints ?? []).some(

@@ -41,7 +41,7 @@ describe("a process waits for a whole view", () => {
   function isWaiting(explained: Explanation | null): boolean {
     const reader: Partial<LedgerReader> = { explainNode: () => explained };
     const world: Partial<World> = { objects: <T>() => [{ metadata: { name: "n", uid: "u" } } as T] };
-    const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, lastPause: null }];
+    const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, ownMs: 0, lastPause: null }];
     const run = { world: Object.assign(Object.create(World.prototype), world), processes };
     return new Explanations(run).waitingProcesses().length > 0;
   }
@@ -81,7 +81,7 @@ describe("a ledger", () => {
       objects: <T>() => [node as T],
     };
     const api = { store: { collection: () => ({ sorted: () => [] }) } };
-    const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, lastPause: null }];
+    const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, ownMs: 0, lastPause: null }];
     const explanations = new Explanations({
       world: Object.assign(Object.create(World.prototype), world, { api }),
       processes,
@@ -140,7 +140,8 @@ describe("an outdated judgement", () => {
   function problemOf(shown: string, isCalm = false): string | null {
     const sentence = explainedSentence(OUTDATED.replace("Ready=True", shown));
     if (sentence === null) throw new Error("it is no sentence");
-    const asked = { node: "n", pod: "", nodeSinceMs: 1000, podSinceMs: 0, overdueMs: 0, isDirect: false, isCalm };
+    const late = { overdueMs: 0, lostMs: 0 };
+    const asked = { node: "n", pod: "", nodeSinceMs: 1000, podSinceMs: 0, ...late, isDirect: false, isCalm };
     const unasked = () => {
       throw new Error("the rule does not ask for this");
     };
@@ -172,13 +173,14 @@ describe("of a pod named as a deleted one", () => {
   truth.pods.note("p", 1000, null);
 
   /** The problem with a sentence about the pod that has had the name for two seconds. */
-  function problemOf(text: string, { overdueMs = 0, isCalm = false } = {}): string | null {
+  function problemOf(text: string, { overdueMs = 0, lostMs = 0, isCalm = false } = {}): string | null {
     const sentence = explainedSentence(text);
     if (sentence === null) throw new Error(`${text} is no sentence`);
     const unasked = () => {
       throw new Error("no rule of a pod asks for this");
     };
-    const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs: 2000, overdueMs, isDirect: false, isCalm };
+    const late = { overdueMs, lostMs };
+    const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs: 2000, ...late, isDirect: false, isCalm };
     return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
@@ -202,5 +204,12 @@ describe("of a pod named as a deleted one", () => {
     expect(problemOf(unrequested, { overdueMs: 60_000 })).toBeNull();
     expect(problemOf(unrequested, { overdueMs: 1_000, isCalm: true })).toBeNull();
     expect(problemOf(unrequested, { overdueMs: 60_000, isCalm: true })).toContain("is not so (podUnrequested)");
+  });
+
+  test("a request may be late by what a clock has lost", () => {
+    const unrequested = "Its deletion has not been requested yet.";
+    const late = { overdueMs: 22_000, isCalm: true };
+    expect(problemOf(unrequested, { ...late, lostMs: 13_000 })).toBeNull();
+    expect(problemOf(unrequested, { ...late, lostMs: 12_000 })).toContain("is not so (podUnrequested)");
   });
 });

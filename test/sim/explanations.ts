@@ -10,8 +10,9 @@ import type { Interruption } from "./api-path.ts";
 import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
 import { namesProblem } from "./explained-names.ts";
 import { type ExplainedSentence, explainedSentence } from "./explained-sentences.ts";
-import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
+import { type ExplainedPod, ExplainedTruth, noExecuteNames } from "./explained-truth.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
+import { LostTime } from "./lost-time.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
 import { GRACES_MS } from "./policies/pools.ts";
 import type { World } from "./world.ts";
@@ -23,6 +24,8 @@ export interface Explaining {
   /** Its ledger; null while the process is dead or runs none. */
   readonly ledger: LedgerReader | null;
   readonly isFree: boolean;
+  /** The time that has passed by its own clock, which may have stood still. */
+  readonly ownMs: number;
   /** Its last stop; null before. */
   readonly lastPause: Interruption | null;
 }
@@ -80,6 +83,8 @@ const RECOVERED_MS = 60_000;
 export class Explanations {
   readonly #run: ExplanationsRun;
   readonly #truth = new ExplainedTruth();
+  /** The time that clocks have lost since a node was tainted. */
+  readonly #lost: LostTime;
   /** The nodes and pods that forged messages name. */
   readonly #forged = new Set<string>();
   /** The uid of the last pod with each name. */
@@ -92,11 +97,15 @@ export class Explanations {
 
   constructor(run: ExplanationsRun) {
     this.#run = run;
+    this.#lost = new LostTime(run);
   }
 
   /** Takes a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
-    this.#truth.nodes.note(node.metadata.name, this.#nowMs, isGone ? null : node);
+    const { name } = node.metadata;
+    this.#truth.nodes.note(name, this.#nowMs, isGone ? null : node);
+    if (isGone || noExecuteNames(node).length === 0) this.#lost.untainted(name);
+    else this.#lost.tainted(name);
   }
 
   /** Takes a change of a pod. */
@@ -239,6 +248,7 @@ export class Explanations {
       isSilent: (name) => this.#isSilent(name, nodeSinceMs),
       wasAlive: (name, atMs) => this.#wasAlive(name, atMs),
       zone: () => this.#zoneOf(asked.node),
+      lostMs: this.#lost.sinceTaintMs(asked.node),
       isDirect: this.#run.world.swarm.profile.evictionMode === "direct",
       ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,

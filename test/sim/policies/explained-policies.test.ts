@@ -59,7 +59,8 @@ class FrozenPool {
   problemOf(text: string, nodeSinceMs = this.startMs): string | null {
     const sentence = explainedSentence(text);
     if (sentence === null) throw new Error(`${text} is no sentence`);
-    const asked = { node: "n", pod: "p", nodeSinceMs, podSinceMs: 0, overdueMs: 0, isDirect: false, isCalm: false };
+    const late = { overdueMs: 0, lostMs: 0 };
+    const asked = { node: "n", pod: "p", nodeSinceMs, podSinceMs: 0, ...late, isDirect: false, isCalm: false };
     const unasked: Pick<Claim, "isSilent" | "wasAlive" | "zone"> = {
       isSilent: () => false,
       wasAlive: () => false,

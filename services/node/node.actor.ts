@@ -374,6 +374,8 @@ export class NodeActor {
     if (!this.#isPolicyKnown) {
       this.#conditions = { ...NO_CONDITION_PLAN, judged: this.#conditions.judged };
       this.#holdsText = undefined;
+      // It ends on time all the same: one that is over would have the node reviewed for ever.
+      if (this.#hold !== null && this.#hold.untilAt <= io.clock.wallMs()) this.#hold = null;
       return;
     }
     const rules = this.#conflict.length > 0 ? null : (this.#policy ?? NO_RULES);

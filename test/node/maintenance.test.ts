@@ -171,6 +171,16 @@ describe("with all services", () => {
     expect(ready(world)?.maintenance).toBeUndefined();
   });
 
+  test("a hold ends on time while the policies are not known", () => {
+    const { world, policies } = run();
+    post(world, "True");
+    world.advance(MINUTE);
+    expect(ready(world)).toMatchObject({ maintenance: { types: [DRAIN] } });
+    policies.forget();
+    world.advance(10 * MINUTE);
+    expect(ready(world)?.maintenance).toBeUndefined();
+  });
+
   test.each([
     ["", false],
     [", over a restart", true],

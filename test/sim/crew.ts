@@ -31,16 +31,23 @@ export interface Order {
   readonly first?: Situation;
   /** Whether the first failure ends it. */
   readonly untilFailure?: boolean;
+  /** How long a seed may take, in milliseconds of this machine. */
+  readonly seedMaxMs?: number;
   /** Called after each seed with the result so far. */
   readonly progress?: (soFar: Outcome) => void;
 }
 
 /** Every tenth seed runs twice: its two traces must be the same. */
 const TWICE_EVERY = 10;
+/** Many times what the longest seed takes on a busy machine. */
+const SEED_MAX_MS = 300_000;
+
+/** The problem of a run in which time stands still: some actor wakes again and again at one instant. */
+export const ENDLESS = "the run does not end";
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
 export async function runSeeds(order: Order): Promise<Outcome> {
-  const { from, forMs, draw = {}, untilFailure = false, progress } = order;
+  const { from, forMs, draw = {}, untilFailure = false, seedMaxMs = SEED_MAX_MS, progress } = order;
   const startedAt = performance.now();
   let soFar: Outcome = {
     runs: 0,
@@ -52,30 +59,63 @@ export async function runSeeds(order: Order): Promise<Outcome> {
     seeds: [from, from],
   };
   const seeds = seedsOf(order);
-  const crew = Array.from(
-    { length: availableParallelism() },
-    () => new Worker(new URL(import.meta.url), { workerData: draw }),
-  );
-  await Promise.all(crew.map((worker) => serve(worker)));
+  await Promise.all(Array.from({ length: availableParallelism() }, serve));
   return soFar;
 
-  function serve(worker: Worker): Promise<void> {
+  async function serve(): Promise<void> {
+    const runner = new SeedRunner(draw, seedMaxMs);
+    for (let seed = nextSeed(); seed !== undefined; seed = nextSeed()) {
+      const verdict = await runner.run(seed);
+      soFar = { ...withVerdict(soFar, verdict), tookMs: performance.now() - startedAt };
+      progress?.(soFar);
+    }
+    await runner.close();
+  }
+
+  function nextSeed(): number | undefined {
+    const isOver = untilFailure && soFar.failures.length > 0;
+    const isInTime = performance.now() - startedAt < forMs;
+    return isOver || !isInTime ? undefined : (seeds.next().value ?? undefined);
+  }
+}
+
+/** A thread that runs one seed after the other. */
+class SeedRunner {
+  readonly #draw: DrawOptions;
+  readonly #seedMaxMs: number;
+  #worker: Worker;
+
+  constructor(draw: DrawOptions, seedMaxMs: number) {
+    this.#draw = draw;
+    this.#seedMaxMs = seedMaxMs;
+    this.#worker = this.#start();
+  }
+
+  /** Runs a seed. A run that does not end is given up, and another thread runs the next one. */
+  run(seed: number): Promise<Short> {
+    const worker = this.#worker;
     return new Promise((resolve, reject) => {
-      const give = (): void => {
-        const isOver = untilFailure && soFar.failures.length > 0;
-        const isInTime = performance.now() - startedAt < forMs;
-        const next = !isOver && isInTime ? seeds.next() : { done: true as const };
-        if (next.done === true) void worker.terminate().then(() => resolve());
-        else worker.postMessage(next.value);
-      };
-      worker.on("message", (verdict: Short) => {
-        soFar = { ...withVerdict(soFar, verdict), tookMs: performance.now() - startedAt };
-        progress?.(soFar);
-        give();
+      const limit = setTimeout(() => {
+        this.#worker = this.#start();
+        void worker.terminate();
+        resolve({ seed, problem: ENDLESS, traceHash: "", sometimes: {}, virtualMs: 0, ms: this.#seedMaxMs });
+      }, this.#seedMaxMs);
+      worker.once("error", reject);
+      worker.once("message", (verdict: Short) => {
+        clearTimeout(limit);
+        worker.off("error", reject);
+        resolve(verdict);
       });
-      worker.on("error", reject);
-      give();
+      worker.postMessage(seed);
     });
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #start(): Worker {
+    return new Worker(new URL(import.meta.url), { workerData: this.#draw });
   }
 }
 

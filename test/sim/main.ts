@@ -1,7 +1,7 @@
 /** `npm run sim`: parses the options, runs the seeds and prints the result. It decides nothing about a run. */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { type Outcome, runSeeds } from "./crew.ts";
+import { ENDLESS, type Outcome, runSeeds } from "./crew.ts";
 import { describeRun, shrink } from "./run-description.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm, FAULT_CLASSES, type FaultClass } from "./swarm.ts";
@@ -79,7 +79,8 @@ async function main(): Promise<number> {
   const forMs = count === Number.POSITIVE_INFINITY ? ms : Number.POSITIVE_INFINITY;
   const outcome = await runSeeds({ from, count, forMs, draw, progress });
   for (const line of reportLines(outcome, tree)) console.log(line);
-  for (const { seed } of outcome.failures.slice(0, FAILURES_TOLD_MAX)) explain(seed, tree);
+  const ended = outcome.failures.filter(({ problem }) => problem !== ENDLESS);
+  for (const { seed } of ended.slice(0, FAILURES_TOLD_MAX)) explain(seed, tree);
   return outcome.failures.length === 0 ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 /** Simulated fleets under seeded faults: a few seeds. sim.slow.test.ts runs more, `npm run sim` any number. */
 import { expect, it } from "vitest";
-import { runSeeds } from "./crew.ts";
+import { ENDLESS, runSeeds } from "./crew.ts";
 
 const SEEDS = 6;
 const MINUTES_MAX = 5;
@@ -17,3 +17,8 @@ it(
   },
   MINUTES_MAX * 70_000,
 );
+
+it("a run that does not end is a failure", async () => {
+  const { failures } = await runSeeds({ from: 1, count: 3, forMs: MINUTES_MAX * 60_000, seedMaxMs: 1 });
+  expect(failures.map(({ problem }) => problem)).toEqual([ENDLESS, ENDLESS, ENDLESS]);
+});

@@ -6,9 +6,8 @@ import type { ObservedPod } from "../../protocols/objects.ts";
 import { type Clock, type Kube, type ReadReply, Urgency } from "../../protocols/ports.ts";
 import { epochMsOf } from "../domain/api-time.ts";
 import { spanText } from "../domain/format.ts";
-import { projectPod } from "../platform/kube/watch/projection.ts";
+import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
-import { Interner } from "../platform/structures/interner.ts";
 import { listOf, textOf } from "../platform/structures/json.ts";
 
 /** The result of a live read of a pod. */
@@ -31,8 +30,6 @@ export const ANSWER_MS = 3000;
 const KEPT_MS = 500;
 /** Concurrent reads: explanations are few, and nothing may wait for them. */
 const READS_MAX = 4;
-
-const projection = { interner: new Interner(), problem: () => {} };
 
 /** Reads pods at the lowest urgency. */
 export class LivePods {
@@ -68,7 +65,7 @@ function podReadOf(reply: ReadReply): PodRead {
   const deletedAt = epochMsOf(textOf(metadata.deletionTimestamp) ?? undefined);
   const grace = metadata.deletionGracePeriodSeconds;
   const graceSeconds = typeof grace === "number" ? grace : 0;
-  const bound = projectPod(reply.object, projection);
+  const bound = projectPod(reply.object, UNREPORTED);
   return {
     kind: "present",
     uid: metadata.uid ?? "",

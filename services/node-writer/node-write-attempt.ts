@@ -14,7 +14,7 @@ import {
 import { nodeFreezeOf } from "../domain/freeze.ts";
 import { isOutOfService } from "../domain/out-of-service.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
-import { projectLease } from "../platform/kube/watch/projection.ts";
+import { projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import {
   guardedPatch,
   type PatchBasis,
@@ -23,7 +23,6 @@ import {
 } from "../platform/requests/guarded-patch.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten, written } from "../platform/requests/write-result.ts";
-import { Interner } from "../platform/structures/interner.ts";
 import {
   decideConditions,
   decideLabels,
@@ -63,8 +62,6 @@ interface LiveLease {
   readonly renewedAt: number | null;
   readonly readAtMs: number;
 }
-
-const projection = { interner: new Interner(), problem: () => {} };
 
 /** Whether two requests are for the same change of the same node, apart from the versions they are based on. */
 export function isSameChange(ask: NodeRequest, earlier: NodeRequest): boolean {
@@ -155,7 +152,7 @@ function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void
       report(unread("lease", reply));
       return;
     }
-    const lease = projectLease(reply.object, projection);
+    const lease = projectLease(reply.object, UNREPORTED);
     const renewedAt = lease?.renewedAt ?? null;
     const isRefuted = ask.type === "asked.condition" && lease !== null && refutesSilence(ask.body.basis, renewedAt);
     if (isRefuted) report(unwritten("refused", "the lease was renewed after the verdict"));

@@ -49,8 +49,6 @@ export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
 /** How far the clocks of the node service and the node-writer may lie apart, in milliseconds. */
 const CLOCKS_APART_MS = 2000;
 
-const NOT_A_RECORD = "an annotation does not record the present taints, transitions or conditions, or is needed";
-
 const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to change" };
 
 /** Whether a live lease refutes the verdict: its renewTime differs from the one known, in either direction. */
@@ -176,9 +174,8 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   const differing = labels.find((entry) => !isFollowing(entry));
   if (differing !== undefined)
     return { kind: "refused", detail: `label ${differing[0]} does not follow its current name` };
-  if (!annotations.every(([name, text]) => isRecord(name, text, live))) {
-    return { kind: "refused", detail: NOT_A_RECORD };
-  }
+  const wrong = annotations.find(([name, text]) => !isRecord(name, text, live));
+  if (wrong !== undefined) return { kind: "refused", detail: wrongRecord(...wrong) };
   const other = otherTaint(ask.taints ?? [], live.taints);
   if (other !== undefined)
     return { kind: "refused", detail: `taint ${taintName(other)} has another timeAdded than the request saw` };
@@ -204,7 +201,7 @@ export function decideTaintStarts(ask: BodyOf<"asked.label">, taints: readonly T
   const changed = [...Object.keys(labels), ...Object.keys(annotations)];
   const starts = annotations[Annotation.taintsSeen];
   if (changed.length !== 1 || typeof starts !== "string" || !areTaintStarts(starts, taints)) {
-    return { kind: "refused", detail: NOT_A_RECORD };
+    return { kind: "refused", detail: wrongRecord(Annotation.taintsSeen, starts ?? "") };
   }
   return {
     kind: "write",
@@ -218,6 +215,12 @@ export function decideTaintStarts(ask: BodyOf<"asked.label">, taints: readonly T
 function otherTaint(seen: readonly Taint[], present: readonly Taint[]): Taint | undefined {
   const before = seen.filter(isEviction);
   return present.find((taint) => before.some((each) => isSame(each, taint) && each.timeAdded !== taint.timeAdded));
+}
+
+function wrongRecord(name: string, text: string | null): string {
+  return text === null
+    ? `annotation ${name} is still needed: the node is not Ready, or carries Vigil's own taint`
+    : `annotation ${name} does not record the present taints, transitions or conditions`;
 }
 
 function isRecord(name: string, text: string | null, live: ObservedNode): boolean {
@@ -283,15 +286,15 @@ function foundedChange(
   const foundedRemove = remove.filter((id) => (isReservedTaintKey(id.key) ? !isKept(id) : isMine(id)));
   const [added] = add.filter((id) => !foundedAdd.includes(id));
   const [removed] = remove.filter((id) => !foundedRemove.includes(id));
-  const unfounded =
-    added !== undefined
-      ? `no condition of the node calls for ${taintName(added)} by its policy`
-      : removed === undefined
-        ? null
-        : isOutOfService(removed)
-          ? `${taintName(removed)} is another client's, or its proof stands`
-          : `${taintName(removed)} is not recorded as put on for a condition`;
-  return { add: foundedAdd, remove: foundedRemove, unfounded };
+  return { add: foundedAdd, remove: foundedRemove, unfounded: unfoundedText(added, removed) };
+}
+
+function unfoundedText(added: TaintId | undefined, removed: TaintId | undefined): string | null {
+  if (added !== undefined) return `no condition of the node calls for ${taintName(added)} by its policy`;
+  if (removed === undefined) return null;
+  return isOutOfService(removed)
+    ? `${taintName(removed)} is another client's, or its proof stands`
+    : `${taintName(removed)} is not recorded as put on for a condition`;
 }
 
 function conditionRule(

@@ -80,7 +80,7 @@ export function directEvictionFromMs(
 export function drainAhead(
   before: DrainAhead,
   { fromMs, hasPods }: { readonly fromMs: number | null; readonly hasPods: DirectEviction["hasPods"] },
-  { nowMs, wallMs }: Readonly<Record<"nowMs" | "wallMs", number>>,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
 ): DrainAhead {
   if (fromMs === null) return {};
   const known = hasPods === null ? { podsUnknown: true } : {};

@@ -1,18 +1,15 @@
 /** The live reads behind a write to a pod: its node always, the pod itself where no observed version will do. */
 import type { KubeObject, Policies, ReadReply } from "../../protocols/ports.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
-import { projectPod } from "../platform/kube/watch/projection.ts";
+import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten } from "../platform/requests/write-result.ts";
-import { Interner } from "../platform/structures/interner.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
 import type { LivePod, NotNeeded } from "./pod-writer.policy.ts";
 
 /** How long a read of a node serves further pods, in milliseconds. */
 export const NODE_READ_KEPT_MS = 500;
-
-const projection = { interner: new Interner(), problem: () => {} };
 
 /** Projects a node's read once for all its pods, and again after the policies have changed. */
 export function nodeReader(policies: Pick<Policies, "current">): (reply: ReadReply) => NodeRead {
@@ -95,7 +92,7 @@ export function readBoth(
 
 /** A pod as the API sent it; null if it is bound to no node. */
 export function livePod(object: KubeObject): LivePod | null {
-  const bound = projectPod(object, projection);
+  const bound = projectPod(object, UNREPORTED);
   return bound === null ? null : { ...bound, object };
 }
 

@@ -16,8 +16,7 @@ import type {
 } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
-import { projectFreezes } from "../../platform/kube/watch/projection.ts";
-import { Interner } from "../../platform/structures/interner.ts";
+import { projectFreezes, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { readLimitMemories } from "../../policy/limit-memory.policy.ts";
 import { presentPolicies } from "../../policy/present-policies.policy.ts";
 
@@ -46,8 +45,6 @@ type SnapshotClock = Pick<Clock, "wallMs" | "soon" | "after">;
 
 /** How long the policies are awaited, in milliseconds: who may read nodes need not have the right to read them. */
 const POLICIES_MS = 5_000;
-
-const projection = { interner: new Interner(), problem: () => {} };
 
 /** Where a snapshot comes from. */
 export interface SnapshotSources {
@@ -78,7 +75,7 @@ function readPolicies(
   const finish = (): void => {
     if (isOver) return;
     stop();
-    const freeze = object === null ? null : projectFreezes(object, projection);
+    const freeze = object === null ? null : projectFreezes(object, UNREPORTED);
     const policies = presentPolicies(
       { configured, resources: [...resources.values()], freeze, profile },
       clock.wallMs(),

@@ -12,15 +12,12 @@ import {
 import { downProofText } from "../../domain/down-proof.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
-import { projectLease, projectNode } from "../../platform/kube/watch/projection.ts";
-import { Interner } from "../../platform/structures/interner.ts";
+import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { Failure } from "../verb.ts";
 import { proofRefusal, provedAt } from "./down-proof.policy.ts";
 
 /** How often it is tried while others change the node too. */
 const TRIES_MAX = 5;
-
-const projection = { interner: new Interner(), problem: () => {} };
 
 /** Who says that a node is off, and why. */
 export interface Word extends Pick<DownProof, "by" | "reason"> {
@@ -68,7 +65,7 @@ async function changeAnnotation<R>(
   let problem = "";
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const object = await readNode(kube, ref);
-    const node = projectNode(object, projection);
+    const node = projectNode(object, UNREPORTED);
     if (node === null) throw new Failure(`node ${name} as read is not a valid Node`);
     const { text, result } = await decide(node);
     const reply = await write(kube, ref, {
@@ -98,7 +95,7 @@ async function leaseRenewal({ kube }: ProofIo, name: string): Promise<number | n
   const reply = await read(kube, { kind: "Lease", namespace: LEASE_NAMESPACE, name });
   if (reply.outcome === "gone") return null;
   if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${name}: ${reply.detail}`);
-  return projectLease(reply.object, projection)?.renewedAt ?? null;
+  return projectLease(reply.object, UNREPORTED)?.renewedAt ?? null;
 }
 
 function read(kube: ProofIo["kube"], ref: ObjectRef): Promise<ReadReply> {

@@ -4,8 +4,7 @@ import { type ObjectRef, type ReadReply, Urgency, type WriteReply } from "../../
 import { spanText } from "../../domain/format.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { listOnce } from "../../platform/kube/watch/list-once.ts";
-import { projectLease } from "../../platform/kube/watch/projection.ts";
-import { Interner } from "../../platform/structures/interner.ts";
+import { projectLease, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
 import type { ApiConnection } from "../api-connection.ts";
 import { Failure, type Host, pause } from "../verb.ts";
@@ -119,7 +118,7 @@ async function renewalOf({ kube }: RescueIo, node: string): Promise<number | nul
   const reply = await new Promise<ReadReply>((resolve) => kube.read(ref, resolve));
   if (reply.outcome === "gone") return null;
   if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${node}: ${reply.detail}`);
-  return projectLease(reply.object, { interner: new Interner(), problem: () => {} })?.renewedAt ?? null;
+  return projectLease(reply.object, UNREPORTED)?.renewedAt ?? null;
 }
 
 /** Deletes pods as they were read, without force. Returns the problems, for people. */

@@ -7,8 +7,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { downProofText } from "../../domain/down-proof.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
-import { projectLease, projectNode } from "../../platform/kube/watch/projection.ts";
-import { Interner } from "../../platform/structures/interner.ts";
+import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { isProof, liveRefusal, type RemediationAct, type RemediationObject } from "./remediation.policy.ts";
 import {
   type RemediationOwner,
@@ -37,8 +36,6 @@ export type RemediationResult =
 
 type Done = (result: RemediationResult) => void;
 
-const projection = { interner: new Interner(), problem: () => {} };
-
 /** Does one job. Nothing is written for a node that is not as it was decided. */
 export function actOn(io: Io, job: RemediationJob, done: Done): void {
   const name = job.node.node;
@@ -64,7 +61,7 @@ export function deleteOrphan(io: Io, step: Remediation, object: RemediationObjec
 }
 
 function projectionOf(io: Io): Parameters<typeof projectNode>[1] {
-  return { ...projection, policyKeys: () => io.policies.current() };
+  return { ...UNREPORTED, policyKeys: () => io.policies.current() };
 }
 
 interface Live {
@@ -78,7 +75,7 @@ function readLease(io: Io, job: RemediationJob, node: ObservedNode, done: Done):
       done({ kind: "left", detail: problemOf("lease", reply) });
       return;
     }
-    const lease = reply.outcome === "ok" ? (projectLease(reply.object, projection)?.renewedAt ?? null) : null;
+    const lease = reply.outcome === "ok" ? (projectLease(reply.object, UNREPORTED)?.renewedAt ?? null) : null;
     decide(io, job, { node, lease }, done);
   });
 }

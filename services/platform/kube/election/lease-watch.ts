@@ -1,9 +1,9 @@
 /** Watches the one Lease of an election, so that a candidate learns of a release at once. */
 import type { Io, Stop, Wire } from "../../../../protocols/ports.ts";
-import { Interner } from "../../structures/interner.ts";
 import { textOf } from "../../structures/json.ts";
 import { collectionPath } from "../transport/paths.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
+import { UNREPORTED } from "../watch/projection.ts";
 import { Reader } from "../watch/watch-reader.ts";
 import { PLAIN_RESOURCE, type WatchedResource } from "../watch/watched.ts";
 import { type ElectionLease, electionLeaseOf } from "./election.policy.ts";
@@ -30,7 +30,7 @@ export function watchLease(io: LeaseWatchIo, { changed, gone }: LeaseSink): Stop
     { changed, gone, state: () => {} },
     {
       ...io,
-      projection: { interner: new Interner(), problem: () => {} },
+      projection: UNREPORTED,
       count: { list: () => {}, line: () => {} },
     },
   );

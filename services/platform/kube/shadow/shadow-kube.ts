@@ -28,8 +28,7 @@ import type {
 import { spanText } from "../../../domain/format.ts";
 import { needsPods } from "../../../domain/node-conditions.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
-import { Interner } from "../../structures/interner.ts";
-import { projectNode, projectPod } from "../watch/projection.ts";
+import { projectNode, projectPod, UNREPORTED } from "../watch/projection.ts";
 import {
   type MadeByAnother,
   type SettledShadow,
@@ -72,8 +71,6 @@ type OpenWatches = { [K in keyof Watched]?: OpenWatch<Watched[K]> };
 
 const NOT_SENT = "it was decided with writes that shadow mode did not send";
 const UNKNOWN_POLICY = "the policy of its node is not known yet, and might be in shadow mode";
-
-const projection = { interner: new Interner(), problem: () => {} };
 
 /** A port that writes nothing and shows nothing but the API: for readers that compare the two. */
 export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube {
@@ -377,7 +374,7 @@ export class ShadowKube implements Kube {
     if (!this.#scope.isActive()) return reply;
     if (kind === "Node") {
       const policyKeys = (): PolicyKeys | null => this.#scope.policyKeys();
-      const [real, unsent] = [projectNode(object, { ...projection, policyKeys }), this.#nodes.get(name)];
+      const [real, unsent] = [projectNode(object, { ...UNREPORTED, policyKeys }), this.#nodes.get(name)];
       if (real !== null) this.#see(name, real);
       if (real === null || unsent?.uid !== real.uid || this.#scope.includes(real) === false) return reply;
       const { shadow } = this.#settled(unsent.shadow, real);
@@ -385,7 +382,7 @@ export class ShadowKube implements Kube {
       this.#shownMs.set(name, this.#io.clock.monotonicMs());
       return { outcome: "ok", object: shadowedNodeObject(object, shadow) };
     }
-    const bound = kind === "Pod" ? projectPod(object, projection) : null;
+    const bound = kind === "Pod" ? projectPod(object, UNREPORTED) : null;
     if (bound === null) return reply;
     const { shadow } = this.#shownPod(bound).pod;
     if (shadow === undefined) return reply;

@@ -6,20 +6,18 @@
 import type { ObservedNode } from "../../../../protocols/objects.ts";
 import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
 import type { KubeObject, Policies } from "../../../../protocols/ports.ts";
-import { Interner } from "../../structures/interner.ts";
-import { projectNode } from "./projection.ts";
+import { projectNode, UNREPORTED } from "./projection.ts";
 
 /** Returns the node, projected again after the policies have changed. */
 export type LiveNode = () => ObservedNode;
 
-const projection = { interner: new Interner(), problem: () => {} };
-
 /** A node as the API sent it; null if that is not a valid Node. */
 export function liveNode(object: KubeObject, policies: Pick<Policies, "current">): LiveNode | null {
-  const projectedFor = (keys: PolicyKeys | null) => projectNode(object, { ...projection, policyKeys: () => keys });
-  const first = projectedFor(policies.current());
+  const projectedFor = (keys: PolicyKeys | null) => projectNode(object, { ...UNREPORTED, policyKeys: () => keys });
+  const keysAtRead = policies.current();
+  const first = projectedFor(keysAtRead);
   if (first === null) return null;
-  let known = { keys: policies.current(), node: first };
+  let known = { keys: keysAtRead, node: first };
   return () => {
     const keys = policies.current();
     // Whether a Node is valid does not depend on policies.

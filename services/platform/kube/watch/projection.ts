@@ -14,7 +14,7 @@ import type { BoundPod, FreezeResource, ObservedLease, PolicyResource } from "..
 import { epochMsOf } from "../../../domain/api-time.ts";
 import { labelsChecksum } from "../../../domain/node-policy.ts";
 import { reducedTolerations } from "../../../domain/toleration.reduced.ts";
-import type { Interner } from "../../structures/interner.ts";
+import { Interner } from "../../structures/interner.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
 import { nodeRecords } from "./node-annotations.ts";
 
@@ -29,6 +29,9 @@ export interface ProjectionIo {
   /** What policies need of nodes besides OBSERVED_LABELS and ConditionType; absent or null for nothing. */
   readonly policyKeys?: () => PolicyKeys | null;
 }
+
+/** For a single read: an invalid field is replaced without a report, because the watch reports it. */
+export const UNREPORTED: ProjectionIo = { interner: new Interner(), problem: () => {} };
 
 /** The condition types Vigil acts on; a node has at most one of each. */
 const CONDITION_TYPES: readonly string[] = Object.values(ConditionType);

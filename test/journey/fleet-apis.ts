@@ -31,7 +31,10 @@ export interface FleetApi {
 
 const IO = { clock: realClock(), random: systemRandom, log: silentLog, profile: STANDARD_PROFILE };
 
-/** The embedded API over HTTP. It records each change as it is stored. */
+/**
+ * The embedded API over HTTP. It records each change as it is stored, but a renewal at the time that the kubelet wrote:
+ * from then on it may count, where an observer was too busy to read it at once.
+ */
 export class EmbeddedFleetApi implements FleetApi {
   readonly server = new FaultyApiServer({ clock: IO.clock, random: IO.random });
   readonly record = new FleetRecord();
@@ -40,7 +43,7 @@ export class EmbeddedFleetApi implements FleetApi {
 
   constructor() {
     const { store, faults } = this.server;
-    store.collection("leases").listen(({ now }) => this.record.renewed(now.name, Date.now()));
+    store.collection("leases").listen(({ now }) => this.record.renewed(now.name, renewalOf(JSON.parse(now.json))));
     store.collection("nodes").listen(({ now }) => this.record.changed(now.name, recordedNode(JSON.parse(now.json))));
     faults.add({
       fault: { kind: "latency" },
@@ -73,7 +76,7 @@ export class EmbeddedFleetApi implements FleetApi {
   }
 }
 
-/** A real kube-apiserver. It records what watches show. A renewal counts from the time that the kubelet wrote. */
+/** A real kube-apiserver. It records what watches show, and renewals as the embedded API does. */
 export class RealFleetApi implements FleetApi {
   readonly record = new FleetRecord();
   #server: KubeApiserver | null = null;
@@ -134,6 +137,10 @@ interface ShownNode {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: { readonly taints?: ObservedNode["taints"] };
   readonly status?: { readonly conditions?: readonly Pick<ObservedNode["conditions"][number], "type" | "status">[] };
+}
+
+function renewalOf({ spec }: { spec: { renewTime: string } }): number {
+  return Date.parse(spec.renewTime);
 }
 
 function recordedNode({ metadata, spec, status }: ShownNode): RecordedNode {

@@ -118,18 +118,23 @@ function nearestTo(at: number, instants: ReadonlySet<number>): number | null {
 }
 
 /**
- * The transitions of a node that is found: the recorded ones, and the one by which it became Ready if that is later. No
- * process followed the node then, so nobody recorded it. A time in the future comes from a wrong clock and is ignored.
+ * The transitions of a node that is found: the recorded ones, and its last one if that is not recorded, because no
+ * process followed the node then. A Ready node without a record may just have joined, so its last one does not count. A
+ * node that is down without the taint has just failed: the owner that adds the taint records the failure too. A time in
+ * the future comes from a wrong clock and is ignored.
  */
 export function foundTransitions(
-  { conditions, readyTransitionsAt = [] }: Pick<ObservedNode, "conditions" | "readyTransitionsAt">,
+  node: Pick<ObservedNode, "conditions" | "taints" | "shadow" | "readyTransitionsAt">,
   wallMs: number,
 ): readonly number[] {
-  const ready = readyConditionOf({ conditions });
-  const readyAt = ready?.status === "True" ? ready.transitionAt : null;
-  const lastAt = readyTransitionsAt.at(-1);
-  if (readyAt === null || lastAt === undefined || readyAt > wallMs) return readyTransitionsAt;
-  return readyAt - lastAt > CLOCKS_APART_MS ? withTransitions(readyTransitionsAt, [readyAt]) : readyTransitionsAt;
+  const { readyTransitionsAt: recorded = [] } = node;
+  const ready = readyConditionOf(node);
+  const changedAt = ready?.transitionAt ?? null;
+  if (ready === null || changedAt === null || changedAt > wallMs) return recorded;
+  const isNewFailure = node.shadow?.verdict === undefined && !isHoldEffective(node);
+  const isUnfollowed = ready.status === "True" ? recorded.length > 0 : isNewFailure;
+  const isLater = changedAt - (recorded.at(-1) ?? Number.NEGATIVE_INFINITY) > CLOCKS_APART_MS;
+  return isUnfollowed && isLater ? withTransitions(recorded, [changedAt]) : recorded;
 }
 
 /** Whether a node's Ready condition changed to or from True. A node without the condition has made no transition. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Condition, NodeShadow, ObservedNode } from "../../protocols/objects.ts";
 import { ReadyRecord } from "../../services/node/ready-record.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
-import { condition, nodeWith } from "./node-fixtures.ts";
+import { condition, nodeWith, taint } from "./node-fixtures.ts";
 
 const S = 1000;
 
@@ -24,6 +24,11 @@ function recordOf(found: ObservedNode) {
   return { record, take, history };
 }
 
+/** A node that is down, and whose owner has added its taint. */
+function taintedNode(): ObservedNode {
+  return nodeWith("False", { taints: [taint("node.kubernetes.io/not-ready", "NoSchedule")] });
+}
+
 /** A node that the API shows as Ready since some instant, and shadow mode as silent. */
 function shownSilent(fields: Partial<ObservedNode> = {}): ObservedNode {
   const conditions: Condition[] = [condition("Ready", "Unknown", { transitionAt: 1 })];
@@ -32,7 +37,7 @@ function shownSilent(fields: Partial<ObservedNode> = {}): ObservedNode {
 }
 
 test("an unsent verdict and its end are transitions in shadow mode alone", () => {
-  const { record, take, history } = recordOf(nodeWith("False"));
+  const { record, take, history } = recordOf(taintedNode());
   take(10, nodeWith("True"));
   take(10, shownSilent());
   expect(record.sentTransitionsAt).toHaveLength(1);
@@ -88,7 +93,7 @@ test("a transition that another process saw a second later counts once", () => {
 });
 
 test("a restart of all timeouts changes nothing about what the API shows", () => {
-  const { record, take, history } = recordOf(nodeWith("False"));
+  const { record, take, history } = recordOf(taintedNode());
   take(10, nodeWith("True"));
   take(10, nodeWith("True"));
   record.restart();

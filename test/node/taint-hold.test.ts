@@ -1,5 +1,6 @@
 /** How long a Ready node keeps its NoSchedule taint: the rules, and all services over flaps and restarts. */
 import { describe, expect, test } from "vitest";
+import type { ObservedNode } from "../../protocols/objects.ts";
 import {
   foundTransitions,
   heldDownAt,
@@ -13,7 +14,7 @@ import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { ApiPath } from "../sim/api-path.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
-import { nodeWith } from "./node-fixtures.ts";
+import { nodeWith, taint } from "./node-fixtures.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;
@@ -86,15 +87,34 @@ describe("flapping", () => {
     ["later than the record", "True", 11, [0], [0, 11]],
     ["as recorded, by a clock that is off", "True", 10, [0], [0]],
     ["by a clock that is ahead", "True", 21, [0], [0]],
-    ["of a node that is not Ready", "False", 15, [0], [0]],
     ["of a node without a record", "True", 15, [], []],
+    ["of a node that is down and not tainted yet", "False", 15, [], [15]],
+    ["of one that is down, later than the record", "Unknown", 11, [0], [0, 11]],
+    ["of one that is down, as recorded", "False", 10, [0], [0]],
+    ["of one that is down, by a clock that is ahead", "False", 21, [], []],
   ] as const)("finds the last transition %s", (_what, status, atS, recorded, found) => {
-    const [condition] = nodeWith(status).conditions;
-    if (condition === undefined) throw new Error("a node has a condition");
-    const at = (second: number): number => WALL + second * S;
-    const node = { conditions: [{ ...condition, transitionAt: at(atS) }], readyTransitionsAt: recorded.map(at) };
-    expect(foundTransitions(node, at(20))).toEqual(found.map(at));
+    expect(foundAfter(nodeWith(status), atS, recorded)).toEqual(found);
   });
+
+  test("finds no transition of a node that is down and tainted for it", () => {
+    const taints = (effect: string) => ({ taints: [taint(NOT_READY, effect)] });
+    expect(foundAfter(nodeWith("False", taints("NoSchedule")), 15, [])).toEqual([]);
+    // The zone adds this one, and records nothing.
+    expect(foundAfter(nodeWith("False", taints("NoExecute")), 15, [])).toEqual([15]);
+  });
+
+  test("finds no transition of a node whose verdict was not sent", () => {
+    const verdict = { at: WALL, leaseRenewedAt: 0, statusHeartbeatAt: 0, conditions: [] };
+    expect(foundAfter(nodeWith("Unknown", { shadow: { verdict } }), 15, [])).toEqual([]);
+  });
+
+  /** The transitions that are found at second 20 of a node whose condition changed at `atS`. */
+  function foundAfter(node: ObservedNode, atS: number, recorded: readonly number[]): number[] {
+    const at = (second: number): number => WALL + second * S;
+    const conditions = node.conditions.map((each) => ({ ...each, transitionAt: at(atS) }));
+    const found = { ...node, conditions, readyTransitionsAt: recorded.map(at) };
+    return foundTransitions(found, at(20)).map((each) => (each - WALL) / S);
+  }
 
   test.each([
     ["a new transition is recorded", [WALL - 5000], [], flapping, `["2026-01-05T11:59:55Z"]`],
@@ -181,6 +201,20 @@ describe("with all services", () => {
     world.advance(9 * MINUTE);
     expect(world.taints("a-0")).toEqual([`${NOT_READY}:NoSchedule`]);
     world.advance(MINUTE);
+    expect(world.taints("a-0")).toEqual([]);
+  });
+
+  test("a failure without an owner counts for the next one", () => {
+    const { world, process, start } = run({ flapping: { transitions: 2, window: "10m", holdDown: "10m" } });
+    process.kill();
+    world.kubelet("a-0").report("Ready", "False");
+    world.advance(5 * S);
+    start();
+    world.advance(70 * S);
+    world.kubelet("a-0").report("Ready", "True");
+    world.advance(5 * S);
+    expect(world.taints("a-0")).toEqual([`${NOT_READY}:NoSchedule`]);
+    world.advance(10 * MINUTE);
     expect(world.taints("a-0")).toEqual([]);
   });
 

@@ -447,7 +447,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "flapping nodes forgotten on restart",
     file: "services/node/ready-record.ts",
     from: "this.transitionsAt = foundTransitions(node, clock.wallMs());",
-    to: "this.transitionsAt = foundTransitions({ conditions: node.conditions }, clock.wallMs());",
+    to: "this.transitionsAt = foundTransitions({ ...node, readyTransitionsAt: [] }, clock.wallMs());",
     showsIn: "policies",
   },
   {

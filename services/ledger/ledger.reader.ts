@@ -22,7 +22,13 @@ import type { LivePods, PodRead } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
 import { type PodRecord, targetOf } from "./pod-records.ts";
 import { policyReports } from "./policy-reports.ts";
-import { frozenEviction, isBeforeFreeze, type PresentFreezes, presentFreezes } from "./present-freezes.policy.ts";
+import {
+  frozenEviction,
+  isBeforeFreeze,
+  isRefuted,
+  type PresentFreezes,
+  presentFreezes,
+} from "./present-freezes.policy.ts";
 import { zoneHolds } from "./zone-holds.policy.ts";
 
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
@@ -209,11 +215,12 @@ function* pendingOf(
   for (const record of state.pods.pending()) {
     const { judged, asked } = record;
     const known = judged ?? asked;
-    if (known === null) continue;
-    const { namespace, name, uid, node, deadlineAt, taint } = known;
+    if (known === null || isRefuted(record, state.nodes.get(known.node), freezes)) continue;
+    const { namespace, name, uid, node, taint } = known;
+    const deadlineAt = known.deadlineAt ?? asked?.deadlineAt ?? null;
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
     const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
-    const planned = isBeforeFreeze(judged) ? ({ isBeforeFreeze: true } as const) : {};
+    const planned = isBeforeFreeze(judged, state.nodes.get(node), freezes) ? ({ isBeforeFreeze: true } as const) : {};
     const waits = pending.frozen === undefined ? waitingEviction(record, rates) : null;
     yield {
       ...pending,

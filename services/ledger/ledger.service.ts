@@ -440,7 +440,8 @@ class RunningLedger {
       isSilent: (node) => this.#state.nodes.get(node)?.judged?.readiness === "unknown",
       isFrozen: (judged, node) => {
         const record = this.#state.nodes.get(node);
-        return record !== undefined && (isBeforeFreeze(judged) || frozenEviction(judged, record, freezes) !== null);
+        if (record === undefined) return false;
+        return isBeforeFreeze(judged, record, freezes) || frozenEviction(judged, record, freezes) !== null;
       },
     });
     const isKnown = (node: string): boolean => this.#inventory.unknownReason(node, nowMs) === null;

@@ -5,6 +5,7 @@ import type { FrozenInterval, NodePolicy, PolicySet } from "../../protocols/poli
 import { freezeReport, freezeText } from "../domain/freeze-report.ts";
 import { mergedIntervals } from "../domain/frozen-time.ts";
 import type { NodeRecord } from "./cluster-state.ts";
+import type { PodRecord } from "./pod-records.ts";
 
 /** The policies of a node as last judged. */
 type PoliciesOfNode = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conflict" | "maintenance">;
@@ -97,6 +98,36 @@ export function frozenEviction(
 }
 
 /** Whether a countdown reaches a planned freeze without an end, so that it has no deadline yet. */
-export function isBeforeFreeze(judged: BodyOf<"judged.pod"> | null): boolean {
+export function isBeforeFreeze(
+  judged: BodyOf<"judged.pod"> | null,
+  node: Pick<NodeRecord, "judged"> | undefined,
+  freezes: PresentFreezes,
+): boolean {
+  return hasNoDeadline(judged) && !hasOnlyEndingFreezes(node, freezes);
+}
+
+/**
+ * Whether the policies refute the last judgement of a pod: it names no deadline because of a freeze without an end, and
+ * they name no such freeze. Usually that has ended, and the next judgement is under way or lost. A request for the
+ * pod's deletion names a deadline, so it is followed instead.
+ */
+export function isRefuted(
+  { judged, asked }: Pick<PodRecord, "judged" | "asked">,
+  node: Pick<NodeRecord, "judged"> | undefined,
+  freezes: PresentFreezes,
+): boolean {
+  return asked === null && hasNoDeadline(judged) && hasOnlyEndingFreezes(node, freezes);
+}
+
+function hasNoDeadline(judged: BodyOf<"judged.pod"> | null): boolean {
   return judged?.eviction === "pending" && judged.deadlineAt === null;
+}
+
+/** Whether each freeze of a node has an end; false while its freezes are not known. */
+function hasOnlyEndingFreezes(
+  node: Pick<NodeRecord, "judged"> | undefined,
+  { isKnown, intervalsOf }: PresentFreezes,
+): boolean {
+  const judged = node?.judged ?? null;
+  return isKnown && judged !== null && intervalsOf(judged).every(({ toAt }) => toAt !== null);
 }

@@ -21,7 +21,7 @@ import {
 import type { NodeRecord } from "../cluster-state.ts";
 import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
-import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
+import { frozenEviction, isBeforeFreeze, isRefuted } from "../present-freezes.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
 import { requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -111,13 +111,14 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
   if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
+  if (isRefuted(record, node, context.freezes)) return [];
   const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node, context);
   const frozen = frozenEviction(judged, node, context.freezes);
   if (frozen !== null) {
     const target = { pod, node: judged?.node ?? asked?.node ?? "" };
     return [frozenSentence(target, frozen, deadlineAt, context), ...why];
   }
-  if (isBeforeFreeze(judged)) return [sentence("podFreezeAhead", { pod }), ...why];
+  if (isBeforeFreeze(judged, node, context.freezes)) return [sentence("podFreezeAhead", { pod }), ...why];
   const due = dueSentence(pod, deadlineAt, context);
   const waits = waitingEviction(record, { ...context, evictions: context.state.evictions });
   if (waits !== null) return [due, ...why, waitingSentence(waits, context)];
@@ -267,6 +268,7 @@ function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode,
   if (eviction === null) return sentence("podForever", { pod, taints }, node.shadow?.added !== undefined);
   const isFrozen = freezes.ofNode(presentNode(node.node, context)?.judged) !== null;
   if (isFrozen) return sentence("podFrozenStill", { pod, node: node.node });
+  if (eviction.at === Number.POSITIVE_INFINITY) return sentence("podFreezeAhead", { pod });
   const taint = taintName(eviction.taint);
   if (!Number.isFinite(eviction.at)) return sentence("podComputedNow", { pod, taint }, isShadow);
   return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) }, isShadow);
@@ -289,14 +291,16 @@ function evictionFrom(node: ObservedNode, observed: ObservedPod, context: Explai
     const lineage = lineageOf(taint, since, node);
     return { taint, since, ...(lineage === null ? {} : { lineage }) };
   });
-  return evictionUnder(standing, observed, context);
+  const frozen = context.freezes.intervalsOf(presentNode(node.node, context)?.judged);
+  return evictionUnder(standing, observed, context, frozen);
 }
 
 function evictionUnder(
   taints: readonly StandingTaint[],
   observed: ObservedPod,
   { profile }: ExplainContext,
+  frozen: readonly FrozenInterval[] = [],
 ): Eviction | null {
   const comparisonOperators = profile.tolerationComparisonOperators;
-  return evictionOf(taints, observed.tolerations, observed.boundAt, { comparisonOperators });
+  return evictionOf(taints, observed.tolerations, observed.boundAt, { comparisonOperators, frozen });
 }

@@ -234,6 +234,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   podPacedUnleased: pacedAtAll,
   podPacedElsewhere: pacedAtAll,
   podPacedUnknown: pacedAtAll,
-  // A process may know that a freeze has ended before it knows the new deadline.
+  // While a process does not know the policies, it has the last judgement alone. A freeze by mode that has just begun
+  // lies ahead by a clock that is behind.
   podFreezeAhead: (claim) => pausesOf(claim).some(({ until }) => until === null) || (frozen(claim) && !claim.isCalm),
 };

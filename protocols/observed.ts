@@ -11,7 +11,10 @@ export type Digest = z.infer<typeof digestSchema>;
 /** Body of `observed.node`: a node's whole observed state. */
 export const observedNode = nodeSchema;
 
-/** Body of `observed.lease`: heartbeats of one shard, coalesced; at most HEARTBEATS_PER_MESSAGE_MAX of them. */
+/**
+ * Body of `observed.lease`: heartbeats of one shard, coalesced; at most HEARTBEATS_PER_MESSAGE_MAX of them. Those of one
+ * node that are published together share a message: its silence counts from the last one.
+ */
 export const observedLease = z.object({
   shard,
   heartbeats: listOf(heartbeatSchema),

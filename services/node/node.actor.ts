@@ -163,8 +163,11 @@ export class NodeActor {
     return false;
   }
 
-  /** Takes a heartbeat that was seen at `seenMs` on this process's monotonic clock. */
-  takeHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): void {
+  /**
+   * Takes a heartbeat that was seen at `seenMs` on this process's monotonic clock. Returns whether the node must be
+   * reviewed, once the heartbeats that arrived with this one are taken too.
+   */
+  takeHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): boolean {
     // A verdict is bound to the version it rests on. If heartbeat and known state disagree on whether Ready exists, a
     // state was lost and the other grace applies, so its version must not carry a verdict.
     const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
@@ -173,8 +176,8 @@ export class NodeActor {
     const isAlive = this.#heartbeats.take(heartbeat, seenMs, cause);
     const isReturn = isAlive && isSilent(this.#state);
     if (isAlive && this.#state.heartbeat !== "fresh") this.#step("heartbeat");
-    if (isReturn || isOlder) this.review(cause);
-    else if (isAlive) this.#armGrace();
+    if (isAlive) this.#armGrace();
+    return isReturn || isOlder;
   }
 
   /** Starts the drain that the zone granted, unless this process is blind or the node was replaced. */

@@ -106,11 +106,15 @@ export class NodeShard {
     this.#actors.delete(name);
   }
 
+  /** Reviews only after the whole message: the old status of a live node may come before its renewed lease. */
   #takeHeartbeats({ body, at, id }: Message<"observed.lease">): void {
     const nowMs = this.#io.clock.monotonicMs();
+    const changed = new Set<NodeActor>();
     for (const heartbeat of body.heartbeats) {
-      this.#actors.get(heartbeat.node)?.takeHeartbeat(heartbeat, translated(heartbeat.seenAt, at, nowMs), id);
+      const actor = this.#actors.get(heartbeat.node);
+      if (actor?.takeHeartbeat(heartbeat, translated(heartbeat.seenAt, at, nowMs), id) === true) changed.add(actor);
     }
+    for (const actor of changed) actor.review(id);
   }
 
   #reviewWaiting(cause: string): void {

@@ -258,17 +258,21 @@ export class ObserverShard {
     entry.publishedPodsVersion = null;
   }
 
+  /** A node's heartbeats share a message: a reader with the old status alone would hold a live node for silent. */
   #publishHeartbeats(entries: Iterable<NodeEntry>, which: "all" | "unsent", cause: string | null): void {
     const { clock, bus } = this.#context.io;
-    const due: Heartbeat[] = [];
+    let batch: Heartbeat[] = [];
+    const publishBatch = (): void => {
+      if (batch.length > 0) bus.publish("observed.lease", { shard: this.#shard, heartbeats: batch }, cause);
+      batch = [];
+    };
     for (const entry of entries) {
       if (entry.publishedVersion === null) continue;
       const nowMs = clock.monotonicMs();
-      due.push(...entry.takeHeartbeats(which, clock.wallMs(), nowMs));
+      const due = entry.takeHeartbeats(which, clock.wallMs(), nowMs);
+      if (batch.length + due.length > HEARTBEATS_PER_MESSAGE_MAX) publishBatch();
+      batch.push(...due);
     }
-    for (let start = 0; start < due.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
-      const heartbeats = due.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);
-      bus.publish("observed.lease", { shard: this.#shard, heartbeats }, cause);
-    }
+    publishBatch();
   }
 }

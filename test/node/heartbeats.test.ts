@@ -1,6 +1,9 @@
 /** Heartbeats: from when a node counts as silent to a process that has received only some of them. */
 import { expect, test } from "vitest";
 import { HeartbeatRecord } from "../../services/node/heartbeats.ts";
+import { NODE, OBSERVER } from "../scenario/spine.ts";
+import { loseObserved } from "../support/lossy-transport.ts";
+import { VirtualCluster } from "../support/virtual-cluster.ts";
 
 const KNOWN_SINCE_MS = 100_000;
 
@@ -38,4 +41,24 @@ test("a heartbeat is witnessed when its stamp changes, not on discovery or a new
   heartbeats.take({ kind: "lease", renewedAt: 2 }, 140_000, "lease");
   heartbeats.rebase(150_000);
   expect(heartbeats.witnessedMs).toBe(140_000);
+});
+
+test("a live lease counts though an old status comes before it in the message", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1", statusPeriodMs: null });
+  cluster.start(OBSERVER);
+  cluster.advance(2 * cluster.profile.nodeMonitorGraceMs);
+  const stopLosing = loseObserved(cluster.transport, ({ noun }) => noun === "lease");
+  cluster.start(NODE);
+  cluster.advance(0);
+  stopLosing();
+  // Its resync brings the heartbeats to a view that is whole by now: no pulse shows that heartbeats were lost.
+  cluster.start(NODE);
+  cluster.advance(0);
+  const kinds = cluster
+    .published("observed.lease")
+    .at(-1)
+    ?.body.heartbeats.map(({ kind }) => kind);
+  expect(kinds).toEqual(["status", "lease"]);
+  expect(cluster.published("asked.condition")).toEqual([]);
 });

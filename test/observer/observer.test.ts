@@ -195,6 +195,24 @@ test("heartbeats of one moment share messages, up to the limit of a message", ()
   expect(sizes).toHaveLength(3);
 });
 
+test("the status and the lease of a node share a message", () => {
+  const cluster = new VirtualCluster();
+  const [first = "", ...others] = Array.from({ length: 10_000 }, (_, index) => `n${index}`)
+    .filter((name) => shardOf(name) === 0)
+    .slice(0, 100);
+  cluster.addNode({ name: first, leasePeriodMs: null });
+  cluster.start(OBSERVER);
+  cluster.advance(0);
+  for (const name of others) cluster.addNode({ name });
+  cluster.advance(0);
+  cluster.received.length = 0;
+  cluster.start(NODE);
+  cluster.advance(0);
+  const batches = cluster.published("observed.lease").map(({ body }) => body.heartbeats);
+  expect(batches.map(({ length }) => length)).toEqual([HEARTBEATS_PER_MESSAGE_MAX - 1, 50]);
+  expect(batches.flatMap((batch) => [...new Set(batch.map(({ node }) => node))])).toHaveLength(100);
+});
+
 test("ordinary heartbeats go right before the pulse of the same moment", () => {
   const cluster = new VirtualCluster();
   for (let index = 0; index < 30; index++) cluster.addNode({ name: `node-${index}` });

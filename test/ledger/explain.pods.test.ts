@@ -193,6 +193,21 @@ test("a deadline ends with its taint", () => {
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
 });
 
+test("a deadline ends with its node, unless its deletion was requested", () => {
+  const world = ledgerWorld();
+  for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard), "ask");
+  world.receive("observed.node", observedNode("n-1", { taints: STANDING }), null);
+  world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
+  world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+  expect(podSentences(world)).toEqual([expect.stringMatching(/^Its node n-1 no longer exists/)]);
+  world.kube.readAnswer = { outcome: "failed", detail: "read ECONNRESET" };
+  world.clock.advance(1_000);
+  expect(podSentences(world)).toHaveLength(2);
+  world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
+  world.clock.advance(1_000);
+  expect(podSentences(world)).toContainEqual(expect.stringMatching(/^Pod default\/web is due to be deleted at /));
+});
+
 test.each([
   [{ outcome: "failed", detail: "connect ECONNREFUSED 10.0.0.1:6443" } as const, "connect ECONNREFUSED 10.0.0.1:6443"],
   ["none" as const, "no answer came within 3 s"],

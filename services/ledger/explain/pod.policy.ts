@@ -111,7 +111,7 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
   if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
-  if (isRefuted(record, node, context.freezes)) return [];
+  if (isRefuted(record, node, context.freezes) || isOfGoneNode(record, context)) return [];
   const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node, context);
   const frozen = frozenEviction(judged, node, context.freezes);
   if (frozen !== null) {
@@ -124,6 +124,16 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   if (waits !== null) return [due, ...why, waitingSentence(waits, context)];
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
+}
+
+/**
+ * Whether the node of a judged pod has left. That ends a countdown before its request, though the judgement that would
+ * say so may be lost.
+ */
+function isOfGoneNode({ judged, asked, last }: PodRecord, context: ExplainContext): boolean {
+  if (judged === null || asked !== null || last !== null) return false;
+  const observed = presentNode(judged.node, context)?.observed ?? null;
+  return observed === null && context.unknownReason(judged.node) === null;
 }
 
 /** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */

@@ -12,6 +12,7 @@ import { MinHeap } from "../platform/structures/heap.ts";
 import type { Timeline } from "./activity/timeline.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 import type { Comparison } from "./compare/comparison.ts";
+import { isOver } from "./countdown-end.policy.ts";
 import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod, explainPolicy, explainZone } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
@@ -22,13 +23,7 @@ import type { LivePods, PodRead } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
 import { type PodRecord, targetOf } from "./pod-records.ts";
 import { policyReports } from "./policy-reports.ts";
-import {
-  frozenEviction,
-  isBeforeFreeze,
-  isRefuted,
-  type PresentFreezes,
-  presentFreezes,
-} from "./present-freezes.policy.ts";
+import { frozenEviction, isBeforeFreeze, type PresentFreezes, presentFreezes } from "./present-freezes.policy.ts";
 import { zoneHolds } from "./zone-holds.policy.ts";
 
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
@@ -72,7 +67,7 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
     },
     pendingEvictions: (limit) => {
       const presentRates = { evictions: state.evictions, rated: ratedNow(policies), now: clock.wallMs() };
-      const pods = soonest(pendingOf({ state, drainPods }, presentRates, freezes()), limit);
+      const pods = soonest(pendingOf(sources, presentRates, freezes()), limit);
       return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));
     },
     decisions: (limit) => history.latest(limit),
@@ -204,10 +199,11 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
 
 /** The pods whose deletion was judged or requested, and those of an upcoming drain. */
 function* pendingOf(
-  { state, drainPods }: Pick<ReaderSources, "state" | "drainPods">,
+  { state, drainPods, inventory, clock }: Pick<ReaderSources, "state" | "drainPods" | "inventory" | "clock">,
   rates: PresentRates,
   freezes: PresentFreezes,
 ): Generator<PendingEviction> {
+  const unknownReason = (name: string): string | null => inventory.unknownReason(name, clock.monotonicMs());
   const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
     const frozen = frozenEviction(judged, state.nodes.get(node), freezes);
     return frozen === null ? {} : { frozen };
@@ -215,7 +211,7 @@ function* pendingOf(
   for (const record of state.pods.pending()) {
     const { judged, asked } = record;
     const known = judged ?? asked;
-    if (known === null || isRefuted(record, state.nodes.get(known.node), freezes)) continue;
+    if (known === null || isOver(record, state.nodes.get(known.node), { freezes, unknownReason })) continue;
     const { namespace, name, uid, node, taint } = known;
     const deadlineAt = known.deadlineAt ?? asked?.deadlineAt ?? null;
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};

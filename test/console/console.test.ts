@@ -20,6 +20,7 @@ import {
   ledgerWorld,
   pulse,
   SHARDS,
+  UNREACHABLE,
 } from "../ledger/ledger-world.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
@@ -131,7 +132,7 @@ describe("the API", () => {
   test("serves zones, nodes, evictions and decisions", async () => {
     const { json, world } = await setup();
     world.receive("judged.zone", judgedZone(), null);
-    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     world.receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     world.receive("judged.pod", judgedPod(), null);
     expect(await json("/api/about")).toMatchObject({ cluster: "test", shadow: false });

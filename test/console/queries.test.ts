@@ -5,7 +5,14 @@ import { answerQuery } from "../../services/console/query.routes.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
-import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
+import {
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  UNREACHABLE,
+} from "../ledger/ledger-world.ts";
 import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
 
@@ -44,6 +51,7 @@ test("nodes are answered with readable instants, and their zone's name beside it
 
 test("every answer is as docs/asyncapi.yaml says, without further fields", () => {
   const world = worldOf("n-1");
+  world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
   world.receive("judged.zone", judgedZone({ zone: ZONE, size: 1 }), null);
   world.receive("judged.pod", judgedPod({ node: "n-1", eviction: "pending", deadlineAt: 9e12 }), null);
   for (const [query, payload] of Object.entries({
@@ -66,7 +74,7 @@ test("so are answers about policies, freezes and limits", () => {
   const gpu = nodePolicyOf("gpu", { selector: {}, circuitBreaker: { maxNodes: 1, duration: "1m" } });
   const world = ledgerWorld({ policies: fixedPolicies(policySet([gpu], everywhere)) });
   const judged = { readiness: "unknown", eviction: "toBeEvicted", zone: ZONE, policy: "gpu" } as const;
-  world.receive("observed.node", observedNode("n-1"), null);
+  world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
   world.receive("judged.node", judgedNode("n-1", judged), null);
   world.receive("judged.zone", judgedZone({ zone: ZONE, size: 1 }), null);
   const held = { field: "ConfigMap vigil-freeze: pauseRequests", untilAt: null, remainingMs: 1000 };

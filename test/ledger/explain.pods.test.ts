@@ -27,6 +27,9 @@ const MINUTE_MS = 60_000;
 const UNKNOWN = { readiness: "unknown", ready: "Unknown" } as const;
 const STANDING = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
 
+/** The pods that the list names. */
+const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
+
 /** The pod's node is silent, and the API server accepted the pod's deletion at 00:00. */
 function deletedWorld(): LedgerWorld {
   const world = ledgerWorld();
@@ -189,8 +192,10 @@ test("a deadline ends with its taint", () => {
   world.receive("observed.node", observedNode("n-1", { taints: STANDING }), null);
   world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web is due to be deleted at /);
+  expect(waiting(world)).toHaveLength(1);
   world.receive("observed.node", observedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
+  expect(waiting(world)).toEqual([]);
 });
 
 test("a deadline ends with its node, unless its deletion was requested", () => {
@@ -200,11 +205,13 @@ test("a deadline ends with its node, unless its deletion was requested", () => {
   world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
   world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
   expect(podSentences(world)).toEqual([expect.stringMatching(/^Its node n-1 no longer exists/)]);
+  expect(waiting(world)).toEqual([]);
   world.kube.readAnswer = { outcome: "failed", detail: "read ECONNRESET" };
   world.clock.advance(1_000);
   expect(podSentences(world)).toHaveLength(2);
   world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
   world.clock.advance(1_000);
+  expect(waiting(world)).toHaveLength(1);
   expect(podSentences(world)).toContainEqual(expect.stringMatching(/^Pod default\/web is due to be deleted at /));
 });
 

@@ -19,9 +19,10 @@ import {
   taintName,
 } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../cluster-state.ts";
+import { isOver } from "../countdown-end.policy.ts";
 import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
-import { frozenEviction, isBeforeFreeze, isRefuted } from "../present-freezes.policy.ts";
+import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
 import { requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -110,8 +111,7 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   // A pod that must go at once is due since its judgement; each request for it has a new deadline.
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
-  if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
-  if (isRefuted(record, node, context.freezes) || isOfGoneNode(record, context)) return [];
+  if (isOver(record, node, context)) return [];
   const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node, context);
   const frozen = frozenEviction(judged, node, context.freezes);
   if (frozen !== null) {
@@ -124,16 +124,6 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   if (waits !== null) return [due, ...why, waitingSentence(waits, context)];
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
-}
-
-/**
- * Whether the node of a judged pod has left. That ends a countdown before its request, though the judgement that would
- * say so may be lost.
- */
-function isOfGoneNode({ judged, asked, last }: PodRecord, context: ExplainContext): boolean {
-  if (judged === null || asked !== null || last !== null) return false;
-  const observed = presentNode(judged.node, context)?.observed ?? null;
-  return observed === null && context.unknownReason(judged.node) === null;
 }
 
 /** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */
@@ -172,12 +162,6 @@ function unleasedSentence(where: { readonly policy: string; readonly field: stri
   const lease = `${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
   if (holder === null) return sentence("podPacedUnleased", { ...where, lease });
   return sentence("podPacedElsewhere", { ...where, lease, holder });
-}
-
-/** Whether the decisive taint is present; true where none decides and where the node was not observed. */
-function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean {
-  if (decisive === null || node === null) return true;
-  return node.taints.some(({ key, effect }) => key === decisive.key && effect === decisive.effect);
 }
 
 function dueSentence(pod: string, deadlineAt: number | null, { now, isShadow }: ExplainContext): Sentence {

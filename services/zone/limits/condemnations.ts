@@ -26,6 +26,11 @@ export class Condemnations {
     this.#byNode.set(condemnation.node, condemnation);
   }
 
+  /** Whether a node is remembered. */
+  has(node: string): boolean {
+    return this.#byNode.has(node);
+  }
+
   /** Whether a node was condemned after an instant. */
   isAfter(node: string, fromMs: number): boolean {
     return (this.#byNode.get(node)?.atMs ?? Number.NEGATIVE_INFINITY) > fromMs;

@@ -97,6 +97,7 @@ export class LimitedNodes {
   regroup(groupsOf: GroupsOf, at: Instant): void {
     this.#groupsOf = groupsOf;
     for (const { observed, member } of this.#nodes.values()) this.take(observed, member, at);
+    if (this.#mode === "taint") for (const node of this.#nodes.values()) this.#restore(node, at);
   }
 
   /** Takes the state of a node. Returns whether that is news: of a node that is well a heartbeat alone is not. */
@@ -139,6 +140,18 @@ export class LimitedNodes {
   /** Records that a node of a policy was condemned, as observed or received from another process. */
   condemn(policy: string, condemnation: { readonly node: string; readonly zone: string; readonly atMs: number }): void {
     this.#groupFor(policy).condemnations.add(condemnation);
+  }
+
+  /**
+   * Records a condemned node again that had left the window: a breaker that is added, or has a longer window now,
+   * counts what the API server shows, as after a restart. In direct mode nothing shows since when a node is drained.
+   */
+  #restore({ observed, groups, zone, isCondemned }: LimitedNode, at: Instant): void {
+    if (!isCondemned) return;
+    const forgetting = groups?.filter((group) => !this.#groupFor(group).condemnations.has(observed.node)) ?? [];
+    if (forgetting.length === 0) return;
+    const atMs = this.#condemnedMs(observed, at);
+    for (const group of forgetting) this.condemn(group, { node: observed.node, zone, atMs });
   }
 
   gone(name: string): void {

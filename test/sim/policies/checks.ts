@@ -125,7 +125,7 @@ export class PolicyChecks {
     const isLate = this.#view.isDirect && this.#evictions.hasEvictionRate(name);
     if (!isLate) this.#rates.check(node);
     if (policy !== null && !isLate) this.#storms.check(policy, node);
-    this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs });
+    this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs, untilMs: null });
     if (policy !== null) this.#limits.check(policy, name);
     this.#recount();
   }

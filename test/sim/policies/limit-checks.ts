@@ -2,7 +2,7 @@
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
 import { BrokenInvariant } from "../invariants.ts";
 import { allowed, breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
-import { isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
+import { type Condemned, isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
 
 /** A request that was sent before a budget began to hold. */
 const UNDER_WAY_MS = 1_000;
@@ -70,13 +70,25 @@ export class LimitChecks {
     );
   }
 
-  /** The nodes that were condemned since an instant and since their policy had its breaker. */
+  /** The nodes that were condemned since an instant, but for those that Vigil may have forgotten. */
   condemnedSince(policy: string, pool: string | undefined, fromMs: number): ReadonlySet<string> {
-    const snapshots = this.#view.api.since(fromMs);
-    const without = snapshots.findLastIndex(({ policies }) => policies.get(policy)?.breaker == null);
-    const sinceMs = Math.max(fromMs, (snapshots[without + 1]?.fromMs ?? fromMs) + this.#view.unknownMs);
-    const found = this.#view.condemned.filter((each) => each.pool === pool && each.atMs > sinceMs);
-    return new Set(found.map(({ node }) => node));
+    const recent = this.#view.condemned.filter((each) => each.pool === pool && each.atMs > fromMs);
+    return new Set(recent.filter((each) => !this.#mayBeForgotten(policy, each)).map(({ node }) => node));
+  }
+
+  /**
+   * Whether a node had left a shorter window of the breaker, or there was none, and was healed before the present
+   * window was known. A breaker that is added or gets a longer window counts the nodes that are still condemned,
+   * because their taints show since when. Nothing shows the others, and in direct mode none.
+   */
+  #mayBeForgotten(policy: string, { atMs, untilMs }: Condemned): boolean {
+    const { api, isDirect, nowMs, unknownMs } = this.#view;
+    const snapshots = api.since(atMs);
+    return snapshots.some(({ policies }, index) => {
+      const endMs = Math.min(nowMs, (snapshots[index + 1]?.fromMs ?? nowMs) + unknownMs);
+      const isShown = !isDirect && (untilMs ?? Infinity) > endMs;
+      return !isShown && atMs <= endMs - (policies.get(policy)?.breaker?.durationMs ?? 0) + CLOCK_ERROR_MS;
+    });
   }
 
   #isTooUnhealthy({ pool, maxUnhealthy }: PolicyState): boolean {

@@ -25,6 +25,8 @@ export interface Condemned {
   readonly pool: string | undefined;
   readonly zone: string;
   readonly atMs: number;
+  /** When it was healed or gone; null while it is condemned. */
+  untilMs: number | null;
 }
 
 /** The parts of a run that these checks need. */
@@ -109,6 +111,8 @@ export class PolicyView {
     if (isGone) this.nodes.delete(name);
     else this.nodes.set(name, node);
     if (isGone || conditionOf(node, "Ready")?.status === "True") this.#drained.delete(name);
+    const last = this.condemned.findLast((each) => each.node === name);
+    if (last !== undefined && (isGone || !this.isCondemned(node))) last.untilMs ??= this.nowMs;
     const pool = this.poolOf(name);
     this.#sizes.set(pool, Math.max(this.sizeOf(pool), this.selected(pool).length));
   }

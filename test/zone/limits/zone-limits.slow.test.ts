@@ -128,6 +128,19 @@ test("a breaker trips on the first node too many, stays open, and resets", () =>
   expect(condemned(world)).toHaveLength(4);
 });
 
+test("a breaker with a longer window counts nodes that are still condemned", () => {
+  const policies = new HandPolicies({ circuitBreaker: { maxNodes: 1, duration: "20s", resetAfter: "15s" } });
+  const { world } = worldWith(policies);
+  world.silence(["a-0"]);
+  world.advance(2 * MINUTE);
+  expect(condemned(world)).toEqual(["a-0"]);
+  policies.put({ circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "20m" } });
+  world.silence(["b-0"]);
+  world.advance(5 * MINUTE);
+  expect(condemned(world)).toEqual(["a-0"]);
+  expect(holds(world)).toEqual(["circuitBreaker 1"]);
+});
+
 test("an open breaker stays open when another process takes over", () => {
   const circuitBreaker = { maxNodes: 1, duration: "2m", resetAfter: "20m" };
   const { world, limits, even } = worldWith(new HandPolicies({ circuitBreaker }));

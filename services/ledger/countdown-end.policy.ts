@@ -21,9 +21,9 @@ export function isOver(
   { freezes, unknownReason }: CountdownContext,
 ): boolean {
   const observed = node?.observed ?? null;
-  const { judged, asked } = record;
-  if (!isPresent((judged ?? asked)?.taint ?? null, observed)) return true;
-  return isRefuted(record, node, freezes) || (observed === null && isOfGoneNode(record, unknownReason));
+  const decisive = (record.judged ?? record.asked)?.taint ?? null;
+  if (observed === null && isOfGoneNode(record, unknownReason)) return true;
+  return !isPresent(decisive, observed) || isRefuted(record, node, freezes);
 }
 
 /** Whether the decisive taint is present; true where none decides and where the node was not observed. */

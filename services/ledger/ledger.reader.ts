@@ -211,12 +211,14 @@ function* pendingOf(
   for (const record of state.pods.pending()) {
     const { judged, asked } = record;
     const known = judged ?? asked;
-    if (known === null || isOver(record, state.nodes.get(known.node), { freezes, unknownReason })) continue;
+    if (known === null) continue;
     const { namespace, name, uid, node, taint } = known;
+    const host = state.nodes.get(node);
+    if (isOver(record, host, { freezes, unknownReason })) continue;
     const deadlineAt = known.deadlineAt ?? asked?.deadlineAt ?? null;
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
     const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
-    const planned = isBeforeFreeze(judged, state.nodes.get(node), freezes) ? ({ isBeforeFreeze: true } as const) : {};
+    const planned = isBeforeFreeze(judged, host, freezes) ? ({ isBeforeFreeze: true } as const) : {};
     const waits = pending.frozen === undefined ? waitingEviction(record, rates) : null;
     yield {
       ...pending,

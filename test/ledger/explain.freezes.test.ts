@@ -88,7 +88,7 @@ describe("a pod whose new judgement was lost", () => {
     expect(world.waiting()).toMatchObject([{ deadlineAt: START_AT + 300 * S }]);
   });
 
-  test("is forgotten as any other", () => {
+  test("is forgotten after a while", () => {
     const world = plannedWorld();
     world.clock.advance(2 * SETTLED_KEPT_MS);
     expect(world.ledger.reader.overview().pendingEvictions).toBe(1);

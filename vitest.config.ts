@@ -16,7 +16,7 @@ const UNIT = "test/**/*.test.ts";
  * million timers. Each file has a process of its own.
  */
 const SLOW = "test/**/*.slow.test.ts";
-/** Real servers, containers and browsers, in real time. Such a suite mostly waits, so five of them share two cores. */
+/** Real servers, containers and browsers, in real time. */
 const REAL = "test/**/*.real.test.ts";
 /** Upstream's own tests and journeys with real kubelets, in real time. They hardly compute. */
 const UPSTREAM = "test/upstream/*.real.test.ts";
@@ -30,6 +30,8 @@ const COMPUTED = {
   env: { FIRST_TEST_PORT: "14000" },
   testTimeout: process.env.CI ? 300_000 : 60_000,
 } as const;
+/** The sets in real time. Such a suite mostly waits, so five of them share two cores where these have the room. */
+const TIMED = { maxWorkers: 5, setupFiles: "test/processor-room.setup.ts" } as const;
 
 // A process for each file of the last three sets: compiled code that they share saves each half a second.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/vigil-tests");
@@ -45,8 +47,8 @@ export default defineConfig({
     projects: [
       set("unit", { ...COMPUTED, include: [UNIT], exclude: [SLOW, REAL], isolate: false }, 0),
       set("slow", { ...COMPUTED, include: [SLOW] }, 1),
-      set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 5 }, 2),
-      set("upstream", { include: [UPSTREAM], maxWorkers: 5, env: { FIRST_TEST_PORT: "26000" } }, 3),
+      set("real", { ...TIMED, include: [REAL], exclude: [UPSTREAM] }, 2),
+      set("upstream", { ...TIMED, include: [UPSTREAM], env: { FIRST_TEST_PORT: "26000" } }, 3),
     ],
   },
 });
@@ -59,6 +61,7 @@ function set(
     maxWorkers: number | string;
     isolate?: boolean;
     testTimeout?: number;
+    setupFiles?: string;
     env?: Record<string, string>;
   },
   order: number,

@@ -7,7 +7,7 @@ const AGAIN_MS = 50;
 
 /** Runs something while no other process of the machine runs something under the same name. */
 export async function withMachineLock<T>(name: string, run: () => Promise<T>): Promise<T> {
-  const release = await acquire(name);
+  const release = await machineLock(name);
   try {
     return await run();
   } finally {
@@ -15,8 +15,11 @@ export async function withMachineLock<T>(name: string, run: () => Promise<T>): P
   }
 }
 
-/** An abstract socket has one owner; the kernel frees its name with the process. */
-async function acquire(name: string): Promise<() => Promise<void>> {
+/**
+ * Waits until no other process of the machine holds the lock of that name, and holds it until the result is called. An
+ * abstract socket has one owner; the kernel frees its name with the process.
+ */
+export async function machineLock(name: string): Promise<() => Promise<void>> {
   for (;;) {
     const server = createServer().listen(`\0vigil-test-${name}`);
     const isOwn = await once(server, "listening").then(

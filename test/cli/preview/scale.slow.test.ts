@@ -11,7 +11,8 @@ const TAKEN_AT = Date.UTC(2026, 0, 1);
 const NODES = 5_000;
 const PODS_PER_NODE = 10;
 const ZONES = ["a", "b", "c"];
-const CPU_MS_MAX = 1_500;
+/** A preview takes four to five times as long as the pods' own way through JSON, which says how fast the machine is. */
+const COPIES_MAX = 8;
 const TOLERATION = {
   key: "node.kubernetes.io/unreachable",
   operator: "Exists",
@@ -42,7 +43,7 @@ function largeCluster(): Snapshot {
 }
 
 test.each(["a whole zone", "a third of all nodes"])(
-  "%s of 5,000 nodes with 50,000 pods is previewed in about a second",
+  "%s of 5,000 nodes with 50,000 pods costs less than 8 copies of them",
   (what) => {
     const snapshot = largeCluster();
     const names = snapshot.nodes.slice(0, NODES / 3).map(({ node }) => node);
@@ -51,13 +52,24 @@ test.each(["a whole zone", "a third of all nodes"])(
       what === "a whole zone"
         ? faultOf(flags, snapshot.nodes)
         : faultOf({ ...flags, zone: "", node: names }, snapshot.nodes);
-    const before = process.cpuUsage();
-    const preview = previewOf(snapshot, fault, STANDARD_PROFILE);
-    const { user, system } = process.cpuUsage(before);
+    const { result: preview, cpuMs } = costOf(() => previewOf(snapshot, fault, STANDARD_PROFILE));
     expect(preview.pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null)).toHaveLength(
       preview.nodes.length * PODS_PER_NODE,
     );
-    // CPU time, because other programs of the machine must not fail the test; a busy one takes half as long again.
-    expect((user + system) / 1000).toBeLessThan(CPU_MS_MAX);
+    expect(cpuMs / copyMsOf(snapshot.pods)).toBeLessThan(COPIES_MAX);
   },
 );
+
+/** The median of three copies by JSON. */
+function copyMsOf(value: unknown): number {
+  const runs = [1, 2, 3].map(() => costOf(() => JSON.parse(JSON.stringify(value))).cpuMs);
+  return runs.sort((left, right) => left - right)[1] ?? Number.NaN;
+}
+
+/** What something returns, and its CPU time: other programs of the machine must not fail the test. */
+function costOf<T>(run: () => T): { result: T; cpuMs: number } {
+  const before = process.cpuUsage();
+  const result = run();
+  const { user, system } = process.cpuUsage(before);
+  return { result, cpuMs: (user + system) / 1000 };
+}

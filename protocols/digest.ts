@@ -1,6 +1,10 @@
 /** An order-free checksum over (name, version) pairs: equal digests show that a reader holds all that was published. */
+import type { ObservedNode } from "./objects.ts";
 import type { Digest } from "./observed.ts";
 import { fnv1a } from "./subjects.ts";
+
+/** What tells one published state of a node from another. */
+export type VersionedNode = Pick<ObservedNode, "uid" | "resourceVersion" | "policyLabels">;
 
 /** The digest of nothing. */
 export const EMPTY_DIGEST: Digest = { count: 0, sum: 0 };
@@ -20,9 +24,13 @@ export function sameDigest(left: Digest, right: Digest): boolean {
   return left.count === right.count && left.sum === right.sum;
 }
 
-/** The version of a node in a shard's digest. */
-export function nodeVersion(uid: string, resourceVersion: string): string {
-  return `${uid}@${resourceVersion}`;
+/**
+ * The version of a node in a shard's digest. For other policies the same resourceVersion is published with other labels
+ * and conditions, so what was published for policies counts with their checksum.
+ */
+export function nodeVersion({ uid, resourceVersion, policyLabels }: VersionedNode): string {
+  const version = `${uid}@${resourceVersion}`;
+  return policyLabels === undefined ? version : `${version}@${policyLabels}`;
 }
 
 function weight(name: string, version: string): number {

@@ -36,7 +36,7 @@ export class NodeEntry {
 
   /** The present version of the node; null without a node. */
   get version(): string | null {
-    return this.node === null ? null : nodeVersion(this.node.uid, this.node.resourceVersion);
+    return this.node === null ? null : nodeVersion(this.node);
   }
 
   /**

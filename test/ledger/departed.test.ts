@@ -20,7 +20,7 @@ function seeNone(world: LedgerWorld): void {
 
 /** Two pulses of an observer with this node alone. */
 function seeOne(world: LedgerWorld, node: string): void {
-  const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion(`uid-${node}`, "1"));
+  const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion({ uid: `uid-${node}`, resourceVersion: "1" }));
   pulsedTwice(world, (shard) => pulse(shard, shard === shardOf(node) ? { nodes } : {}));
 }
 

@@ -28,8 +28,7 @@ function reasonsAfter(
   bus.subscribe("asked.resync", "all", (message) => asked.push(message));
   world.receive("observed.node", observedNode("n-1"), null);
   prepare(world);
-  const { node, uid, resourceVersion } = observedNode("n-1");
-  const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion(uid, resourceVersion));
+  const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion(observedNode("n-1")));
   for (let second = 0; second <= seconds; second++) {
     world.receive("observed.pulse", pulse(shardOf("n-1"), { nodes }), "ask");
     world.clock.advance(1000);

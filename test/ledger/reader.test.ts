@@ -142,7 +142,7 @@ describe("decisions", () => {
 
 describe("a node whose departure was missed", () => {
   const [node, other] = ["n-1", "n-2"];
-  const digest = digestWith(EMPTY_DIGEST, other, nodeVersion(`uid-${other}`, "1"));
+  const digest = digestWith(EMPTY_DIGEST, other, nodeVersion({ uid: `uid-${other}`, resourceVersion: "1" }));
   const shard = shardOf(node);
 
   function asked({ io }: LedgerWorld): Message<"asked.resync">[] {

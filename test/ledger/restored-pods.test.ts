@@ -124,7 +124,7 @@ describe("a restored pod", () => {
     const world = ledgerWorld({ store });
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     const shard = shardOf("n-1");
-    const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion("uid-n-1", "1"));
+    const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion({ uid: "uid-n-1", resourceVersion: "1" }));
     const asks = resyncsAsked(world, shard);
     world.receive("observed.pulse", pulse(shard, { nodes }), "ask");
     world.receive("observed.pulse", pulse(shard, { nodes }), null);

@@ -70,7 +70,12 @@ describe("a digest", () => {
   });
 });
 
-test("a node's version changes with its uid, so a re-created node is a new one", () => {
-  expect(nodeVersion("u1", "7")).not.toBe(nodeVersion("u2", "7"));
-  expect(nodeVersion("u1", "7")).not.toBe(nodeVersion("u1", "8"));
+test("a node's version changes with its uid, its resourceVersion and what policies need of it", () => {
+  const node = { uid: "u1", resourceVersion: "7" };
+  const others = [{ ...node, uid: "u2" }, { ...node, resourceVersion: "8" }, { ...node, policyLabels: 1 }];
+  for (const other of others) expect(nodeVersion(other)).not.toBe(nodeVersion(node));
+});
+
+test("a node's version is its uid and resourceVersion while policies need nothing", () => {
+  expect(nodeVersion({ uid: "u1", resourceVersion: "7" })).toBe("u1@7");
 });

@@ -144,7 +144,7 @@ export class ZoneStage {
   remove(name: string): void {
     const node = this.#nodeOf(name);
     const shard = shardOf(name);
-    this.#digests[shard] = digestWithout(this.#digests[shard] ?? EMPTY_DIGEST, name, versionOf(node));
+    this.#digests[shard] = digestWithout(this.#digests[shard] ?? EMPTY_DIGEST, name, nodeVersion(node));
     this.#nodes.delete(name);
     this.#observer.publish("observed.gone", { node: name, uid: node.uid }, null);
   }
@@ -195,8 +195,8 @@ export class ZoneStage {
     const before = this.#nodes.get(node.node);
     const shard = shardOf(node.node);
     const digest = this.#digests[shard] ?? EMPTY_DIGEST;
-    const without = before === undefined ? digest : digestWithout(digest, node.node, versionOf(before));
-    this.#digests[shard] = digestWith(without, node.node, versionOf(node));
+    const without = before === undefined ? digest : digestWithout(digest, node.node, nodeVersion(before));
+    this.#digests[shard] = digestWith(without, node.node, nodeVersion(node));
     this.#nodes.set(node.node, node);
     this.#observer.publish("observed.node", node, null);
     this.#judge.publish("judged.node", this.#judgementOf(node), null);
@@ -275,8 +275,4 @@ export class ZoneStage {
 
 function labelsOf(zone: string): Record<string, string> {
   return { "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": zone };
-}
-
-function versionOf({ uid, resourceVersion }: ObservedNode): string {
-  return nodeVersion(uid, resourceVersion);
 }

@@ -94,9 +94,9 @@ export class ShardView {
    */
   takeNode(node: ObservedNode): ObservedNode | null {
     const previous = this.node(node.node);
-    if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, versionOf(previous));
+    if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, nodeVersion(previous));
     this.#nodes.set(node.node, { node, mention: this.#mention });
-    this.#nodesDigest = digestWith(this.#nodesDigest, node.node, versionOf(node));
+    this.#nodesDigest = digestWith(this.#nodesDigest, node.node, nodeVersion(node));
     if (previous?.uid !== node.uid || !needsPods(node)) this.#dropPods(node.node);
     this.#compareLate();
     return previous;
@@ -193,7 +193,7 @@ export class ShardView {
     for (const { node, mention } of this.#nodes.values()) {
       if (mention === this.#mention) continue;
       unmentioned.push(node);
-      digest = digestWithout(digest, node.node, versionOf(node));
+      digest = digestWithout(digest, node.node, nodeVersion(node));
     }
     if (this.#pulse === null || !sameDigest(digest, this.#pulse.nodes)) return [];
     for (const node of unmentioned) this.#drop(node);
@@ -203,7 +203,7 @@ export class ShardView {
 
   #drop(node: ObservedNode): void {
     this.#nodes.delete(node.node);
-    this.#nodesDigest = digestWithout(this.#nodesDigest, node.node, versionOf(node));
+    this.#nodesDigest = digestWithout(this.#nodesDigest, node.node, nodeVersion(node));
     this.#dropPods(node.node);
   }
 
@@ -211,8 +211,4 @@ export class ShardView {
     const held = this.#pods.drop(name);
     if (held !== null) this.#podsDigest = digestWithout(this.#podsDigest, name, held.version);
   }
-}
-
-function versionOf(node: ObservedNode): string {
-  return nodeVersion(node.uid, node.resourceVersion);
 }

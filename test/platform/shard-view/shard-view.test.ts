@@ -27,7 +27,7 @@ function pulse(
   options: { pods?: Record<string, string>; resyncs?: number; cause?: string; publisher?: string; at?: number } = {},
 ) {
   const { pods = {}, resyncs = 1, cause = null, publisher = "observer@a", at = 0 } = options;
-  const published = nodes.map(({ node, uid, resourceVersion }) => [node, nodeVersion(uid, resourceVersion)] as const);
+  const published = nodes.map((node) => [node.node, nodeVersion(node)] as const);
   const body: BodyOf<"observed.pulse"> = {
     shard: 0,
     watches: WATCHES,
@@ -62,11 +62,12 @@ describe("a view is complete", () => {
     expect(held.blindness(1_000)).toBeNull();
   });
 
-  test("not with a node missing, one too many, or in another version", () => {
+  test("not with a node missing, one too many, in another version or for other policies", () => {
     for (const [kept, published] of [
       [[], [named("a")]],
       [[named("a")], []],
       [[named("a", "1")], [named("a", "2")]],
+      [[named("a")], [{ ...named("a"), policyLabels: 1 }]],
     ] as const) {
       const held = view();
       held.takePulse(pulse([], { cause: "ask" }), 0);

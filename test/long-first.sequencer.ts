@@ -8,6 +8,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONG = [
   "sim/sim.slow",
   "cli/preview/policies.slow",
+  "upstream/e2e.fleet.real",
+  "upstream/e2e.memory.real",
   "journey/rates.split.real",
   "journey/rates.real",
   "journey/fleet.standstill.real",

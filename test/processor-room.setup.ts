@@ -9,11 +9,11 @@ import { machineLock } from "./support/machine-lock.ts";
 import { type ProcessorTimes, processorRoom, processorTimesOf } from "./support/processor-room.ts";
 
 const STAT = "/proc/stat";
-/** The processor has room with this share of its time to spare. A suite that waits takes less than a fifth of it. */
-const ROOM_MIN = 0.3;
-const SAMPLE_MS = 2_000;
+/** The processor has room with this share of its time to spare: a suite takes up to half of one of two cores. */
+const ROOM_MIN = 0.4;
+const SAMPLE_MS = 3_000;
 /** So long after a suite began, what it starts has begun too, and shows in the sample of the next. */
-const SETTLE_MS = 5_000;
+const SETTLE_MS = 8_000;
 /** A processor without room for so long is busy with something that does not end with a suite. */
 const PATIENCE_MS = 300_000;
 

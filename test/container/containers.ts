@@ -6,6 +6,8 @@ import { excuseKeptNetwork, IMAGES } from "../support/docker.ts";
 const COMPOSE = join(import.meta.dirname, "../../deploy/compose");
 const API_PORT = 8001;
 const CONSOLE_PORT = 8080;
+/** Beside other suites of a slow machine; how fast a process starts is a test of its own. */
+const START_MS = 120_000;
 
 /** The product with a read-only root and without capabilities. */
 class ConfinedContainer extends GenericContainer {
@@ -103,7 +105,7 @@ export class Containers {
   }
 
   async #start(container: GenericContainer): Promise<void> {
-    this.#started.push(await container.start());
+    this.#started.push(await container.withStartupTimeout(START_MS).start());
   }
 
   #at(index: number): StartedTestContainer {

@@ -33,7 +33,7 @@ const PROCESSES = [
   { role: "writer", member: MEMBER },
 ];
 const WITHIN = { withinMs: 40_000, everyMs: 200 };
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describeWithKube("on a real kube-apiserver", () => {
   describeWithNats("and nats-server, with both components", () => {

@@ -52,7 +52,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function run(cwd: string, node: string, program: string, ...args: string[]): Promise<Ran> {
   const kept = Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local)/.test(name));
   const env = { ...Object.fromEntries(kept), PATH: [node, "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter) };
-  return promisify(execFile)(program, args, { cwd, env, timeout: 180_000 }).then(
+  return promisify(execFile)(program, args, { cwd, env, timeout: 400_000 }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
@@ -90,7 +90,7 @@ function bytesIn(path: string): number {
 }
 
 function registryProblem(): string | null {
-  const { status } = spawnSync("npm", ["view", "zod", "name"], { timeout: 20_000 });
+  const { status } = spawnSync("npm", ["view", "zod", "name"], { timeout: 60_000 });
   return status === 0 ? null : REGISTRY_MISSING;
 }
 

@@ -17,7 +17,7 @@ const NAMESPACE = "vigil-system";
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:vigil-rescue`;
 const NODE = "silent-node";
 const SILENT_MS = 3_600_000;
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 interface CronJob {
   readonly spec: { readonly jobTemplate: { readonly spec: { readonly template: { readonly spec: PodTemplate } } } };

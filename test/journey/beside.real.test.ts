@@ -12,7 +12,7 @@ const NODES = Object.keys(ZONES);
 const TAINTED_ONCE = ["none", "unreachable", "none"];
 /** Several passes of upstream, which looks every two seconds. */
 const PASSES_MS = 6_000;
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 describeWithKube("beside upstream's real controllers", () => {
   let cluster: BesideCluster;

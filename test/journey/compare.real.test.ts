@@ -14,7 +14,7 @@ const WITHIN = { withinMs: 60_000, everyMs: 100 };
 const STOOD_STILL_MS_MAX = 60_000;
 /** Stamps of the API are whole seconds, and a busy machine is late. */
 const LATE_MS = 4_000;
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 type Printed = ComparisonReport & { figures: ComparedFigures[]; differences: Difference[] };
 

@@ -41,7 +41,7 @@ describeWithKube("conditions of a policy on a real kube-apiserver", () => {
     await until("the nodes are registered", () => record.nodes.size === 3, WITHIN);
     await stage.create([{ name: "job", node: "gpu-0", tolerations: [] }]);
     await stage.restart();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     record.stop();

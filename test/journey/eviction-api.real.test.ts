@@ -102,7 +102,7 @@ describeWithKube("evictions through the Eviction API", () => {
     await runPod("web-1", "a-1");
     await until("the budget counts both pods", async () => JSON.stringify(await allowed()) === "[2,0]", WITHIN);
     await stage.specify("a-0", { taints: [{ key: "example.com/maintenance", effect: "NoExecute" }] });
-  }, 240_000);
+  });
   afterAll(async () => {
     await stage?.close();
     await manager?.stop();

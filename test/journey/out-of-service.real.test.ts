@@ -62,7 +62,7 @@ describeWithKube("the out-of-service taint on a real kube-apiserver", () => {
     await stage.create([{ name: "db-0", node: "gpu-0", tolerations: AT_ONCE, terminationGracePeriodSeconds: 1 }]);
     await stage.restart();
     await until("the nodes are well", () => record.ready("gpu-0") === "True" && !carries("not-ready"), WITHIN);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     record.stop();

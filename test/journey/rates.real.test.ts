@@ -51,7 +51,7 @@ describeWithKube("the eviction rate of a policy on a real kube-apiserver", () =>
     await stage.specify("gpu-0", { taints: [MAINTENANCE] });
     await stage.specify("other", { taints: [MAINTENANCE] });
     await stage.restart();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     record.stop();

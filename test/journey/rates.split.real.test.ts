@@ -73,7 +73,7 @@ describeWithKube("the eviction rate of a policy on a split bus and a real kube-a
     await stage.create(PODS.map((name) => ({ name, node: "gpu-0", tolerations: [] })));
     await stage.specify("gpu-0", { taints: [MAINTENANCE] });
     await stage.restart();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     record.stop();

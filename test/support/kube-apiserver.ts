@@ -20,7 +20,7 @@ const ADMIN_TOKEN = "admin-token";
 /** The token of a known user without rights. */
 const STRANGER_TOKEN = "stranger-token";
 const SERVICE_ACCOUNT_KEY = "service-account.key";
-const READY_MS = 90_000;
+const READY_MS = 180_000;
 /** etcd's default limit for one transaction. */
 const ETCD_OPERATIONS_MAX = 128;
 /** Namespaces that the server creates just after it is ready. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { until } from "./until.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/main.ts");
-const ROOM_TO_START_MS = 60_000;
+const ROOM_TO_START_MS = 120_000;
 
 /** What a child process runs on, where it is not the usual. */
 export interface VigilProcessOptions {

@@ -44,7 +44,7 @@ describeWithKube("the roles that vigil rbac prints", () => {
     const { code, stderr } = await api.kubectl("apply", `--filename=${file}`);
     expect(code, stderr).toBe(0);
     await until("the API server knows the roles", () => may("list", OBJECTS));
-  }, 120_000);
+  });
   afterAll(async () => {
     await api?.stop();
     rmSync(folder, { recursive: true });

@@ -62,7 +62,7 @@ describe("a view is complete", () => {
     expect(held.blindness(1_000)).toBeNull();
   });
 
-  test("not with a node missing, too many, in another version or for other policies", () => {
+  test("not with a node missing, too many, or of another version", () => {
     for (const [kept, published] of [
       [[], [named("a")]],
       [[named("a")], []],

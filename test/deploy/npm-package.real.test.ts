@@ -7,7 +7,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeUnless } from "../support/describe-unless.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -94,6 +94,9 @@ function registryProblem(): string | null {
   return status === 0 ? null : REGISTRY_MISSING;
 }
 
+/** The package is installed four times, partly at once. */
+vi.setConfig({ testTimeout: 400_000 });
+
 describeUnless(registryProblem(), "the npm package", () => {
   let tarball: string;
   let oldNode: string;
@@ -135,7 +138,7 @@ describeUnless(registryProblem(), "the npm package", () => {
     expect(served).toMatchObject({ stdout: "200\n".repeat(5), stderr: "" });
   });
 
-  test.concurrent("plays the playground to its end on both", { timeout: 200_000 }, async () => {
+  test.concurrent("plays the playground to its end on both", async () => {
     const plays = SUPPORTED.map((name) =>
       run(projects[name].folder, projects[name].node, "npx", "vigil", "playground", "--pause=0s"),
     );

@@ -89,12 +89,14 @@ const HOLDING = nodePolicyOf("gpu", {
   evictions: { maxPerMinute: 1 },
 });
 const B = "eu:\u0000:b";
+/** A taint that people put on, whatever the limits of policies say. */
+const REPAIR = { key: "example.com/repair", effect: "NoExecute" };
 
 /** What the owners of that node, pod, zone and policy publish, and repeat while it holds. */
 function holdBack({ clock, kube, receive }: LedgerWorld): void {
   const taints = [{ ...UNREACHABLE, timeAdded: new Date(clock.wallMs() - 1000).toISOString() }];
   receive("observed.node", observedNode("n-1", { ready: "Unknown", taints }), null);
-  receive("observed.node", observedNode("n-2", { ready: "Unknown" }), null);
+  receive("observed.node", observedNode("n-2", { ready: "Unknown", taints: [REPAIR] }), null);
   const judged = { readiness: "unknown", ready: "Unknown", policy: "gpu", zone: B } as const;
   receive("judged.node", judgedNode("n-1", { ...judged, eviction: "evicted" }), null);
   receive("judged.node", judgedNode("n-2", { ...judged, eviction: "toBeEvicted" }), null);
@@ -104,7 +106,14 @@ function holdBack({ clock, kube, receive }: LedgerWorld): void {
   const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
   receive("judged.limits", { ...counts, holds: [hold], memory }, null);
   const due = { deadlineAt: clock.wallMs(), tolerationSeconds: null };
-  const pods = ["n-1", "n-2"].map((node) => ({ node, name: `web-${node}`, uid: node, ...due }));
+  const taintOf = { "n-1": UNREACHABLE, "n-2": REPAIR };
+  const pods = Object.entries(taintOf).map(([node, taint]) => ({
+    node,
+    name: `web-${node}`,
+    uid: node,
+    taint,
+    ...due,
+  }));
   for (const pod of pods) {
     const { name, uid, node } = pod;
     kube.pods.set(`default/${name}`, livePod({ metadata: { name, uid }, spec: { nodeName: node } }));
@@ -140,7 +149,7 @@ describeWithChromium("the dashboard in a browser", () => {
       judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: Math.fround(0.01), queueLength: 4 }),
       null,
     );
-    receive("observed.node", observedNode("n-1"), null);
+    receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
     await shows("zones", /a\s+PartialDisruption\s+6 of 10\s+one node every 100 s\s+1\.00\s+4/, clock);
@@ -380,7 +389,7 @@ describeWithChromium("the dashboard in a browser", () => {
   test("needs no mouse: Tab reaches every control in its order, and shows where it is", async () => {
     const { clock, receive } = await open();
     await shows("link", /^live$/, clock);
-    receive("observed.node", observedNode("n-1"), null);
+    receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     receive("judged.zone", judgedZone(), null);
     receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);

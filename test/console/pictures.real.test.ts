@@ -19,6 +19,7 @@ import {
   type LedgerWorld,
   ledgerWorld,
   seePulses,
+  UNREACHABLE,
 } from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";
@@ -54,7 +55,9 @@ function troubledCluster(): LedgerWorld {
       heartbeatAt: world.clock.wallMs() - 50_000,
       ...policy,
     };
-    world.receive("observed.node", observedNode(name, { ready: readiness === "ready" ? "True" : "Unknown" }), null);
+    const ready = readiness === "ready" ? "True" : "Unknown";
+    const taints = eviction === "evicted" ? [UNREACHABLE] : [];
+    world.receive("observed.node", observedNode(name, { ready, taints }), null);
     world.receive("judged.node", judgedNode(name, { readiness, eviction, ...at }), null);
   };
   const zoneAs = (zone: number, changes: Parameters<typeof judgedZone>[0]) =>
@@ -120,7 +123,8 @@ async function open({ clock, transport, metrics, io, ledger }: LedgerWorld): Pro
 
 /** The parts of the page that show nothing yet. */
 const EMPTY_PARTS = `[
-  ...["node-list", "policies", "fleet", "evictions", "zones"].filter((id) => !document.getElementById(id).firstChild),
+  ...["node-list", "policies", "fleet", "evictions", "zones"].filter((id) =>
+    ["", "none"].includes(document.getElementById(id).innerText)),
   ...(document.querySelectorAll("#timeline canvas").length === 6 ? [] : ["timeline"]),
 ]`;
 

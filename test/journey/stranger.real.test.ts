@@ -15,6 +15,7 @@ import { until } from "../support/until.ts";
 const ROOT = join(import.meta.dirname, "../..");
 /** An installation unpacks more than half a gigabyte, and beside it other suites may use both cores. */
 const INSTALLED_MS = 600_000;
+const STARTED_MS = 300_000;
 /** What a typed line takes at most, and what is printed. */
 const TYPED_MS = 100_000;
 /** Lines are typed again until one explains what happened. */
@@ -59,9 +60,9 @@ function stranger(): void {
     await until(
       () => `the three commands are printed; it prints ${out}`,
       () => out.includes("brings them all back"),
-      { withinMs: 150_000 },
+      { withinMs: STARTED_MS },
     );
-  }, INSTALLED_MS + 200_000);
+  }, INSTALLED_MS + STARTED_MS);
   afterAll(async () => {
     if (playground !== undefined) {
       const ended = once(playground, "close");

@@ -81,9 +81,9 @@ export class HeartbeatRecord {
     this.#statusHeartbeatAt = renewedAt;
   }
 
-  /** Counts the node as alive now, because a live read found a heartbeat or every node's grace restarts. */
-  rebase(nowMs: number): void {
-    this.#lastMs = nowMs;
+  /** Counts the node as alive at an instant: a live read found a heartbeat, or every node's grace restarted. */
+  rebase(atMs: number): void {
+    this.#lastMs = Math.max(this.#lastMs, atMs);
     this.#isWitnessed = true;
   }
 
@@ -118,9 +118,9 @@ export class ReadyTransition {
     return this.#ms;
   }
 
-  /** Counts from now: the condition changed, or every node's time restarts. */
-  restart(nowMs: number): void {
-    this.#ms = nowMs;
+  /** Counts from an instant, unless it counts from a later one: the condition changed, or every node's time restarted. */
+  restart(atMs: number): void {
+    this.#ms = Math.max(this.#ms, atMs);
     this.#foundMs = null;
   }
 

@@ -78,6 +78,8 @@ export interface NodeContext extends OutOfServiceContext {
   /** The actors to review with each message about limits, because something holds an out-of-service taint back. */
   readonly heldActors: Set<NodeActor>;
   readonly conflicts: PolicyConflicts;
+  /** When the last halt of a zone ended, on the monotonic clock; null where none has. */
+  readonly haltEndedMs: (zone: string) => number | null;
   markSuspect(reason: string, cause: string | null): void;
 }
 
@@ -93,6 +95,8 @@ export class NodeActor {
   /** When the readiness began, on the wall clock. */
   #since: number;
   readonly #ready: ReadyRecord;
+  /** The end of the halt that its grace was last restarted by, on the monotonic clock. */
+  #restartedMs = Number.NEGATIVE_INFINITY;
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
   #drainAhead: DrainAhead = {};
@@ -189,18 +193,23 @@ export class NodeActor {
     this.review(cause);
   }
 
-  /**
-   * Applies the start or end of a halt. The start cancels a drain (R6.10). The end restarts grace and timeout (R6.11),
-   * because during a halt a dead network makes live nodes silent.
-   */
+  /** Applies the start or end of a halt. The start cancels a drain (R6.10). */
   zoneHalted(isHalted: boolean, cause: string): void {
     const { clock, profile } = this.#context.io;
     if (isHalted && profile.evictionMode === "direct") this.#step("evictionCancelled");
-    if (!isHalted) {
-      this.#heartbeats.rebase(clock.monotonicMs());
-      this.#ready.restart();
-    }
+    if (!isHalted) this.#restartAfterHalt(clock.monotonicMs());
     this.review(cause);
+  }
+
+  /**
+   * The end of a halt restarts grace and timeout (R6.11), because during a halt a dead network makes live nodes silent.
+   * It may have been before this process judged the node, or before it knew the zone of the node's policy.
+   */
+  #restartAfterHalt(endedMs: number | null): void {
+    if (endedMs === null || endedMs <= this.#restartedMs) return;
+    this.#restartedMs = endedMs;
+    this.#heartbeats.rebase(endedMs);
+    this.#ready.restart(endedMs);
   }
 
   /** Takes the outcome of a write to this node or one of its pods; `isOwn` if a node actor requested it. */
@@ -231,6 +240,7 @@ export class NodeActor {
   review(cause: string | null = this.#heartbeats.cause): void {
     const nowMs = this.#context.io.clock.monotonicMs();
     this.#resolvePolicy();
+    this.#restartAfterHalt(this.#context.haltEndedMs(this.zone));
     const canJudge = this.#canJudge(nowMs);
     this.#checkGrace(nowMs, canJudge);
     this.#endShadowedDrain();

@@ -26,6 +26,7 @@ export const nodeService: Service = (io) => {
     heldActors,
     conflicts,
     isHalted: (zone: string) => halts.isHalted(zone),
+    haltEndedMs: (zone: string) => halts.endedMs(zone),
     graces: new KeyedDeadlines<NodeActor>({ clock, fire }),
     reviews: new KeyedDeadlines<NodeActor>({ clock, fire }),
     ...nodeMetrics(metrics),

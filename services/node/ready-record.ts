@@ -52,9 +52,9 @@ export class ReadyRecord {
     return this.#shown.transition.backdate(heartbeatAt, seenMs);
   }
 
-  /** Every node's timeout restarts. What the API shows has not changed by that. */
-  restart(): void {
-    this.#shown.transition.restart(this.#clock.monotonicMs());
+  /** Every node's timeout has restarted at an instant. What the API shows has not changed by that. */
+  restart(atMs: number): void {
+    this.#shown.transition.restart(atMs);
   }
 
   /** What counts for a taint: in shadow mode what is shown; else what the API shows, and the rest is dropped. */

@@ -21,7 +21,7 @@ function recordOf(found: ObservedNode) {
     const { sinceMs, transitionsAt } = record.history(isShadowed);
     return [(sinceMs - beganMs) / S, transitionsAt.map((at) => (at - startAt) / S)];
   };
-  return { record, take, history };
+  return { record, take, history, clock };
 }
 
 /** A node that is down, and whose owner has added its taint. */
@@ -93,10 +93,10 @@ test("a transition that another process saw a second later counts once", () => {
 });
 
 test("a restart of all timeouts changes nothing about what the API shows", () => {
-  const { record, take, history } = recordOf(taintedNode());
+  const { record, take, history, clock } = recordOf(taintedNode());
   take(10, nodeWith("True"));
   take(10, nodeWith("True"));
-  record.restart();
+  record.restart(clock.monotonicMs());
   expect(history(true)).toEqual([20, [10]]);
   expect(history(false)).toEqual([10, [10]]);
 });

@@ -3,7 +3,13 @@
  * (k/k#141572).
  */
 import { describe, expect, test } from "vitest";
+import { shardOf } from "../../protocols/subjects.ts";
+import { domainKeyOf } from "../../services/domain/zone-key.ts";
+import { judgedZone } from "../ledger/ledger-world.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
+import { HandFleet } from "../support/hand-fleet.ts";
+import { VirtualCluster } from "../support/virtual-cluster.ts";
+import { NODE, OBSERVER } from "./spine.ts";
 
 const S = 1000;
 const inZone = (zone: string) => ({ "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": zone });
@@ -66,5 +72,26 @@ describe("when a halt ends", () => {
     world.advance(150 * S);
     expect(readyOf(world, "bare")).toBe("Unknown");
     expect(world.tainted.map(({ name }) => name).sort()).toEqual([...DEAD, "bare"]);
+  });
+
+  test("a node that another process takes over then has its whole grace again", () => {
+    const cluster = new VirtualCluster();
+    const kubelet = cluster.addNode({ name: "a-0", labels: inZone("a") });
+    cluster.start(OBSERVER);
+    const fleet = new HandFleet("heir");
+    cluster.start(NODE, { member: "heir", fleet });
+    cluster.advance(60 * S);
+    kubelet.stop();
+    const zone = domainKeyOf(inZone("a"), null);
+    const owner = cluster.busOf("zone", "owner");
+    owner.publish("judged.zone", judgedZone({ zone, halted: true }), null);
+    cluster.advance(20 * S);
+    owner.publish("judged.zone", judgedZone({ zone, halted: false }), null);
+    cluster.advance(2 * S);
+    fleet.set("node", shardOf("a-0"), true);
+    cluster.advance(cluster.profile.nodeMonitorGraceMs - 3 * S);
+    expect(cluster.published("asked.condition")).toEqual([]);
+    cluster.advance(3 * S);
+    expect(cluster.published("asked.condition").at(0)?.body.node).toBe("a-0");
   });
 });

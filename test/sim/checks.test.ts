@@ -50,6 +50,27 @@ describe("a verdict", () => {
     expect(stage.condemn("a")).not.toThrow();
   });
 
+  it.each([
+    ["before a halt is caught", 99, "after a halt"],
+    ["in the middle of a halt knows nothing of it", 101, null],
+    ["after a halt knows nothing of it", 103, null],
+  ])("of a process that died %s", (_when, diedS, caught) => {
+    const stage = new Stage();
+    stage.show("a", "True");
+    stage.pass(100 * S);
+    const hear = (isHalted: boolean): void => {
+      if (stage.world.clock.monotonicMs() >= diedS * S) Object.assign(stage.process, { lastDeathMs: diedS * S });
+      stage.checks.verdicts.hear(stage.announce(1, 1, isHalted), "p1");
+    };
+    hear(true);
+    stage.pass(2 * S);
+    hear(false);
+    stage.pass(nodeMonitorGraceMs - 1);
+    Object.assign(stage.process, { lastDeathMs: diedS * S });
+    if (caught === null) expect(stage.condemn("a")).not.toThrow();
+    else expect(stage.condemn("a")).toThrow(caught);
+  });
+
   it("reached as its zone's halt ended may be asked for again", () => {
     const stage = new Stage();
     stage.show("a", "True");

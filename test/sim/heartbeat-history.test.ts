@@ -28,3 +28,11 @@ test("a second status within a second has the stamp of the first", () => {
   for (const atMs of [1_480, 1_762, 2_001]) signs.note("a", "status", atMs);
   expect([1_900, 2_500].map((byMs) => signs.lastBy("a", byMs))).toEqual([1_480, 2_001]);
 });
+
+test("it is the second of the kubelet's clock, however far that is off", () => {
+  const signs = new HeartbeatHistory(10);
+  signs.note("a", "status", 1_900, 70_100);
+  signs.note("a", "status", 2_100, 70_300);
+  signs.note("a", "status", 2_900, 71_100);
+  expect([2_500, 2_950].map((byMs) => signs.lastBy("a", byMs))).toEqual([1_900, 2_900]);
+});

@@ -6,6 +6,8 @@ export type HeartbeatKind = "lease" | "status";
 interface Sign {
   readonly kind: HeartbeatKind;
   readonly atMs: number;
+  /** When that was by the kubelet's own clock, which stamps it, in epoch milliseconds. */
+  readonly stampedAt: number;
 }
 
 /** A write may rest on a read that is a minute old, so checks need the heartbeats before it. */
@@ -23,11 +25,11 @@ export class HeartbeatHistory {
     this.#unseenMs = unseenMs;
   }
 
-  /** Takes a heartbeat of a kubelet. A second status within a second has no later stamp, so it is none. */
-  note(node: string, kind: HeartbeatKind, atMs: number): void {
+  /** Takes a heartbeat of a kubelet. A second status within a second of its clock has the same stamp, so it is none. */
+  note(node: string, kind: HeartbeatKind, atMs: number, stampedAt = atMs): void {
     const posted = kind === "status" ? this.#of(node).findLast((sign) => sign.kind === "status") : undefined;
-    if (posted !== undefined && secondOf(posted.atMs) === secondOf(atMs)) return;
-    this.#signs.set(node, [...this.#of(node).slice(1 - SIGNS_KEPT), { kind, atMs }]);
+    if (posted !== undefined && secondOf(posted.stampedAt) === secondOf(stampedAt)) return;
+    this.#signs.set(node, [...this.#of(node).slice(1 - SIGNS_KEPT), { kind, atMs, stampedAt }]);
   }
 
   /**

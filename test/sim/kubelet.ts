@@ -31,7 +31,7 @@ export type Said = "True" | "False" | null;
 
 /** The heartbeats of a kubelet. */
 export interface SignTold {
-  readonly given: (node: string, kind: HeartbeatKind) => void;
+  readonly given: (node: string, kind: HeartbeatKind, stampedAt: number) => void;
   readonly erased: (node: string) => void;
 }
 
@@ -148,7 +148,7 @@ export class SimulatedKubelet {
       status: { conditions: this.#conditions([]) },
     };
     this.#world.api.registry.create(NODES, "", object);
-    this.#world.signs.given(this.name, "status");
+    this.#world.signs.given(this.name, "status", this.#wallMs());
   }
 
   #renew(): void {
@@ -161,7 +161,7 @@ export class SimulatedKubelet {
       const lease: ApiObject = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
       api.registry.create(LEASES, LEASE_NAMESPACE, lease);
     } else api.registry.update(place, "main", (lease) => ({ ...lease, spec }));
-    signs.given(this.name, "lease");
+    signs.given(this.name, "lease", this.#wallMs());
   }
 
   #post(): void {
@@ -173,7 +173,7 @@ export class SimulatedKubelet {
     });
     // A status without Ready is no heartbeat (R2.36).
     if (this.#ready === null) this.#world.signs.erased(this.name);
-    else this.#world.signs.given(this.name, "status");
+    else this.#world.signs.given(this.name, "status", this.#wallMs());
   }
 
   #conditions(present: readonly Json[]): JsonObject[] {

@@ -29,8 +29,8 @@ export class Verdicts {
   readonly #haltEnds = new Map<string, number>();
   /** The verdict on a node that a member reached as a halt ended, as text, by both. */
   readonly #reached = new Map<string, string>();
-  /** The owners that announce a zone as halted, as a member received it. */
-  readonly #halts = new Map<string, Set<string>>();
+  /** The owners that announce a zone as halted, and since when a member has heard it, on the monotonic clock. */
+  readonly #halts = new Map<string, Map<string, number>>();
 
   constructor(around: VerdictWorld) {
     this.#context = around;
@@ -39,10 +39,13 @@ export class Verdicts {
   /** Takes a zone's announcement that a member receives. */
   hear({ body, source }: Message<"judged.zone">, member: string): void {
     const key = `${member} ${body.zone}`;
-    const owners = this.#halts.get(key) ?? new Set();
+    const { world, watchViews } = this.#context;
+    const diedMs = watchViews.diedMs(member);
+    // A process that has started again knows nothing of what it heard before.
+    const owners = new Map([...(this.#halts.get(key) ?? [])].filter(([, sinceMs]) => sinceMs > diedMs));
     this.#halts.set(key, owners);
-    if (body.halted) owners.add(source);
-    else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, this.#context.world.clock.wallMs());
+    if (body.halted) owners.set(source, owners.get(source) ?? world.clock.monotonicMs());
+    else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, world.clock.wallMs());
   }
 
   /** Takes a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */
@@ -74,14 +77,16 @@ export class Verdicts {
   }
 
   /**
-   * After a halt every node has its whole grace again (R6.11). A verdict that its member reached before it can know of
-   * the end stands, and may be asked for again: when shadow mode ends, or a write has failed.
+   * After a halt every node has its whole grace again (R6.11), unless the member has died since and knows of no halt. A
+   * verdict that its member reached before it can know of the end stands, and may be asked for again: when shadow mode
+   * ends, or a write has failed.
    */
   #checkHalt(body: BodyOf<"asked.condition">, zone: string, member: string, graceMs: number): void {
-    const { world, states } = this.#context;
+    const { world, states, watchViews } = this.#context;
     const endedMs = this.#haltEnds.get(`${member} ${zone}`);
     if (endedMs === undefined) return;
     const sinceMs = world.clock.wallMs() - endedMs;
+    if (sinceMs > world.clock.monotonicMs() - watchViews.diedMs(member)) return;
     const verdict = JSON.stringify([endedMs, body.basis]);
     const key = `${member} ${body.uid}`;
     if (sinceMs < viewLagMs(world.swarm)) this.#reached.set(key, verdict);

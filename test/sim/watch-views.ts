@@ -132,7 +132,7 @@ export class WatchViews {
    */
   unobservedMs(shard: string): number {
     const observer = this.#observers.get(shard);
-    const diedMs = this.#processOf(observer?.member ?? "")?.lastDeathMs ?? Number.NEGATIVE_INFINITY;
+    const diedMs = this.diedMs(observer?.member ?? "");
     return observer === undefined || diedMs < observer.pulsedMs ? 0 : this.#world.clock.monotonicMs() - diedMs;
   }
 
@@ -229,6 +229,11 @@ export class WatchViews {
     const silence = process?.lastSilence ?? null;
     const isNoticed = silence !== null && silence.lastedMs - suspendedMs(process, silence) > SILENCE_NOTICED_MS;
     return Math.max(this.#standstillOf(member), isNoticed ? silence.endedMs : 0);
+  }
+
+  /** When a member last died, on the monotonic clock; minus infinity if it never has. */
+  diedMs(member: string): number {
+    return this.#processOf(member)?.lastDeathMs ?? Number.NEGATIVE_INFINITY;
   }
 
   #processOf(member: string): ViewingProcess | undefined {

@@ -226,7 +226,8 @@ export class World {
 
   #kubelet(name: string, zone: ZonePlan, start?: KubeletStart): SimulatedKubelet {
     const signs = {
-      given: (node: string, kind: HeartbeatKind) => this.signs.note(node, kind, this.clock.wallMs()),
+      given: (node: string, kind: HeartbeatKind, stampedAt: number) =>
+        this.signs.note(node, kind, this.clock.wallMs(), stampedAt),
       erased: (node: string) => this.signs.erase(node, this.clock.wallMs()),
     };
     const asWorld = (act: () => void): void => this.asWorld(act);

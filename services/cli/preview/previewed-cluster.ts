@@ -28,6 +28,7 @@ import { LimitHolds } from "../../platform/node-policies/limit-holds.ts";
 import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
+import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
 import { Deadlines } from "../../platform/structures/deadlines.ts";
 import { deleteAt, UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
@@ -74,7 +75,7 @@ export class PreviewedCluster {
   readonly #rates: PreviewedRates;
   readonly #context: NodeContext;
   readonly #deadlines: Deadlines<EvictionSchedule>;
-  readonly #halted = new Set<string>();
+  readonly #halts: ZoneHalts;
   /** The nodes whose pods have changed since they were last reviewed. */
   readonly #changed = new Set<PreviewedNode>();
   readonly #subscribers: { readonly type: MessageType; readonly handler: (message: Message) => void }[] = [];
@@ -84,6 +85,7 @@ export class PreviewedCluster {
     this.clock = new VirtualClock({ wallMs: snapshot.takenAt });
     this.policies = snapshot.policies;
     this.#io = this.#ports(profile);
+    this.#halts = new ZoneHalts(profile);
     this.#zones = new PreviewedZones({ io: this.#io, announced: this.announced });
     this.#rates = new PreviewedRates({ clock: this.clock, evict: (ask, waitedFor) => this.#evict(ask, waitedFor) });
     this.#context = this.#nodeContext();
@@ -227,7 +229,8 @@ export class PreviewedCluster {
       conflicts: new PolicyConflicts(silentLog),
       heldActors: new Set(),
       limits: new LimitHolds(this.#io.profile),
-      isHalted: (zone) => this.#halted.has(zone),
+      isHalted: (zone) => this.#halts.isHalted(zone),
+      haltEndedMs: (zone) => this.#halts.endedMs(zone),
       markSuspect: () => {},
     };
   }
@@ -281,11 +284,10 @@ export class PreviewedCluster {
     this.announced.set(body.zone, body);
     const grants = ({ taintsPerSecond, halted }: BodyOf<"judged.zone">) => `${taintsPerSecond > 0} ${halted}`;
     if (before === undefined || grants(before) !== grants(body)) this.#zones.grantsChanged();
-    if (body.halted === this.#halted.has(body.zone)) return;
-    if (body.halted) this.#halted.add(body.zone);
-    else this.#halted.delete(body.zone);
+    const change = this.#halts.take(body, MEMBER, this.clock.monotonicMs());
+    if (change === null) return;
     for (const node of this.nodes.values()) {
-      if (node.actor?.zone === body.zone) node.actor.zoneHalted(body.halted, id);
+      if (node.actor?.zone === body.zone) node.actor.zoneHalted(change === "began", id);
     }
   }
 

@@ -44,6 +44,11 @@ export class ZoneHalts {
     return this.#halts.get(zone)?.endedMs === null;
   }
 
+  /** When the last halt of a zone ended, on the monotonic clock; null where one lasts or none was heard of. */
+  endedMs(zone: string): number | null {
+    return this.#halts.get(zone)?.endedMs ?? null;
+  }
+
   /** Takes an announcement of `source`. Returns the change it makes; null for none. */
   take(body: Announcement, source: string, nowMs: number): HaltChange | null {
     return body.halted ? this.#claim(body, source, nowMs) : this.#deny(body, source, nowMs);
@@ -70,7 +75,6 @@ export class ZoneHalts {
   #deny({ zone, size }: Announcement, source: string, nowMs: number): HaltChange | null {
     const halt = this.#halts.get(zone);
     if (halt === undefined) return null;
-    const isForgotten = size === 0 || (halt.endedMs !== null && this.#isGraceOver(halt.endedMs, nowMs));
     for (const [since, claim] of halt.claims) {
       const isStale = nowMs - claim.receivedMs >= this.#profile.pulseTimeoutMs;
       if (claim.source === source || isStale) halt.claims.delete(since);
@@ -78,7 +82,7 @@ export class ZoneHalts {
     if (halt.claims.size > 0) return null;
     const isEnd = halt.endedMs === null;
     if (isEnd) halt.endedMs = nowMs;
-    if (isForgotten) this.#halts.delete(zone);
+    if (size === 0) this.#halts.delete(zone);
     return isEnd ? "ended" : null;
   }
 

@@ -67,17 +67,23 @@ test("a halt that is still claimed a grace after its end begins again", () => {
   expect(announce("a", 55, false)).toBe("ended");
 });
 
-test("a zone never halted, without nodes, or a grace past its halt is dropped", () => {
+test("a zone that was never halted or has no nodes is not kept", () => {
   const { halts, announce } = scene();
   announce("a", 0, false);
   expect(halts.size).toBe(0);
   announce("a", 1, true);
   expect(announce("a", 2, false, { size: 0 })).toBe("ended");
   expect(halts.size).toBe(0);
+});
+
+test("the end of a halt is known until the zone is halted again", () => {
+  const { halts, announce } = scene();
+  expect(halts.endedMs("z")).toBeNull();
   announce("a", 3, true);
+  expect(halts.endedMs("z")).toBeNull();
   announce("a", 4, false);
-  announce("a", 54, false);
-  expect(halts.size).toBe(1);
-  announce("a", 54.001, false);
-  expect(halts.size).toBe(0);
+  announce("a", 100, false);
+  expect(halts.endedMs("z")).toBe(4 * S);
+  announce("a", 101, true, { since: 101 });
+  expect(halts.endedMs("z")).toBeNull();
 });

@@ -118,7 +118,7 @@ export class ReadyTransition {
     return this.#ms;
   }
 
-  /** Counts from an instant, unless it counts from a later one: the condition changed, or every node's time restarted. */
+  /** Counts from an instant, or from a later one as before: the condition changed, or every timeout restarted. */
   restart(atMs: number): void {
     this.#ms = Math.max(this.#ms, atMs);
     this.#foundMs = null;

@@ -74,7 +74,7 @@ describe("when a halt ends", () => {
     expect(world.tainted.map(({ name }) => name).sort()).toEqual([...DEAD, "bare"]);
   });
 
-  test("a node that another process takes over then has its whole grace again", () => {
+  test("a node that another process takes over has its grace again", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "a-0", labels: inZone("a") });
     cluster.start(OBSERVER);

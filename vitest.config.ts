@@ -18,7 +18,7 @@ const UNIT = "test/**/*.test.ts";
 const SLOW = "test/**/*.slow.test.ts";
 /** Real servers, containers and browsers, in real time. */
 const REAL = "test/**/*.real.test.ts";
-/** Upstream's own tests and journeys with real kubelets, in real time. They hardly compute. */
+/** Upstream's own tests and journeys with real kubelets, in real time. */
 const UPSTREAM = "test/upstream/*.real.test.ts";
 
 /**
@@ -29,7 +29,7 @@ const COMPUTED = {
   maxWorkers: "100%",
   env: { FIRST_TEST_PORT: "14000" },
 } as const;
-/** The sets in real time. Such a suite mostly waits, so five of them share two cores where these have the room. */
+/** The sets in real time. Such a suite takes a third of a core, so five of them share two where these have the room. */
 const TIMED = { maxWorkers: 5, setupFiles: "test/processor-room.setup.ts" } as const;
 
 // A process for each file of the last three sets: compiled code that they share saves each half a second.

@@ -3,7 +3,7 @@ import type { ObservedNode } from "./objects.ts";
 import type { Digest } from "./observed.ts";
 import { fnv1a } from "./subjects.ts";
 
-/** What tells one published state of a node from another. */
+/** The fields that distinguish one published state of a node from another. */
 export type VersionedNode = Pick<ObservedNode, "uid" | "resourceVersion" | "policyLabels">;
 
 /** The digest of nothing. */

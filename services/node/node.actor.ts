@@ -78,7 +78,7 @@ export interface NodeContext extends OutOfServiceContext {
   /** The actors to review with each message about limits, because something holds an out-of-service taint back. */
   readonly heldActors: Set<NodeActor>;
   readonly conflicts: PolicyConflicts;
-  /** When the last halt of a zone ended, on the monotonic clock; null where none has. */
+  /** `ZoneHalts.endedMs` of a zone. */
   readonly haltEndedMs: (zone: string) => number | null;
   markSuspect(reason: string, cause: string | null): void;
 }
@@ -197,6 +197,7 @@ export class NodeActor {
   zoneHalted(isHalted: boolean, cause: string): void {
     const { clock, profile } = this.#context.io;
     if (isHalted && profile.evictionMode === "direct") this.#step("evictionCancelled");
+    // Not by haltEndedMs: a zone without counted nodes, such as that of an excluded node, is forgotten as it ends.
     if (!isHalted) this.#restartAfterHalt(clock.monotonicMs());
     this.review(cause);
   }

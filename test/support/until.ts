@@ -1,7 +1,7 @@
 /** Waits for a real server; tests on virtual time do not need it. */
 
-/** A check that takes long, such as a program that is started, may take this share of a processor while one waits. */
-const CHECK_SHARE = 0.25;
+/** A pause is at least so many times as long as its check, so that a check by a program takes no whole core. */
+const PAUSE_PER_CHECK = 3;
 const PAUSE_MAX_MS = 1_000;
 
 /**
@@ -19,7 +19,7 @@ export async function until(
     if (await holds()) return;
     const nowMs = performance.now();
     if (nowMs > endMs) throw new Error(`not within ${withinMs} ms: ${typeof what === "string" ? what : what()}`);
-    const pauseMs = Math.min((nowMs - startMs) * (1 / CHECK_SHARE - 1), PAUSE_MAX_MS);
+    const pauseMs = Math.min((nowMs - startMs) * PAUSE_PER_CHECK, PAUSE_MAX_MS);
     await new Promise((resolve) => setTimeout(resolve, Math.max(everyMs, pauseMs)));
   }
 }

@@ -2,9 +2,16 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../protocols/names.ts";
 import { isReservedTaintKey } from "../../protocols/node-policy.ts";
-import type { ConditionSighting, NodeShadowChange, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type {
+  ConditionSighting,
+  ConditionStatus,
+  NodeShadowChange,
+  ObservedNode,
+  Taint,
+  TaintId,
+} from "../../protocols/objects.ts";
 import type { PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
-import { apiTime, epochMsOf } from "../domain/api-time.ts";
+import { apiMicroTime, apiTime, epochMsOf } from "../domain/api-time.ts";
 import { conditionTaintsText } from "../domain/condition-records.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
@@ -125,13 +132,7 @@ export function decideTaints(
       detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${ask.ready ?? "missing"}`,
     };
   }
-  const wrong = ask.add.find(
-    (id) =>
-      isReservedTaintKey(id.key) &&
-      isEviction(id) &&
-      !isOutOfService(id) &&
-      (live === null || evictingTaintOf(ready)?.key !== id.key),
-  );
+  const wrong = ask.add.find((id) => isUncalledFor(id, live, ready));
   if (wrong !== undefined) {
     return { kind: "refused", detail: `a node whose Ready is ${ready ?? "missing"} gets no ${taintName(wrong)}` };
   }
@@ -147,7 +148,9 @@ export function decideTaints(
   const taints: Taint[] = [...kept, ...stamped];
   const changes = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
   const changed = { kept, added, removed };
+  const starts = live === null ? {} : startsAnnotation(live, changed);
   const annotations = annotationsPart({
+    ...starts,
     ...swapAnnotation(live ?? ask, changed, wallMs),
     ...outOfServiceAnnotation(changed, wallMs),
     ...(live === null ? {} : conditionTaintsAnnotation({ live, wallMs, policies }, changed)),
@@ -155,8 +158,14 @@ export function decideTaints(
   const spec = { taints: taints.length === 0 ? null : taints };
   const body = { metadata: { ...preconditionOf(live ?? ask), ...annotations }, spec };
   const change = `taints: ${changes.join(" ")}`;
-  const basis = basisOf(added, { live, wallMs, policies });
+  const basis = basisOf(added, Object.keys(starts), { live, wallMs, policies });
   return { kind: "write", change, body, ...basis, shadow: { added: stamped, removed, ...annotations } };
+}
+
+/** Whether a taint is an eviction that the node's Ready status does not call for, or that no live read supports. */
+function isUncalledFor(id: TaintId, live: ObservedNode | null, ready: ConditionStatus | null): boolean {
+  if (!isReservedTaintKey(id.key) || !isEviction(id) || isOutOfService(id)) return false;
+  return live === null || evictingTaintOf(ready)?.key !== id.key;
 }
 
 /**
@@ -306,12 +315,38 @@ function conditionRule(
   return ruleFor(live, resolved.policy, taint, wallMs + CLOCKS_APART_MS);
 }
 
-/** A taint that is added for a condition or a proof rests on it: it may end between the live read and the patch. */
-function basisOf(added: readonly TaintId[], context: ConditionTaintContext): { readonly basis?: PatchBasis } {
-  if (added.some(isOutOfService)) return { basis: OUT_OF_SERVICE_BASIS };
+/**
+ * A taint that is added for a condition or a proof rests on it, and a record that is cut down on what it held: each may
+ * change between the live read and the patch.
+ */
+function basisOf(
+  added: readonly TaintId[],
+  records: readonly string[],
+  context: ConditionTaintContext,
+): { readonly basis?: PatchBasis } {
   const ofConditions = added.filter(({ key }) => !isReservedTaintKey(key));
-  const conditions = new Set(ofConditions.flatMap((id) => conditionRule(id, context)?.type ?? []));
-  return conditions.size === 0 ? {} : { basis: { conditions: [...conditions], annotations: [] } };
+  const { conditions, annotations } = added.some(isOutOfService)
+    ? OUT_OF_SERVICE_BASIS
+    : { conditions: ofConditions.flatMap((id) => conditionRule(id, context)?.type ?? []), annotations: [] };
+  if (conditions.length === 0 && records.length === 0) return {};
+  return { basis: { conditions: [...new Set(conditions)], annotations: [...annotations, ...records] } };
+}
+
+/**
+ * The record of taint starts beside a NoExecute taint that is added, without entries of taints that were taken off: the
+ * taint-manager may not have removed them yet, and a process that started now would take one for the start of this
+ * taint.
+ */
+function startsAnnotation(
+  { taintsSeenAt = {}, taintsSeenStale }: ObservedNode,
+  { kept, added }: Readonly<Record<"kept" | "added", readonly Taint[]>>,
+): Readonly<Record<string, string | null>> {
+  if (taintsSeenStale !== true || !added.some(isEviction)) return {};
+  const standing = kept.flatMap((taint) => {
+    const at = taintsSeenAt[taintName(taint)];
+    return at === undefined ? [] : [[taintName(taint), apiMicroTime(at)] as const];
+  });
+  return { [Annotation.taintsSeen]: standing.length === 0 ? null : JSON.stringify(Object.fromEntries(standing)) };
 }
 
 /** The record of the taints put on for conditions, after this change of them. */

@@ -215,6 +215,22 @@ describe("asked.taint", () => {
     expect(healing({ taints: [stamped] })).toBeUndefined();
   });
 
+  test("puts no taint on beside a record of an earlier one with its name", () => {
+    const of = ({ key, effect }: { key: string; effect: string }): string => `${key}:${effect}`;
+    const [standing] = foreign.slice(1) as [Taint];
+    const at = Date.UTC(2025, 11, 31, 0, 0, 0, 250);
+    const recordOn = (node: Partial<ObservedNode>): unknown => {
+      const ask = taintAsk({ add: [unreachable], ready: "Unknown", why: "granted" });
+      const decision = decideTaints(ask, live({ conditions: [condition("Ready", "Unknown")], ...node }), NOW);
+      return annotationsOf(decision)?.["vigil.v1/taints-seen"];
+    };
+    expect(recordOn({ taints: [], taintsSeenAt: {}, taintsSeenStale: true })).toBeNull();
+    const recorded = { taints: [standing], taintsSeenAt: { [of(standing)]: at } };
+    expect(recordOn({ ...recorded, taintsSeenStale: true })).toBe(`{"b:NoExecute":"2025-12-31T00:00:00.250000Z"}`);
+    expect(recordOn(recorded)).toBeUndefined();
+    expect(recordOn({ taints: [standing] })).toBeUndefined();
+  });
+
   test.each<[string, ReadyStatus, ReadyStatus, string]>([
     ["that was ready and is not any more", "True", "Unknown", "refused"],
     ["that was NotReady and is Unknown (R6.10)", "False", "Unknown", "write"],

@@ -118,6 +118,8 @@ export class BusFleet implements Fleet {
   goodbye(left: () => void = () => {}): void {
     this.#hasLeft = true;
     this.#pulseTimer.cancel();
+    // A claim after the goodbye would make the others assign shards to this process until it times out.
+    this.#listening?.cancel();
     this.#stopReceiving();
     this.#offers.stop();
     this.#members.clear();

@@ -196,6 +196,10 @@ export class BusFleet implements Fleet {
 
   #claim(): void {
     this.#listening = null;
+    if (this.#receiver.isFullOfOthers) {
+      this.#listen();
+      return;
+    }
     this.#claiming = true;
     this.#pulse(false);
     this.#assign();

@@ -43,6 +43,8 @@ export class PulseReceiver {
   #foreignPulses = 0;
   /** Whether another member of our Kubernetes cluster was received. */
   #hasPeers = false;
+  /** When a member that runs services was refused last because there are enough, on the monotonic clock. */
+  #refusedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: PulseReceiverOptions) {
     const { clock, log, profile, member, changed } = options;
@@ -72,6 +74,12 @@ export class PulseReceiver {
     if (foreign === null || !this.#hasPeers) return foreign;
     this.#alarms.report(foreign);
     return null;
+  }
+
+  /** Whether the fleet is full without this member, which so must not claim shards: the others refuse it. */
+  get isFullOfOthers(): boolean {
+    const { clock, profile } = this.#options;
+    return clock.monotonicMs() - this.#refusedMs < profile.memberTimeoutMs;
   }
 
   receive({ id, body }: Message<"pulse.member">): void {
@@ -112,6 +120,7 @@ export class PulseReceiver {
     const { member, clusterUid } = pulse;
     const result = this.members.take(pulse);
     if (result === "same") return;
+    if (result === "full" && pulse.services.length > 0) this.#refusedMs = this.#options.clock.monotonicMs();
     if (result === "full" || result === "duplicate-name" || result === "after-goodbye")
       this.#alarms.raise(result, member);
     if (result === "full" || result === "duplicate-name") return;

@@ -81,6 +81,8 @@ export class Reader<T> implements Watch<T> {
   #cease: () => void = () => {};
   #settling: () => void = () => {};
   readonly #stopFollowing: Stop;
+  /** A listener may stop it in the middle of anything that publishes: nothing is requested after that. */
+  #isStopped = false;
 
   constructor(name: string, resource: WatchedResource<T>, sink: WatchSink<T>, io: ReaderIo) {
     this.#name = name;
@@ -121,6 +123,7 @@ export class Reader<T> implements Watch<T> {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#stopFollowing();
     this.#store.close();
     this.#cease();
@@ -128,6 +131,7 @@ export class Reader<T> implements Watch<T> {
   }
 
   #list(reason: ListReason): void {
+    if (this.#isStopped) return;
     this.#cease();
     this.#settling();
     this.#openedAtMs = null;
@@ -199,6 +203,7 @@ export class Reader<T> implements Watch<T> {
   }
 
   #watch(): void {
+    if (this.#isStopped) return;
     this.#openedAtMs = null;
     const lines = new LineSplitter();
     const request = { path: this.#watchPath(), form: "json", gatherMs: this.#resource.gatherMs } as const;

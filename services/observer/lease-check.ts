@@ -44,7 +44,8 @@ export class LeaseCheck {
     this.#io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name }, (reply) => {
       if (this.#hasEnded || (reply.outcome !== "ok" && reply.outcome !== "gone")) return;
       const live = reply.outcome === "ok" ? renewTimeOf(reply.object) : undefined;
-      if (this.#isBehind(name, live)) this.#io.clock.after(CATCH_UP_MS, () => this.#conclude(name, live));
+      const watched = this.#leases.renewedAt(name);
+      if (isBehind(watched, live)) this.#io.clock.after(CATCH_UP_MS, () => this.#conclude(name, live, watched));
     });
   }
 
@@ -62,16 +63,18 @@ export class LeaseCheck {
     this.#timer = clock.after(pauseMs, () => this.#check());
   }
 
-  #conclude(name: string, live: number | null | undefined): void {
-    if (this.#hasEnded || !this.#isBehind(name, live)) return;
+  /** The watch is not stale where it has shown since that the lease went, or that it came after it was read as gone. */
+  #conclude(name: string, live: number | null | undefined, before: number | null | undefined): void {
+    const watched = this.#leases.renewedAt(name);
+    const hasComeOrGone = watched !== before && (watched === undefined || live === undefined);
+    if (this.#hasEnded || hasComeOrGone || !isBehind(watched, live)) return;
     this.#leases.stale(`the lease of ${name} is newer than its watch`);
   }
+}
 
-  #isBehind(name: string, live: number | null | undefined): boolean {
-    const watched = this.#leases.renewedAt(name);
-    if (watched === undefined || live === undefined) return watched !== live;
-    return live !== null && (watched === null || live > watched);
-  }
+function isBehind(watched: number | null | undefined, live: number | null | undefined): boolean {
+  if (watched === undefined || live === undefined) return watched !== live;
+  return live !== null && (watched === null || live > watched);
 }
 
 function renewTimeOf({ spec }: KubeObject): number | null {

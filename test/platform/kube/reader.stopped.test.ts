@@ -1,8 +1,8 @@
 /** A reader that is stopped by its own listener, as the supervisor does when a service throws. */
 import { describe, expect, test } from "vitest";
 import type { Bus, Fleet, Io, Policies, Service } from "../../../protocols/ports.ts";
-import { supervise } from "../../../services/platform/process/supervisor.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
+import { supervise } from "../../../services/platform/process/supervisor.ts";
 import { list, node, ReaderStage } from "./reader-stage.ts";
 
 describe("a watch that its listener stops", () => {

@@ -1,6 +1,7 @@
 /**
  * Parses the spec of a NodePolicy, field by field. A wrong field is reported with its name, its value and the fix, and
- * counts as unset; the other fields hold. So a typing error in one limit does not lift the others.
+ * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets count one by
+ * one; of one with a wrong schedule the schedule counts as unset.
  */
 import {
   NODE_POLICY_FIELDS,
@@ -20,6 +21,7 @@ import type {
   Remediation,
   UnhealthyCondition,
 } from "../../protocols/policy-set.ts";
+import { recordOf } from "../platform/structures/json.ts";
 import { epochMsOf } from "./api-time.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { parseDuration } from "./duration.ts";
@@ -55,7 +57,10 @@ export function checkSpec(raw: unknown, unsupported: ReadonlySet<string> = UNSUP
   for (const [field, value] of Object.entries(raw)) {
     if (!isField(field)) problems.push(invalid(unknownField("spec", field, Object.keys(NODE_POLICY_FIELDS))));
     else if (unsupported.has(field)) problems.push(unsupportedField(field));
-    else if (takes(field, value, problems)) kept[field] = supportedPart(field, value, { unsupported, problems });
+    else {
+      const readable = readableEntries(field, value, problems);
+      if (takes(field, readable, problems)) kept[field] = supportedPart(field, readable, { unsupported, problems });
+    }
   }
   if (!Object.hasOwn(raw, "selector")) takes("selector", undefined, problems);
   const spec = Object.hasOwn(kept, "selector") ? (kept as NodePolicySpec) : null;
@@ -174,13 +179,40 @@ function instantOf(written: string | undefined): number | null {
 /** Whether a value fits its field; if not, adds one problem. */
 function takes(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): boolean {
   const issue = NODE_POLICY_FIELDS[field].safeParse(value).error?.issues[0];
-  const schedule = issue === undefined && field === "budgets" ? scheduleOf(value as Budgets) : null;
-  if (schedule !== null) problems.push(schedule);
-  if (issue === undefined) return schedule === null;
-  const where = pathText(["spec", field, ...issue.path]);
-  if (issue.code === "unrecognized_keys") problems.push(invalid(`${where}.${issue.keys[0]}: no such field`));
-  else problems.push(invalid(`${where}: ${issue.message}`));
-  return false;
+  if (issue !== undefined) problems.push(invalid(issueText(issue, ["spec", field, ...issue.path])));
+  return issue === undefined;
+}
+
+type Issue = NonNullable<ReturnType<typeof NODE_POLICY_FIELDS.selector.safeParse>["error"]>["issues"][number];
+
+/** What is wrong at a path. */
+function issueText(issue: Issue, path: readonly PropertyKey[]): string {
+  const where = pathText(path);
+  return issue.code === "unrecognized_keys" ? `${where}.${issue.keys[0]}: no such field` : `${where}: ${issue.message}`;
+}
+
+/** A list whose entries count one by one without those that are wrong, each of which adds one problem. */
+function readableEntries(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): unknown {
+  if (field !== "budgets" || !Array.isArray(value)) return value;
+  return value.flatMap((entry: unknown, index) => {
+    const problem = budgetProblem(entry, index);
+    if (problem === null) return [entry];
+    const { nodes } = recordOf(entry);
+    const isHeld = NODE_POLICY_FIELDS.budgets.safeParse([{ nodes }]).success;
+    problems.push(invalid(isHeld ? `${problem}; a budget without a right schedule always holds` : problem));
+    // What was to hold at times holds always: that is never less than what was meant.
+    return isHeld ? [{ nodes }] : [];
+  });
+}
+
+/** What is wrong with a budget, such as a schedule that cannot be read or never runs; null for nothing. */
+function budgetProblem(entry: unknown, index: number): string | null {
+  const { data, error } = NODE_POLICY_FIELDS.budgets.safeParse([entry]);
+  const [issue] = error?.issues ?? [];
+  if (issue !== undefined) return issueText(issue, ["spec", "budgets", index, ...issue.path.slice(1)]);
+  const { schedule, timeZone } = data?.[0] ?? {};
+  const problem = schedule === undefined ? null : scheduleProblem(schedule, timeZone ?? null);
+  return problem && `${pathText(["spec", "budgets", index, problem.field])}: ${problem.message}`;
 }
 
 /** A right value without the parts that nothing honours yet, each of which adds one problem. */
@@ -195,18 +227,6 @@ function supportedPart(
   for (const [part] of parts.filter((entry) => !isSupported(entry)))
     problems.push(unsupportedField(`${field}.${part}`));
   return Object.fromEntries(parts.filter(isSupported));
-}
-
-type Budgets = NonNullable<NodePolicySpec["budgets"]>;
-
-/** What is wrong with the first budget whose schedule cannot be read or never runs; null for nothing. */
-function scheduleOf(budgets: Budgets): PolicyProblem | null {
-  for (const [index, { schedule, timeZone }] of budgets.entries()) {
-    if (schedule === undefined) continue;
-    const problem = scheduleProblem(schedule, timeZone ?? null);
-    if (problem !== null) return invalid(`${pathText(["spec", "budgets", index, problem.field])}: ${problem.message}`);
-  }
-  return null;
 }
 
 /** A path as people write it: `spec.budgets[0].nodes`. */

@@ -149,7 +149,7 @@ describe("a spec", () => {
     ],
     [
       { budgets: [{ nodes: "10%" }, { nodes: 0, schedule: "0 9 * * *" }] },
-      "spec.budgets[1]: schedule and duration belong together: when the budget begins to hold, and for how long",
+      "spec.budgets[1]: schedule and duration belong together: when the budget begins to hold, and for how long; a budget without a right schedule always holds",
     ],
     [
       { outOfService: { after: "-3m", proof: ["Manual"] } },
@@ -288,21 +288,31 @@ describe("the schedule of a budget", () => {
   test.each<[object, string]>([
     [
       { budgets: [{ nodes: 0, schedule: "0 9 * *", duration: "8h" }] },
-      'spec.budgets[0].schedule: "0 9 * *": write five fields, such as "0 9 * * 1-5"',
+      'spec.budgets[0].schedule: "0 9 * *": write five fields, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
     ],
     [
       { budgets: [{ nodes: 1 }, { nodes: 0, schedule: "0 0 31 2 *", duration: "8h" }] },
-      'spec.budgets[1].schedule: "0 0 31 2 *": never runs, no such day exists',
+      'spec.budgets[1].schedule: "0 0 31 2 *": never runs, no such day exists; a budget without a right schedule always holds',
     ],
     [
       { budgets: [{ nodes: 0, schedule: "0 9 ? * *", duration: "8h" }] },
-      'spec.budgets[0].schedule: "0 9 ? * *": write * instead of ?',
+      'spec.budgets[0].schedule: "0 9 ? * *": write * instead of ?; a budget without a right schedule always holds',
     ],
     [
       { budgets: [{ nodes: 0, schedule: "0 9 * * *", timeZone: "Mars/Base", duration: "8h" }] },
-      'spec.budgets[0].timeZone: "Mars/Base": write a time zone such as Europe/Berlin',
+      'spec.budgets[0].timeZone: "Mars/Base": write a time zone such as Europe/Berlin; a budget without a right schedule always holds',
     ],
   ])("is checked: %j", (fields, message) => {
     expect(problemsOf(withSelector(fields))).toEqual([message]);
+  });
+
+  test.each<[object, readonly object[]]>([
+    [{ nodes: 0, schedule: "0 9 * * 1-5", timeZone: "Europe/Belin", duration: "8h" }, [{ nodes: 0 }]],
+    [{ nodes: 0, shedule: "0 9 * * 1-5", duration: "8h" }, [{ nodes: 0 }]],
+    [{ nodes: "120%" }, []],
+  ])("that is wrong lifts no budget: %j", (wrong, held) => {
+    const { spec, problems } = checkSpec(withSelector({ budgets: [wrong, { nodes: 1 }] }));
+    expect(spec?.budgets).toEqual([...held, { nodes: 1 }]);
+    expect(problems).toHaveLength(1);
   });
 });

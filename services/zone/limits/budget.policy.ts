@@ -6,8 +6,8 @@ import { nodesAllowed } from "./node-count.policy.ts";
 /** A budget with its schedule parsed. */
 export interface ScheduledBudget {
   readonly nodes: NodeCount;
-  /** Null for a budget that always holds. A schedule of null can not be read, so the budget always allows no node. */
-  readonly window: { readonly schedule: CronSchedule | null; readonly durationMs: number } | null;
+  /** Null for a budget that always holds, such as one whose schedule this process cannot read. */
+  readonly window: { readonly schedule: CronSchedule; readonly durationMs: number } | null;
 }
 
 /** What the budgets of a policy allow at one instant. */
@@ -23,8 +23,9 @@ export function scheduledBudgets(budgets: readonly Budget[]): readonly Scheduled
   return budgets.map(({ nodes, window }) => {
     if (window === null) return { nodes, window };
     const { schedule, timeZone, durationMs } = window;
-    const isRight = scheduleProblem(schedule, timeZone) === null;
-    return { nodes, window: { schedule: isRight ? new CronSchedule(schedule, timeZone) : null, durationMs } };
+    // The policy service has read it, but may know more time zones.
+    if (scheduleProblem(schedule, timeZone) !== null) return { nodes, window: null };
+    return { nodes, window: { schedule: new CronSchedule(schedule, timeZone), durationMs } };
   });
 }
 
@@ -37,25 +38,19 @@ export function allowanceOf(budgets: readonly ScheduledBudget[], selected: numbe
   for (const budget of budgets) {
     const force = forceOf(budget, wallMs);
     if (force === null) continue;
-    const nodes = force.isReadable ? nodesAllowed(budget.nodes, selected, "up") : 0;
+    const nodes = nodesAllowed(budget.nodes, selected, "up");
     const endsLater = nodes === fewest.nodes && isLater(force.untilAt, fewest.untilAt);
     if (nodes < fewest.nodes || endsLater) fewest = { nodes, untilAt: force.untilAt };
   }
   return fewest;
 }
 
-interface Force {
-  readonly isReadable: boolean;
-  readonly untilAt: number | null;
-}
-
 /** Whether a budget is in force, and until when; null when it is not. */
-function forceOf({ window }: ScheduledBudget, wallMs: number): Force | null {
-  if (window === null) return { isReadable: true, untilAt: null };
+function forceOf({ window }: ScheduledBudget, wallMs: number): Pick<Allowance, "untilAt"> | null {
+  if (window === null) return { untilAt: null };
   const { schedule, durationMs } = window;
-  if (schedule === null) return { isReadable: false, untilAt: null };
   const runAt = schedule.nextAfter(wallMs - durationMs);
-  return runAt === null || runAt > wallMs ? null : { isReadable: true, untilAt: endOf(schedule, runAt, durationMs) };
+  return runAt === null || runAt > wallMs ? null : { untilAt: endOf(schedule, runAt, durationMs) };
 }
 
 /** When a budget ends that has run at `runAt`: runs before the end of the last one extend it. */

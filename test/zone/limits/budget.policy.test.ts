@@ -56,6 +56,7 @@ test("a percentage is rounded up", () => {
   expect(allowance([tenth], "2026-01-05T10:00:00Z", 19)[0]).toBe(2);
 });
 
-test("a budget whose schedule cannot be read allows nobody", () => {
-  expect(allowance([during(5, "nonsense", 1)], "2026-01-05T10:00:00Z")).toEqual([0, null]);
+test("a budget whose schedule cannot be read always holds", () => {
+  expect(allowance([during(5, "nonsense", 1)], "2026-01-05T10:00:00Z")).toEqual([5, null]);
+  expect(allowance([during(5, "0 9 * * *", 1, "Europe/Belin")], "2026-01-05T20:00:00Z")).toEqual([5, null]);
 });

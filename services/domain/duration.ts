@@ -10,6 +10,9 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ["μs", 1e-3],
   ["ns", 1e-6],
 ]);
+/** A thousand years, longer than any duration of Go: the present plus it is an instant that the API can hold. */
+export const DURATION_MS_MAX: number = 1000 * 365 * 24 * 3_600_000;
+
 const NANOSECONDS_PER_MS = 1e6;
 const TERM = /(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|μs|ns)/y;
 

@@ -24,7 +24,7 @@ import type {
 import { recordOf } from "../platform/structures/json.ts";
 import { epochMsOf } from "./api-time.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
-import { parseDuration } from "./duration.ts";
+import { DURATION_MS_MAX, parseDuration } from "./duration.ts";
 import { nearest } from "./suggest.ts";
 
 /** Why a field is not honoured: it is wrong, or nothing honours it yet. */
@@ -168,8 +168,10 @@ function outOfServiceOf(written: NodePolicySpec["outOfService"]): NodePolicy["ou
   return { afterMs: durationOf(after) ?? 0, proofs: [...new Set(proof)], removeWhenReady };
 }
 
+/** A longer duration counts as the longest one: refusing it would lift a limit that was to hold for ever. */
 function durationOf(written: string | undefined): number | null {
-  return written === undefined ? null : parseDuration(written);
+  const durationMs = written === undefined ? null : parseDuration(written);
+  return durationMs === null ? null : Math.min(durationMs, DURATION_MS_MAX);
 }
 
 function instantOf(written: string | undefined): number | null {

@@ -48,6 +48,7 @@ describe("an order", () => {
     [["stop", "now"], "hollow stop now: unexpected argument: now"],
     [["lag"], "hollow lag: needs a duration, as in vigil hollow lag 45s"],
     [["flap", "long"], "hollow flap long: not a duration; write it as vigil hollow flap 45s"],
+    [["lag", "99999999h"], "hollow lag 99999999h: not a duration; write it as vigil hollow lag 45s"],
     [["set"], "--condition=: write it as MemoryPressure=True"],
     [["set", "--condition=Ready=Maybe"], "--condition=Ready=Maybe: write it as MemoryPressure=True"],
     [["stop", "--match=("], "--match=(: not a regular expression"],

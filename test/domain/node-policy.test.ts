@@ -1,6 +1,8 @@
 /** The spec of a NodePolicy: how it is parsed, and which nodes it selects. */
 import { describe, expect, test } from "vitest";
+import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
+import { DURATION_MS_MAX } from "../../services/domain/duration.ts";
 import { checkSpec, nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policyOf, policySet, selects } from "../../services/domain/node-policy.ts";
 
@@ -193,6 +195,19 @@ describe("a spec", () => {
     expect(problems).toEqual([
       { kind: "unsupported", message: "spec.remediations: not supported yet; it has no effect, remove it" },
     ]);
+  });
+});
+
+describe("a duration", () => {
+  test.each(["99999999h", `${"9".repeat(400)}h`])("counts as a thousand years at most", (length) => {
+    const circuitBreaker = { maxNodes: 1, duration: length, resetAfter: length };
+    const { spec, problems } = checkSpec(withSelector({ nodeMonitorGracePeriod: length, circuitBreaker }));
+    expect(problems).toEqual([]);
+    expect(spec && nodePolicyOf("gpu", spec)).toMatchObject({
+      nodeMonitorGraceMs: DURATION_MS_MAX,
+      circuitBreaker: { durationMs: DURATION_MS_MAX, resetAfterMs: DURATION_MS_MAX },
+    });
+    expect(Date.UTC(2026) + 2 * DURATION_MS_MAX).toBeLessThan(INSTANT_MAX);
   });
 });
 

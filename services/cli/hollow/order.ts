@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { conditionStatus } from "../../../protocols/objects.ts";
-import { parseDuration } from "../../domain/duration.ts";
+import { DURATION_MS_MAX, parseDuration } from "../../domain/duration.ts";
 import { nearest } from "../../domain/suggest.ts";
 import { listSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
@@ -62,7 +62,7 @@ function selectorOf({ names, match, zone, fraction }: Readonly<ValuesOf<typeof O
 function durationOf(order: string, text: string | undefined): number {
   if (text === undefined) throw new ConfigProblem(`hollow ${order}: needs a duration, as in vigil hollow ${order} 45s`);
   const durationMs = parseDuration(text);
-  if (durationMs === null) {
+  if (durationMs === null || durationMs > DURATION_MS_MAX) {
     throw new ConfigProblem(`hollow ${order} ${text}: not a duration; write it as vigil hollow ${order} 45s`);
   }
   return durationMs;

@@ -1,5 +1,5 @@
 /** Parses and prints the value of one setting. */
-import { formatDuration, parseDuration } from "../../domain/duration.ts";
+import { DURATION_MS_MAX, formatDuration, parseDuration } from "../../domain/duration.ts";
 import { nearest } from "../../domain/suggest.ts";
 
 /** The unit of a setting, which decides how it is written. */
@@ -75,6 +75,9 @@ export function writeValue(setting: Setting, value: SettingValue): string {
 
 function inRange(setting: Setting, value: number, where: string): number {
   const least = setting.least ?? 0;
+  if (setting.unit === "duration" && value > DURATION_MS_MAX) {
+    throw new ConfigProblem(`${where}: must be at most ${formatDuration(DURATION_MS_MAX)}`);
+  }
   if (!Number.isFinite(value)) refuse(where, "too large", setting);
   if (value < least) throw new ConfigProblem(`${where}: must be at least ${writeValue(setting, least)}`);
   if (setting.unit === "fraction" && value > 1) throw new ConfigProblem(`${where}: must be between 0 and 1`);

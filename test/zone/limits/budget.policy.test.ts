@@ -51,6 +51,12 @@ test("runs that overlap extend a budget", () => {
   expect(allowance([during(0, "0 * * * *", 2)], "2026-01-05T09:30:00Z")).toEqual([0, null]);
 });
 
+test("a budget that holds for a thousand years has no end", () => {
+  const years = 1000 * 365 * 24;
+  expect(allowance([during(1, "0 9 * * 1-5", years)], "2026-01-05T08:00:00Z")).toEqual([1, null]);
+  expect(allowance([during(1, "0 9 * * *", years, "Europe/Berlin")], "2026-01-05T08:00:00Z")).toEqual([1, null]);
+});
+
 test("a percentage is rounded up", () => {
   const tenth: Budget = { nodes: { percentage: 10 }, window: null };
   expect(allowance([tenth], "2026-01-05T10:00:00Z", 19)[0]).toBe(2);

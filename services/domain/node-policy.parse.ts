@@ -180,9 +180,17 @@ function instantOf(written: string | undefined): number | null {
 
 /** Whether a value fits its field; if not, adds one problem. */
 function takes(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): boolean {
+  const problem = fieldProblem(field, value);
+  if (problem !== null) problems.push(invalid(problem));
+  return problem === null;
+}
+
+function fieldProblem(field: NodePolicyField, value: unknown): string | null {
   const issue = NODE_POLICY_FIELDS[field].safeParse(value).error?.issues[0];
-  if (issue !== undefined) problems.push(invalid(issueText(issue, ["spec", field, ...issue.path])));
-  return issue === undefined;
+  if (issue !== undefined) return issueText(issue, ["spec", field, ...issue.path]);
+  // The schema passes over this one key, and so do receivers: they would select every node.
+  const isUnseen = field === "selector" && Object.hasOwn(recordOf(recordOf(value).matchLabels), "__proto__");
+  return isUnseen ? 'spec.selector.matchLabels: "__proto__": write a label key such as example.com/pool' : null;
 }
 
 type Issue = NonNullable<ReturnType<typeof NODE_POLICY_FIELDS.selector.safeParse>["error"]>["issues"][number];

@@ -41,6 +41,14 @@ describe("a selector", () => {
   ])("meets %s as Kubernetes does", (_, selector, labels, isSelected) => {
     expect(selects(requirements(selector), labels)).toBe(isSelected);
   });
+
+  test("selects no node by a label that receivers would not see", () => {
+    const { spec, problems } = checkSpec(JSON.parse('{"selector": {"matchLabels": {"__proto__": "gpu"}}}'));
+    expect(spec).toBeNull();
+    expect(problems.map(({ message }) => message)).toEqual([
+      'spec.selector.matchLabels: "__proto__": write a label key such as example.com/pool',
+    ]);
+  });
 });
 
 function expression(operator: string, values?: readonly string[]) {

@@ -59,7 +59,7 @@ function resolved(
     return refused({ name, source, spec, problems, changedAt, version: "" }, long);
   }
   const text = JSON.stringify(spec);
-  const policy = { name, source, spec, problems, changedAt, version: fnv1a(text).toString(16) };
+  const policy = { name, source, spec, problems, changedAt, version: versionOf(text) };
   return text.length <= SPEC_CHARACTERS_MAX
     ? policy
     : refused(policy, `spec: has ${text.length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
@@ -80,7 +80,7 @@ export function refusedFields({
   return { refused: lines.map(({ message }) => message.slice(0, REFUSED_FIELD_CHARACTERS_MAX)) };
 }
 
-/** Refuses the policies beyond the limits of a set, last names first. */
+/** Refuses the policies, or fields, beyond the limits of a set, last names first. */
 function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedPolicy[] {
   const keys = new Set<string>();
   const types = new Set<string>();
@@ -90,24 +90,42 @@ function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedP
     if (inForce === POLICIES_MAX) return refused(candidate, `there are already ${POLICIES_MAX} other policies`);
     const policy = nodePolicyOf(candidate.name, candidate.spec);
     const more = selectorKeys([policy]).filter((key) => !keys.has(key));
-    const moreTypes = policyConditionTypes([policy]).filter((type) => !types.has(type));
     if (keys.size + more.length > SELECTOR_KEYS_MAX) {
       return refused(
         candidate,
         `spec.selector: all policies together may select by ${SELECTOR_KEYS_MAX} label keys; it has more`,
       );
     }
-    if (types.size + moreTypes.length > CONDITION_TYPES_MAX) {
-      return refused(
-        candidate,
-        `spec: all policies together may name ${CONDITION_TYPES_MAX} types of conditions; it has more`,
-      );
-    }
     for (const key of more) keys.add(key);
-    for (const type of moreTypes) types.add(type);
     inForce += 1;
-    return candidate;
+    return withConditions(candidate, candidate.spec, types);
   });
+}
+
+/**
+ * A policy with as many of the fields that name condition types as fit beside the types of others, which it adds to.
+ * `maintenance` protects nodes, so it comes first. The other fields hold in any case, a freeze above all.
+ */
+function withConditions(policy: ResolvedPolicy, spec: NodePolicySpec, types: Set<string>): ResolvedPolicy {
+  const kept = { ...spec };
+  const problems: PolicyProblem[] = [];
+  for (const field of ["maintenance", "unhealthyConditions"] as const) {
+    const { unhealthyConditions, maintenance } = nodePolicyOf(policy.name, { selector: {}, [field]: spec[field] });
+    const all = new Set([...types, ...policyConditionTypes([{ unhealthyConditions, maintenance }])]);
+    if (all.size <= CONDITION_TYPES_MAX) for (const type of all) types.add(type);
+    else {
+      delete kept[field];
+      const limit = `all policies together may name ${CONDITION_TYPES_MAX} types of conditions; it has more`;
+      problems.push({ kind: "invalid", message: `spec.${field}: ${limit}` });
+    }
+  }
+  if (problems.length === 0) return policy;
+  const version = versionOf(JSON.stringify(kept));
+  return { ...policy, spec: kept, version, problems: [...policy.problems, ...problems] };
+}
+
+function versionOf(text: string): string {
+  return fnv1a(text).toString(16);
 }
 
 function refused(policy: ResolvedPolicy, message: string): ResolvedPolicy {

@@ -73,4 +73,32 @@ describe("the policies in force", () => {
     expect(inForce(policies)).toHaveLength(65);
     expect(policies[64]?.problems[0]?.message).toContain("select by 64 label keys");
   });
+
+  test("name at most 16 condition types, and keep other fields", () => {
+    const hold = (from: number, count: number) => {
+      const types = Array.from({ length: count }, (_, index) => `Type${from + index}`);
+      return { maintenance: { hold: types, atMost: "1h" } };
+    };
+    const freeze = { ...spec("gpu"), mode: "Freeze", budgets: [{ nodes: 1 }] };
+    const taint = { key: "vigil.io/bad", effect: "NoSchedule" };
+    const condition = { type: "Bad", status: "True", duration: "1m", taint };
+    const policies = resolvedPolicies(
+      [],
+      [
+        resource("batch", { ...spec("batch"), ...hold(0, 10), unhealthyConditions: [condition] }),
+        resource("gpu", { ...freeze, ...hold(10, 6), unhealthyConditions: [condition] }),
+        resource("spot", { ...spec("spot"), ...hold(0, 5), unhealthyConditions: [{ ...condition, type: "Worse" }] }),
+        resource("web", { ...spec("web"), ...hold(5, 5), unhealthyConditions: [condition] }),
+      ],
+    );
+    expect(policies.map(({ spec: of }) => Object.keys(of ?? {}))).toEqual([
+      ["selector", "maintenance", "unhealthyConditions"],
+      ["selector", "mode", "budgets", "unhealthyConditions"],
+      ["selector", "maintenance", "unhealthyConditions"],
+      ["selector", "maintenance", "unhealthyConditions"],
+    ]);
+    const limit = "all policies together may name 16 types of conditions; it has more";
+    expect(policies[1]?.problems).toEqual([{ kind: "invalid", message: `spec.maintenance: ${limit}` }]);
+    expect(policies[1]?.version).not.toBe(policies[0]?.version);
+  });
 });

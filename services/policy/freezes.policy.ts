@@ -56,9 +56,22 @@ export function freezeMemory(
   return new Map(scopes.filter(([, intervals]) => intervals.length > 0));
 }
 
-/** When the nodes of a scope were and are frozen, as countdowns take it. */
-export function frozenTime(memory: FreezeMemory, scope: string): readonly FrozenInterval[] {
-  return boundedIntervals(memory.get(scope) ?? [], FROZEN_INTERVALS_MAX);
+/** Most freezes of the present and the future that countdowns take: each later one follows when one has ended. */
+const FROZEN_AHEAD_MAX = FROZEN_INTERVALS_MAX / 2;
+
+/**
+ * When the nodes of a scope were and are frozen, as countdowns take it. Only what is past becomes one over the time
+ * between: joined for the future, it would freeze nodes when nobody asked for it.
+ */
+export function frozenTime(memory: FreezeMemory, scope: string, nowAt: number): readonly FrozenInterval[] {
+  const intervals = mergedIntervals(memory.get(scope) ?? []);
+  const ahead = intervals.filter((interval) => !isOver(interval, nowAt)).slice(0, FROZEN_AHEAD_MAX);
+  const over = intervals.filter((interval) => isOver(interval, nowAt));
+  return [...boundedIntervals(over, FROZEN_INTERVALS_MAX - ahead.length), ...ahead];
+}
+
+function isOver({ toAt }: FrozenInterval, nowAt: number): boolean {
+  return toAt !== null && toAt <= nowAt;
 }
 
 /**
@@ -71,7 +84,7 @@ function remembered(
   { sourceBefore, source }: { readonly sourceBefore: FreezeSource | null; readonly source: FreezeSource },
   nowAt: number,
 ): readonly FrozenInterval[] {
-  const past = mergedIntervals(before.filter(({ toAt }) => toAt !== null && toAt <= nowAt));
+  const past = mergedIntervals(before.filter((interval) => isOver(interval, nowAt)));
   const running = before.filter(({ fromAt, toAt }) => fromAt <= nowAt && (toAt === null || toAt > nowAt));
   // The API server stamped the change, so a later one proves that this clock is behind, as after a suspension. A freeze
   // that ended too early would bring evictions forward.
@@ -85,9 +98,11 @@ function remembered(
     .map(({ fromAt }) => ({ fromAt, toAt: endAt(fromAt) }));
   const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt, nowAt });
   const known = [...past, ...present, ...ended, ...withdrawn];
-  const isOver = ({ toAt }: FrozenInterval): boolean => toAt !== null && toAt <= nowAt;
-  const over = boundedIntervals(known.filter(isOver), FROZEN_INTERVALS_MAX);
-  return distinctIntervals([...over, ...known.filter((interval) => !isOver(interval))]);
+  const over = boundedIntervals(
+    known.filter((interval) => isOver(interval, nowAt)),
+    FROZEN_INTERVALS_MAX,
+  );
+  return distinctIntervals([...over, ...known.filter((interval) => !isOver(interval, nowAt))]);
 }
 
 /** The instants that changes of a scope are dated by. */

@@ -93,7 +93,7 @@ export class Freezes {
 
   /** When the nodes of a policy, or all nodes, were and are frozen. */
   frozen(scope: string): readonly FrozenInterval[] {
-    return frozenTime(this.#memory, scope);
+    return frozenTime(this.#memory, scope, this.#io.clock.wallMs());
   }
 
   /** The requests of the ConfigMap for the nodes of a policy, or for all. */

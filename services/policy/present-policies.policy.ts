@@ -38,8 +38,8 @@ export function presentPolicies({ configured, resources, freeze, profile }: Poli
   const ofScope = (scope: string) => requests.filter((each) => each.scope === scope).map(({ request }) => request);
   const policies = inForce.map(({ name, spec }) => {
     const pauseRequests = [...(spec.pauseRequests ?? []), ...ofScope(name)].slice(0, PAUSE_REQUESTS_MAX);
-    return nodePolicyOf(name, { ...spec, pauseRequests }, [...frozenTime(memory, name)]);
+    return nodePolicyOf(name, { ...spec, pauseRequests }, [...frozenTime(memory, name, at)]);
   });
   const pauseRequests = ofScope(EVERYWHERE).map(pauseRequestOf);
-  return policySet(policies, { pauseRequests, frozen: frozenTime(memory, EVERYWHERE) });
+  return policySet(policies, { pauseRequests, frozen: frozenTime(memory, EVERYWHERE, at) });
 }

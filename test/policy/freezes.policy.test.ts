@@ -31,7 +31,7 @@ const byMode = (more: Partial<FreezeSource> = {}): FreezeSource => ({ ...by(), b
 const step = (before: readonly FrozenInterval[], source: FreezeSource, nowAt: number, sourceBefore?: FreezeSource) => {
   const sourcesBefore = new Map(sourceBefore === undefined ? [] : [["gpu", sourceBefore] as const]);
   const change = { sourcesBefore, sources: new Map([["gpu", source]]) };
-  return frozenTime(freezeMemory(new Map([["gpu", before]]), change, nowAt), "gpu");
+  return frozenTime(freezeMemory(new Map([["gpu", before]]), change, nowAt), "gpu", nowAt);
 };
 
 describe("a freeze", () => {
@@ -113,7 +113,7 @@ const remembered = (...changes: readonly (readonly [FreezeSource, number])[]): r
     // Another process would go on from the text.
     [memory, sourcesBefore] = [readMemory(text), readSources(text)];
   }
-  return frozenTime(memory, "gpu");
+  return frozenTime(memory, "gpu", changes.at(-1)?.[1] ?? 0);
 };
 
 describe("a freeze among others", () => {
@@ -154,8 +154,21 @@ describe("a freeze among others", () => {
     }
     memory = freezeMemory(memory, { sources }, 11_000);
     expect(memory.get("gpu")).toHaveLength(FROZEN_INTERVALS_MAX + 40);
-    expect(frozenTime(memory, "gpu")).toHaveLength(FROZEN_INTERVALS_MAX);
-    expect(frozenTime(memory, "gpu").at(-1)).toEqual({ fromAt: 10_000, toAt: null });
+    expect(frozenTime(memory, "gpu", 11_000)).toHaveLength(FROZEN_INTERVALS_MAX);
+    expect(frozenTime(memory, "gpu", 11_000).at(-1)).toEqual({ fromAt: 10_000, toAt: null });
+  });
+
+  test("that is planned freezes no node before it begins", () => {
+    const windows = Array.from({ length: 40 }, (_, day) => asked(day * 100, day * 100 + 10));
+    const sources = new Map([["gpu", by(...windows)]]);
+    const isFrozen = (nowAt: number) => {
+      const memory = freezeMemory(new Map(), { sources }, nowAt);
+      const intervals = frozenTime(memory, "gpu", nowAt);
+      expect(intervals.length).toBeLessThanOrEqual(FROZEN_INTERVALS_MAX);
+      return frozenAt(intervals, nowAt) !== null;
+    };
+    const nights = windows.map((_, day) => [isFrozen(day * 100 + 5), isFrozen(day * 100 + 50)]);
+    expect(nights).toEqual(windows.map(() => [true, false]));
   });
 });
 

@@ -1,13 +1,14 @@
 /**
  * Parses the spec of a NodePolicy, field by field. A wrong field is reported with its name, its value and the fix, and
- * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets count one by
- * one; of one with a wrong schedule the schedule counts as unset.
+ * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets and
+ * requests to freeze count one by one, and what protects nodes holds as far as it can be read.
  */
 import {
   NODE_POLICY_FIELDS,
   type NodePolicyField,
   type NodePolicySpec,
   type PauseRequestSpec,
+  pauseRequestSchema,
   UNSUPPORTED_FIELDS,
 } from "../../protocols/node-policy.ts";
 import type {
@@ -201,28 +202,76 @@ function issueText(issue: Issue, path: readonly PropertyKey[]): string {
   return issue.code === "unrecognized_keys" ? `${where}.${issue.keys[0]}: no such field` : `${where}: ${issue.message}`;
 }
 
-/** A list whose entries count one by one without those that are wrong, each of which adds one problem. */
+/** The readable part of a list whose entries count one by one; each wrong entry adds one problem. */
 function readableEntries(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): unknown {
-  if (field !== "budgets" || !Array.isArray(value)) return value;
+  if (!Array.isArray(value) || (field !== "budgets" && field !== "pauseRequests")) return value;
+  const readable = field === "budgets" ? readableBudget : readablePauseRequest;
   return value.flatMap((entry: unknown, index) => {
-    const problem = budgetProblem(entry, index);
+    const { problem, entries } = readable(entry, pathText(["spec", field, index]));
     if (problem === null) return [entry];
-    const { nodes } = recordOf(entry);
-    const isHeld = NODE_POLICY_FIELDS.budgets.safeParse([{ nodes }]).success;
-    problems.push(invalid(isHeld ? `${problem}; a budget without a right schedule always holds` : problem));
-    // What was to hold at times holds always: that is never less than what was meant.
-    return isHeld ? [{ nodes }] : [];
+    problems.push(invalid(problem));
+    return entries;
   });
 }
 
+/** What is wrong with an entry of a list; null for nothing. And what holds of it: one entry or none. */
+interface ReadableEntry<E> {
+  readonly problem: string | null;
+  readonly entries: readonly E[];
+}
+
+/** A budget with a wrong schedule always holds: that is never less than what was meant. One without a number goes. */
+function readableBudget(raw: unknown, where: string): ReadableEntry<unknown> {
+  const problem = budgetProblem(raw, where);
+  const { nodes } = recordOf(raw);
+  if (!NODE_POLICY_FIELDS.budgets.safeParse([{ nodes }]).success) return { problem, entries: [] };
+  return { problem: problem && `${problem}; a budget without a right schedule always holds`, entries: [{ nodes }] };
+}
+
 /** What is wrong with a budget, such as a schedule that cannot be read or never runs; null for nothing. */
-function budgetProblem(entry: unknown, index: number): string | null {
-  const { data, error } = NODE_POLICY_FIELDS.budgets.safeParse([entry]);
+function budgetProblem(raw: unknown, where: string): string | null {
+  const { data, error } = NODE_POLICY_FIELDS.budgets.safeParse([raw]);
   const [issue] = error?.issues ?? [];
-  if (issue !== undefined) return issueText(issue, ["spec", "budgets", index, ...issue.path.slice(1)]);
+  if (issue !== undefined) return issueText(issue, [where, ...issue.path.slice(1)]);
   const { schedule, timeZone } = data?.[0] ?? {};
   const problem = schedule === undefined ? null : scheduleProblem(schedule, timeZone ?? null);
-  return problem && `${pathText(["spec", "budgets", index, problem.field])}: ${problem.message}`;
+  return problem && `${where}.${problem.field}: ${problem.message}`;
+}
+
+/** The name of a request that names nobody. */
+const NOBODY = "unknown";
+
+/**
+ * A request to freeze nodes, as far as it can be read; `where` names the place in problems. What is wrong of it counts as
+ * unset and the freeze holds: of a wrong end nobody knows when it was to be.
+ */
+export function readablePauseRequest(raw: unknown, where: string): ReadableEntry<PauseRequestSpec> {
+  const { shape } = pauseRequestSchema;
+  const written = recordOf(raw);
+  const request = {
+    name: shape.name.safeParse(written.name).data ?? NOBODY,
+    reason: shape.reason.safeParse(written.reason).data,
+    since: readableInstant(written.since),
+    until: readableInstant(written.until),
+  };
+  const set = Object.entries(request).filter(([, value]) => value !== undefined);
+  const entries = [Object.fromEntries(set) as PauseRequestSpec];
+  return { problem: pauseRequestProblem(raw, where), entries };
+}
+
+function pauseRequestProblem(raw: unknown, where: string): string | null {
+  const { data, error } = pauseRequestSchema.safeParse(raw);
+  const [issue] = error?.issues ?? [];
+  if (issue !== undefined) return issueText(issue, [where, ...issue.path]);
+  const wrong = (["since", "until"] as const).find(
+    (part) => data?.[part] !== undefined && instantOf(data[part]) === null,
+  );
+  return wrong === undefined ? null : `${where}.${wrong}: ${shown(data?.[wrong])}: there is no such instant`;
+}
+
+function readableInstant(written: unknown): string | undefined {
+  const { data } = pauseRequestSchema.shape.since.safeParse(written);
+  return instantOf(data) === null ? undefined : data;
 }
 
 /** A right value without the parts that nothing honours yet, each of which adds one problem. */

@@ -339,3 +339,28 @@ describe("the schedule of a budget", () => {
     expect(problems).toHaveLength(1);
   });
 });
+
+describe("a request to freeze", () => {
+  test.each<[object, object, string]>([
+    [
+      { name: "a", until: "2026-13-01T00:00:00Z" },
+      { name: "a" },
+      '.until: "2026-13-01T00:00:00Z": there is no such instant',
+    ],
+    [{ name: "a", since: "2026-06-31T24:30:00Z" }, { name: "a" }, ".since: "],
+    [{ name: "a", until: "2026-06-01T12:00:00+99:00" }, { name: "a" }, ".until: "],
+    [
+      { name: "a", until: "tomorrow", since: "2026-01-01T00:00:00Z" },
+      { name: "a", since: "2026-01-01T00:00:00Z" },
+      '.until: "tomorrow": write an instant such as 2026-01-31T12:00:00Z',
+    ],
+    [{ nome: "a", reason: "outage" }, { name: "unknown", reason: "outage" }, ".name: missing"],
+  ])("that is wrong freezes without its wrong parts: %j", (wrong, held, problem) => {
+    const other = { reason: "storm", name: "b" };
+    const { spec, problems } = checkSpec(withSelector({ pauseRequests: [other, wrong] }));
+    expect(spec?.pauseRequests).toEqual([other, held]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining(`spec.pauseRequests[1]${problem}`),
+    ]);
+  });
+});

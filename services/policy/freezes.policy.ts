@@ -5,12 +5,12 @@
  * `vigil freeze`.
  */
 import { FROZEN_INTERVALS_MAX, PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
-import { type NodePolicySpec, type PauseRequestSpec, pauseRequestSchema } from "../../protocols/node-policy.ts";
+import type { NodePolicySpec, PauseRequestSpec } from "../../protocols/node-policy.ts";
 import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
 import { freezesByMode } from "../domain/freeze.ts";
 import { boundedIntervals, mergedIntervals } from "../domain/frozen-time.ts";
-import { pauseRequestOf } from "../domain/node-policy.parse.ts";
+import { pauseRequestOf, readablePauseRequest } from "../domain/node-policy.parse.ts";
 import { listOf, parsed, recordOf, textOf } from "../platform/structures/json.ts";
 
 /** The scope of freezes of all nodes; every other scope is the name of a policy. */
@@ -283,26 +283,44 @@ export interface RecordedPauseRequest {
   readonly request: PauseRequestSpec;
 }
 
-/** What can be used of the text under `pauseRequests`, and one line for each entry that cannot. */
-export function readPauseRequests(text: string | null): {
+/** What is in force of the text under `pauseRequests`, and one line for each thing that is wrong with it. */
+export interface RecordedPauseRequests {
   readonly requests: readonly RecordedPauseRequest[];
   readonly problems: readonly string[];
-} {
+}
+
+/** A text that cannot be read may freeze any node. */
+const UNREADABLE: RecordedPauseRequest = {
+  scope: EVERYWHERE,
+  request: { name: "unknown", reason: "data.pauseRequests cannot be read" },
+};
+
+/**
+ * Reads the text under `pauseRequests`. `before` is in force until then, null for a process that has not read any text:
+ * in doubt what was frozen stays frozen, so a typing error thaws no node.
+ */
+export function readPauseRequests(
+  text: string | null,
+  before: readonly RecordedPauseRequest[] | null,
+): RecordedPauseRequests {
   if (text === null || text.trim() === "") return { requests: [], problems: [] };
   const written = parsed(text);
-  if (!Array.isArray(written)) return { requests: [], problems: ["data.pauseRequests: is no JSON list"] };
-  const requests: RecordedPauseRequest[] = [];
-  const problems: string[] = [];
-  for (const [index, entry] of written.slice(0, PAUSE_REQUESTS_MAX).entries()) {
-    const { policy, ...rest } = recordOf(entry);
-    const request = pauseRequestSchema.safeParse(rest);
-    const scope = policy === undefined ? EVERYWHERE : textOf(policy);
-    if (request.success && scope !== null) requests.push({ scope, request: request.data });
-    else
-      problems.push(
-        `data.pauseRequests[${index}]: write {"name": "oncall", "reason": "…", "since": "…", "until": "…"}`,
-      );
+  if (!Array.isArray(written)) {
+    const meanwhile = before === null ? "all nodes are frozen until it is one" : "the requests before it stay in force";
+    return { requests: before ?? [UNREADABLE], problems: [`data.pauseRequests: is no JSON list; ${meanwhile}`] };
   }
+  const entries = written.slice(0, PAUSE_REQUESTS_MAX).map(readEntry);
+  const problems = entries.flatMap(({ problem }) => problem ?? []);
   if (written.length > PAUSE_REQUESTS_MAX) problems.push(`data.pauseRequests: at most ${PAUSE_REQUESTS_MAX} entries`);
-  return { requests, problems };
+  return { requests: entries.flatMap(({ requests }) => requests), problems };
+}
+
+/** A request as far as it can be read: it freezes on with what is wrong unset, and all nodes without a right policy. */
+function readEntry(entry: unknown, index: number) {
+  const where = `data.pauseRequests[${index}]`;
+  const { policy, ...rest } = recordOf(entry);
+  const { problem, entries } = readablePauseRequest(rest, where);
+  const scope = policy === undefined ? EVERYWHERE : textOf(policy);
+  const requests = entries.map((request) => ({ scope: scope ?? EVERYWHERE, request }));
+  return { problem: scope === null ? `${where}.policy: write the name of a policy` : problem, requests };
 }

@@ -38,7 +38,8 @@ export class Freezes {
   readonly #io: Pick<Io, "kube" | "clock" | "log" | "profile">;
   readonly #watch: Watch<FreezeResource>;
   #resource: FreezeResource | null = null;
-  #requests: readonly RecordedPauseRequest[] = [];
+  /** Null before the ConfigMap is known. */
+  #requests: readonly RecordedPauseRequest[] | null = null;
   #problems = "";
   #memory: FreezeMemory = new Map();
   #sourcesBefore: FreezeSources = new Map();
@@ -84,7 +85,7 @@ export class Freezes {
   /** Takes the policies in force, and brings the memory up to date. */
   update(policies: readonly FreezingPolicy[]): void {
     if (!this.#isKnown) return;
-    const sources = freezeSources(policies, this.#requests);
+    const sources = freezeSources(policies, this.#requests ?? []);
     this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, this.#io.clock.wallMs());
     this.#sourcesBefore = sources;
     this.#isUpdated = true;
@@ -98,17 +99,18 @@ export class Freezes {
 
   /** The requests of the ConfigMap for the nodes of a policy, or for all. */
   requests(scope: string): RecordedPauseRequest["request"][] {
-    return this.#requests.filter((each) => each.scope === scope).map(({ request }) => request);
+    return (this.#requests ?? []).filter((each) => each.scope === scope).map(({ request }) => request);
   }
 
   #known(changed: () => void): void {
     if (this.#isKnown) return;
     this.#isKnown = true;
+    this.#requests ??= [];
     changed();
   }
 
   #take(resource: FreezeResource | null): void {
-    const { requests, problems } = readPauseRequests(resource?.pauseRequests ?? null);
+    const { requests, problems } = readPauseRequests(resource?.pauseRequests ?? null, this.#requests);
     this.#requests = requests;
     if (problems.join() !== this.#problems) {
       for (const problem of problems) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);

@@ -194,7 +194,7 @@ describe("a freeze of a policy by the ConfigMap", () => {
     const [own, request] = [{ name: "own" }, { name: "request", policy: "gpu" }];
     const sources = freezeSources(
       [{ name: "gpu", spec: { selector: {}, pauseRequests: [own] }, changedAt }],
-      readPauseRequests(JSON.stringify([request])).requests,
+      readPauseRequests(JSON.stringify([request]), null).requests,
     );
     expect(sources.get("gpu")?.pauseRequests).toEqual([
       { ...asked(null, null), name: "own" },
@@ -229,15 +229,45 @@ test("what froze nodes is read as it was written, and unknown of an earlier text
   expect(readSources('{"gpu": [{"by": [{"name": 3}, "x"]}]}').get("gpu")?.pauseRequests).toEqual([]);
 });
 
-test("recorded requests are read, and wrong ones are named", () => {
-  const text = '[{"name": "a", "policy": "gpu"}, {"name": "b", "until": "2026-01-01T00:00:00Z"}, {"nome": "c"}]';
-  expect(readPauseRequests(text)).toMatchObject({
-    requests: [
-      { scope: "gpu", request: { name: "a" } },
-      { scope: "", request: { name: "b" } },
-    ],
-    problems: [expect.stringContaining("data.pauseRequests[2]")],
+describe("the text of recorded requests", () => {
+  const gpu = { scope: "gpu", request: { name: "a" } };
+
+  test("is read, and a wrong part counts as unset", () => {
+    const text = JSON.stringify([
+      { name: "a", policy: "gpu" },
+      { name: "b", until: "2026-01-01T00:00:00Z" },
+      { nome: "c", policy: "gpu" },
+      { name: "d", policy: 3 },
+      { name: "e", until: "2026-13-01T00:00:00Z" },
+    ]);
+    expect(readPauseRequests(text, null)).toEqual({
+      requests: [
+        gpu,
+        { scope: "", request: { name: "b", until: "2026-01-01T00:00:00Z" } },
+        { scope: "gpu", request: { name: "unknown" } },
+        { scope: "", request: { name: "d" } },
+        { scope: "", request: { name: "e" } },
+      ],
+      problems: [
+        expect.stringContaining("data.pauseRequests[2].name: missing"),
+        "data.pauseRequests[3].policy: write the name of a policy",
+        expect.stringContaining("data.pauseRequests[4].until: "),
+      ],
+    });
   });
-  expect(readPauseRequests("{}").problems).toEqual(["data.pauseRequests: is no JSON list"]);
-  expect(readPauseRequests(null)).toEqual({ requests: [], problems: [] });
+
+  test.each([null, "", " "])("asks for nothing when it is %j", (text) => {
+    expect(readPauseRequests(text, [gpu])).toEqual({ requests: [], problems: [] });
+  });
+
+  test("that is no list thaws no node", () => {
+    expect(readPauseRequests("[{", [gpu])).toEqual({
+      requests: [gpu],
+      problems: ["data.pauseRequests: is no JSON list; the requests before it stay in force"],
+    });
+    expect(readPauseRequests("{}", null)).toEqual({
+      requests: [{ scope: "", request: { name: "unknown", reason: "data.pauseRequests cannot be read" } }],
+      problems: ["data.pauseRequests: is no JSON list; all nodes are frozen until it is one"],
+    });
+  });
 });

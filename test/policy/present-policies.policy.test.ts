@@ -47,6 +47,11 @@ test("requests of the ConfigMap freeze the nodes of a policy, or all", () => {
   expect(set.policies).toMatchObject([{ pauseRequests: [{ name: "bob" }], frozen: [interval] }]);
 });
 
+test("requests that cannot be read freeze all nodes", () => {
+  const set = presentPolicies({ ...GPU, freeze: { ...freezeOf([]), pauseRequests: "[{" } }, AT);
+  expect(set.everywhere).toMatchObject({ pauseRequests: [{ name: "unknown" }], frozen: [{ fromAt: AT, toAt: null }] });
+});
+
 test("what was frozen before is remembered", () => {
   const past = { from: SINCE, to: "2026-01-01T11:10:00Z" };
   const set = presentPolicies({ ...GPU, freeze: freezeOf([], { gpu: [past] }) }, AT);

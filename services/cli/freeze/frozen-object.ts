@@ -60,13 +60,18 @@ export async function changeRequests(kube: Kube, policy: string | null, change: 
 }
 
 /** The object as people name it. */
-function nameOf({ ref }: FrozenObject): string {
+function nameOf({ ref }: Pick<FrozenObject, "ref">): string {
   return ref.kind === FREEZE_CONFIG_MAP.kind ? `${ref.kind} ${ref.namespace}/${ref.name}` : `${ref.kind} ${ref.name}`;
 }
 
 function requestsOf({ ref, object }: FrozenObject): WrittenRequest[] {
   if (ref.kind !== FREEZE_CONFIG_MAP.kind) return requestsIn(recordOf(object?.spec).pauseRequests);
-  return requestsIn(parsed(textOf(recordOf(object?.data).pauseRequests) ?? "[]"));
+  const written = parsed(textOf(recordOf(object?.data).pauseRequests) ?? "[]");
+  if (Array.isArray(written)) return requestsIn(written);
+  // Another list in its place would thaw what it may freeze.
+  throw new Failure(
+    `${nameOf({ ref })}: data.pauseRequests: is no JSON list; correct it with kubectl edit, or write []`,
+  );
 }
 
 function write(

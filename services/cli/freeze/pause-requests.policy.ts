@@ -3,8 +3,9 @@
  * instants say exactly how long countdowns stood still, even if no process of Vigil ran meanwhile.
  */
 import { PAUSE_REQUESTS_MAX } from "../../../protocols/judged.ts";
-import { type PauseRequestSpec, pauseRequestSchema } from "../../../protocols/node-policy.ts";
+import type { PauseRequestSpec } from "../../../protocols/node-policy.ts";
 import { apiMicroTime, epochMsOf } from "../../domain/api-time.ts";
+import { readablePauseRequest } from "../../domain/node-policy.parse.ts";
 import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
 
 /** How long an ended request stays, in milliseconds. By then the policy service has recorded it. */
@@ -13,13 +14,13 @@ const ENDED_KEPT_MS = 24 * 60 * 60 * 1000;
 /** A pause request as it is written; `policy` only in the ConfigMap. */
 export type WrittenRequest = PauseRequestSpec & { readonly policy?: string };
 
-/** The requests in a list of unknown origin; others are left out. */
+/** The requests in a list of unknown origin, as far as each can be read: so it is in force, and can be ended. */
 export function requestsIn(list: unknown): WrittenRequest[] {
   return listOf(list).flatMap((entry) => {
     const { policy, ...rest } = recordOf(entry);
-    const request = pauseRequestSchema.safeParse(rest);
+    const { entries } = readablePauseRequest(rest, "pauseRequests");
     const scope = textOf(policy);
-    return request.success ? [scope === null ? request.data : { ...request.data, policy: scope }] : [];
+    return entries.map((request) => (scope === null ? request : { ...request, policy: scope }));
   });
 }
 

@@ -50,10 +50,8 @@ describe("a thaw", () => {
   });
 });
 
-test("requests that nobody could read are left out", () => {
-  expect(requestsIn([{ name: "a" }, { nome: "b" }, 3, { name: "c", policy: "gpu" }])).toEqual([
-    { name: "a" },
-    { name: "c", policy: "gpu" },
-  ]);
+test("requests are known as far as they can be read, as they are in force", () => {
+  const list = [{ name: "a" }, { nome: "b" }, { name: "c", policy: "gpu", until: "tomorrow" }];
+  expect(requestsIn(list)).toEqual([{ name: "a" }, { name: "unknown" }, { name: "c", policy: "gpu" }]);
   expect(requestsIn(undefined)).toEqual([]);
 });

@@ -1,0 +1,81 @@
+/** How the policy service follows the ConfigMap vigil-freeze, and writes its memory there. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
+import { Urgency } from "../../protocols/ports.ts";
+import { frozenAt } from "../../services/domain/frozen-time.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { Freezes } from "../../services/policy/freezes.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { VirtualWorld } from "../support/virtual-world.ts";
+
+const S = 1000;
+const ONCALL = JSON.stringify([{ name: "oncall" }]);
+
+class FreezeWorld extends VirtualWorld {
+  readonly log = recordingLog();
+
+  /** Follows the ConfigMap as another process. */
+  follow(): Freezes {
+    const { clock, log, profile } = this;
+    const kube = this.createKube("policy", log, createMetrics());
+    const freezes: Freezes = new Freezes({ kube, clock, log, profile }, () => freezes.update([]));
+    this.advance(5 * S);
+    return freezes;
+  }
+
+  create(pauseRequests: string): void {
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data: { pauseRequests } };
+    this.write({ verb: "create", ref: FREEZE_CONFIG_MAP, body, urgency: Urgency.status });
+  }
+
+  change(pauseRequests: string): void {
+    this.patch(FREEZE_CONFIG_MAP, { data: { pauseRequests } });
+    this.advance(5 * S);
+  }
+
+  areAllFrozen(freezes: Freezes): boolean {
+    return frozenAt(freezes.frozen(""), this.clock.wallMs()) !== null;
+  }
+
+  logged(): string {
+    return this.log.lines.map(({ message }) => message).join("\n");
+  }
+}
+
+let world: FreezeWorld;
+beforeEach(() => {
+  world = new FreezeWorld();
+});
+
+describe("requests that cannot be read", () => {
+  test("end no freeze, until they can", () => {
+    world.create(ONCALL);
+    const freezes = world.follow();
+    expect(world.areAllFrozen(freezes)).toBe(true);
+    world.change(ONCALL.slice(0, -1));
+    expect(world.areAllFrozen(freezes)).toBe(true);
+    expect(world.logged()).toContain("is no JSON list; the requests before it stay in force");
+    world.change("[]");
+    expect(world.areAllFrozen(freezes)).toBe(false);
+    freezes.stop();
+  });
+
+  test("begin no freeze in a process that has read others", () => {
+    const freezes = world.follow();
+    world.create("[{");
+    world.advance(5 * S);
+    expect(world.areAllFrozen(freezes)).toBe(false);
+    freezes.stop();
+  });
+
+  test("freeze all nodes where none were read before", () => {
+    world.create("[{");
+    const freezes = world.follow();
+    expect(world.areAllFrozen(freezes)).toBe(true);
+    expect(world.logged()).toContain("all nodes are frozen until it is one");
+    world.change("[]");
+    expect(world.areAllFrozen(freezes)).toBe(false);
+    freezes.stop();
+  });
+});

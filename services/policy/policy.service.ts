@@ -79,6 +79,13 @@ interface PublishedVersion {
   readonly sinceMs: number;
 }
 
+/** Whether two states of an object differ in their status at most, which this service writes itself and often. */
+function isSamePolicy(left: PolicyResource, right: PolicyResource): boolean {
+  const policy = ({ uid, generation, changedAt, spec }: PolicyResource) =>
+    JSON.stringify([uid, generation, changedAt, spec]);
+  return policy(left) === policy(right);
+}
+
 /** Reads and publishes the policies until it is stopped. */
 class ActivePolicies {
   readonly #io: Io;
@@ -114,8 +121,9 @@ class ActivePolicies {
     this.#statuses = new PolicyStatuses(io, (policy) => this.#remediations.problemOf(policy));
     this.#watch = io.kube.watch("policies", {
       changed: (resource) => {
+        const before = this.#resources.get(resource.name);
         this.#resources.set(resource.name, resource);
-        this.#resolve();
+        if (before === undefined || !isSamePolicy(before, resource)) this.#resolve();
       },
       gone: (name) => {
         this.#resources.delete(name);

@@ -22,6 +22,8 @@ const NO_EXECUTE = "node.kubernetes.io/unreachable:NoExecute";
 class PolicyWorld extends VirtualWorld {
   readonly log = recordingLog();
   readonly zones = new Map<string, BodyOf<"judged.zone">>();
+  /** How often a policy was published. */
+  policies = 0;
   readonly #kubelets = new Map<string, TestKubelet>();
   readonly #transport = memoryTransport(this.clock);
   readonly #stops: Stop[] = [];
@@ -66,6 +68,9 @@ class PolicyWorld extends VirtualWorld {
     });
     const bus = typedBus({ ...identity, clock, log, metrics, service: "tap", mailboxMessagesMax: 10_000 });
     bus.subscribe("judged.zone", "all", ({ body }) => this.zones.set(body.zone, body));
+    bus.subscribe("judged.policy", "all", () => {
+      this.policies += 1;
+    });
     const controller = startController({
       ...identity,
       clock,
@@ -334,6 +339,20 @@ describe("a NodePolicy object", () => {
     world.write({ verb: "patch", patch: "merge", ref, body, urgency: Urgency.status });
     world.advance(10 * S);
     expect(world.explained("gpu").join("\n")).not.toContain("refused");
+  });
+
+  test("is not published again because of its status", () => {
+    for (let index = 0; index < 10; index++) apply(`p-${index}`, ofPool(`p-${index}`));
+    world.advance(60 * S);
+    const before = world.policies;
+    for (let index = 0; index < 5; index++) {
+      const ref = { kind: "NodePolicy", namespace: "", name: "p-1" } as const;
+      const body = { status: { nodes: 100 + index } };
+      world.write({ verb: "patch", patch: "merge", ref, subresource: "status", body, urgency: Urgency.status });
+      world.advance(10 * S);
+    }
+    expect(statusOf("p-1")).toMatchObject({ nodes: 0 });
+    expect(world.policies - before).toBe(50);
   });
 
   test("with a wrong field says so in the log", () => {

@@ -100,11 +100,14 @@ export class PolicyStatuses {
     for (const policy of this.#resolved) {
       const resource = policy.source === "resource" ? this.#resources.get(policy.name) : undefined;
       if (resource === undefined || this.#writing.has(policy.name)) continue;
-      const numbers = counts.get(policy.name) ?? NO_NODES;
-      const found = { ...numbers, ...this.#activityOf(policy), remediations: this.#problemOf(policy.name) };
+      const found = policy.spec === null ? NOTHING : this.#found(policy, counts.get(policy.name) ?? NO_NODES);
       const status = statusChange(resource, policy, found, clock.wallMs());
       if (status !== null) this.#write(resource, status);
     }
+  }
+
+  #found(policy: ResolvedPolicy, numbers: PolicyNodes): PolicyNodes & PolicyActivity {
+    return { ...numbers, ...this.#activityOf(policy), remediations: this.#problemOf(policy.name) };
   }
 
   #activityOf({ name, spec }: ResolvedPolicy): PolicyActivity {
@@ -157,3 +160,5 @@ export class PolicyStatuses {
 }
 
 const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflict: null };
+/** What is found of an object that is not in force: a policy of --config with its name may be. */
+const NOTHING: PolicyNodes & PolicyActivity = { ...NO_NODES, limits: null, hasBreaker: false, freeze: null };

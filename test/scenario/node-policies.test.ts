@@ -88,6 +88,12 @@ class PolicyWorld extends VirtualWorld {
     this.#stops.push(() => controller.stop());
   }
 
+  /** Stops every process and starts one with other policies. */
+  restart(policies: Readonly<Record<string, Omit<NodePolicySpec, "selector">>>): void {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.run(policies);
+  }
+
   /** Pulses as a process that runs the service policy and publishes none, until it leaves. */
   addSilentPolicyProcess(): Stop {
     const { clock, log } = this;
@@ -308,6 +314,15 @@ describe("a NodePolicy object", () => {
     world.write({ verb: "patch", patch: "merge", ref, body, urgency: Urgency.status });
     world.advance(10 * S);
     expect(statusOf("gpu")).toMatchObject({ ...open, frozenBy: "alice" });
+  });
+
+  test("that --config overrides has a status of its own", () => {
+    world.restart({ gpu: { mode: "Freeze", budgets: [{ nodes: 1 }] } });
+    apply("gpu", ofPool("gpu"));
+    world.advance(90 * S);
+    expect(statusOf("gpu")).toMatchObject({ nodes: 0, unhealthy: 0 });
+    expect(statusOf("gpu")).not.toHaveProperty("frozenBy");
+    expect(statusOf("gpu")).not.toHaveProperty("budgetLeft");
   });
 
   test("and another that selects the same nodes apply to none", () => {

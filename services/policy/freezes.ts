@@ -45,6 +45,7 @@ export class Freezes {
   #sourcesBefore: FreezeSources = new Map();
   #isKnown = false;
   #isUpdated = false;
+  #isStopped = false;
   /** Whether a write is under way or waits for its retry. */
   #isWriting = false;
   #retry: Timer | null = null;
@@ -79,6 +80,7 @@ export class Freezes {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#watch.stop();
     this.#retry?.cancel();
   }
@@ -143,7 +145,9 @@ export class Freezes {
     if (this.#own.length > OWN_TEXTS_MAX) this.#own.shift();
     const { namespace, name } = FREEZE_CONFIG_MAP;
     const target = { ref: FREEZE_CONFIG_MAP, urgency: Urgency.status } as const;
-    const done = (reply: WriteReply): void => this.#settle(reply);
+    const done = (reply: WriteReply): void => {
+      if (!this.#isStopped) this.#settle(reply);
+    };
     if (this.#resource === null) {
       const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data: { frozen: text } };
       this.#io.kube.write({ ...target, verb: "create", body }, done);

@@ -99,3 +99,23 @@ test("only what others write about freezes is a change", () => {
   expect(world.changes - before).toBe(2);
   freezes.stop();
 });
+
+test("a service that is stopped while it writes its memory does not write it again", () => {
+  const freezes = world.follow();
+  let writes = 0;
+  world.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    when: ({ verb, resource }) => {
+      if (resource.plural !== "configmaps" || verb !== "create") return false;
+      writes += 1;
+      return true;
+    },
+  });
+  freezes.update([{ name: "gpu", spec: { selector: {}, mode: "Freeze" }, changedAt: null }]);
+  freezes.stop();
+  world.advance(60 * S);
+  world.api.faults.clear();
+  world.advance(60 * S);
+  expect(writes).toBeGreaterThan(0);
+  expect(world.read(FREEZE_CONFIG_MAP)).toBeNull();
+});

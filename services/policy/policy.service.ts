@@ -170,7 +170,8 @@ class ActivePolicies {
     this.#updateFreezes();
     this.#report();
     this.#statuses.update(this.#resolved, this.#resources);
-    this.#remediations.update(this.#resources);
+    const inForce = this.#resolved.filter(({ source, spec }) => source === "resource" && spec !== null);
+    this.#remediations.update(new Map(inForce.map(({ name }) => [name, this.#resources.get(name)?.uid ?? null])));
     this.#publishSoon();
   }
 

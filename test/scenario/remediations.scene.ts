@@ -57,7 +57,7 @@ export class RemediationWorld extends ExplainedWorld {
       this.define(kind);
       this.addTemplate(kind);
     }
-    if (isObject) this.#putPolicy(spec);
+    if (isObject) this.putPolicy(spec);
     // So that a kubelet falls silent some time before a round.
     this.advance(2 * S);
     this.run({ isShadow });
@@ -149,7 +149,8 @@ export class RemediationWorld extends ExplainedWorld {
     expect(status).toBe(201);
   }
 
-  #putPolicy(spec: NodePolicySpec): void {
+  /** Installs the definition of node policies, and creates an object with the name of the policy. */
+  putPolicy(spec: NodePolicySpec): void {
     this.post(DEFINITIONS, parse(readFileSync(NODE_POLICIES, "utf8")));
     this.advance(10);
     const object = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: POLICY }, spec };

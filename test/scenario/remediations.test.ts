@@ -155,6 +155,17 @@ describe("a silent node", () => {
     expect(world.objects("Reboot")).toEqual([]);
   });
 
+  test("has an object that no overridden NodePolicy owns", () => {
+    const world = new RemediationWorld();
+    world.putPolicy({ selector: {} });
+    world.advance(2 * MINUTE);
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    expect(world.condition()).toBe("");
+    expect(world.object("Reboot")?.metadata).toMatchObject({ name: "a-0" });
+    expect(world.object("Reboot")?.metadata).not.toHaveProperty("ownerReferences");
+  });
+
   test("loses its objects with the node", () => {
     const world = new RemediationWorld();
     world.silence(["a-0"]);

@@ -6,7 +6,7 @@
 import { REMEDIATED_NODES_MAX, type RemediatedNode } from "../../../protocols/judged.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
-import type { Io, PolicyResource, Timer } from "../../../protocols/ports.ts";
+import type { Io, Timer } from "../../../protocols/ports.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
@@ -22,8 +22,6 @@ const ROUND_MS = 5_000;
 /** How often the objects are read while there are none and no node needs one, in milliseconds. */
 const IDLE_MS = 60_000;
 
-const NO_RESOURCES: ReadonlyMap<string, PolicyResource> = new Map();
-
 type Found = { readonly policy: NodePolicy; readonly node: ObservedNode; readonly decision: RemediationDecision };
 
 /** The remediations of one active policy service. */
@@ -36,7 +34,8 @@ export class Remediations {
   /** The policies of which nodes were published last. */
   readonly #published = new Set<string>();
   #problems: ReadonlyMap<string, RemediationProblem | null> = new Map();
-  #resources = NO_RESOURCES;
+  /** The uid of the object that each policy comes from. */
+  #owners: ReadonlyMap<string, string | null> = new Map();
   /** When a node last was not Ready, or a write was under way: reads that began before do not show what came of it. */
   #unsettledMs = Number.NEGATIVE_INFINITY;
   /** The last reads, if they showed no object, and when they began. */
@@ -57,9 +56,9 @@ export class Remediations {
     this.#holds.stop();
   }
 
-  /** Takes the objects that policies come from: they own what is made for them. */
-  update(resources: ReadonlyMap<string, PolicyResource>): void {
-    this.#resources = resources;
+  /** Takes the uids of the objects that policies in force come from: they own what is made for them. */
+  update(owners: ReadonlyMap<string, string | null>): void {
+    this.#owners = owners;
   }
 
   /** Why the remediations of a policy do not work; null where they do, undefined where nothing is known of any. */
@@ -162,7 +161,7 @@ export class Remediations {
   #act({ policy, node, decision: { act } }: Found, reads: RemediationReads): void {
     const step = act === undefined ? undefined : policy.remediations[act.index];
     if (act === undefined || step === undefined || this.#acting.has(node.node)) return;
-    const owner = { policy: policy.name, uid: this.#resources.get(policy.name)?.uid ?? null };
+    const owner = { policy: policy.name, uid: this.#owners.get(policy.name) ?? null };
     const { template } = reads.of(step.template);
     const job = { act, node, policy, step, template, owner, policies: this.#io.policies.current() };
     const trial = trialOf(node, step, reads);

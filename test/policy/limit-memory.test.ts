@@ -54,7 +54,8 @@ describe("the stored text", () => {
 });
 
 describe("after a restart of everything", () => {
-  const run = (world: EvictionWorld, fields: PolicyFields) => {
+  /** Starts everything; the policy service so much later, in a process of its own. */
+  const run = (world: EvictionWorld, fields: PolicyFields, lateMs = 0) => {
     const selector = { matchLabels: { "topology.kubernetes.io/zone": "a" } };
     const configured = [{ name: "pool", spec: { selector, ...fields } }];
     const policies = new PolicyReceiver({
@@ -63,9 +64,12 @@ describe("after a restart of everything", () => {
       log: recordingLog(),
       metrics: createMetrics(),
     });
-    const process = world.start({ ...EVICTING, policy: policyService(configured) }, { member: "vigil", policies });
+    const policy = policyService(configured);
+    const processes = [world.start({ ...EVICTING, ...(lateMs > 0 ? {} : { policy }) }, { member: "vigil", policies })];
+    world.advance(lateMs);
+    if (lateMs > 0) processes.push(world.start({ policy }, { member: "policies", policies }));
     return () => {
-      process.kill();
+      for (const process of processes) process.kill();
       policies.stop();
     };
   };
@@ -95,6 +99,22 @@ describe("after a restart of everything", () => {
     expect(world.tainted).toHaveLength(1);
     world.advance(6 * MINUTE);
     expect(world.tainted).toHaveLength(2);
+  });
+
+  test.each([5 * S, 40 * S])("an open breaker stays open, policies %d ms late", (lateMs) => {
+    const world = worldOf();
+    const fields = { circuitBreaker: { ...circuitBreaker, duration: "2m", resetAfter: "60m" } };
+    const kill = run(world, fields);
+    world.advance(MINUTE);
+    world.silence(["a-0", "a-1"]);
+    world.advance(3 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+    kill();
+    world.advance(10 * S);
+    run(world, fields, lateMs);
+    world.advance(3 * MINUTE);
+    expect(world.published("judged.limits").at(-1)?.body.memory.trippedAt).toBeGreaterThan(0);
+    expect(world.tainted).toHaveLength(1);
   });
 
   test("a node that has healed still counts in the window", () => {

@@ -59,7 +59,7 @@ export interface LimitsContext {
   readonly isUnderWay: (node: string) => boolean;
 }
 
-/** How long the stored memory of a policy is awaited after a start, in milliseconds. */
+/** How long the stored memory of a policy is awaited, in milliseconds. */
 const MEMORY_WAIT_MS = 30_000;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
@@ -80,6 +80,8 @@ export class LimitsActor {
   readonly #published = new Map<string, PublishedLimits>();
   /** Since when this process is the owner; null while it is not. */
   #ownerSinceMs: number | null = null;
+  /** Since when each policy has limits here, on the monotonic clock. */
+  readonly #limitedSinceMs = new Map<string, number>();
   #timer: Timer | null = null;
 
   constructor(context: LimitsContext) {
@@ -89,8 +91,12 @@ export class LimitsActor {
   /** The limits to keep, by policy. */
   set limits(limits: ReadonlyMap<string, Limits>) {
     this.#limits = limits;
-    for (const policy of this.#memories.keys()) if (!limits.has(policy)) this.#memories.delete(policy);
-    for (const policy of this.#published.keys()) if (!limits.has(policy)) this.#published.delete(policy);
+    for (const known of [this.#memories, this.#published, this.#limitedSinceMs]) {
+      for (const policy of known.keys()) if (!limits.has(policy)) known.delete(policy);
+    }
+    for (const policy of limits.keys()) {
+      if (!this.#limitedSinceMs.has(policy)) this.#limitedSinceMs.set(policy, this.#now());
+    }
     this.wake();
   }
 
@@ -192,7 +198,7 @@ export class LimitsActor {
       const group = nodes.group(policy);
       if (group === null || group.unjudged > 0) continue;
       const permitted = outstanding.filter(({ groups }) => groups?.includes(policy));
-      const memory = this.#memories.get(policy) ?? (this.#isMemoryDue(at.nowMs) ? null : NO_MEMORY);
+      const memory = this.#memories.get(policy) ?? (this.#isMemoryDue(policy, at.nowMs) ? null : NO_MEMORY);
       if (memory === null) continue;
       const round = new LimitRound({ limits, group, memory, permitted, at });
       const isStormy = [...group.zones.keys()].some(isHalted);
@@ -210,9 +216,13 @@ export class LimitsActor {
     return hasSettled && (lease === null || lease.isHeldFor(settleMs, nowMs));
   }
 
-  /** Whether the memory of a policy may still arrive. A process that takes over has heard it from the owner before. */
-  #isMemoryDue(nowMs: number): boolean {
-    return nowMs < (this.#ownerSinceMs ?? nowMs) + MEMORY_WAIT_MS;
+  /**
+   * Whether the memory of a policy may still arrive. A process that takes over has heard it from the owner before. The
+   * policy service publishes it after the policies, which may be long after this process became the owner.
+   */
+  #isMemoryDue(policy: string, nowMs: number): boolean {
+    const limitedSinceMs = this.#limitedSinceMs.get(policy) ?? nowMs;
+    return nowMs < Math.max(this.#ownerSinceMs ?? nowMs, limitedSinceMs) + MEMORY_WAIT_MS;
   }
 
   /** The nodes that may be condemned any moment, and are not yet. */

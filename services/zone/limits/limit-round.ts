@@ -69,16 +69,23 @@ export class LimitRound {
     };
   }
 
-  /** Why a node may not be condemned now; null when it may. The breaker trips if that alone holds the node back. */
+  /** Why a node may not be condemned now; null when it may. */
   holdOf(node: LimitedNode): Hold | null {
     const { observed, zone } = node;
-    const counts = this.counts(node);
     const zoneCondemnedMs = this.#zoneCondemnedMs(zone, observed.node);
-    const state = { counts, allowance: this.allowance, zoneCondemnedMs };
-    const hold = holdOf(this.limits, { ...state, memory: this.memory }, this.#at);
-    if (hold?.field !== "circuitBreaker" || this.memory.trippedMs !== null || !trips(this.limits, counts)) return hold;
+    const { allowance, memory } = this;
+    return holdOf(this.limits, { counts: this.counts(node), allowance, zoneCondemnedMs, memory }, this.#at);
+  }
+
+  /** Whether nothing but the breaker holds a node back, which is closed, and that node is the one too many. */
+  trips(node: LimitedNode): boolean {
+    const isBreaker = this.memory.trippedMs === null && this.holdOf(node)?.field === "circuitBreaker";
+    return isBreaker && trips(this.limits, this.counts(node));
+  }
+
+  /** Opens the breaker. */
+  trip(): void {
     this.memory = trippedAt(this.#at.nowMs);
-    return holdOf(this.limits, { ...state, memory: this.memory }, this.#at);
   }
 
   /** Records that a node may be condemned. */

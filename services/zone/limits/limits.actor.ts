@@ -244,15 +244,14 @@ export class LimitsActor {
       const policy = limitingPolicy(node) ?? WHOLE_CLUSTER;
       const decision = decisions.get(policy) ?? { permitted: [], holds: [] };
       decisions.set(policy, decision);
-      const groups = (node.groups ?? []).map((group) => ({ group, round: rounds.get(group) }));
-      if (groups.some(({ round }) => round === undefined)) continue;
-      const held = groups.map(({ group, round }) => ({ group, hold: round?.holdOf(node) ?? null }));
-      const first = held.find(({ hold }) => hold !== null);
-      if (first?.hold != null) addHeld(decision.holds, first.group, first.hold);
-      else if (leaseHold !== null) addHeld(decision.holds, leaseHold.policy, leaseHold);
+      const groups = roundsOf(node, rounds);
+      if (groups === null) continue;
+      if (leaseHold === null) tripBreakers(node, groups);
+      const hold = firstHold(node, groups) ?? leaseHold;
+      if (hold !== null) addHeld(decision.holds, hold);
       else if (decision.permitted.length < PERMITS_MAX) {
         decision.permitted.push(node);
-        for (const { round } of groups) round?.permit(node);
+        for (const { round } of groups) round.permit(node);
       }
     }
     return decisions;
@@ -311,8 +310,40 @@ function rememberedMs({ circuitBreaker, stormCooldownMs, secondaryPerSecond }: L
   return Math.max(circuitBreaker?.durationMs ?? 0, Math.min(stormCooldownMs ?? 0, pauseMs));
 }
 
+interface GroupRound {
+  readonly policy: string;
+  readonly round: LimitRound;
+}
+
+/** The rounds of a node's groups; null while one of them is not decided about. */
+function roundsOf({ groups }: LimitedNode, rounds: ReadonlyMap<string, LimitRound>): readonly GroupRound[] | null {
+  const found = (groups ?? []).flatMap((policy) => {
+    const round = rounds.get(policy);
+    return round === undefined ? [] : [{ policy, round }];
+  });
+  return found.length === (groups ?? []).length ? found : null;
+}
+
+/** Opens the breakers for which a node is the one too many, unless something else holds it back too. */
+function tripBreakers(node: LimitedNode, groups: readonly GroupRound[]): void {
+  const holding = groups.filter(({ round }) => round.holdOf(node) !== null);
+  if (!holding.every(({ round }) => round.trips(node))) return;
+  for (const { round } of holding) round.trip();
+}
+
+/** A hold and the policy, or the cluster, that it belongs to. */
+type PolicyHold = Hold & { readonly policy: string };
+
+function firstHold(node: LimitedNode, groups: readonly GroupRound[]): PolicyHold | null {
+  for (const { policy, round } of groups) {
+    const hold = round.holdOf(node);
+    if (hold !== null) return { ...hold, policy };
+  }
+  return null;
+}
+
 /** Counts a node that is held back; nodes that the same field holds back share one entry. */
-function addHeld(holds: Announced["holds"], policy: string, { field, untilAt, detail }: Hold): void {
+function addHeld(holds: Announced["holds"], { policy, field, untilAt, detail }: PolicyHold): void {
   const known = holds.find((hold) => hold.policy === policy && hold.field === field);
   if (known === undefined) holds.push({ policy, field, untilAt, detail, nodes: 1 });
   else known.nodes += 1;

@@ -1,0 +1,73 @@
+/** Which nodes the owner of the limits permits, where several limits, zones or failures meet. */
+import { describe, expect, test } from "vitest";
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import type { Call } from "../../../services/sandbox/apiserver/routes.ts";
+import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+const isLease = ({ name, resource }: Call): boolean => resource.plural === "leases" && name === LIMITS_LEASE.name;
+
+describe("two breakers", () => {
+  /** Zone a has the policy, zone c none; each breaker trips on the second node. */
+  const start = (fields: PolicyFields) => {
+    const world = new EvictionWorld({
+      nodeEvictionsPerSecond: 1,
+      circuitBreakerNodesMax: 1,
+      circuitBreakerDurationMs: 2 * MINUTE,
+      circuitBreakerResetAfterMs: 60 * MINUTE,
+    });
+    world.addZone("a", 4);
+    world.addZone("c", 6);
+    world.start(EVICTING, { member: "vigil", policies: new HandPolicies(fields) });
+    world.advance(30 * S);
+    const tainted = () => world.tainted.map(({ name }) => name);
+    const open = () => {
+      const latest = new Map(world.published("judged.limits").map(({ body }) => [body.policy, body.memory.trippedAt]));
+      return [...latest].flatMap(([policy, trippedAt]) => (trippedAt === null ? [] : [policy])).sort();
+    };
+    return { world, tainted, open };
+  };
+  const circuitBreaker = { maxNodes: 1, duration: "10m", resetAfter: "60m" };
+
+  test("open together for a node that only they hold back", () => {
+    const { world, open } = start({ circuitBreaker });
+    world.silence(["a-0", "a-1"]);
+    world.advance(90 * S);
+    expect(open()).toEqual(["", "pool"]);
+  });
+
+  test("the cluster's stays closed for a node that a budget holds back", () => {
+    const { world, tainted, open } = start({ budgets: [{ nodes: 0 }] });
+    world.silence(["c-0"]);
+    world.advance(5 * S);
+    world.silence(["a-0"]);
+    world.advance(5 * MINUTE);
+    expect([tainted(), open()]).toEqual([["c-0"], []]);
+    world.silence(["c-1"]);
+    world.advance(2 * MINUTE);
+    expect(tainted()).toEqual(["c-0", "c-1"]);
+  });
+
+  test("the policy's stays closed for a node that the cluster's holds back", () => {
+    const { world, tainted, open } = start({ circuitBreaker });
+    world.silence(["a-0", "c-0"]);
+    world.advance(2 * MINUTE);
+    expect([tainted(), open()]).toEqual([["a-0"], [""]]);
+    world.silence(["a-1"]);
+    world.advance(2 * MINUTE);
+    expect(open()).toEqual([""]);
+  });
+
+  test("stay closed for a node that waits for the Lease", () => {
+    const { world, tainted, open } = start({ circuitBreaker });
+    world.silence(["a-0"]);
+    world.advance(90 * S);
+    world.api.faults.add({ fault: { kind: "status", code: 503 }, when: isLease });
+    world.advance(30 * S);
+    world.silence(["a-1"]);
+    world.advance(2 * MINUTE);
+    expect([tainted(), open()]).toEqual([["a-0"], []]);
+  });
+});

@@ -75,7 +75,8 @@ class Zones {
     this.#limits = new ZoneLimits({
       io,
       isSynced: () => this.#coverage.suffices,
-      announced: (zone) => this.#announcements.get(zone)?.body ?? null,
+      grants: (zone) => (this.#fresh(zone)?.taintsPerSecond ?? 0) > 0,
+      isHalted: (zone) => this.#announcements.get(zone)?.body.halted === true,
       isUnderWay: (node) => this.#grants.underWay(node) !== null,
       wake: (zone) => this.#wakeZone(zone),
     });
@@ -284,8 +285,14 @@ class Zones {
 
   /** The damage of a zone as another process last announced it; null without a recent announcement. */
   #announcedDamage(zone: string): Damage | null {
+    const announced = this.#fresh(zone);
+    return announced === null ? null : damageOfState(announced.state);
+  }
+
+  /** What the owner of a zone announced last; null if that is old, because an owner that is not synced says nothing. */
+  #fresh(zone: string): Announcement["body"] | null {
     const announcement = this.#announcements.get(zone);
-    return announcement !== undefined && this.#isFresh(announcement) ? damageOfState(announcement.body.state) : null;
+    return announcement !== undefined && this.#isFresh(announcement) ? announcement.body : null;
   }
 
   #isFresh({ receivedAt }: Announcement): boolean {

@@ -45,7 +45,8 @@ export class PreviewedZones {
     this.#limits = new ZoneLimits({
       io,
       isSynced: () => true,
-      announced: (zone) => announced.get(zone) ?? null,
+      grants: (zone) => (announced.get(zone)?.taintsPerSecond ?? 0) > 0,
+      isHalted: (zone) => announced.get(zone)?.halted === true,
       isUnderWay: (node) => this.#grants.underWay(node) !== null,
       wake: (zone) => this.#wake(zone),
       isAlone: true,

@@ -1,5 +1,5 @@
 /** The limits of node policies in one process with the zone service: which nodes its zones may grant. */
-import type { BodyOf, Message } from "../../../protocols/messages.ts";
+import type { Message } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
@@ -26,8 +26,10 @@ const UNSEEN_REQUEST_MS = 5000;
 export interface ZoneLimitsContext {
   readonly io: Io;
   readonly isSynced: () => boolean;
-  /** What the owner of a zone announced last; null for nothing. */
-  readonly announced: (zone: string) => Pick<BodyOf<"judged.zone">, "taintsPerSecond" | "halted"> | null;
+  /** Whether a zone grants at all: its owner announces a rate. */
+  readonly grants: (zone: string) => boolean;
+  /** Whether the owner of a zone announced last that it is halted. */
+  readonly isHalted: (zone: string) => boolean;
   readonly isUnderWay: (node: string) => boolean;
   /** Evaluates a zone, because one of its nodes may be granted. */
   readonly wake: (zone: string) => void;
@@ -45,7 +47,7 @@ export class ZoneLimits {
   #limits: ReadonlyMap<string, Limits> = new Map();
 
   constructor(context: ZoneLimitsContext) {
-    const { io, announced, isAlone = false } = context;
+    const { io, isAlone = false } = context;
     const { pulseTimeoutMs, evictionMode } = io.profile;
     const lingerMs = pulseTimeoutMs + UNSEEN_REQUEST_MS;
     this.#context = context;
@@ -58,8 +60,6 @@ export class ZoneLimits {
       permits: this.#permits,
       lease: isAlone ? null : lease,
       settleMs: isAlone ? 0 : lingerMs + pulseTimeoutMs,
-      grants: (zone) => (announced(zone)?.taintsPerSecond ?? 0) > 0,
-      isHalted: (zone) => announced(zone)?.halted === true,
       isFrozen: (node) => this.#isFrozen(node),
     });
     this.#stops = [

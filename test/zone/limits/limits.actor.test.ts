@@ -1,12 +1,19 @@
 /** Which nodes the owner of the limits permits, where several limits, zones or failures meet. */
 import { describe, expect, test } from "vitest";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
+import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../../services/domain/node-policy.ts";
+import { nodeService } from "../../../services/node/node.service.ts";
+import { fixedPolicies } from "../../../services/platform/node-policies/policy-receiver.ts";
 import type { Call } from "../../../services/sandbox/apiserver/routes.ts";
 import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
+import { HandFleet } from "../../support/hand-fleet.ts";
 import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;
+const ZONE = "topology.kubernetes.io/zone";
 const isLease = ({ name, resource }: Call): boolean => resource.plural === "leases" && name === LIMITS_LEASE.name;
 
 describe("two breakers", () => {
@@ -70,4 +77,37 @@ describe("two breakers", () => {
     world.advance(2 * MINUTE);
     expect([tainted(), open()]).toEqual([["a-0"], []]);
   });
+});
+
+test("a zone whose owner does not see it takes no permit from another", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+  for (const [zone, size] of [
+    ["a", 4],
+    ["b", 4],
+    ["c", 3],
+  ] as const)
+    world.addZone(zone, size);
+  const matchExpressions = [
+    { key: ZONE, operator: "In" as const, values: ["a", "b"] },
+    { key: "apart", operator: "DoesNotExist" as const },
+  ];
+  const policy = nodePolicyOf("pool", { selector: { matchExpressions }, budgets: [{ nodes: 1 }] });
+  const policies = fixedPolicies(policySet([policy]));
+  // A node of a shard of its own, which no process judges.
+  const shards = new Set(["a", "b", "c"].flatMap((zone) => [0, 1, 2, 3].map((index) => shardOf(`${zone}-${index}`))));
+  const unjudged = Array.from({ length: 200 }, (_, index) => `x-${index}`).find((name) => !shards.has(shardOf(name)));
+  if (unjudged === undefined) throw new Error("some shard is free");
+  const fleet = new HandFleet("judge");
+  for (let shard = 0; shard < SHARD_COUNT; shard++) if (shard !== shardOf(unjudged)) fleet.set("node", shard, true);
+  const { node: _node, ...others } = EVICTING;
+  world.start({ node: nodeService }, { member: "judge", fleet, policies });
+  world.start(others, { member: "vigil", policies });
+  world.advance(MINUTE);
+  world.register(unjudged, { apart: "yes", "topology.kubernetes.io/region": "r", [ZONE]: "a" });
+  world.advance(10 * S);
+  world.silence(["a-0"]);
+  world.advance(5 * S);
+  world.silence(["b-0"]);
+  world.advance(5 * MINUTE);
+  expect(world.tainted.map(({ name }) => name)).toEqual(["b-0"]);
 });

@@ -192,6 +192,7 @@ class Zones {
   #settleGrant({ node, outcome, retrying }: BodyOf<"done.write">, cause: string | null): void {
     const grant = this.#grants.underWay(node);
     if (grant === null || grant.requestId !== cause || retrying || LANDING.has(outcome)) return;
+    if (outcome === "denied" || outcome === "failed") this.#limits.unwritten(node);
     if (outcome === "refused" || outcome === "gone") this.#grants.refuse(grant, this.#observed(node), this.#now());
     else this.#grants.end(grant);
   }

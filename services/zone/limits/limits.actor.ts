@@ -264,6 +264,7 @@ export class LimitsActor {
       const policy = limitingPolicy(node);
       if (policy === null || node.member === null || !grants(node.zone) || isFrozen(node)) continue;
       const { observed, member } = node;
+      if (permits.isUnwritable(observed.node, nowMs)) continue;
       ranked.push({ node, member, isPermitted: permits.allows(policy, observed.node, observed.uid, nowMs) });
     }
     ranked.sort(

@@ -19,6 +19,8 @@ export class Permits {
   readonly #latest = new Map<string, Received>();
   /** Until when a node counts as permitted, by node. */
   readonly #untilMs = new Map<string, number>();
+  /** Until when a node gets no permit because its taint could not be written, by node. */
+  readonly #unwritableUntilMs = new Map<string, number>();
 
   /** A message counts for `pulseTimeoutMs`; the node of a permit counts as permitted for `lingerMs` after the last. */
   constructor({ pulseTimeoutMs, lingerMs }: { readonly pulseTimeoutMs: number; readonly lingerMs: number }) {
@@ -41,13 +43,29 @@ export class Permits {
 
   /** The nodes that may be condemned any moment. */
   outstanding(nowMs: number): Iterable<string> {
-    for (const [node, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(node);
+    for (const untilMs of [this.#untilMs, this.#unwritableUntilMs]) {
+      for (const [node, endMs] of untilMs) if (endMs <= nowMs) untilMs.delete(node);
+    }
     return this.#untilMs.keys();
+  }
+
+  /**
+   * Records that the taint of a permitted node could not be written. Its permit counts for `lingerMs` more, and as long
+   * again others can be permitted in its place.
+   */
+  unwritten(node: string, nowMs: number): void {
+    this.#unwritableUntilMs.set(node, nowMs + 2 * this.#lingerMs);
+  }
+
+  /** Whether the taint of a node could not be written a moment ago. */
+  isUnwritable(node: string, nowMs: number): boolean {
+    return nowMs < (this.#unwritableUntilMs.get(node) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Ends what a node was permitted: it is condemned now, or gone. */
   end(node: string): void {
     this.#untilMs.delete(node);
+    this.#unwritableUntilMs.delete(node);
   }
 
   /** Drops the policies that have no limits any more. */

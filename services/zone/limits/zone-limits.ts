@@ -85,6 +85,14 @@ export class ZoneLimits {
     this.#actor.wake();
   }
 
+  /** Records that the granted taint of a node could not be written, and that its writer does not retry it. */
+  unwritten(name: string): void {
+    const node = this.#nodes.node(name);
+    if (node === null || limitingPolicy(node) === null) return;
+    this.#permits.unwritten(name, this.#instant().nowMs);
+    this.#actor.wake();
+  }
+
   gone(node: string): void {
     this.#nodes.gone(node);
     this.#permits.end(node);

@@ -111,3 +111,26 @@ test("a zone whose owner does not see it takes no permit from another", () => {
   world.advance(5 * MINUTE);
   expect(world.tainted.map(({ name }) => name)).toEqual(["b-0"]);
 });
+
+test("a node whose taint a webhook refuses takes no permit from another", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+  world.addZone("a", 6);
+  world.addZone("c", 3);
+  world.start(EVICTING, { member: "vigil", policies: new HandPolicies({ budgets: [{ nodes: 1 }] }) });
+  world.advance(30 * S);
+  const mend = world.api.faults.add({
+    fault: { kind: "status", code: 403, message: "a webhook says no" },
+    when: ({ verb, name, subresource, resource }) =>
+      resource.plural === "nodes" && name === "a-0" && subresource === "" && verb !== "get",
+  });
+  world.silence(["a-0"]);
+  world.advance(5 * S);
+  world.silence(["a-1"]);
+  world.advance(10 * MINUTE);
+  const tainted = () => world.tainted.map(({ name }) => name);
+  expect(tainted()).toEqual(["a-1"]);
+  mend();
+  world.revive(["a-1"]);
+  world.advance(2 * MINUTE);
+  expect(tainted()).toEqual(["a-1", "a-0"]);
+});

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
-import type { KubeObject } from "../../protocols/ports.ts";
+import type { Clock, KubeObject, Wire } from "../../protocols/ports.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { limitMemoryText, readLimitMemories } from "../../services/policy/limit-memory.policy.ts";
@@ -11,6 +11,7 @@ import { policyService } from "../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import type { PolicyFields } from "../support/hand-policies.ts";
 import { recordingLog } from "../support/recording-log.ts";
+import type { StartOptions } from "../support/virtual-cluster.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;
@@ -22,7 +23,34 @@ const MEMORY: LimitMemory = {
   stormEndedAt: null,
   condemnations: [{ node: "n", at: 500 }],
 };
+/** How everything starts in a test. */
+type Start = Pick<StartOptions, "clockOver" | "wireOver"> & { readonly lateMs?: number };
 const configMap = (limits: unknown): KubeObject => ({ metadata: { name: "vigil-freeze" }, data: { limits } });
+
+/** The clocks of a machine: the monotonic one has fractions of a millisecond, the wall clock has none. */
+function fractionalClock(clock: Clock): Clock {
+  const fraction = (): number => (Math.floor(clock.monotonicMs() / 7) * 0.377) % 1;
+  return {
+    monotonicMs: () => Math.floor(clock.monotonicMs()) + fraction(),
+    wallMs: () => Math.floor(clock.wallMs()),
+    after: (delayMs, fire) => clock.after(Math.ceil(delayMs), fire),
+    soon: (run) => clock.soon(run),
+  };
+}
+
+/** A wire on which each response takes 5 ms, so that the server's clock is not known exactly. */
+function slowWire(wire: Wire, clock: Clock): Wire {
+  const later = (deliver: () => void): void => void clock.after(5, deliver);
+  return {
+    send: (request, exchange) =>
+      wire.send(request, {
+        response: (status, headers) => later(() => exchange.response(status, headers)),
+        data: (chunk, waitedMs) => later(() => exchange.data(chunk, waitedMs)),
+        end: () => later(() => exchange.end()),
+        failed: (problem) => later(() => exchange.failed(problem)),
+      }),
+  };
+}
 
 describe("the stored text", () => {
   test("holds the memory of each policy", () => {
@@ -55,7 +83,7 @@ describe("the stored text", () => {
 
 describe("after a restart of everything", () => {
   /** Starts everything; the policy service so much later, in a process of its own. */
-  const run = (world: EvictionWorld, fields: PolicyFields, lateMs = 0) => {
+  const run = (world: EvictionWorld, fields: PolicyFields, { lateMs = 0, ...machine }: Start = {}) => {
     const selector = { matchLabels: { "topology.kubernetes.io/zone": "a" } };
     const configured = [{ name: "pool", spec: { selector, ...fields } }];
     const policies = new PolicyReceiver({
@@ -65,7 +93,9 @@ describe("after a restart of everything", () => {
       metrics: createMetrics(),
     });
     const policy = policyService(configured);
-    const processes = [world.start({ ...EVICTING, ...(lateMs > 0 ? {} : { policy }) }, { member: "vigil", policies })];
+    const processes = [
+      world.start({ ...EVICTING, ...(lateMs > 0 ? {} : { policy }) }, { ...machine, member: "vigil", policies }),
+    ];
     world.advance(lateMs);
     if (lateMs > 0) processes.push(world.start({ policy }, { member: "policies", policies }));
     return () => {
@@ -111,7 +141,7 @@ describe("after a restart of everything", () => {
     expect(world.tainted).toHaveLength(1);
     kill();
     world.advance(10 * S);
-    run(world, fields, lateMs);
+    run(world, fields, { lateMs });
     world.advance(3 * MINUTE);
     expect(world.published("judged.limits").at(-1)?.body.memory.trippedAt).toBeGreaterThan(0);
     expect(world.tainted).toHaveLength(1);
@@ -154,6 +184,23 @@ describe("after a restart of everything", () => {
     world.advance(MINUTE);
     expect(world.published("judged.memory")).toEqual([]);
     expect(world.published("judged.limits")).toEqual([]);
+  });
+
+  test("clocks that tick apart store an open breaker once", () => {
+    const world = worldOf();
+    run(world, { circuitBreaker }, { clockOver: fractionalClock, wireOver: (wire) => slowWire(wire, world.clock) });
+    world.advance(MINUTE);
+    world.silence(["a-0", "a-1"]);
+    world.advance(3 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+    const versions = new Set<string | undefined>();
+    for (let second = 0; second < 120; second++) {
+      world.kube.read(FREEZE_CONFIG_MAP, (reply) => {
+        if (reply.outcome === "ok") versions.add(reply.object.metadata?.resourceVersion);
+      });
+      world.advance(S);
+    }
+    expect(versions.size).toBe(1);
   });
 
   test("the memory is in its ConfigMap", () => {

@@ -61,6 +61,8 @@ export interface LimitsContext {
 
 /** How long the stored memory of a policy is awaited, in milliseconds. */
 const MEMORY_WAIT_MS = 30_000;
+/** How far the clocks have to move apart to count as moved, in milliseconds. */
+const APART_MS = 100;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
 
@@ -82,6 +84,8 @@ export class LimitsActor {
   #ownerSinceMs: number | null = null;
   /** Since when each policy has limits here, on the monotonic clock. */
   readonly #limitedSinceMs = new Map<string, number>();
+  /** How far the wall clock is ahead of the monotonic one, as counted here; null before the first decision. */
+  #aheadMs: number | null = null;
   #timer: Timer | null = null;
 
   constructor(context: LimitsContext) {
@@ -164,10 +168,21 @@ export class LimitsActor {
     return this.#context.io.clock.monotonicMs();
   }
 
-  #decide(repetition: Repetition): void {
-    const { io, nodes, isSynced } = this.#context;
+  /**
+   * The present instant. The two clocks tick apart by a millisecond, and the API server's is known to a few. If that
+   * counted, each published instant would move to and fro, and each move would be published and stored as a change.
+   */
+  #instant(): Instant {
     const nowMs = this.#now();
-    const at: Instant = { nowMs, wallMs: io.clock.wallMs() };
+    const aheadMs = this.#context.io.clock.wallMs() - nowMs;
+    if (this.#aheadMs === null || Math.abs(aheadMs - this.#aheadMs) > APART_MS) this.#aheadMs = aheadMs;
+    return { nowMs, wallMs: nowMs + this.#aheadMs };
+  }
+
+  #decide(repetition: Repetition): void {
+    const { nodes, isSynced } = this.#context;
+    const at = this.#instant();
+    const { nowMs } = at;
     if (!isSynced() || nodes.unknown > 0) return;
     const rounds = this.#rounds(repetition === "due" ? this.#restless(nowMs) : this.#limits, at);
     const decisions = this.#permit(rounds, nowMs);

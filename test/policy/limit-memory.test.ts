@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
-import type { Clock, KubeObject, Wire } from "../../protocols/ports.ts";
+import { type Clock, type KubeObject, Urgency, type Wire } from "../../protocols/ports.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { limitMemoryText, readLimitMemories } from "../../services/policy/limit-memory.policy.ts";
@@ -160,6 +160,25 @@ describe("after a restart of everything", () => {
     world.silence(["a-1"]);
     world.advance(2 * MINUTE);
     expect(world.tainted.map(({ name }) => name)).toEqual(["a-0"]);
+  });
+
+  test("a node that has left counts at the secondary rate", () => {
+    const world = worldOf();
+    const fields = { maxUnhealthy: 2, stormCooldownDuration: "10m", secondaryNodeEvictionRate: 0.002 };
+    const kill = run(world, fields);
+    world.advance(MINUTE);
+    world.silence(["a-0", "a-1", "a-2"]);
+    world.advance(2 * MINUTE);
+    world.revive(["a-2"]);
+    world.advance(10 * MINUTE + 20 * S);
+    const [first = { name: "" }] = world.tainted;
+    expect(world.tainted).toHaveLength(1);
+    world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: first.name }, urgency: Urgency.healing });
+    world.advance(10 * S);
+    kill();
+    run(world, fields);
+    world.advance(2 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
   });
 
   test("it is repeated while no owner of the limits has it", () => {

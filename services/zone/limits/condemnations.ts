@@ -6,7 +6,8 @@
 /** One node, condemned at an instant on the monotonic clock. */
 export interface Condemnation {
   readonly node: string;
-  readonly zone: string;
+  /** Null while it is not known, as of a node that left before this process could see it. */
+  readonly zone: string | null;
   readonly atMs: number;
 }
 
@@ -19,11 +20,12 @@ export class Condemnations {
     return this.#byNode.size;
   }
 
-  /** Adds one; of two for the same node the later one counts. */
+  /** Adds one; of two for the same node the later one counts, in the zone that is known of either. */
   add(condemnation: Condemnation): void {
-    const known = this.#byNode.get(condemnation.node);
-    if (known !== undefined && known.atMs >= condemnation.atMs) return;
-    this.#byNode.set(condemnation.node, condemnation);
+    const { node } = condemnation;
+    const known = this.#byNode.get(node) ?? condemnation;
+    const [earlier, later] = known.atMs >= condemnation.atMs ? [condemnation, known] : [known, condemnation];
+    this.#byNode.set(node, { ...later, zone: later.zone ?? earlier.zone });
   }
 
   /** Whether a node is remembered. */
@@ -48,11 +50,11 @@ export class Condemnations {
     return { nodes, earliestMs };
   }
 
-  /** When a node of a zone was condemned last; null when none is known. */
+  /** When a node of a zone was condemned last, or one whose zone is not known; null for never. */
   lastIn(zone: string): number | null {
     let lastMs: number | null = null;
     for (const each of this.#byNode.values()) {
-      if (each.zone === zone) lastMs = Math.max(lastMs ?? each.atMs, each.atMs);
+      if (each.zone === zone || each.zone === null) lastMs = Math.max(lastMs ?? each.atMs, each.atMs);
     }
     return lastMs;
   }

@@ -9,7 +9,7 @@ import { hasEvictingCondition } from "../../domain/judgement.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
-import { Condemnations } from "./condemnations.ts";
+import { type Condemnation, Condemnations } from "./condemnations.ts";
 import type { Instant } from "./limits.policy.ts";
 
 /** The groups of a node: its policy, if that has limits, and the whole cluster; null while that is not known. */
@@ -138,7 +138,7 @@ export class LimitedNodes {
   }
 
   /** Records that a node of a policy was condemned, as observed or received from another process. */
-  condemn(policy: string, condemnation: { readonly node: string; readonly zone: string; readonly atMs: number }): void {
+  condemn(policy: string, condemnation: Condemnation): void {
     this.#groupFor(policy).condemnations.add(condemnation);
   }
 

@@ -159,7 +159,7 @@ export class LimitsActor {
     const [trippedMs, stormEndedMs] = [trippedAt, stormEndedAt].map((at) => (at === null ? null : msOf(at)));
     this.#memories.set(policy, { trippedMs: trippedMs ?? null, isStorm, stormEndedMs: stormEndedMs ?? null });
     for (const { node, at } of condemnations) {
-      const zone = nodes.node(node)?.zone ?? "";
+      const zone = nodes.node(node)?.zone ?? null;
       nodes.condemn(policy, { node, zone, atMs: Math.min(nowMs, msOf(at)) });
     }
   }

@@ -23,6 +23,8 @@ export interface LimitedNode {
   readonly zone: string;
   readonly groups: readonly string[] | null;
   readonly isCondemned: boolean;
+  /** When it was condemned, on the monotonic clock, as far as this process knows; null while it is not. */
+  readonly condemnedMs: number | null;
   /**
    * Whether budgets count it: it is condemned, or is down without a pod that a drain would delete, or was and has not
    * been ready since.
@@ -97,7 +99,7 @@ export class LimitedNodes {
   regroup(groupsOf: GroupsOf, at: Instant): void {
     this.#groupsOf = groupsOf;
     for (const { observed, member } of this.#nodes.values()) this.take(observed, member, at);
-    if (this.#mode === "taint") for (const node of this.#nodes.values()) this.#restore(node, at);
+    if (this.#mode === "taint") for (const node of this.#nodes.values()) this.#restore(node);
   }
 
   /** Takes the state of a node. Returns whether that is news: of a node that is well a heartbeat alone is not. */
@@ -112,6 +114,7 @@ export class LimitedNodes {
       zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
       groups,
       isCondemned,
+      condemnedMs: isCondemned ? this.#condemnedMs(isSame ? before : null, observed, at) : null,
       isDisrupted: isCondemned || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
       hadPods: this.#mode === "direct" && hadPods(isSame ? before : null, member),
     };
@@ -128,12 +131,11 @@ export class LimitedNodes {
 
   /** Records that a node is condemned, unless it was known to be. */
   #condemnIfNew(before: LimitedNode | null, node: LimitedNode, at: Instant): void {
-    const { observed, groups, zone, isCondemned } = node;
+    const { observed, groups, zone, isCondemned, condemnedMs } = node;
     const isKnown = before?.isCondemned === true && isSameGroups(before.groups, groups);
     const isNew = isCondemned ? !isKnown : before !== null && wasDrained(before, node);
     if (!isNew) return;
-    const isFound = isCondemned && (before === null || before.isCondemned);
-    const atMs = isFound ? this.#condemnedMs(observed, at) : at.nowMs;
+    const atMs = condemnedMs ?? at.nowMs;
     for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone, atMs });
   }
 
@@ -146,12 +148,10 @@ export class LimitedNodes {
    * Records a condemned node again that had left the window: a breaker that is added, or has a longer window now,
    * counts what the API server shows, as after a restart. In direct mode nothing shows since when a node is drained.
    */
-  #restore({ observed, groups, zone, isCondemned }: LimitedNode, at: Instant): void {
-    if (!isCondemned) return;
+  #restore({ observed, groups, zone, condemnedMs }: LimitedNode): void {
+    if (condemnedMs === null) return;
     const forgetting = groups?.filter((group) => !this.#groupFor(group).condemnations.has(observed.node)) ?? [];
-    if (forgetting.length === 0) return;
-    const atMs = this.#condemnedMs(observed, at);
-    for (const group of forgetting) this.condemn(group, { node: observed.node, zone, atMs });
+    for (const group of forgetting) this.condemn(group, { node: observed.node, zone, atMs: condemnedMs });
   }
 
   gone(name: string): void {
@@ -183,8 +183,9 @@ export class LimitedNodes {
     return this.#mode === "taint" ? ownTaintsOf(observed).length > 0 : member?.judged.eviction === "evicted";
   }
 
-  /** The latest instant at which a node that is found condemned can have been, by the stamp of its taint. */
-  #condemnedMs(observed: ObservedNode, { nowMs, wallMs }: Instant): number {
+  /** When a node was condemned: as known before, now if that was seen, else by the stamp of its taint at the latest. */
+  #condemnedMs(before: LimitedNode | null, observed: ObservedNode, { nowMs, wallMs }: Instant): number {
+    if (before !== null) return before.condemnedMs ?? nowMs;
     const stampedAt = newestTaintAt([observed]) ?? wallMs;
     return nowMs - Math.max(0, wallMs - stampedAt);
   }

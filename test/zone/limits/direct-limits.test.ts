@@ -95,6 +95,20 @@ test("a drain of an owner that cannot be heard counts when the pods are gone", (
   expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, condemned: 0 });
 });
 
+test("a drained node whose policy is not known for a moment is not condemned again", () => {
+  const nodes = new LimitedNodes("direct");
+  const at = (nowMs: number) => ({ nowMs, wallMs: nowMs });
+  nodes.regroup(() => ["gpu"], at(0));
+  const observed = { ...nodeWith("False"), node: "n", uid: "u" };
+  const judged = { node: "n", uid: "u", zone: "z", readiness: "notReady", eviction: "evicted" };
+  nodes.take(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at(S));
+  // As after a change to a selector whose label the observer does not publish yet.
+  nodes.regroup(() => null, at(MINUTE));
+  nodes.regroup(() => ["gpu", "new"], at(2 * MINUTE));
+  const since = (group: string, fromMs: number) => nodes.group(group)?.condemnations.since(fromMs).nodes;
+  expect([since("gpu", 0), since("gpu", S), since("new", 0), since("new", S)]).toEqual([1, 0, 1, 0]);
+});
+
 describe("while its pods are not known", () => {
   test("a node does not count as drained", () => {
     const show = shown();

@@ -127,9 +127,17 @@ export class LimitsActor {
 
   /** Decides and publishes everything; what is at rest or has not changed for a while, less often. */
   tick(): void {
+    this.#forget();
     if (this.#ownerSinceMs === null || this.#limits.size === 0) return;
     const isRound = isRoundDue(this.#published.values(), this.#now(), this.#context.io.profile);
     this.#decide(isRound ? "all" : "due");
+  }
+
+  /** Drops the condemnations that no limit looks back at. Processes that are not the owner receive them too. */
+  #forget(): void {
+    for (const [policy, limits] of this.#limits) {
+      this.#context.nodes.group(policy)?.condemnations.forgetUntil(this.#now() - rememberedMs(limits));
+    }
   }
 
   /** Takes what the owner of the limits published, also as that owner. */
@@ -219,7 +227,6 @@ export class LimitsActor {
       const isStormy = [...group.zones.keys()].some(isHalted);
       round.memory = remembered(memory, { limits, counts: round.counts(), isHalted: isStormy }, at.nowMs);
       rounds.set(policy, round);
-      group.condemnations.forgetUntil(at.nowMs - rememberedMs(limits));
     }
     return rounds;
   }

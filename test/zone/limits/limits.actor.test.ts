@@ -1,12 +1,17 @@
 /** Which nodes the owner of the limits permits, where several limits, zones or failures meet. */
 import { describe, expect, test } from "vitest";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import type { Io } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../../services/domain/node-policy.ts";
 import { nodeService } from "../../../services/node/node.service.ts";
 import { fixedPolicies } from "../../../services/platform/node-policies/policy-receiver.ts";
 import type { Call } from "../../../services/sandbox/apiserver/routes.ts";
+import { LimitedNodes } from "../../../services/zone/limits/limited-nodes.ts";
+import { LimitsActor } from "../../../services/zone/limits/limits.actor.ts";
+import { Permits } from "../../../services/zone/limits/permits.ts";
+import { nodeWith, taint } from "../../node/node-fixtures.ts";
 import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
 import { HandFleet } from "../../support/hand-fleet.ts";
 import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
@@ -133,4 +138,32 @@ test("a node whose taint a webhook refuses takes no permit from another", () => 
   world.revive(["a-1"]);
   world.advance(2 * MINUTE);
   expect(tainted()).toEqual(["a-1", "a-0"]);
+});
+
+test("a process that does not own the limits forgets condemned nodes that are gone", () => {
+  const world = new EvictionWorld({});
+  const nodes = new LimitedNodes("taint");
+  const at = () => ({ nowMs: world.clock.monotonicMs(), wallMs: world.clock.wallMs() });
+  nodes.regroup(() => ["pool"], at());
+  const circuitBreaker = { percentage: null, nodesMax: 2, durationMs: 10 * MINUTE, resetAfterMs: null };
+  const limits = { maxUnhealthy: null, circuitBreaker, stormCooldownMs: null, secondaryPerSecond: 0.01, budgets: [] };
+  let tick = (): void => {};
+  const zone = (io: Io) => {
+    const permits = new Permits({ pulseTimeoutMs: 3 * S, lingerMs: 8 * S });
+    const [yes, no] = [() => true, () => false];
+    const zones = { isSynced: yes, grants: yes, isHalted: no, isUnderWay: no, isFrozen: no };
+    const actor = new LimitsActor({ io, nodes, permits, lease: null, settleMs: 0, ...zones });
+    actor.limits = new Map([["pool", limits]]);
+    tick = () => actor.tick();
+    return () => {};
+  };
+  world.start({ zone });
+  for (let index = 0; index < 100; index++) {
+    const taints = [taint("node.kubernetes.io/unreachable", "NoExecute")];
+    nodes.take({ ...nodeWith("Unknown", { taints }), node: `n-${index}`, uid: `u-${index}` }, null, at());
+    world.advance(MINUTE);
+    nodes.gone(`n-${index}`);
+    tick();
+  }
+  expect(nodes.group("pool")?.condemnations.size).toBeLessThanOrEqual(10);
 });

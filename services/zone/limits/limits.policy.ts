@@ -181,8 +181,8 @@ function cooldownHold(
 
 function budgetHold({ nodes, untilAt }: Allowance, { selected, condemned, permitted }: LimitCounts): Hold | null {
   if (condemned + permitted < nodes) return null;
-  const detail = `${condemned + permitted} of ${selected} nodes are evicted, at most ${nodes} may be at once`;
-  return { field: "budgets", untilAt, detail };
+  const evicted = `${condemned} of ${selected} nodes are evicted${permittedToo(permitted)}`;
+  return { field: "budgets", untilAt, detail: `${evicted}, at most ${nodes} may be at once` };
 }
 
 function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {
@@ -190,6 +190,12 @@ function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: nu
   const { selected, permitted, inWindow, windowMovesMs } = counts;
   const most = breakerNodesMax(circuitBreaker, selected);
   if (inWindow + permitted < most) return null;
-  const detail = `${inWindow + permitted} nodes were condemned within ${circuitBreaker.durationMs / 1000} s`;
+  const durationS = circuitBreaker.durationMs / 1000;
+  const detail = `${inWindow} nodes were condemned within ${durationS} s${permittedToo(permitted)}`;
   return { field: "circuitBreaker", untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
+}
+
+/** The end of a sentence about condemned nodes: those that count with them, because a zone may condemn them now. */
+function permittedToo(permitted: number): string {
+  return permitted === 0 ? "" : ` and ${permitted} may be at any moment`;
 }

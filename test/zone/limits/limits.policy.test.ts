@@ -197,3 +197,17 @@ test("an open breaker is named before the limits that follow from it", () => {
   expect(held({ stormCooldownMs: MINUTE }, state)?.field).toBe("stormCooldownDuration");
   expect(held({}, state)?.field).toBe("budgets");
 });
+
+test.each([
+  [{ condemned: 1 }, "1 of 20 nodes are evicted, at most 1 may be at once"],
+  [{ permitted: 1 }, "0 of 20 nodes are evicted and 1 may be at any moment, at most 1 may be at once"],
+])("with %j a budget of 1 says: %s", (state, detail) => {
+  expect(held({}, { counts: state, allowed: 1 })?.detail).toBe(detail);
+});
+
+test.each([
+  [{ inWindow: 2 }, "2 nodes were condemned within 600 s"],
+  [{ inWindow: 1, permitted: 1 }, "1 nodes were condemned within 600 s and 1 may be at any moment"],
+])("with %j a breaker of 2 says: %s", (state, detail) => {
+  expect(held({ circuitBreaker: breaker }, { counts: state })?.detail).toBe(detail);
+});

@@ -79,6 +79,12 @@ export class Freezes {
     return this.#isKnown;
   }
 
+  /** Reads the ConfigMap again; until then it is not known. */
+  readAgain(reason: string): void {
+    this.#isKnown = false;
+    this.#watch.relist(reason);
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#watch.stop();

@@ -19,7 +19,8 @@
  *
  * The process that owns shard 0 is active. It publishes on every change, when a process joins, and from time to time,
  * because messages get lost: then the versions of all, and a few policies in turn, which rarely change and are long.
- * Before it knows all policies it publishes nothing.
+ * Before it knows all policies it publishes nothing, and after a standstill not before it has listed them again:
+ * readers take every later message for newer, and another process may have published a freeze meanwhile.
  */
 import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
@@ -47,6 +48,8 @@ const REPEATED_POLICIES = 5;
 const NEW_MS = 15_000;
 /** How long changes and new processes are collected before everything is published, in milliseconds. */
 const COLLECT_MS = 100;
+/** A process whose timer is later than this stood still, in milliseconds: no other one takes over so soon. */
+const STANDSTILL_MS = 1_000;
 /** Members that are remembered as known; one that is forgotten only makes the policies be published once more. */
 const MEMBERS_MAX = 1_000;
 
@@ -107,6 +110,7 @@ class ActivePolicies {
   #turn = 0;
   #timer: Timer;
   #dueMs: number;
+  #isStopped = false;
   /** Whether the next publication is for a new process, or of a change. */
   #isForAll = true;
 
@@ -114,7 +118,7 @@ class ActivePolicies {
     this.#io = io;
     this.#configured = configured;
     this.#dueMs = io.clock.monotonicMs() + REPEAT_MS;
-    this.#timer = io.clock.after(REPEAT_MS, () => this.#publish());
+    this.#timer = io.clock.after(REPEAT_MS, () => this.#due());
     this.#freezes = new Freezes(io, () => this.#resolve());
     this.#limits = new LimitMemoryStore(io);
     this.#remediations = new Remediations(io);
@@ -144,6 +148,7 @@ class ActivePolicies {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#watch.stop();
     this.#freezes.stop();
     this.#limits.stop();
@@ -191,7 +196,7 @@ class ActivePolicies {
     if (this.#dueMs <= dueMs) return;
     this.#timer.cancel();
     this.#dueMs = dueMs;
-    this.#timer = this.#io.clock.after(COLLECT_MS, () => this.#publish());
+    this.#timer = this.#io.clock.after(COLLECT_MS, () => this.#due());
   }
 
   /** The policies with limits, and the whole cluster where it has a breaker; beside upstream nothing is limited. */
@@ -203,11 +208,29 @@ class ActivePolicies {
     return hasClusterBreaker(this.#io.profile) ? [WHOLE_CLUSTER, ...names] : names;
   }
 
-  #publish(): void {
-    const { bus, clock } = this.#io;
+  /**
+   * Publishes after what waits in sockets was read: overdue timers fire first. The watches of a process that stood
+   * still may be dead without a sign of it, so it lists again.
+   */
+  #due(): void {
+    const { clock } = this.#io;
+    if (clock.monotonicMs() - this.#dueMs > STANDSTILL_MS) this.#readAgain();
     this.#dueMs = clock.monotonicMs() + REPEAT_MS;
-    this.#timer = clock.after(REPEAT_MS, () => this.#publish());
-    if (!this.#areKnown) return;
+    this.#timer = clock.after(REPEAT_MS, () => this.#due());
+    clock.soon(() => {
+      if (this.#areKnown && !this.#isStopped) this.#publish();
+    });
+  }
+
+  #readAgain(): void {
+    this.#areListed = false;
+    const reason = "this process stood still";
+    this.#watch.relist(reason);
+    this.#freezes.readAgain(reason);
+  }
+
+  #publish(): void {
+    const { bus } = this.#io;
     this.#updateFreezes();
     const bodies = this.#bodies();
     for (const body of this.#dueOf(bodies)) bus.publish("judged.policy", body, null);

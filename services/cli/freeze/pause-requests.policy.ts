@@ -14,13 +14,17 @@ const ENDED_KEPT_MS = 24 * 60 * 60 * 1000;
 /** A pause request as it is written; `policy` only in the ConfigMap. */
 export type WrittenRequest = PauseRequestSpec & { readonly policy?: string };
 
-/** The requests in a list of unknown origin, as far as each can be read: so it is in force, and can be ended. */
+/**
+ * The requests in a list of unknown origin, as far as each can be read: so it is in force, and can be ended. One for no
+ * readable policy is left out, as the policy service leaves it out.
+ */
 export function requestsIn(list: unknown): WrittenRequest[] {
   return listOf(list).flatMap((entry) => {
     const { policy, ...rest } = recordOf(entry);
     const { entries } = readablePauseRequest(rest, "pauseRequests");
+    if (policy === undefined) return entries;
     const scope = textOf(policy);
-    return entries.map((request) => (scope === null ? request : { ...request, policy: scope }));
+    return scope === null ? [] : entries.map((request) => ({ ...request, policy: scope }));
   });
 }
 

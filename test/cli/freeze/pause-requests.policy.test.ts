@@ -55,3 +55,7 @@ test("requests are known as far as they can be read, as they are in force", () =
   expect(requestsIn(list)).toEqual([{ name: "a" }, { name: "unknown" }, { name: "c", policy: "gpu" }]);
   expect(requestsIn(undefined)).toEqual([]);
 });
+
+test("a request for no policy that can be read does not become one for all nodes", () => {
+  expect(requestsIn([{ name: "a", policy: null }, { name: "b", policy: 3 }])).toEqual([]);
+});

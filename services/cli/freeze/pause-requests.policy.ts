@@ -7,6 +7,7 @@ import type { PauseRequestSpec } from "../../../protocols/node-policy.ts";
 import { apiMicroTime, epochMsOf } from "../../domain/api-time.ts";
 import { readablePauseRequest } from "../../domain/node-policy.parse.ts";
 import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+import { Failure } from "../verb.ts";
 
 /** How long an ended request stays, in milliseconds. By then the policy service has recorded it. */
 const ENDED_KEPT_MS = 24 * 60 * 60 * 1000;
@@ -28,15 +29,22 @@ export function requestsIn(list: unknown): WrittenRequest[] {
   });
 }
 
-/** The requests with one more. Throws a RangeError when there are too many. */
+/**
+ * The requests with one more; those that ended first make room for it. Throws a Failure where too many have not ended.
+ */
 export function withRequest(
   requests: readonly WrittenRequest[],
   request: WrittenRequest,
   nowAt: number,
 ): WrittenRequest[] {
-  const kept = requests.filter(({ until }) => until === undefined || !endedLongAgo(until, nowAt));
-  if (kept.length >= PAUSE_REQUESTS_MAX) throw new RangeError(`there are already ${kept.length} pause requests`);
-  return [...kept, request];
+  const kept = requests.filter((each) => endOf(each) >= nowAt - ENDED_KEPT_MS);
+  const ended = kept.filter((each) => endOf(each) <= nowAt).toSorted((left, right) => endOf(left) - endOf(right));
+  const dropped = new Set(ended.slice(0, Math.max(0, kept.length + 1 - PAUSE_REQUESTS_MAX)));
+  const left = kept.filter((each) => !dropped.has(each));
+  if (left.length >= PAUSE_REQUESTS_MAX) {
+    throw new Failure(`there are already ${left.length} pause requests that have not ended: thaw some`);
+  }
+  return [...left, request];
 }
 
 /** The requests without those for later, and with every other one ended now; `policy` selects those of the ConfigMap. */
@@ -45,8 +53,7 @@ export function thawed(
   policy: string | undefined,
   nowAt: number,
 ): { readonly requests: readonly WrittenRequest[]; readonly ended: number } {
-  const isActive = (request: WrittenRequest): boolean =>
-    request.policy === policy && (epochMsOf(request.until) ?? Number.POSITIVE_INFINITY) > nowAt;
+  const isActive = (request: WrittenRequest): boolean => request.policy === policy && endOf(request) > nowAt;
   const isLater = ({ since }: WrittenRequest): boolean => (epochMsOf(since) ?? nowAt) > nowAt;
   const left = requests.filter((request) => !isActive(request) || !isLater(request));
   const until = apiMicroTime(nowAt);
@@ -56,6 +63,7 @@ export function thawed(
   };
 }
 
-function endedLongAgo(until: string, nowAt: number): boolean {
-  return (epochMsOf(until) ?? nowAt) < nowAt - ENDED_KEPT_MS;
+/** When a request ends; one whose end is no instant does not. */
+function endOf({ until }: WrittenRequest): number {
+  return epochMsOf(until) ?? Number.POSITIVE_INFINITY;
 }

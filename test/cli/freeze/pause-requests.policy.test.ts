@@ -7,6 +7,8 @@ import {
   withRequest,
 } from "../../../services/cli/freeze/pause-requests.policy.ts";
 
+import { Failure } from "../../../services/cli/verb.ts";
+
 const NOW = Date.UTC(2026, 0, 2);
 const HOUR = 3_600_000;
 const at = (hours: number): string => new Date(NOW + hours * HOUR).toISOString().replace("Z", "000Z");
@@ -24,9 +26,20 @@ describe("a freeze", () => {
     expect(withRequest(known, added, NOW)).toEqual([...known.slice(1), added]);
   });
 
-  test("is refused where there are 64 requests already", () => {
+  test("fails where 64 others have not ended", () => {
     const known = Array.from({ length: 64 }, () => request(-1, null));
+    expect(() => withRequest(known, request(0, 2), NOW)).toThrow(Failure);
     expect(() => withRequest(known, request(0, 2), NOW)).toThrow("already 64 pause requests");
+  });
+
+  test("takes the place of those that ended first", () => {
+    const ended = Array.from({ length: 66 }, (_, index) => request(-9, -1 - (index % 6) / 10));
+    const added = request(0, 2);
+    const left = withRequest(ended, added, NOW);
+    expect(left).toHaveLength(64);
+    expect(left.at(-1)).toEqual(added);
+    expect(left.filter(({ until }) => until === at(-1.5))).toHaveLength(8);
+    expect(left.filter(({ until }) => until === at(-1.4))).toHaveLength(11);
   });
 });
 
@@ -57,5 +70,10 @@ test("requests are known as far as they can be read, as they are in force", () =
 });
 
 test("a request for no policy that can be read does not become one for all nodes", () => {
-  expect(requestsIn([{ name: "a", policy: null }, { name: "b", policy: 3 }])).toEqual([]);
+  expect(
+    requestsIn([
+      { name: "a", policy: null },
+      { name: "b", policy: 3 },
+    ]),
+  ).toEqual([]);
 });

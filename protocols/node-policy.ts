@@ -42,7 +42,8 @@ function shown(value: unknown): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}…`;
 }
 
-const text = (fix: string) => z.string(wrong(fix)).min(1, wrong(fix)).max(TEXT_MAX, wrong(fix));
+const text = (fix: string) =>
+  z.string(wrong(fix)).min(1, wrong(fix)).max(TEXT_MAX, `has more than ${TEXT_MAX} characters`);
 const matching = (pattern: string, fix: string) =>
   z.string(wrong(fix)).max(TEXT_MAX, wrong(fix)).regex(new RegExp(pattern), wrong(fix));
 const list = <S extends z.ZodType>(entry: S, fix: string) =>

@@ -1,4 +1,5 @@
 /** `vigil freeze` and `vigil thaw`: nobody is tainted NoExecute or evicted, and every countdown keeps what is left of it. */
+import { type PauseRequestSpec, pauseRequestSchema } from "../../../protocols/node-policy.ts";
 import { apiMicroTime } from "../../domain/api-time.ts";
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
@@ -38,12 +39,7 @@ export const freezeVerb: Verb = defineVerb({
     const policy = scopeOf("freeze", values);
     return withApi(values, host, async ({ kube, clock }) => {
       const at = clock.wallMs();
-      const request = {
-        name: values.by,
-        ...(values.reason === "" ? {} : { reason: values.reason }),
-        since: apiMicroTime(at),
-        ...(values.forMs === 0 ? {} : { until: apiMicroTime(at + values.forMs) }),
-      };
+      const request = requestOf(values, at);
       const where = await changeRequests(kube, policy, (requests, isShared) =>
         withRequest(requests, isShared && policy !== null ? { ...request, policy } : request, at),
       );
@@ -79,6 +75,19 @@ export const thawVerb: Verb = defineVerb({
     });
   },
 });
+
+/** Throws a ConfigProblem for a text that the policy service would refuse: nobody would be frozen. */
+function requestOf({ by, reason, forMs }: Readonly<ValuesOf<typeof SETTINGS>>, at: number): PauseRequestSpec {
+  const request = {
+    name: by,
+    ...(reason === "" ? {} : { reason }),
+    since: apiMicroTime(at),
+    ...(forMs === 0 ? {} : { until: apiMicroTime(at + forMs) }),
+  };
+  const issue = pauseRequestSchema.safeParse(request).error?.issues[0];
+  if (issue === undefined) return request;
+  throw new ConfigProblem(`freeze: --${issue.path[0] === "name" ? "by" : "reason"}: ${issue.message}`);
+}
 
 function scopeOf(verb: string, { policy, all }: ScopeValues): string | null {
   if (all === (policy !== "")) throw new ConfigProblem(`${verb}: name --policy=NAME or --all, and not both`);

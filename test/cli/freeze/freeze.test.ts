@@ -1,7 +1,8 @@
 /** `vigil freeze` and `vigil thaw` on an API server over HTTP. */
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
-import { serveApi } from "../../../services/cli/served-api.ts";
+import { runCommandLine } from "../../../services/cli/command-line.ts";
+import { type ServedApi, serveApi } from "../../../services/cli/served-api.ts";
 import { freezeVerb, thawVerb } from "../../../services/cli/verbs/freeze.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { thisProcess } from "../../../services/platform/process/process.ts";
@@ -9,26 +10,41 @@ import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { fakeHost } from "../fake-host.ts";
 
-test("freezing and thawing all nodes is one command each, to the API server alone", async () => {
-  const api = new ApiServer({ clock: realClock(), random: systemRandom });
-  const host = fakeHost();
+let served: ServedApi;
+let api: ApiServer;
+
+beforeEach(async () => {
+  api = new ApiServer({ clock: realClock(), random: systemRandom });
   const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
-  const served = await serveApi(api, values, { ...thisProcess(), stopped: host.stopped });
-  const flags = ["--all", `--kubeconfig=${served.kubeconfig}`];
-  try {
-    expect(await freezeVerb.start([...flags, "--for=2h", "--reason=outage", "--by=oncall"], host)).toBe(0);
-    expect(await thawVerb.start(flags, host)).toBe(0);
-    expect(await thawVerb.start(flags, host)).toBe(0);
-    const where = `(ConfigMap ${FREEZE_CONFIG_MAP.namespace}/${FREEZE_CONFIG_MAP.name})`;
-    expect(host.out().split("\n")).toEqual([
-      expect.stringMatching(/^frozen: all nodes until \S+Z \(ConfigMap kube-system\/vigil-freeze\)$/),
-      `thawed: all nodes ${where}`,
-      `nothing freezes all nodes ${where}`,
-      "",
-    ]);
-  } finally {
-    await served.front.close();
-  }
+  served = await serveApi(api, values, { ...thisProcess(), stopped: fakeHost().stopped });
+});
+afterEach(() => served.front.close());
+
+/** One command line, with its exit code and its output; what it warns of comes after what it prints. */
+async function vigil(...words: string[]): Promise<string> {
+  const host = fakeHost();
+  const code = await runCommandLine([...words, `--kubeconfig=${served.kubeconfig}`], host);
+  return `${host.out()}${host.err()}${code}`;
+}
+
+const WHERE = `(ConfigMap ${FREEZE_CONFIG_MAP.namespace}/${FREEZE_CONFIG_MAP.name})`;
+
+test("freezing and thawing all nodes is one command each, to the API server alone", async () => {
+  expect(await vigil("freeze", "--all", "--for=2h", "--reason=outage", "--by=oncall")).toMatch(
+    /^frozen: all nodes until \S+Z \(ConfigMap kube-system\/vigil-freeze\)\n0$/,
+  );
+  expect(await vigil("thaw", "--all")).toBe(`thawed: all nodes ${WHERE}\n0`);
+  expect(await vigil("thaw", "--all")).toBe(`nothing freezes all nodes ${WHERE}\n0`);
+});
+
+test("a freeze that the policy service would refuse fails", async () => {
+  expect(await vigil("freeze", "--all", `--reason=${"x".repeat(1025)}`)).toBe(
+    "vigil: freeze: --reason: has more than 1024 characters\n2",
+  );
+  expect(await vigil("freeze", "--all", "--by=")).toBe(
+    'vigil: freeze: --by: "": write who pauses it, such as oncall\n2',
+  );
+  expect(await vigil("thaw", "--all")).toBe(`nothing freezes all nodes ${WHERE}\n0`);
 });
 
 test("a scope has to be named", async () => {

@@ -1,5 +1,6 @@
 /** Decides which policies are in force, out of the objects of the API and those of --config. */
 import {
+  PAUSE_REQUESTS_MAX,
   POLICIES_MAX,
   POLICY_NAME_MAX,
   REFUSED_FIELD_CHARACTERS_MAX,
@@ -28,7 +29,10 @@ export interface ResolvedPolicy {
 /** Largest spec in force, in characters: one message holds it in any encoding of its text. */
 const SPEC_CHARACTERS_MAX = 16 * 1024;
 
-/** All policies by name; of two with one name, that of --config is in force. */
+/**
+ * All policies by name; of two with one name, that of --config is in force, with the pause requests of both: who
+ * freezes nodes by the name of their policy cannot know which of the two it is.
+ */
 export function resolvedPolicies(
   configured: readonly ConfiguredPolicy[],
   resources: readonly PolicyResource[],
@@ -36,7 +40,7 @@ export function resolvedPolicies(
 ): readonly ResolvedPolicy[] {
   const names = new Set(configured.map(({ name }) => name));
   const candidates = [
-    ...configured.map((policy) => resolved(policy, "config", remediationDryRun)),
+    ...configured.map((policy) => resolved(withRequestsOf(policy, resources), "config", remediationDryRun)),
     ...resources.map((resource) => {
       const { name } = resource;
       const policy = resolved(resource, "resource", remediationDryRun);
@@ -44,6 +48,15 @@ export function resolvedPolicies(
     }),
   ];
   return withinLimits(candidates.sort((left, right) => (left.name < right.name ? -1 : 1)));
+}
+
+function withRequestsOf(policy: ConfiguredPolicy, resources: readonly PolicyResource[]): ConfiguredPolicy {
+  const namesake = resources.find(({ name }) => name === policy.name);
+  const requests = namesake === undefined ? [] : (checkSpec(namesake.spec).spec?.pauseRequests ?? []);
+  if (requests.length === 0) return policy;
+  // A longer list would be refused as a whole. Those of the object that came first have ended, if any has.
+  const pauseRequests = [...requests, ...(policy.spec.pauseRequests ?? [])].slice(-PAUSE_REQUESTS_MAX);
+  return { ...policy, spec: { ...policy.spec, pauseRequests } };
 }
 
 function resolved(

@@ -33,6 +33,18 @@ describe("the policies in force", () => {
     ]);
   });
 
+  test("have the pause requests of both of two with one name", () => {
+    const own = { ...spec("a"), pauseRequests: [{ name: "own" }] };
+    const requests = Array.from({ length: 64 }, (_, index) => ({ name: `r${index}` }));
+    const object = resource("gpu", { ...spec("b"), pauseRequests: requests });
+    const [policy] = resolvedPolicies([{ name: "gpu", spec: own }], [object]);
+    expect(policy).toMatchObject({ source: "config", problems: [], spec: spec("a") });
+    expect(policy?.spec?.pauseRequests?.map(({ name }) => name)).toEqual([
+      ...requests.slice(1).map(({ name }) => name),
+      "own",
+    ]);
+  });
+
   test("have the right fields of an object with wrong ones", () => {
     const [policy] = resolvedPolicies([], [resource("gpu", { ...spec("gpu"), nodeGrace: "1s" })]);
     expect(policy).toMatchObject({ spec: spec("gpu"), problems: [{ kind: "invalid" }] });

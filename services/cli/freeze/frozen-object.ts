@@ -44,15 +44,28 @@ async function frozenObject(kube: Kube, policy: string | null): Promise<FrozenOb
   return { ref: FREEZE_CONFIG_MAP, object: reply.outcome === "ok" ? reply.object : null };
 }
 
-/** Changes the requests of the object for a policy, or for all nodes. Returns the object's name. Throws a Failure. */
-export async function changeRequests(kube: Kube, policy: string | null, change: ChangeRequests): Promise<string> {
+/** The object whose requests were to be changed. */
+export interface RequestsObject {
+  /** As people name it. */
+  readonly name: string;
+  /** Whether it is the ConfigMap, because there is no such NodePolicy, or for all nodes. */
+  readonly isShared: boolean;
+}
+
+/** Changes the requests of the object for a policy, or for all nodes. Throws a Failure. */
+export async function changeRequests(
+  kube: Kube,
+  policy: string | null,
+  change: ChangeRequests,
+): Promise<RequestsObject> {
   let problem = "";
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const found = await frozenObject(kube, policy);
-    const requests = change(requestsOf(found), found.ref.kind === FREEZE_CONFIG_MAP.kind);
-    if (requests === null) return nameOf(found);
+    const isShared = found.ref.kind === FREEZE_CONFIG_MAP.kind;
+    const requests = change(requestsOf(found), isShared);
+    if (requests === null) return { name: nameOf(found), isShared };
     const reply = await write(kube, found, requests);
-    if (reply.outcome === "ok") return nameOf(found);
+    if (reply.outcome === "ok") return { name: nameOf(found), isShared };
     problem = reply.detail;
     if (reply.outcome !== "conflict" && reply.outcome !== "exists") break;
   }

@@ -43,9 +43,9 @@ export const freezeVerb: Verb = defineVerb({
       const where = await changeRequests(kube, policy, (requests, isShared) =>
         withRequest(requests, isShared && policy !== null ? { ...request, policy } : request, at),
       );
-      host.print(
-        `frozen: ${scopeText(policy)}${request.until === undefined ? "" : ` until ${request.until}`} (${where})\n`,
-      );
+      const until = request.until === undefined ? "" : ` until ${request.until}`;
+      host.print(`frozen: ${scopeText(policy)}${until} (${where.name})\n`);
+      if (policy !== null && where.isShared) host.warn(`vigil: ${noObject(policy)}\n`);
     });
   },
 });
@@ -70,7 +70,9 @@ export const thawVerb: Verb = defineVerb({
         return ended === 0 ? null : after.requests;
       });
       host.print(
-        ended === 0 ? `nothing freezes ${scopeText(policy)} (${where})\n` : `thawed: ${scopeText(policy)} (${where})\n`,
+        ended === 0
+          ? `nothing freezes ${scopeText(policy)} (${where.name})\n`
+          : `thawed: ${scopeText(policy)} (${where.name})\n`,
       );
     });
   },
@@ -87,6 +89,10 @@ function requestOf({ by, reason, forMs }: Readonly<ValuesOf<typeof SETTINGS>>, a
   const issue = pauseRequestSchema.safeParse(request).error?.issues[0];
   if (issue === undefined) return request;
   throw new ConfigProblem(`freeze: --${issue.path[0] === "name" ? "by" : "reason"}: ${issue.message}`);
+}
+
+function noObject(policy: string): string {
+  return `there is no NodePolicy ${policy}: the freeze takes effect where policies: of --config has one of this name`;
 }
 
 function scopeOf(verb: string, { policy, all }: ScopeValues): string | null {

@@ -47,6 +47,13 @@ test("a freeze that the policy service would refuse fails", async () => {
   expect(await vigil("thaw", "--all")).toBe(`nothing freezes all nodes ${WHERE}\n0`);
 });
 
+test("a freeze of a policy without an object says when it has an effect", async () => {
+  expect(await vigil("freeze", "--policy=gpuu")).toBe(
+    `frozen: the nodes of policy gpuu ${WHERE}\n` +
+      "vigil: there is no NodePolicy gpuu: the freeze takes effect where policies: of --config has one of this name\n0",
+  );
+});
+
 test("a scope has to be named", async () => {
   await expect(freezeVerb.start([], fakeHost())).rejects.toThrow("freeze: name --policy=NAME or --all");
   await expect(thawVerb.start(["--all", "--policy=gpu"], fakeHost())).rejects.toThrow("and not both");

@@ -22,7 +22,6 @@
  * Before it knows all policies it publishes nothing, and after a standstill not before it has listed them again:
  * readers take every later message for newer, and another process may have published a freeze meanwhile.
  */
-import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
@@ -35,6 +34,7 @@ import { EVERYWHERE } from "./freezes.policy.ts";
 import { Freezes } from "./freezes.ts";
 import { LimitMemoryStore } from "./limit-memory.ts";
 import { PolicyStatuses } from "./policy-statuses.ts";
+import { publishedRequests } from "./published-requests.policy.ts";
 import { Remediations } from "./remediations/remediations.ts";
 import { type ResolvedPolicy, refusedFields, resolvedPolicies } from "./resolved-policies.policy.ts";
 
@@ -230,13 +230,13 @@ class ActivePolicies {
   }
 
   #publish(): void {
-    const { bus } = this.#io;
+    const { bus, clock } = this.#io;
     this.#updateFreezes();
     const bodies = this.#bodies();
     for (const body of this.#dueOf(bodies)) bus.publish("judged.policy", body, null);
     const policies = bodies.map(({ policy, version }) => ({ policy, version }));
     const frozen = this.#freezes.frozen(EVERYWHERE);
-    const pauseRequests = this.#freezes.requests(EVERYWHERE);
+    const pauseRequests = publishedRequests(this.#freezes.requests(EVERYWHERE), clock.wallMs());
     const everywhere = {
       ...(frozen.length === 0 ? {} : { frozen: [...frozen] }),
       ...(pauseRequests.length === 0 ? {} : { pauseRequests }),
@@ -253,7 +253,7 @@ class ActivePolicies {
       const { name, version: specVersion } = resolved;
       const { spec, frozen } = this.#frozenSpec(name, resolved.spec);
       const more = { ...(frozen.length > 0 && { frozen }), ...refusedFields(resolved) };
-      const isPlain = Object.keys(more).length === 0;
+      const isPlain = spec === resolved.spec && Object.keys(more).length === 0;
       const version = isPlain ? specVersion : fnv1a(JSON.stringify([spec, more])).toString(16);
       return [{ policy: name, version, spec, ...more }];
     });
@@ -283,8 +283,8 @@ class ActivePolicies {
 
   /** A policy with the requests of the ConfigMap, and when its nodes were and are frozen. */
   #frozenSpec(name: string, spec: NodePolicySpec): { spec: NodePolicySpec; frozen: FrozenInterval[] } {
-    const requests = this.#freezes.requests(name);
-    const pauseRequests = [...(spec.pauseRequests ?? []), ...requests].slice(0, PAUSE_REQUESTS_MAX);
+    const requests = [...(spec.pauseRequests ?? []), ...this.#freezes.requests(name)];
+    const pauseRequests = publishedRequests(requests, this.#io.clock.wallMs());
     return {
       spec: requests.length === 0 ? spec : { ...spec, pauseRequests },
       frozen: [...this.#freezes.frozen(name)],

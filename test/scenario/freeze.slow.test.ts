@@ -134,6 +134,20 @@ test("a pod that is due while frozen goes the moment its freeze ends", () => {
   expect(lateMs >= 0 && lateMs < 1 * S).toBe(true);
 });
 
+test.each([
+  ["of all nodes", {}],
+  ["of its policy", { policy: "gpu" }],
+])("a freeze %s holds however long the reasons of others are", (_what, scope) => {
+  const world = deadNode();
+  const ended = Array.from({ length: 63 }, (_, index) => {
+    const instants = { since: at(world, -2 * S * (index + 2)), until: at(world, -2 * S * (index + 1)) };
+    return { name: "oncall", reason: "x".repeat(1024), ...instants, ...scope };
+  });
+  request(world, [...ended, { name: "oncall", since: at(world), ...scope }]);
+  world.advance(1000 * S);
+  expect(world.deleted).toEqual([]);
+});
+
 test("healing goes on while everything is frozen", () => {
   const world = deadNode();
   request(world, [{ name: "oncall" }]);

@@ -26,7 +26,10 @@ export interface ResolvedPolicy {
   readonly problems: readonly PolicyProblem[];
 }
 
-/** Largest spec in force, in characters: one message holds it in any encoding of its text. */
+/**
+ * Largest spec in force, in characters: one message holds it in any encoding of its text. Its pause requests do not
+ * count, so that a freeze takes no policy out of force; what is published of them is short.
+ */
 const SPEC_CHARACTERS_MAX = 16 * 1024;
 
 /**
@@ -73,9 +76,10 @@ function resolved(
   }
   const text = JSON.stringify(spec);
   const policy = { name, source, spec, problems, changedAt, version: versionOf(text) };
-  return text.length <= SPEC_CHARACTERS_MAX
+  const { length } = spec === null ? "" : JSON.stringify({ ...spec, pauseRequests: undefined });
+  return length <= SPEC_CHARACTERS_MAX
     ? policy
-    : refused(policy, `spec: has ${text.length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
+    : refused(policy, `spec: has ${length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
 }
 
 /** So every process of a fleet sees the policies as dry runs, and says so. */

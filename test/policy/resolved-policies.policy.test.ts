@@ -61,6 +61,18 @@ describe("the policies in force", () => {
     expect(refusedFields({ problems: [] })).toEqual({});
   });
 
+  test("have one with long pause requests, but no other long one", () => {
+    const pauseRequests = Array.from({ length: 64 }, () => ({ name: "oncall", reason: "x".repeat(1024) }));
+    const matchExpressions = Array.from({ length: 64 }, () => {
+      return { key: "k".repeat(63), operator: "In", values: Array.from({ length: 4 }, () => "v".repeat(63)) };
+    });
+    const policies = [
+      resource("gpu", { ...spec("gpu"), pauseRequests }),
+      resource("long", { selector: { matchExpressions } }),
+    ];
+    expect(inForce(resolvedPolicies([], policies))).toEqual(["gpu of resource"]);
+  });
+
   test("do not have an object without a selector", () => {
     expect(inForce(resolvedPolicies([], [resource("gpu", {}), resource("spot")]))).toEqual(["spot of resource"]);
   });

@@ -17,13 +17,13 @@ export type WrittenRequest = PauseRequestSpec & { readonly policy?: string };
 
 /**
  * The requests in a list of unknown origin, as far as each can be read: so it is in force, and can be ended. One for no
- * readable policy is left out, as the policy service leaves it out.
+ * policy that can be read is left out, as the policy service leaves it out.
  */
 export function requestsIn(list: unknown): WrittenRequest[] {
-  return listOf(list).flatMap((entry) => {
+  return listOf(list).flatMap((entry): WrittenRequest[] => {
     const { policy, ...rest } = recordOf(entry);
     const { entries } = readablePauseRequest(rest, "pauseRequests");
-    if (policy === undefined) return entries;
+    if (policy === undefined) return [...entries];
     const scope = textOf(policy);
     return scope === null ? [] : entries.map((request) => ({ ...request, policy: scope }));
   });

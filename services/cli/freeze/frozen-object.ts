@@ -50,6 +50,8 @@ export interface RequestsObject {
   readonly name: string;
   /** Whether it is the ConfigMap, because there is no such NodePolicy, or for all nodes. */
   readonly isShared: boolean;
+  /** Whether it is a NodePolicy whose mode freezes its nodes, whatever the requests. */
+  readonly isFrozenByMode: boolean;
 }
 
 /** Changes the requests of the object for a policy, or for all nodes. Throws a Failure. */
@@ -63,13 +65,19 @@ export async function changeRequests(
     const found = await frozenObject(kube, policy);
     const isShared = found.ref.kind === FREEZE_CONFIG_MAP.kind;
     const requests = change(requestsOf(found), isShared);
-    if (requests === null) return { name: nameOf(found), isShared };
+    if (requests === null) return changed(found);
     const reply = await write(kube, found, requests);
-    if (reply.outcome === "ok") return { name: nameOf(found), isShared };
+    if (reply.outcome === "ok") return changed(found);
     problem = reply.detail;
     if (reply.outcome !== "conflict" && reply.outcome !== "exists") break;
   }
   throw new Failure(problem);
+}
+
+function changed(found: FrozenObject): RequestsObject {
+  const isShared = found.ref.kind === FREEZE_CONFIG_MAP.kind;
+  const isFrozenByMode = !isShared && recordOf(found.object?.spec).mode === "Freeze";
+  return { name: nameOf(found), isShared, isFrozenByMode };
 }
 
 /** The object as people name it. */

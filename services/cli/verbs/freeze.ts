@@ -1,13 +1,14 @@
 /** `vigil freeze` and `vigil thaw`: nobody is tainted NoExecute or evicted, and every countdown keeps what is left of it. */
+import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { type PauseRequestSpec, pauseRequestSchema } from "../../../protocols/node-policy.ts";
 import { apiMicroTime } from "../../domain/api-time.ts";
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
-import { withApi } from "../api-connection.ts";
-import { changeRequests } from "../freeze/frozen-object.ts";
+import { type ApiConnection, withApi } from "../api-connection.ts";
+import { changeRequests, type RequestsObject } from "../freeze/frozen-object.ts";
 import { thawed, withRequest } from "../freeze/pause-requests.policy.ts";
-import { defineVerb, type Verb } from "../verb.ts";
+import { defineVerb, Failure, type Host, type Verb } from "../verb.ts";
 
 const SCOPE = {
   policy: textSetting("policy", "gpu", "The NodePolicy whose nodes are meant."),
@@ -62,21 +63,49 @@ export const thawVerb: Verb = defineVerb({
   ],
   run: async (values, _words, host) => {
     const policy = scopeOf("thaw", values);
-    return withApi(values, host, async ({ kube, clock }) => {
-      let ended = 0;
-      const where = await changeRequests(kube, policy, (requests, isShared) => {
-        const after = thawed(requests, isShared ? (policy ?? undefined) : undefined, clock.wallMs());
-        ended = after.ended;
-        return ended === 0 ? null : after.requests;
-      });
-      host.print(
-        ended === 0
-          ? `nothing freezes ${scopeText(policy)} (${where.name})\n`
-          : `thawed: ${scopeText(policy)} (${where.name})\n`,
-      );
+    return withApi(values, host, async (io) => {
+      const own = await endRequests(io, policy, policy);
+      // The ConfigMap may have some for it too, from when it was a policy of --config.
+      const shared = own.isShared ? own : await endRequests(io, null, policy).catch((problem) => unread(host, problem));
+      const names = [...new Set([own, shared])].flatMap((each) => (each?.isEnded ? [each.name] : []));
+      if (names.length > 0) host.print(`thawed: ${scopeText(policy)} (${names.join(", ")})\n`);
+      if (own.isFrozenByMode) host.print(`${own.name} has mode: Freeze, which freezes its nodes until you change it\n`);
+      if (shared?.areAllFrozen) host.print("all nodes are frozen: vigil thaw --all\n");
+      else if (names.length === 0 && !own.isFrozenByMode)
+        host.print(`nothing freezes ${scopeText(policy)} (${own.name})\n`);
     });
   },
 });
+
+interface EndedRequests extends RequestsObject {
+  readonly isEnded: boolean;
+  /** Whether all nodes are frozen, although only the requests for a policy were to end. */
+  readonly areAllFrozen: boolean;
+}
+
+/** Ends the requests for a policy, or for all nodes, in the object of a scope. Throws a Failure. */
+async function endRequests(
+  { kube, clock }: Pick<ApiConnection, "kube" | "clock">,
+  scope: string | null,
+  policy: string | null,
+): Promise<EndedRequests> {
+  let isEnded = false;
+  let areAllFrozen = false;
+  const object = await changeRequests(kube, scope, (requests, isShared) => {
+    const after = thawed(requests, isShared ? (policy ?? undefined) : undefined, clock.wallMs());
+    isEnded = after.ended > 0;
+    areAllFrozen = isShared && policy !== null && thawed(requests, undefined, clock.wallMs()).ended > 0;
+    return isEnded ? after.requests : null;
+  });
+  return { ...object, isEnded, areAllFrozen };
+}
+
+function unread(host: Host, problem: unknown): null {
+  if (!(problem instanceof Failure)) throw problem;
+  const { kind, namespace, name } = FREEZE_CONFIG_MAP;
+  host.warn(`vigil: requests in ${kind} ${namespace}/${name} may go on: ${problem.message}\n`);
+  return null;
+}
 
 /** Throws a ConfigProblem for a text that the policy service would refuse: nobody would be frozen. */
 function requestOf({ by, reason, forMs }: Readonly<ValuesOf<typeof SETTINGS>>, at: number): PauseRequestSpec {

@@ -1,6 +1,8 @@
 /** `vigil freeze` and `vigil thaw` on an API server over HTTP. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
+import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import { type ServedApi, serveApi } from "../../../services/cli/served-api.ts";
 import { freezeVerb, thawVerb } from "../../../services/cli/verbs/freeze.ts";
@@ -8,6 +10,8 @@ import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { thisProcess } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
+import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
+import { POLICY_DEFINITION } from "../../../services/sandbox/playground/policy.ts";
 import { fakeHost } from "../fake-host.ts";
 
 let served: ServedApi;
@@ -52,6 +56,48 @@ test("a freeze of a policy without an object says when it has an effect", async 
     `frozen: the nodes of policy gpuu ${WHERE}\n` +
       "vigil: there is no NodePolicy gpuu: the freeze takes effect where policies: of --config has one of this name\n0",
   );
+});
+
+/** Applies a NodePolicy over HTTP. */
+async function apply(name: string, spec: object): Promise<void> {
+  const server = /server: "?([^"\s]+)/.exec(readFileSync(served.kubeconfig, "utf8"))?.[1] ?? "";
+  const apiVersion = `${NODE_POLICY_API.group}/${NODE_POLICY_API.version}`;
+  const body = JSON.stringify({ apiVersion, kind: NODE_POLICY_API.kind, metadata: { name }, spec });
+  const headers = { "content-type": "application/json" };
+  const path = `/apis/${apiVersion}/${NODE_POLICY_API.plural}`;
+  expect((await fetch(`${server}${path}`, { method: "POST", headers, body })).status).toBe(201);
+}
+
+describe("with NodePolicies, a thaw", () => {
+  const selector = { matchLabels: { pool: "gpu" } };
+  const THAWED = "thawed: the nodes of policy gpu";
+
+  beforeEach(() => {
+    api.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION) as never);
+  });
+
+  test("ends the requests of the object", async () => {
+    await apply("gpu", { selector });
+    expect(await vigil("freeze", "--policy=gpu")).toBe("frozen: the nodes of policy gpu (NodePolicy gpu)\n0");
+    expect(await vigil("thaw", "--policy=gpu")).toBe(`${THAWED} (NodePolicy gpu)\n0`);
+    expect(await vigil("thaw", "--policy=gpu")).toBe("nothing freezes the nodes of policy gpu (NodePolicy gpu)\n0");
+  });
+
+  test("ends those from when it was one of --config too", async () => {
+    await vigil("freeze", "--policy=gpu");
+    await apply("gpu", { selector });
+    expect(await vigil("thaw", "--policy=gpu")).toBe(`${THAWED} ${WHERE}\n0`);
+  });
+
+  test("says what still freezes the nodes", async () => {
+    await apply("gpu", { selector, mode: "Freeze" });
+    await vigil("freeze", "--all");
+    const mode = "NodePolicy gpu has mode: Freeze, which freezes its nodes until you change it\n";
+    expect(await vigil("thaw", "--policy=gpu")).toBe(`${mode}all nodes are frozen: vigil thaw --all\n0`);
+    await vigil("thaw", "--all");
+    await vigil("freeze", "--policy=gpu");
+    expect(await vigil("thaw", "--policy=gpu")).toBe(`${THAWED} (NodePolicy gpu)\n${mode}0`);
+  });
 });
 
 test("a scope has to be named", async () => {

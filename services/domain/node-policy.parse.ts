@@ -96,9 +96,14 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
   };
 }
 
+/** The year 9000. A later end counts as none: a countdown that goes on after it has no date that the API could hold. */
+const NEVER_AT = 221_845_392_000_000;
+
 /** A request to freeze nodes. */
 export function pauseRequestOf({ name, reason, since, until }: PauseRequestSpec): PauseRequest {
-  return { name, reason: reason ?? null, sinceAt: instantOf(since), untilAt: instantOf(until) };
+  const endAt = instantOf(until);
+  const untilAt = endAt === null || endAt >= NEVER_AT ? null : endAt;
+  return { name, reason: reason ?? null, sinceAt: instantOf(since), untilAt };
 }
 
 function requirementsOf({ matchLabels = {}, matchExpressions = [] }: NodePolicySpec["selector"]): LabelRequirement[] {

@@ -148,6 +148,14 @@ test.each([
   expect(world.deleted).toEqual([]);
 });
 
+test("a freeze until the end of time has no end, and its pods are shown", () => {
+  const world = deadNode();
+  request(world, [{ name: "oncall", since: at(world), until: "9999-12-31T23:59:59Z" }]);
+  world.advance(10 * S);
+  const held = world.published("judged.pod").at(-1)?.body;
+  expect(held).toMatchObject({ deadlineAt: null, held: { field: expect.stringContaining("oncall"), untilAt: null } });
+});
+
 test("healing goes on while everything is frozen", () => {
   const world = deadNode();
   request(world, [{ name: "oncall" }]);

@@ -196,10 +196,15 @@ class TaintShard {
 
   #release(): void {
     if (this.#held.size === 0 || this.#isBlind()) return;
+    // Of one node thousands of pods may be held.
+    const frozen = new Map<TaintedNode, boolean>();
     for (const schedule of this.#held) {
-      if (this.#isFrozen(schedule.node.name)) continue;
+      const { node } = schedule;
+      const isFrozen = frozen.get(node) ?? this.#isFrozen(node.name);
+      frozen.set(node, isFrozen);
+      if (isFrozen && node.has(schedule)) continue;
       this.#held.delete(schedule);
-      schedule.node.requestEviction(schedule);
+      node.requestEviction(schedule);
     }
   }
 

@@ -83,6 +83,11 @@ export class TaintedNode {
     return counted;
   }
 
+  /** Whether a schedule is still the one of its pod. */
+  has(schedule: EvictionSchedule): boolean {
+    return this.#schedules.get(schedule.pod.uid) === schedule;
+  }
+
   /** Updates every schedule from the node's taints and its pods. */
   review(
     node: ObservedNode,
@@ -135,7 +140,7 @@ export class TaintedNode {
   /** Requests the eviction of a pod whose deadline has come; before the first request it publishes `due`. */
   requestEviction(schedule: EvictionSchedule): void {
     const { pod, taint, slot } = schedule;
-    if (this.#schedules.get(pod.uid) !== schedule) return;
+    if (!this.has(schedule)) return;
     const { io, deadlines } = this.#context;
     // A schedule that was held back while the view was blind may have a new deadline, which is still to come.
     if (deadlines.dueAt(slot) !== Number.POSITIVE_INFINITY) return;
@@ -166,7 +171,7 @@ export class TaintedNode {
 
   /** Publishes that a pod's deadline has come while its node is frozen. */
   publishHeld(schedule: EvictionSchedule): void {
-    if (this.#schedules.get(schedule.pod.uid) === schedule) this.#publish(schedule, "due", this.#now());
+    if (this.has(schedule)) this.#publish(schedule, "due", this.#now());
   }
 
   #now(): Now {

@@ -2,7 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import type { NodePolicySpec, PauseRequestSpec } from "../../protocols/node-policy.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
 import { EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 
 const S = 1000;
 const EVERY_NODE: NodePolicySpec = { selector: {} };
@@ -154,6 +156,34 @@ test("a freeze until the end of time has no end, and its pods are shown", () => 
   world.advance(10 * S);
   const held = world.published("judged.pod").at(-1)?.body;
   expect(held).toMatchObject({ deadlineAt: null, held: { field: expect.stringContaining("oncall"), untilAt: null } });
+});
+
+test("pods of a frozen node that were due and are gone cost nothing more", () => {
+  const world = new EvictionWorld();
+  const policies = new HandPolicies();
+  policies.put({ mode: "Freeze" }, [{ fromAt: 0, toAt: null }]);
+  let reads = 0;
+  const current = (): PolicySet | null => {
+    reads += 1;
+    return policies.current();
+  };
+  const readsInMinute = (): number => {
+    const before = reads;
+    world.advance(60 * S);
+    return reads - before;
+  };
+  world.addZone("a", 4);
+  world.run({ policies: { current, follow: (changed) => policies.follow(changed) } });
+  world.taint("a-1", [{ key: "maintenance", effect: "NoExecute" }]);
+  world.advance(10 * S);
+  const idle = readsInMinute();
+  const pods = Array.from({ length: 50 }, (_, index) => `pod-${index}`);
+  for (const pod of pods) world.addTolerantPod("a-1", pod, []);
+  world.advance(1 * S);
+  expect(world.published("judged.pod").filter(({ body }) => body.eviction === "due")).toHaveLength(50);
+  for (const pod of pods) world.removePod(pod);
+  world.advance(60 * S);
+  expect(readsInMinute()).toBe(idle);
 });
 
 test("healing goes on while everything is frozen", () => {

@@ -81,6 +81,14 @@ export function boundedIntervals(intervals: readonly FrozenInterval[], most: num
   return bounded;
 }
 
+/** Intervals on another clock, which is ahead by so much. */
+export function onClock(intervals: readonly FrozenInterval[], aheadMs: number): readonly FrozenInterval[] {
+  return intervals.map(({ fromAt, toAt }) => ({
+    fromAt: fromAt + aheadMs,
+    toAt: toAt === null ? null : toAt + aheadMs,
+  }));
+}
+
 function gapBefore(intervals: readonly FrozenInterval[], index: number): number {
   const [left, right] = [intervals[index - 1], intervals[index]];
   return left === undefined || right === undefined ? Number.POSITIVE_INFINITY : right.fromAt - endOf(left);

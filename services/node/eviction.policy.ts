@@ -3,8 +3,10 @@
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
+import { countdownEndAt } from "../domain/frozen-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { NodeEvent } from "./node.machine.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
@@ -64,16 +66,17 @@ export interface DownSince {
 /**
  * The first instant at which a node's pods may be deleted in direct mode (R5.3). False counts from the transition,
  * Unknown from the last heartbeat. A heartbeat that was not seen to arrive is dated by the API: it came a grace before
- * the node became Unknown.
+ * the node became Unknown. Frozen time, on the same clock, does not count.
  */
 export function directEvictionFromMs(
   down: DownSince,
   profile: Pick<Profile, "podEvictionTimeoutMs" | "nodeMonitorGraceMs">,
+  frozen: readonly FrozenInterval[] = [],
 ): number {
   const impliedMs = down.transitionMs - profile.nodeMonitorGraceMs;
   const lastHeartbeatMs = down.isHeartbeatWitnessed ? down.lastHeartbeatMs : Math.min(down.lastHeartbeatMs, impliedMs);
   const fromMs = down.readiness === "unknown" ? lastHeartbeatMs : down.transitionMs;
-  return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
+  return countdownEndAt(fromMs, profile.podEvictionTimeoutMs, frozen) + FIRST_LATER_MS;
 }
 
 /** The drain that is ahead, for publishing; `fromMs` is that instant, and null when none is ahead. */

@@ -3,7 +3,7 @@
  * that selects it where several do: what has to be written when one begins or ends. A countdown that met a hold needs
  * it as long as it runs. It reads no clock.
  */
-import { TaintEffect } from "../../protocols/names.ts";
+import { ConditionType, TaintEffect } from "../../protocols/names.ts";
 import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
 import type { Maintenance } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -59,8 +59,9 @@ function openHolds({ node, maintenances, sightings, now }: MaintenanceSituation)
 /** The holds that have ended, as long as a countdown may have met them. */
 function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
   const { node, maintenances, evictionMode } = situation;
-  const isCounting = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
-  if (!isCounting || evictionMode === "direct") return [];
+  const isTainted = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
+  const isCounting = evictionMode === "direct" ? statusOf(node, ConditionType.ready) !== "True" : isTainted;
+  if (!isCounting) return [];
   const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
     if (hold.toAt !== null) return [hold];
     const isOpen = holdTypes(maintenances).includes(hold.type) && statusOf(node, hold.type) === "True";

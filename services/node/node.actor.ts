@@ -8,6 +8,8 @@ import { Annotation, SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
+import { nodeFreezeOf } from "../domain/freeze.ts";
+import { onClock } from "../domain/frozen-time.ts";
 import { type PresentHold, presentHold } from "../domain/maintenance.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf, selectingPolicies } from "../domain/node-policy.ts";
@@ -415,7 +417,10 @@ export class NodeActor {
       lastHeartbeatMs: this.#heartbeats.lastMs,
       isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
     };
-    return directEvictionFromMs(down, this.#context.io.profile);
+    const { profile, clock, policies } = this.#context.io;
+    const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
+    const { frozen } = nodeFreezeOf(this.#node, policies.current(), wallMs);
+    return directEvictionFromMs(down, profile, onClock(frozen, nowMs - wallMs));
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   countdownStartAt,
   frozenAt,
   mergedIntervals,
+  onClock,
   remainingMs,
 } from "../../services/domain/frozen-time.ts";
 
@@ -134,4 +135,8 @@ describe("any freezes", () => {
   it("bounded lose the shortest time between two", () => {
     expect(boundedIntervals(frozen([0, 1], [5, 6], [8, 9], [20, null]), 3)).toEqual(frozen([0, 1], [5, 9], [20, null]));
   });
+});
+
+it("frozen time on another clock has the same length", () => {
+  expect(onClock(frozen([1, 3], [5, null]), 10)).toEqual(frozen([11, 13], [15, null]));
 });

@@ -77,6 +77,15 @@ describe("in direct mode", () => {
     const down = { readiness, transitionMs: 100_000, lastHeartbeatMs: 60_000, isHeartbeatWitnessed };
     expect(directEvictionFromMs(down, profile)).toBe(fromMs);
   });
+
+  test.each([
+    ["does not count", [{ fromAt: 90_000, toAt: 150_000 }], 60_000 + 60_000 + 300_001],
+    ["holds back while it has no end", [{ fromAt: 90_000, toAt: null }], Number.POSITIVE_INFINITY],
+  ])("frozen time %s", (_what, frozen, fromMs) => {
+    const heartbeat = { lastHeartbeatMs: 60_000, isHeartbeatWitnessed: true };
+    const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat } as const;
+    expect(directEvictionFromMs(down, profile, frozen)).toBe(fromMs);
+  });
 });
 
 describe("Ready of a node found at a start changed", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ConditionHold, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
 import type { Maintenance } from "../../protocols/policy-set.ts";
 import { Urgency } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { nodeFreezeOf } from "../../services/domain/freeze.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
@@ -76,14 +77,14 @@ describe("a node is frozen", () => {
 
 describe("the record of a hold", () => {
   const at = (fromS: number) => new Date(WALL + fromS * S).toISOString().replace("Z", "000Z");
-  const change = (of: ObservedNode, maintenances: readonly Maintenance[] = [MAINTENANCE]) =>
-    holdsChange({
-      node: of,
-      maintenances,
-      sightings: withSightings(new Map(), of, [DRAIN], { ...now, isUnbroken: true }),
-      evictionMode: "taint",
-      now,
-    });
+  const change = (
+    of: ObservedNode,
+    maintenances: readonly Maintenance[] = [MAINTENANCE],
+    evictionMode: Profile["evictionMode"] = "taint",
+  ) => {
+    const sightings = withSightings(new Map(), of, [DRAIN], { ...now, isUnbroken: true });
+    return holdsChange({ node: of, maintenances, sightings, evictionMode, now });
+  };
   const carrying = { taints: NO_EXECUTE };
   test.each([
     ["begins when it is first seen", node("True", null), `[{"type":"${DRAIN}","from":"${at(0)}"}]`],
@@ -104,6 +105,13 @@ describe("the record of a hold", () => {
     ["is none without the condition", node("False", null), undefined],
   ])("%s", (_what, of, text) => {
     expect(change(of)).toBe(text);
+  });
+
+  test("stays in direct mode while its node is not Ready", () => {
+    const down = node("False", [[-60, -20]]);
+    const conditions = [condition("Ready", "Unknown"), condition(DRAIN, "False")];
+    expect(change({ ...down, conditions }, [MAINTENANCE], "direct")).toBeUndefined();
+    expect(change(down, [MAINTENANCE], "direct")).toBeNull();
   });
 
   test("ends when its policy goes", () => {

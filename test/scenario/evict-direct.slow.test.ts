@@ -3,7 +3,10 @@
  * taints.
  */
 import { describe, expect, test } from "vitest";
+import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
+import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
@@ -20,14 +23,18 @@ const STAMP_MS = 1000;
  * Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode. The given nodes fall silent
  * at 30 s.
  */
-function drained(silent: readonly string[], profile: Partial<Profile> = {}): EvictionWorld {
-  const world = new EvictionWorld({ evictionMode: "direct", ...profile });
+function drained(
+  silent: readonly string[],
+  profile: Partial<Profile> = {},
+  policies: readonly ConfiguredPolicy[] | null = null,
+): EvictionWorld {
+  const world = new EvictionWorld({ evictionMode: "direct", ...profile }, policies);
   world.addZone("a", 6);
   for (let index = 0; index < 6; index++) world.addTolerantPod(`a-${index}`, `pod-${index}`, [{ operator: "Exists" }]);
   const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "u", controller: true };
   world.addPod("a-0", "agent", { metadata: { ownerReferences: [owner] } });
   world.run();
-  world.advance(30 * S);
+  world.advance(30 * S - world.clock.monotonicMs());
   world.silence(silent);
   world.advance(60 * S);
   return world;
@@ -293,4 +300,36 @@ test("a pod-eviction-timeout of 0 drains a node as soon as it is found silent", 
   // Its last heartbeat came at 30 s, and its grace of 50 s has ended.
   expect(world.deleted).toMatchObject([{ name: "pod-0" }]);
   expect(world.deletedAt("pod-0")).toBeGreaterThan(80 * S);
+});
+
+describe.each(lives)("a frozen node keeps what is left of its timeout, %s,", (_what, pass) => {
+  const FROZEN_MS = 600 * S;
+  const instant = (world: EvictionWorld, inMs = 0): string => new Date(world.clock.wallMs() + inMs).toISOString();
+  const expectLater = (world: EvictionWorld): void => {
+    pass(world, 100 * S);
+    world.advance(DUE_MS + FROZEN_MS - world.clock.monotonicMs() - STAMP_MS);
+    expect(world.deleted).toEqual([]);
+    world.advance(5 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0"]);
+  };
+
+  test("by a request", () => {
+    const world = drained(["a-0"], {}, [{ name: "gpu", spec: { selector: {} } }]);
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const request = { name: "oncall", since: instant(world), until: instant(world, FROZEN_MS) };
+    const data = { pauseRequests: JSON.stringify([request]) };
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
+    world.write({ verb: "create", ref: FREEZE_CONFIG_MAP, urgency: Urgency.status, body });
+    expectLater(world);
+  });
+
+  test("by a condition", () => {
+    const maintenance = { hold: ["DrainInProgress"], atMost: "10m" };
+    const world = drained(["a-0"], {}, [{ name: "gpu", spec: { selector: {}, maintenance } }]);
+    const conditions = [{ type: "DrainInProgress", status: "True", lastTransitionTime: instant(world) }];
+    const ref = { kind: "Node", namespace: "", name: "a-0" } as const;
+    const where = { ref, urgency: Urgency.status, subresource: "status" } as const;
+    world.write({ ...where, verb: "patch", patch: "strategic", body: { status: { conditions } } });
+    expectLater(world);
+  });
 });

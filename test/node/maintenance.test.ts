@@ -189,6 +189,17 @@ describe("with all services", () => {
     expect(ready(world)?.maintenance).toBeUndefined();
   });
 
+  test("a type taken out of hold ends its hold, and no countdown", () => {
+    const { world, policies } = run();
+    const taintedMs = taintAndHold(world);
+    world.advance(5 * MINUTE);
+    policies.put({});
+    world.advance(20 * MINUTE);
+    const tookS = secondsStayed(world, taintedMs);
+    expect(tookS).toBeGreaterThanOrEqual(300 + 360 - 1);
+    expect(tookS).toBeLessThanOrEqual(300 + 360 + 3);
+  });
+
   test.each([
     ["", false],
     [", over a restart", true],

@@ -99,6 +99,7 @@ function explainContext(node: string | null, sources: ReaderSources): ExplainCon
     blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
     freezes: presentFreezes(policies.current(), clock.wallMs()),
     rated: ratedNow(policies),
+    policyNamed: (name) => policies.current()?.policies.find((policy) => policy.name === name) ?? null,
     isPolicyKnown: (observed) => policyOf(observed, policies.current()).kind !== "unknown",
     isDrainEmpty: (name) => drainPods.isEmpty(name),
     unknownReason: (name) => inventory.unknownReason(name, clock.monotonicMs()),

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,
@@ -167,6 +168,17 @@ describe("a node", () => {
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("judged.node", judgedNode("n-1", judged), null);
     expect(sentencesOf(world)[0]).toContain(text);
+  });
+
+  test.each<[Partial<BodyOf<"judged.node">>, string]>([
+    [{ readiness: "unknown", ready: "Unknown", heartbeatAt: 0 }, "20 s"],
+    [{ readiness: "starting", ready: null }, "20 min"],
+  ])("judged %o is explained with the grace of its policy", (judged, grace) => {
+    const policies = new HandPolicies({ nodeMonitorGracePeriod: "20s", nodeStartupGracePeriod: "20m" });
+    const world = ledgerWorld({ policies });
+    world.receive("observed.node", observedNode("n-1", { ready: judged.ready ?? null }), null);
+    world.receive("judged.node", judgedNode("n-1", { ...judged, policy: "pool" }), null);
+    expect(sentencesOf(world)[0]).toMatch(new RegExp(`and its grace period is ${grace}\\.$`));
   });
 
   test("shows that a label excludes it from disruption checks", () => {

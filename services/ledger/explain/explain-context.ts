@@ -1,5 +1,6 @@
 /** The context of an explanation. */
 import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import type { ClusterState, NodeRecord } from "../cluster-state.ts";
@@ -34,6 +35,8 @@ export interface ExplainContext {
   readonly freezes: PresentFreezes;
   /** The policies in force that have eviction rates; null while this process does not know the policies. */
   readonly rated: ReadonlySet<string> | null;
+  /** The policy of this name that is in force; null for none, and while this process does not know the policies. */
+  readonly policyNamed: (name: string) => NodePolicy | null;
   /** Whether this process knows the policy of a node, or that it has none. */
   readonly isPolicyKnown: (node: ObservedNode) => boolean;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */

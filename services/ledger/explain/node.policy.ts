@@ -1,6 +1,7 @@
 /** Sentences about a node: its readiness, its taints, its zone, and the outcomes of the last requests for it. */
 import { SilentReason, TaintEffect } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
+import type { Profile } from "../../../protocols/profile.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { listText, namedList, policyText, spanText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
@@ -16,6 +17,7 @@ import { remediationSentences } from "./remediation.policy.ts";
 import { detailText, nodeRequestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
+type Graces = Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">;
 type JudgedNode = NonNullable<NodeRecord["judged"]>;
 
 /** The sentences about a node that exists, as far as the watch shows. */
@@ -103,14 +105,15 @@ function outdatedSentence({ name: node, judgedAt, observed }: NodeRecord, { read
 function readinessSentence(
   { name: node, observed }: NodeRecord,
   judged: JudgedNode,
-  { profile, now }: ExplainContext,
+  context: ExplainContext,
 ): Sentence {
   const { readiness, since, heartbeatAt } = judged;
+  const { now } = context;
   const values = { node, since: apiTime(since), span: spanText(now - since) };
   switch (readiness) {
     case "unknown": {
       if (heartbeatAt === null) return noHeartbeatSentence(observed, values);
-      const grace = spanText(profile.nodeMonitorGraceMs);
+      const grace = graceText("nodeMonitorGraceMs", judged, context);
       return sentence("nodeUnknown", { ...values, heartbeat: apiTime(heartbeatAt), grace });
     }
     case "notReady":
@@ -118,8 +121,14 @@ function readinessSentence(
     case "ready":
       return sentence("nodeReady", values);
     case "starting":
-      return sentence("nodeStarting", { ...values, grace: spanText(profile.nodeStartupGraceMs) });
+      return sentence("nodeStarting", { ...values, grace: graceText("nodeStartupGraceMs", judged, context) });
   }
+}
+
+/** A grace of the node: that of its policy, else that of the flag. */
+function graceText(grace: keyof Graces, { policy }: JudgedNode, { profile, policyNamed }: ExplainContext): string {
+  const graces = policy === undefined ? null : policyNamed(policy);
+  return spanText(graces?.[grace] ?? profile[grace]);
 }
 
 /** A process that started after the node fell silent knows no heartbeat, but the API may show the last one. */

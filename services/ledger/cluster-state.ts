@@ -4,7 +4,10 @@ import type { Readiness } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import type { PolicySet } from "../../protocols/policy-set.ts";
+import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { waitingTaintOf } from "../domain/judgement.ts";
+import { hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
@@ -145,6 +148,16 @@ export class ClusterState {
     const vanished = stale.map(({ judged }) => judged).filter(({ zone }) => !withNodes.has(zone));
     for (const { zone } of vanished) this.zones.delete(zone);
     return vanished;
+  }
+
+  /** Forgets what was published about policies that are gone, or have lost their limits or rates. */
+  keepPolicies(set: PolicySet): void {
+    const limited = new Set([WHOLE_CLUSTER, ...set.policies.filter(hasLimits).map(({ name }) => name)]);
+    const rated = ratedPoliciesOf(set);
+    const present = new Set(set.policies.map(({ name }) => name));
+    for (const name of this.limits.keys()) if (!limited.has(name)) this.limits.delete(name);
+    for (const name of this.evictions.keys()) if (!rated.has(name)) this.evictions.delete(name);
+    for (const name of this.remediations.keys()) if (!present.has(name)) this.remediations.delete(name);
   }
 
   #observe({ at, body }: Message<"observed.node">): void {

@@ -322,6 +322,8 @@ class RunningLedger {
   }
 
   #policiesChanged(): void {
+    const set = this.#io.policies.current();
+    if (set !== null) this.#state.keepPolicies(set);
     this.#missingJudgements.policiesChanged(this.#state.nodes.values(), this.#io.clock.monotonicMs());
   }
 

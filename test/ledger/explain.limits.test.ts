@@ -18,9 +18,17 @@ function limitsOf(policy: string, body: Partial<BodyOf<"judged.limits">> = {}, p
 
 const waiting = { eviction: "toBeEvicted", policy: "gpu" } as const;
 
+/** The limits of the cluster, beside those that a policy had until it lost them. */
+function limitsLost() {
+  const limits = limitsOf("gpu", {}, NOW - 20_000);
+  for (const [name, record] of limitsOf("")) limits.set(name, record);
+  return limits;
+}
+
 test.each([
   ["its policy", waiting, limitsOf("gpu"), "maxUnhealthy"],
   ["the cluster", { eviction: "toBeEvicted" }, limitsOf(""), "maxUnhealthy"],
+  ["the cluster, where its policy has lost its own", waiting, limitsLost(), "maxUnhealthy"],
   ["another policy", waiting, limitsOf("spot"), undefined],
   ["its policy, but it is permitted", waiting, limitsOf("gpu", { permits: [{ node: "n", uid: "u" }] }), undefined],
   ["its policy, but it does not wait", { eviction: "evicted", policy: "gpu" }, limitsOf("gpu"), undefined],

@@ -7,6 +7,7 @@ import { type Freezes, NO_FREEZES } from "../../protocols/policy-set.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld } from "./ledger-world.ts";
 
@@ -66,6 +67,23 @@ describe("the limits of a policy", () => {
     expect(report(world, "gpu")).toMatchObject({ breaker: { state: "closed" }, budget: { left: 2 } });
     world.clock.advance(15_000);
     expect(report(world, "gpu")).toMatchObject({ breaker: { state: "unknown" }, budget: null });
+  });
+
+  test("are forgotten with it, like rates and remediations", () => {
+    const fields = { ...BREAKER, evictions: { maxPerMinute: 1 } };
+    const policies = new HandPolicies(fields);
+    const world = ledgerWorld({ policies });
+    const policy = "pool";
+    const rates = { inWindow: 1, waiting: 1, oldestDeadlineAt: null, permits: [], queue: [] };
+    world.receive("judged.limits", limits({ policy }), null);
+    world.receive("judged.evictions", { policy, ...rates }, null);
+    world.receive("judged.remediations", { policy, nodes: [{ node: "n-1", state: "exhausted" }] }, null);
+    expect(report(world, policy)).toMatchObject({ breaker: { state: "closed" }, evictions: {}, remediations: {} });
+    policies.put(null);
+    policies.put(fields);
+    expect(report(world, policy)).toMatchObject({ breaker: { state: "unknown" } });
+    expect(report(world, policy)).not.toHaveProperty("evictions");
+    expect(report(world, policy)).not.toHaveProperty("remediations");
   });
 
   test("name no breaker where the policy has none", () => {

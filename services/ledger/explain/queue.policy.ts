@@ -107,8 +107,10 @@ export function holdOn(
 ): BodyOf<"judged.limits">["holds"][number] | null {
   if (waitingTaintOf(judged) === null) return null;
   const { policy } = judged;
-  const record = (policy === undefined ? undefined : limits.get(policy)) ?? limits.get(WHOLE_CLUSTER);
-  if (record === undefined || !isRecent(record, now)) return null;
+  // Limits that a policy has lost are published no more, so those of the cluster are left.
+  const known = [policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
+  const record = known.find((limited) => limited !== undefined && isRecent(limited, now));
+  if (record === undefined) return null;
   const isPermitted = record.judged.permits.some(({ node }) => node === name);
   return isPermitted ? null : (record.judged.holds[0] ?? null);
 }

@@ -49,9 +49,9 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
 
 /** Read access to a ledger's state. */
 export function ledgerReader(sources: ReaderSources): LedgerReader {
-  const { state, history, watchHealth, livePods, drainPods, heartbeats, clock, policies } = sources;
+  const { state, history, watchHealth, livePods, drainPods, heartbeats, clock, policies, profile } = sources;
   const { comparison, timeline, isKept, onDecision } = sources;
-  const freezes = (): PresentFreezes => presentFreezes(policies.current(), clock.wallMs());
+  const freezes = (): PresentFreezes => presentFreezes(policies.current(), profile, clock.wallMs());
   return {
     overview: () => ({
       at: clock.wallMs(),
@@ -97,7 +97,7 @@ function explainContext(node: string | null, sources: ReaderSources): ExplainCon
     profile,
     ...shadowOn(node, sources),
     blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
-    freezes: presentFreezes(policies.current(), clock.wallMs()),
+    freezes: presentFreezes(policies.current(), profile, clock.wallMs()),
     rated: ratedNow(policies),
     policyNamed: (name) => policies.current()?.policies.find((policy) => policy.name === name) ?? null,
     isPolicyKnown: (observed) => policyOf(observed, policies.current()).kind !== "unknown",

@@ -435,9 +435,9 @@ class RunningLedger {
   }
 
   #sweep(): void {
-    const { clock } = this.#io;
+    const { clock, policies, profile } = this.#io;
     const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
-    const freezes = presentFreezes(this.#io.policies.current(), wallMs);
+    const freezes = presentFreezes(policies.current(), profile, wallMs);
     this.#state.pods.forgetSettled(wallMs, {
       isSilent: (node) => this.#state.nodes.get(node)?.judged?.readiness === "unknown",
       isFrozen: (judged, node) => {

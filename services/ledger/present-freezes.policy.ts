@@ -2,6 +2,7 @@
 import type { FreezeReport, FrozenEviction } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { FrozenInterval, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { freezeReport, freezeText } from "../domain/freeze-report.ts";
 import { mergedIntervals } from "../domain/frozen-time.ts";
 import type { NodeRecord } from "./cluster-state.ts";
@@ -15,15 +16,21 @@ export interface PresentFreezes {
   /** False while the policies are not known in this process. */
   readonly isKnown: boolean;
   /** How a node is frozen; null while it is not. */
+  readonly reportOf: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
+  /** How a freeze holds back the eviction of a node; null while none does. None holds back upstream's controllers. */
   readonly ofNode: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
-  /** When a node was and is frozen, in order and apart. */
+  /** When a freeze held back the eviction of a node, and does, in order and apart. */
   readonly intervalsOf: (judged: PoliciesOfNode | null | undefined) => readonly FrozenInterval[];
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
 /** The freezes at an instant. Nodes of the same policies share one report. */
-export function presentFreezes(set: PolicySet | null, at: number): PresentFreezes {
+export function presentFreezes(
+  set: PolicySet | null,
+  { upstream }: Pick<Profile, "upstream">,
+  at: number,
+): PresentFreezes {
   const reports = new Map<string, FreezeReport | null>();
   const isAnyFrozen = set !== null && [set.everywhere, ...set.policies].some(({ frozen }) => frozen.length > 0);
   const policiesIn = (names: readonly string[]): readonly NodePolicy[] =>
@@ -44,10 +51,12 @@ export function presentFreezes(set: PolicySet | null, at: number): PresentFreeze
     reports.set(key, report);
     return report;
   };
-  const ofNode: PresentFreezes["ofNode"] = (judged) => {
+  const reportOf: PresentFreezes["reportOf"] = (judged) => {
     return withMaintenance(ofPolicies(judged), judged, { policies: policiesIn(judged?.conflict ?? []), at });
   };
-  return { isKnown: set !== null, ofNode, intervalsOf, at };
+  const isKnown = set !== null;
+  if (upstream === "beside") return { isKnown, reportOf, ofNode: () => null, intervalsOf: () => [], at };
+  return { isKnown, reportOf, ofNode: reportOf, intervalsOf, at };
 }
 
 /** The freeze of a node, and what holds it in maintenance, both until the later end. Its policies may conflict. */

@@ -1,5 +1,6 @@
 /** The ledger beside upstream: its Events and explanations leave upstream's work to upstream. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,
@@ -9,13 +10,14 @@ import {
   ledgerWorld,
   podSentences,
   seePulses,
+  UNREACHABLE,
 } from "./ledger-world.ts";
 
 const START_AT = Date.UTC(2026, 0, 1);
 const DOWN = { readiness: "unknown", ready: "Unknown", since: START_AT, eviction: "toBeEvicted" } as const;
 
-function besideWorld(): LedgerWorld {
-  const world = ledgerWorld({ profile: { upstream: "beside" } });
+function besideWorld(policies = new HandPolicies()): LedgerWorld {
+  const world = ledgerWorld({ policies, profile: { upstream: "beside" } });
   seePulses(world);
   return world;
 }
@@ -37,4 +39,46 @@ test("a lost node and its pod wait for upstream's controllers", () => {
   const waits = "It waits for upstream's controllers, which taint it and evict its pods at their own rate.";
   expect(world.ledger.reader.explainNode("n-1")?.sentences).toContain(waits);
   expect(podSentences(world)).toContain(waits);
+});
+
+describe("a freeze", () => {
+  /** Node n-1 is lost, and frozen with all nodes of its policy. */
+  function frozenWorld(toAt: number | null): LedgerWorld {
+    const policies = new HandPolicies();
+    policies.put({ mode: "Freeze" }, [{ fromAt: START_AT, toAt }]);
+    const world = besideWorld(policies);
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    world.receive("judged.node", judgedNode("n-1", { ...DOWN, policy: "pool" }), null);
+    return world;
+  }
+  const goesOn = (until: string, node: string, pods: string) =>
+    `until ${until} no remediation of ${node} begins, but upstream's controllers taint ${node} and evict ${pods} pods all the same.`;
+
+  test.each([
+    [null, "somebody thaws"],
+    [START_AT + 60_000, "2026-01-01T00:01:00Z"],
+  ])("until %j holds nothing back that upstream does", (toAt, until) => {
+    const { reader } = frozenWorld(toAt).ledger;
+    const [thawedNode, thawedNodes] = toAt === null ? [`${until} it`, `${until} them`] : [until, until];
+    const ofNode = reader.explainNode("n-1")?.sentences ?? [];
+    expect(ofNode.find((text) => text.includes("frozen"))).toContain(goesOn(thawedNode, "it", "its"));
+    expect(ofNode.at(-1)).toMatch(/^It waits for upstream's controllers/);
+    const ofPolicy = reader.explainPolicy("pool")?.sentences ?? [];
+    expect(ofPolicy.find((text) => text.includes("frozen"))).toContain(goesOn(thawedNodes, "them", "their"));
+  });
+
+  test("neither keeps a node from being evicted nor moves the deadline of a pod", () => {
+    const world = frozenWorld(null);
+    expect(world.ledger.reader.nodes()[0]).not.toHaveProperty("isFrozen");
+    const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints }), null);
+    expect(podSentences(world)[0]).toMatch(/^Pod default\/web has to leave at once because of /);
+  });
+});
+
+test("limits of a policy are not said to hold back what upstream does", () => {
+  const policies = new HandPolicies({ maxUnhealthy: "20%" });
+  expect(besideWorld(policies).ledger.reader.explainPolicy("pool")?.sentences).toContain(
+    "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
+  );
 });

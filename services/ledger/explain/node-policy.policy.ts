@@ -32,7 +32,7 @@ export function policySentences({ policy, report }: ExplainedPolicy, context: Ex
     ...modeSentences(policy, context),
     settingsSentence(policy),
     ...(policy.refused ?? []).map((problem) => sentence("policyRefused", { problem })),
-    ...freezeSentences(report),
+    ...freezeSentences(report, context),
     ...limitSentences(policy, report, context),
     ...actionSentences(report),
   ];
@@ -83,15 +83,21 @@ function settingsSentence(policy: NodePolicy): Sentence {
   return fields.length === 0 ? sentence("policySetsNothing", {}) : sentence("policySets", { fields: listText(fields) });
 }
 
-function freezeSentences({ freeze }: PolicyReport): Sentence[] {
+function freezeSentences({ freeze }: PolicyReport, { profile }: ExplainContext): Sentence[] {
   if (freeze === null) return [];
   const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
+  if (profile.upstream === "beside") {
+    const until = freeze.untilAt === null ? "somebody thaws them" : apiTime(freeze.untilAt);
+    return [sentence("policyFrozenBeside", { ...values, until })];
+  }
   if (freeze.untilAt === null) return [sentence("policyFrozen", values)];
   return [sentence("policyFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
 }
 
-function limitSentences(policy: NodePolicy, report: PolicyReport, { state, now }: ExplainContext): Sentence[] {
+function limitSentences(policy: NodePolicy, report: PolicyReport, context: ExplainContext): Sentence[] {
+  const { state, profile, now } = context;
   if (!hasLimits(policy)) return [];
+  if (profile.upstream === "beside") return [sentence("policyLimitsBeside", {})];
   const record = state.limits.get(policy.name);
   if (record === undefined || !isRecent(record, now)) return [sentence("policyLimitsUnknown", {})];
   const { budget, holds } = report;

@@ -58,10 +58,14 @@ function shadowSentences({ shadowPolicy = null }: ExplainContext): Sentence[] {
   return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
 }
 
-function freezeSentences(judged: JudgedNode, { freezes }: ExplainContext): Sentence[] {
-  const freeze = freezes.ofNode(judged);
+function freezeSentences(judged: JudgedNode, { freezes, profile }: ExplainContext): Sentence[] {
+  const freeze = freezes.reportOf(judged);
   if (freeze === null) return [];
   const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
+  if (profile.upstream === "beside") {
+    const until = freeze.untilAt === null ? "somebody thaws it" : apiTime(freeze.untilAt);
+    return [sentence("nodeFrozenBeside", { ...values, until })];
+  }
   if (freeze.untilAt === null) return [sentence("nodeFrozen", values)];
   return [sentence("nodeFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
 }

@@ -79,6 +79,8 @@ export const POLICY_SENTENCES = {
     "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenUntil:
     "It has been frozen since {at} by {by}: until {until} it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
+  nodeFrozenBeside:
+    "It has been frozen since {at} by {by}: until {until} no remediation of it begins, but upstream's controllers taint it and evict its pods all the same.",
   nodeUnproved:
     "It is not proved to be off, so it does not get {taint}: once its machine is surely off, vigil prove-down {node} --reason=… says so.",
   nodeUnremediated:
@@ -154,6 +156,10 @@ export const EXPLAINED_POLICY_SENTENCES = {
     "Its nodes have been frozen since {at} by {by}: until somebody thaws them, none is tainted NoExecute and none of their pods is evicted; healing goes on.",
   policyFrozenUntil:
     "Its nodes have been frozen since {at} by {by}: until {until} none is tainted NoExecute and none of their pods is evicted; healing goes on.",
+  policyFrozenBeside:
+    "Its nodes have been frozen since {at} by {by}: until {until} no remediation of them begins, but upstream's controllers taint them and evict their pods all the same.",
+  policyLimitsBeside:
+    "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
   policyLimitsUnknown: "What its limits do now is not known: their owner has published nothing lately.",
   policyBreakerClosed: "Its circuit breaker is closed.",
   policyBreakerOpen:

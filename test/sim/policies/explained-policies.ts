@@ -193,6 +193,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodeFrozen: frozenBy,
   nodeFrozenUntil: (claim) =>
     frozenBy(claim) && (endsAt(claim, (offMs) => Math.abs(offMs) <= SECOND_MS) || hasJustEnded(claim)),
+  nodeFrozenBeside: () => false,
   queueFrozen: frozen,
   queueHeld: held,
   queueHeldUntil: held,

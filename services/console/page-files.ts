@@ -8,7 +8,18 @@ const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-const MODULES = ["page", "elements", "evictions", "explain", "fleet", "held-back", "nodes", "policies", "timeline"];
+const MODULES = [
+  "page",
+  "elements",
+  "evictions",
+  "explain",
+  "fleet",
+  "held-back",
+  "node-eviction",
+  "nodes",
+  "policies",
+  "timeline",
+];
 
 /** The files by path, with the name of each: in the folder `page`, or in a package. */
 const FILES: ReadonlyMap<string, readonly [contentType: string, file: string]> = new Map([

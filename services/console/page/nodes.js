@@ -1,22 +1,20 @@
 /** The list of nodes: searched, filtered and ordered by the console, so that thousands of nodes cost the page nothing. */
 import { byId, cell, element, explained, now, offer, replaceRows, rowHead, span, zoneTitle } from "/elements.js";
+import { evictionText } from "/node-eviction.js";
 
 const ROWS_SHOWN = 50;
 const REFRESH_MS = 2000;
 /** A pause in typing. */
 const TYPED_MS = 150;
 const FILTERS = ["readiness", "zone", "policy"];
-/** How an eviction status is said; nothing while a node is not to be evicted. */
-const EVICTION = { unmarked: "–", toBeEvicted: "to be evicted", evicted: "evicted" };
 const MOOD = { ready: "well", starting: "quiet", notReady: "care", unknown: "harm" };
 
 let asked = 0;
 let timer = null;
 
 function rowOf(node) {
-  const { name, readiness, since, heartbeatAt, eviction, queuePlace, zone, policy, isShadow } = node;
-  const would = isShadow && eviction === "evicted" ? "would be evicted" : EVICTION[eviction];
-  const state = queuePlace === undefined ? would : `${would} (number ${queuePlace})`;
+  const { name, readiness, since, heartbeatAt, zone, policy } = node;
+  const eviction = evictionText(node);
   const title = zoneTitle(zone);
   const beat = heartbeatAt === null ? "not known" : `${span(now() - heartbeatAt)} ago`;
   return element(
@@ -26,7 +24,7 @@ function rowOf(node) {
     cell("Readiness", MOOD[readiness], readiness === "notReady" ? "not ready" : readiness),
     cell("For", "", span(now() - since)),
     cell("Last heartbeat", "", beat),
-    cell("Eviction", state === "–" ? "none" : "", state),
+    cell("Eviction", eviction === "–" ? "none" : "", eviction),
     cell("Zone", "", explained("zone", title, title)),
     policy === undefined ? cell("Policy", "none", "–") : cell("Policy", "", explained("policy", policy, policy)),
   );

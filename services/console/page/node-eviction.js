@@ -1,0 +1,20 @@
+/** What is shown of the eviction of a node. It needs no page. */
+
+/** How an eviction status is said; nothing while a node is not to be evicted. */
+const EVICTION = { unmarked: "–", toBeEvicted: "to be evicted", evicted: "evicted" };
+
+/** The eviction status of a node, and what it waits for. */
+export function evictionText(node) {
+  const { eviction, isShadow } = node;
+  const status = isShadow && eviction === "evicted" ? "would be evicted" : EVICTION[eviction];
+  const wait = waitText(node);
+  if (wait === null) return status;
+  return eviction === "unmarked" ? wait : `${status} (${wait})`;
+}
+
+/** Nothing admits a node that is frozen or held back, whatever its place in the queue. */
+function waitText({ isFrozen, heldBy, queuePlace }) {
+  if (isFrozen) return "frozen";
+  if (heldBy !== undefined) return `held back by ${heldBy}`;
+  return queuePlace === undefined ? null : `number ${queuePlace}`;
+}

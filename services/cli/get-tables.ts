@@ -2,6 +2,7 @@
 import type {
   BreakerReport,
   FrozenEviction,
+  HoldReport,
   NodeReport,
   PendingEviction,
   PolicyReport,
@@ -82,9 +83,9 @@ export const POLICIES: Table<PolicyReport> = {
   document: policyDocument,
   wide: {
     heading: ["FROZEN SINCE", "HELD BACK", "PODS WAITING", "REMEDIATIONS", "CONFLICTS"],
-    cells: ({ freeze, holds, evictions, remediations, conflicts }) => [
+    cells: ({ name, freeze, holds, evictions, remediations, conflicts }) => [
       freeze === null ? "" : apiTime(freeze.sinceAt),
-      holds.map(({ field, nodes }) => `${field} (${nodes})`).join(", "),
+      holds.map((hold) => `${limitText(hold, name)} (${hold.nodes})`).join(", "),
       evictions === undefined ? "" : `${evictions.waiting} (${evictions.lastMinute} evicted in a minute)`,
       remediations === undefined ? "" : `${remediations.running} running, ${remediations.waiting} waiting`,
       conflicts === 0 ? "" : String(conflicts),
@@ -106,6 +107,11 @@ export const POLICIES: Table<PolicyReport> = {
   // Their instants follow two clocks and move by milliseconds.
   ignoredChanges: ["holds", "resetAt", "evictions"],
 };
+
+/** A field that holds back nodes of a policy; its own, or that of the cluster. */
+function limitText({ policy, field }: HoldReport, name: string): string {
+  return policy === name ? field : `${field} of ${policy || "the cluster"}`;
+}
 
 function breakerText({ state, resetAt }: BreakerReport): string {
   return state === "open" && resetAt !== null ? `open until ${apiTime(resetAt)}` : state;

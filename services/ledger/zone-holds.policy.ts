@@ -1,10 +1,9 @@
 /** Which limits and freezes hold back the waiting nodes of each zone. */
 import type { ZoneHold } from "../../protocols/ledger-reader.ts";
-import { countText, type NamedText, named, namedList, policyText } from "../domain/format.ts";
+import { countText, type NamedText, named, namedList } from "../domain/format.ts";
 import { waitingTaintOf } from "../domain/judgement.ts";
-import { WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import { holdOn } from "./explain/queue.policy.ts";
+import { holdOn, limiterText } from "./explain/queue.policy.ts";
 import type { PresentFreezes } from "./present-freezes.policy.ts";
 
 /** The fields that hold back waiting nodes, by the key of their zone, or of their policy's domain in it. */
@@ -27,8 +26,8 @@ export function zoneHolds(
 export function holdsText(holds: readonly ZoneHold[]): NamedText {
   return namedList(
     holds.map(({ policy, field, nodes }) => {
-      const whose = policy === null || policy === WHOLE_CLUSTER ? "the cluster" : policyText(policy);
-      return named`${countText(nodes, "node")} by ${field === null ? "a freeze" : named`${field} of ${whose}`}`;
+      const by = policy === null || field === null ? "a freeze" : named`${field} of ${limiterText(policy)}`;
+      return named`${countText(nodes, "node")} by ${by}`;
     }),
   );
 }

@@ -97,7 +97,10 @@ test("a policy is reported again when its breaker opens, not for instants that m
 
 test("policies show what they hold back, and conflicts, in -o wide", () => {
   const hold = { policy: "gpu", field: "budgets", untilAt: null, detail: "2 of 20 nodes are evicted", nodes: 4 };
-  expect(POLICIES.wide?.cells({ ...GPU, holds: [hold], conflicts: 2 })).toEqual(["", "budgets (4)", "", "", "2"]);
+  const breaker = { ...hold, policy: "", field: "circuitBreaker", nodes: 1 };
+  const held = "budgets (4), circuitBreaker of the cluster (1)";
+  expect(POLICIES.wide?.cells({ ...GPU, holds: [hold, breaker], conflicts: 2 })).toEqual(["", held, "", "", "2"]);
+  expect(POLICIES.wide?.cells({ ...GPU, name: "", holds: [breaker] })[1]).toBe("circuitBreaker (1)");
 });
 
 test.each([

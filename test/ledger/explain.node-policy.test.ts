@@ -177,11 +177,14 @@ describe("what holds nodes back", () => {
     const world = explainedWorld({ budgets: [{ nodes: 1 }] });
     const hold = { policy: "gpu", field: "budgets", untilAt: null, detail: "1 of 1 disrupted", nodes: 2 };
     const until = { ...hold, field: "stormCooldownDuration", untilAt: START_AT + MINUTE, nodes: 1 };
-    world.receive("judged.limits", { ...NO_LIMITS, budget: 3, condemned: 2, holds: [hold, until] }, null);
+    const ofCluster = { ...hold, policy: "", field: "circuitBreaker", nodes: 1 };
+    const holds = [hold, until, ofCluster];
+    world.receive("judged.limits", { ...NO_LIMITS, budget: 3, condemned: 2, holds }, null);
     expect(world.sentences().slice(3)).toEqual([
       "Its budgets allow 3 nodes to be disrupted at once now, and leave 1.",
       "Held back by budgets: 2 nodes (1 of 1 disrupted).",
       "Held back by stormCooldownDuration until 2026-01-01T00:01:00Z: 1 node (1 of 1 disrupted).",
+      "Held back by circuitBreaker of the cluster: 1 node (1 of 1 disrupted).",
     ]);
   });
 

@@ -2,10 +2,13 @@
 import { byId, cell, element, explained, replaceRows, rowHead, timeOf } from "/elements.js";
 
 /** What a policy holds back, and why. */
-function holdsOf({ holds, freeze, evictions, conflicts }) {
+function holdsOf({ name, holds, freeze, evictions, conflicts }) {
   const frozen =
     freeze === null ? [] : [freeze.untilAt === null ? "frozen" : ["frozen until ", timeOf(freeze.untilAt)]];
-  const limits = holds.map(({ field, nodes }) => `${field}: ${nodes} ${nodes === 1 ? "node" : "nodes"}`);
+  const limits = holds.map(({ policy, field, nodes }) => {
+    const whose = policy === name ? "" : ` of ${policy || "the cluster"}`;
+    return `${field}${whose}: ${nodes} ${nodes === 1 ? "node" : "nodes"}`;
+  });
   const pods =
     evictions === undefined || evictions.waiting === 0 ? [] : [`${evictions.waiting} pods wait for their turn`];
   const both = conflicts === 0 ? [] : [`${conflicts} nodes have another policy too`];

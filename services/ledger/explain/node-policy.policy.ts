@@ -9,7 +9,7 @@ import type { NodeRecord } from "../cluster-state.ts";
 import { isUnhealthy } from "../policy-reports.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { fieldTexts, selectorText } from "./policy-fields.ts";
-import { isRecent } from "./queue.policy.ts";
+import { isRecent, limiterText } from "./queue.policy.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -105,7 +105,7 @@ function limitSentences(policy: NodePolicy, report: PolicyReport, context: Expla
   return [
     ...breakerSentences(report),
     ...(allowed === null ? [] : [sentence("policyBudget", allowed)]),
-    ...holds.map((hold) => holdSentence(hold, state)),
+    ...holds.map((hold) => holdSentence(hold, policy.name, state)),
   ];
 }
 
@@ -116,7 +116,9 @@ function breakerSentences({ breaker }: PolicyReport): Sentence[] {
   return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) })];
 }
 
-function holdSentence({ field, nodes, detail, untilAt }: HoldReport, state: ExplainContext["state"]): Sentence {
+function holdSentence(hold: HoldReport, name: string, state: ExplainContext["state"]): Sentence {
+  const { policy, nodes, detail, untilAt } = hold;
+  const field = policy === name ? hold.field : named`${hold.field} of ${limiterText(policy)}`;
   const values = { field, nodes: countText(nodes, "node"), detail: quotedText(detail, state.nodes) };
   return untilAt === null
     ? sentence("policyHold", values)

@@ -2,7 +2,7 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { countText, policyText, rateText, spanText } from "../../domain/format.ts";
+import { countText, type NamedText, policyText, rateText, spanText } from "../../domain/format.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
@@ -91,11 +91,16 @@ function stopSentence(
 function heldSentence(node: NodeRecord, judged: JudgedNode, { state, now }: ExplainContext): Sentence | null {
   const hold = holdOn(node, judged, state.limits, now);
   if (hold === null) return null;
-  const whose = hold.policy === WHOLE_CLUSTER ? "the cluster" : policyText(hold.policy);
+  const whose = limiterText(hold.policy);
   const values = { field: hold.field, whose, detail: quotedText(hold.detail, state.nodes) };
   return hold.untilAt === null
     ? sentence("queueHeld", values)
     : sentence("queueHeldUntil", { ...values, at: apiTime(hold.untilAt) });
+}
+
+/** Whose limit holds nodes back: the name of a policy, or "" for the cluster. */
+export function limiterText(policy: string): NamedText | string {
+  return policy === WHOLE_CLUSTER ? "the cluster" : policyText(policy);
 }
 
 /** The limit that holds a waiting node back, as its owner published it lately; null for none. */

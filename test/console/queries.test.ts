@@ -1,7 +1,7 @@
 /** Answers to queries over NATS, without a connection: documents for people, and problems in one line. */
 import { expect, test } from "vitest";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
-import { answerQuery } from "../../services/console/query.routes.ts";
+import { answerQuery, selectedNodes } from "../../services/console/query.routes.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
@@ -102,6 +102,23 @@ test.each([
   expect(ask("nodes", payload, worldOf("n-3", "n-1", "n-2"))).toMatchObject({
     document: { total, nodes: names.map((name) => ({ name })) },
   });
+});
+
+test.each([
+  ["eu/a", ["gpu-1", "n-1"]],
+  ["a", ["gpu-1", "n-1"]],
+  ["eu/a@gpu", ["gpu-1"]],
+  ["eu/b", []],
+])("nodes of zone %s are those of policies with rates too", (zone, names) => {
+  const world = worldOf();
+  for (const [name, key] of [
+    ["n-1", ZONE],
+    ["gpu-1", `${ZONE}\u0000@gpu`],
+  ] as const) {
+    world.receive("observed.node", observedNode(name), null);
+    world.receive("judged.node", judgedNode(name, { zone: key }), null);
+  }
+  expect(selectedNodes(world.ledger.reader, { zone }).map(({ name }) => name)).toEqual(names);
 });
 
 test("zones are answered with their rate as it was set", () => {

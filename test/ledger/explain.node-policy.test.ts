@@ -191,6 +191,8 @@ describe("what holds nodes back", () => {
   test("is not known while its owner is silent", () => {
     const unknown = "What its limits do now is not known: their owner has published nothing lately.";
     const world = explainedWorld(BREAKER);
+    expect(world.sentences().join()).not.toContain("its limits");
+    addNode(world, "n-1", { policy: "gpu" });
     expect(world.sentences()).toContain(unknown);
     world.receive("judged.limits", NO_LIMITS, null);
     expect(world.sentences()).not.toContain(unknown);
@@ -235,6 +237,19 @@ test("shadow mode is named, of the policy or of the whole process", () => {
   expect(explainedWorld({ mode: "Shadow" }, [], { isShadow: true }).sentences()).toContain(
     "Vigil runs in shadow mode, so it writes nothing, whatever the mode of the policy.",
   );
+});
+
+test.each<[string, Partial<NodePolicySpec>]>([
+  ["its mode is Shadow", { mode: "Shadow" }],
+  ["its mode is Freeze", { mode: "Freeze" }],
+  ["somebody freezes its nodes", { pauseRequests: [{ name: "alice" }] }],
+])("a policy does not count as none where %s", (_, spec) => {
+  expect(explainedWorld(spec).sentences()).not.toContain(SETS_NOTHING);
+});
+
+test("a policy counts as none again after a freeze", () => {
+  const ended = { name: "alice", since: "2025-12-31T22:00:00Z", until: "2025-12-31T23:00:00Z" };
+  expect(explainedWorld({ pauseRequests: [ended] }).sentences()).toContain(SETS_NOTHING);
 });
 
 test("the zones that a policy has for itself are explained with their history", () => {

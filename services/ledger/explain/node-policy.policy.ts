@@ -3,6 +3,7 @@ import type { HoldReport, PolicyReport } from "../../../protocols/ledger-reader.
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, type NamedText, named, namedList, nameText, policyText } from "../../domain/format.ts";
+import { activeRequests } from "../../domain/freeze.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { hasLimits } from "../../domain/limited-policies.ts";
 import type { NodeRecord } from "../cluster-state.ts";
@@ -30,7 +31,7 @@ export function policySentences({ policy, report }: ExplainedPolicy, context: Ex
     selector.length === 0 ? sentence("policySelectsAll", { policy: name }) : sentence("policySelects", selects),
     ...nodesSentences(name, context),
     ...modeSentences(policy, context),
-    settingsSentence(policy),
+    ...settingsSentences(policy, context),
     ...(policy.refused ?? []).map((problem) => sentence("policyRefused", { problem })),
     ...freezeSentences(report, context),
     ...limitSentences(policy, report, context),
@@ -78,9 +79,12 @@ function modeSentences({ mode }: NodePolicy, { isShadow }: ExplainContext): Sent
   return mode === "Shadow" ? [sentence("policyShadow", {})] : [];
 }
 
-function settingsSentence(policy: NodePolicy): Sentence {
+/** Its mode and its freezes have sentences of their own. */
+function settingsSentences(policy: NodePolicy, { now }: ExplainContext): Sentence[] {
   const fields = fieldTexts(policy);
-  return fields.length === 0 ? sentence("policySetsNothing", {}) : sentence("policySets", { fields: listText(fields) });
+  if (fields.length > 0) return [sentence("policySets", { fields: listText(fields) })];
+  const isPlain = policy.mode === "Enforce" && activeRequests(policy, now).length === 0;
+  return isPlain ? [sentence("policySetsNothing", {})] : [];
 }
 
 function freezeSentences({ freeze }: PolicyReport, { profile }: ExplainContext): Sentence[] {
@@ -99,7 +103,10 @@ function limitSentences(policy: NodePolicy, report: PolicyReport, context: Expla
   if (!hasLimits(policy)) return [];
   if (profile.upstream === "beside") return [sentence("policyLimitsBeside", {})];
   const record = state.limits.get(policy.name);
-  if (record === undefined || !isRecent(record, now)) return [sentence("policyLimitsUnknown", {})];
+  if (record === undefined || !isRecent(record, now)) {
+    // Nothing is published about the limits of a policy without nodes.
+    return report.nodes === 0 ? [] : [sentence("policyLimitsUnknown", {})];
+  }
   const { budget, holds } = report;
   const allowed = budget === null ? null : { nodes: countText(budget.nodes, "node"), left: String(budget.left) };
   return [

@@ -60,19 +60,24 @@ function summaryText({ nodes, pods, zones, overAfterMs }: Preview): string {
 
 /** The nodes; with policies, and what holds nodes back, where there are any. */
 function nodesText(nodes: readonly PreviewedNodeReport[]): string {
-  const hasPolicies = nodes.some(({ policy }) => policy !== null);
+  const hasPolicies = nodes.some(({ policy, isShadow }) => policy !== null || isShadow);
   const isAnyHeld = nodes.some(({ heldBy }) => heldBy !== null);
   const heading = ["NODE", "ZONE", ...(hasPolicies ? ["POLICY"] : []), "UNKNOWN", "ADMITTED", "PODS DELETED"];
   const rows = nodes.map(({ node, zone, policy, isShadow, heldBy, ...report }) => [
     node,
     zone,
-    ...(hasPolicies ? [isShadow ? `${policy} (shadow)` : (policy ?? "")] : []),
+    ...(hasPolicies ? [policyText(policy, isShadow)] : []),
     afterText(report.unknownAfterMs),
     afterText(report.admittedAfterMs),
     `${report.podsDeleted} of ${report.pods}`,
     ...(isAnyHeld ? [heldBy ?? ""] : []),
   ]);
   return tableText([...heading, ...(isAnyHeld ? ["HELD BACK BY"] : [])], rows);
+}
+
+/** The policy of a node. One in a conflict has none, and is in shadow mode if one of those in conflict is. */
+function policyText(policy: string | null, isShadow = false): string {
+  return [policy, isShadow ? "(shadow)" : null].filter((part) => part !== null).join(" ");
 }
 
 /** What is done about the machines of nodes; empty for nothing. */

@@ -37,9 +37,11 @@ export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): P
   return { fault: fault.what, at: snapshot.takenAt, zones, nodes, pods, overAfterMs, unread: snapshot.unread };
 }
 
-function isAffected({ name, unknownMs, taintedMs, shown }: PreviewedNode, { drainedMs }: PreviewedCluster): boolean {
+function isAffected(node: PreviewedNode, cluster: PreviewedCluster): boolean {
+  const { name, unknownMs, taintedMs, shown, isWaiting } = node;
   const isTainted = noExecuteTaints(shown.taints).length > 0;
-  return unknownMs !== null || taintedMs !== null || drainedMs.has(name) || isTainted;
+  const isHeld = isWaiting && holdOn(node, cluster) !== null;
+  return unknownMs !== null || taintedMs !== null || cluster.drainedMs.has(name) || isTainted || isHeld;
 }
 
 function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNodeReport {
@@ -56,7 +58,7 @@ function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNo
     ...(isShadow ? { isShadow } : {}),
     unknownAfterMs: isShadow ? null : unknownMs,
     admittedAfterMs: isShadow ? null : admittedMs,
-    heldBy: admittedMs === null && node.unknownMs !== null ? holdOn(node, cluster) : null,
+    heldBy: node.isWaiting ? holdOn(node, cluster) : null,
     pods: countOf(alikePods),
     podsDeleted: countOf(deleted),
     ...cluster.recoveryOf(node),

@@ -9,6 +9,7 @@ import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
+import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
@@ -177,7 +178,11 @@ export class PreviewedCluster {
       (body: B, id: string): void =>
         this.clock.soon(() => act(body, id));
     return {
-      "judged.node": (body, id) => this.#zones.takeJudged(body, id),
+      "judged.node": (body, id) => {
+        const node = this.nodes.get(body.node);
+        if (node !== undefined) node.isWaiting = waitingTaintOf(body) !== null;
+        this.#zones.takeJudged(body, id);
+      },
       "judged.pod": ({ uid, taint, toleratedTaint = taint, tolerationSeconds: seconds }) => {
         if (toleratedTaint !== null) this.#tolerations.set(uid, { taint: toleratedTaint, seconds });
       },

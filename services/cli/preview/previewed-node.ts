@@ -47,6 +47,8 @@ export class PreviewedNode {
   #pods: readonly ObservedPod[] | null = null;
   actor: NodeActor | null = null;
   tainted: TaintedNode | null = null;
+  /** Whether it waits to be admitted for eviction. */
+  isWaiting = false;
   /** When it became Unknown, and when it first carried a NoExecute taint of Vigil's, on the virtual clock. */
   unknownMs: number | null = null;
   taintedMs: number | null = null;

@@ -1,0 +1,36 @@
+/** What a preview reports of a node that was down before, and waits to be admitted for eviction for all of it. */
+import { expect, test } from "vitest";
+import type { NodePolicySpec } from "../../../protocols/node-policy.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
+import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../../services/domain/node-policy.ts";
+import { observedNode } from "../../support/observed-objects.ts";
+
+/** What follows once node up-0 is down too; node down has the policy gpu, and has been Unknown for ten minutes. */
+function previewedUnder(fields: Omit<NodePolicySpec, "selector">) {
+  const policies = policySet([nodePolicyOf("gpu", { selector: { matchLabels: { pool: "gpu" } }, ...fields })]);
+  const takenAt = Date.UTC(2026, 0, 5, 12);
+  const nodes = ["down", "up-0", "up-1", "up-2", "up-3"].map((name) => ({
+    ...observedNode(name, name === "down" ? { ready: "Unknown", labels: { pool: "gpu" } } : { ready: "True" }),
+    policyLabels: policies.labelsChecksum,
+  }));
+  const renewedAt = new Map(nodes.map(({ node }) => [node, node === "down" ? takenAt - 600_000 : takenAt]));
+  const snapshot = { takenAt, nodes, renewedAt, pods: [], policies, limitMemories: new Map(), unread: [] };
+  const fault = { kind: "down", what: "up-0 is down", nodes: new Set(["up-0"]) } as const;
+  return previewOf(snapshot, fault, STANDARD_PROFILE);
+}
+
+test("a node that a limit holds back is reported with that limit", () => {
+  const { nodes } = previewedUnder({ budgets: [{ nodes: 0 }] });
+  const held = { unknownAfterMs: null, admittedAfterMs: null, heldBy: "budgets of gpu" };
+  expect(nodes.find(({ node }) => node === "down")).toMatchObject(held);
+});
+
+test("a node that is admitted within the preview is not held back", () => {
+  const { nodes } = previewedUnder({});
+  expect(nodes.find(({ node }) => node === "down")).toMatchObject({
+    heldBy: null,
+    admittedAfterMs: expect.any(Number),
+  });
+});

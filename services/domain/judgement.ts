@@ -84,11 +84,19 @@ export function waitingTaintOf({
   );
 }
 
-/** Whether a condition of a node is so bad that its pods go, or went: it counts as unhealthy. */
-export function hasEvictingCondition({ conditions = [] }: Pick<Judgement, "conditions">): boolean {
+/** Whether a condition of a node is so bad that its pods go, or went. */
+function hasEvictingCondition({ conditions = [] }: Pick<Judgement, "conditions">): boolean {
   return conditions.some(
     ({ state, taint }) => taint.effect === TaintEffect.noExecute && state !== "waiting" && state !== "left",
   );
+}
+
+/**
+ * Whether a node counts as unhealthy, for maxUnhealthy and in tables: it is down, or its pods go for a condition. One
+ * that has not posted its status yet is new.
+ */
+export function isUnhealthy(judged: Pick<Judgement, "readiness" | "conditions">): boolean {
+  return judged.readiness === "notReady" || judged.readiness === "unknown" || hasEvictingCondition(judged);
 }
 
 /** A condition as people write it: `KernelDeadlock=True`. */

@@ -1,12 +1,10 @@
 /** The node policies in force as people see them: how many nodes each has, what its limits do, and who freezes it. */
 import type { BreakerReport, PolicyReport } from "../../protocols/ledger-reader.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
 import type { NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
 import { evictionRatesOf } from "../domain/eviction-rates.ts";
 import { freezeReport } from "../domain/freeze-report.ts";
-import { hasEvictingCondition } from "../domain/judgement.ts";
+import { isUnhealthy } from "../domain/judgement.ts";
 import { budgetLeft, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { ClusterState, Judged, NodeRecord } from "./cluster-state.ts";
 import { isRecent } from "./explain/queue.policy.ts";
 
@@ -47,11 +45,6 @@ export function policyReports(set: PolicySet | null, state: ClusterState, now: n
   return [{ name: WHOLE_CLUSTER, mode: null, ...countOf(WHOLE_CLUSTER), ...limits, freeze }, ...reports];
 }
 
-/** Whether a node counts as unhealthy: it is not Ready, or a condition calls for its eviction. */
-export function isUnhealthy(observed: ObservedNode, judged: NonNullable<NodeRecord["judged"]>): boolean {
-  return readyConditionOf(observed)?.status !== "True" || hasEvictingCondition(judged);
-}
-
 /** The judged nodes of each policy, and all of them under the name of the whole cluster. */
 function countsOf(nodes: Iterable<NodeRecord>): ReadonlyMap<string, PolicyNodes> {
   const counts = new Map<string, PolicyNodes>();
@@ -65,7 +58,7 @@ function countsOf(nodes: Iterable<NodeRecord>): ReadonlyMap<string, PolicyNodes>
   };
   for (const { observed, judged } of nodes) {
     if (observed === null || judged === null) continue;
-    const unhealthy = isUnhealthy(observed, judged) ? 1 : 0;
+    const unhealthy = isUnhealthy(judged) ? 1 : 0;
     add(WHOLE_CLUSTER, { nodes: 1, unhealthy });
     if (judged.policy !== undefined) add(judged.policy, { nodes: 1, unhealthy });
     for (const name of judged.conflict ?? []) add(name, { conflicts: 1 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintKey } from "../../protocols/names.ts";
 import { NO_POLICIES } from "../../protocols/policy-set.ts";
-import { contradicts, type JudgedBy } from "../../services/domain/judgement.ts";
+import { contradicts, isUnhealthy, type JudgedBy } from "../../services/domain/judgement.ts";
 import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import { judgedNode, noExecute, observedNode } from "../support/observed-objects.ts";
@@ -68,4 +68,17 @@ test("while the policies are not known, only the zone is compared", () => {
   const judged = judgedNode("a", { zone: `${zoneKeyOf(observed.labels)}\u0000@pool`, policy: "pool" });
   expect(contradicts(judged, observed, unknown)).toBe(false);
   expect(contradicts({ ...judged, zone: "r:\u0000:b" }, observed, unknown)).toBe(true);
+});
+
+const NO_EXECUTE = { type: "GpuLost", taint: { key: "vigil.io/gpu-lost", effect: "NoExecute" } };
+
+test.each<[string, Partial<BodyOf<"judged.node">>, boolean]>([
+  ["ready", {}, false],
+  ["starting", { readiness: "starting", ready: null }, false],
+  ["NotReady", { readiness: "notReady", ready: "False" }, true],
+  ["unknown", { readiness: "unknown", ready: "Unknown" }, true],
+  ["ready, with a condition that is due", { conditions: [{ ...NO_EXECUTE, state: "due" }] }, true],
+  ["ready, with a condition that waits", { conditions: [{ ...NO_EXECUTE, state: "waiting" }] }, false],
+])("a node that is %s counts as unhealthy or not", (_what, judged, expected) => {
+  expect(isUnhealthy(judgedNode("a", judged))).toBe(expected);
 });

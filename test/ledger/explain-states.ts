@@ -86,7 +86,7 @@ export const SAID_WHEN: Readonly<
   policySelectsAll: "the same, without a requirement in the selector",
   policyNoNode: "no node has this policy",
   policyNodes: "nodes have this policy; the first ten are named",
-  policyUnhealthy: "some of them are not Ready, or have a condition that calls for their eviction",
+  policyUnhealthy: "some of them are NotReady or unknown, or have a condition that calls for their eviction",
   policyConflict: "another policy selects some of its nodes",
   policyMaintenance: "a condition of `maintenance` holds back evictions of some of its nodes",
   policyShadow: "`mode: Shadow`",

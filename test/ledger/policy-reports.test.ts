@@ -22,7 +22,11 @@ function worldOf(fields: Omit<NodePolicySpec, "selector"> = {}, everywhere: Free
 
 function addNode({ receive }: LedgerWorld, name: string, ready: "True" | "False", judged: object): void {
   receive("observed.node", observedNode(name, { ready }), null);
-  receive("judged.node", judgedNode(name, judged), null);
+  receive(
+    "judged.node",
+    judgedNode(name, { ready, readiness: ready === "True" ? "ready" : "notReady", ...judged }),
+    null,
+  );
 }
 
 function limits(changes: Partial<BodyOf<"judged.limits">> = {}): BodyOf<"judged.limits"> {
@@ -37,6 +41,13 @@ const names = ({ ledger }: LedgerWorld) => ledger.reader.policies()?.map(({ name
 
 test("policies are in order of their names", () => {
   expect(names(worldOf())).toEqual(["gpu", "spot"]);
+});
+
+test("a node that has posted no status yet is not unhealthy, as for maxUnhealthy", () => {
+  const world = worldOf();
+  world.receive("observed.node", observedNode("n-1", { ready: null }), null);
+  world.receive("judged.node", judgedNode("n-1", { readiness: "starting", ready: null, policy: "gpu" }), null);
+  expect(report(world, "gpu")).toMatchObject({ nodes: 1, unhealthy: 0 });
 });
 
 test("a policy counts its nodes, the unhealthy ones, and those in a conflict", () => {

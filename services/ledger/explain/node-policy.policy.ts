@@ -5,9 +5,9 @@ import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, type NamedText, named, namedList, nameText, policyText } from "../../domain/format.ts";
 import { activeRequests } from "../../domain/freeze.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
+import { isUnhealthy } from "../../domain/judgement.ts";
 import { hasLimits } from "../../domain/limited-policies.ts";
 import type { NodeRecord } from "../cluster-state.ts";
-import { isUnhealthy } from "../policy-reports.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { fieldTexts, selectorText } from "./policy-fields.ts";
 import { isRecent, limiterText } from "./queue.policy.ts";
@@ -51,7 +51,7 @@ function nodesSentences(policy: string, { state, now }: ExplainContext): Sentenc
     if (judged.conflict?.includes(policy)) shared.push(sharedText(name, judged.conflict, policy));
     if (judged.policy !== policy) continue;
     own.push(name);
-    if (isUnhealthy(observed, judged)) unhealthy.push(name);
+    if (isUnhealthy(judged)) unhealthy.push(name);
     if (isMaintained(judged, now)) maintained.push(name);
   }
   const held = { nodes: countIs(maintained.length), names: namesText(maintained) };

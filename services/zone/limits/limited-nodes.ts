@@ -5,7 +5,7 @@
  */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { hasEvictingCondition } from "../../domain/judgement.ts";
+import { isUnhealthy } from "../../domain/judgement.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
@@ -52,7 +52,7 @@ export class LimitGroup {
   count({ member, zone, isDisrupted }: LimitedNode, by: 1 | -1): void {
     this.selected += by;
     if (member === null) this.unjudged += by;
-    else if (isUnhealthy(member)) this.unhealthy += by;
+    else if (isUnhealthy(member.judged)) this.unhealthy += by;
     if (isDisrupted) this.condemned += by;
     const nodes = (this.zones.get(zone) ?? 0) + by;
     if (nodes === 0) this.zones.delete(zone);
@@ -230,7 +230,7 @@ function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNo
 
 /** Whether two states of a node are the same to every limit. */
 function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
-  const [leftIsUnhealthy, rightIsUnhealthy] = [left, right].map(({ member }) => member && isUnhealthy(member));
+  const [leftIsUnhealthy, rightIsUnhealthy] = [left, right].map(({ member }) => member && isUnhealthy(member.judged));
   return (
     leftIsUnhealthy === rightIsUnhealthy &&
     left.zone === right.zone &&
@@ -238,11 +238,6 @@ function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
     left.isDisrupted === right.isDisrupted &&
     isSameGroups(left.groups, right.groups)
   );
-}
-
-/** Whether a node counts as unhealthy: it is down, or its pods go for a condition. One without Ready is new. */
-function isUnhealthy({ judged }: Member): boolean {
-  return isDown({ judged }) || hasEvictingCondition(judged);
 }
 
 function isDown({ judged }: Pick<Member, "judged">): boolean {

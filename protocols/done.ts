@@ -21,6 +21,14 @@ const outcomeSchema = z.enum([
 /** The outcome of a write. */
 export type Outcome = z.infer<typeof outcomeSchema>;
 
+const evictionPermitSchema = z.object({
+  policy: name,
+  /** When it was granted, on the wall clock of the process that did. */
+  grantedAt: instant,
+});
+/** The permission to evict one pod of a policy with a rate, once. */
+export type EvictionPermit = z.infer<typeof evictionPermitSchema>;
+
 /** Body of `done.write`; its `cause` is the id of the request. */
 export const doneWrite = z.object({
   /** The message type of the request. */
@@ -45,6 +53,8 @@ export const doneWrite = z.object({
   detail: text,
   /** The object's resourceVersion after the write; null when there is none. */
   resourceVersion: name.nullable(),
+  /** The permit that an eviction under a rate used in this attempt; absent for an attempt that used none. */
+  permit: evictionPermitSchema.optional(),
   /** What a shadowed write to a node would have changed; absent for any other outcome. */
   nodeShadow: nodeShadowChangeSchema.optional(),
   /** What a shadowed write to a pod would have changed; absent for any other outcome. */

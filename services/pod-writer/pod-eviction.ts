@@ -3,6 +3,7 @@
  * that is to delete it, as upstream does, marks the pod with the reason, decides again on the marked pod, and deletes
  * exactly that version.
  */
+import type { EvictionPermit } from "../../protocols/done.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { EvictionSettings, PolicySet } from "../../protocols/policy-set.ts";
 import { Urgency } from "../../protocols/ports.ts";
@@ -111,17 +112,24 @@ function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omi
     return;
   }
   const { uid, node } = attempt.ask.body;
-  const permit = attempt.permit ?? context.permits.use(rated.name, uid);
-  if (permit === null) {
-    context.permits.hold({
+  const { permits } = context;
+  const permitted = attempt.permit === undefined ? withPermit(attempt, permits.use(rated.name, uid)) : attempt;
+  if (permitted.permit === undefined) {
+    permits.hold({
       policy: rated.name,
       uid,
       node,
       observedVersion: () => context.pods.find(attempt.ask.body)?.resourceVersion ?? null,
-      resume: (granted) => attemptEviction(context, { ...attempt, permit: granted }),
+      resume: (permit) => attemptEviction(context, withPermit(attempt, permit)),
     });
-  } else if (context.permits.isValid(permit, rated.name)) evictNow(context, { ...attempt, permit }, eviction);
-  else attempt.report({ ...unwritten("failed", LATE_PERMIT), isLate: true });
+  } else if (permits.isValid(permitted.permit, rated.name)) evictNow(context, permitted, eviction);
+  else permitted.report({ ...unwritten("failed", LATE_PERMIT), isLate: true });
+}
+
+/** The attempt that uses a permit; null for none. Its outcome names the permit, so that only that one ends. */
+function withPermit(attempt: EvictionAttempt, permit: EvictionPermit | null): EvictionAttempt {
+  if (permit === null) return attempt;
+  return { ...attempt, permit, report: (result) => attempt.report({ ...result, permit }) };
 }
 
 /** A permit that is used late could exceed the rate together with later ones. */

@@ -1,11 +1,12 @@
 /** A request about a pod as the pod-writer received it, one attempt to carry it out, and what all attempts share. */
+import type { EvictionPermit } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { type Io, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import type { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import type { NodeRead } from "./pod-reads.ts";
-import type { EvictionPermit, PermitGate } from "./rates/permit-gate.ts";
+import type { PermitGate } from "./rates/permit-gate.ts";
 
 /** The messages that request a write to a pod. */
 export type PodRequestType = "asked.eviction" | "asked.unready";
@@ -42,8 +43,8 @@ export interface PodWriteAttempt {
   readonly report: (result: TryResult) => void;
   /** Whether no earlier read of the node will do than one sent after the request was received. */
   readonly isReadAgain?: boolean;
-  /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it was granted. */
-  readonly permit?: EvictionPermit | null;
+  /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it is used. */
+  readonly permit?: EvictionPermit;
 }
 
 /** Whether a request repeats an earlier one of its type: requesters retry while many requests wait. */

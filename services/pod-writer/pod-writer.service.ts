@@ -83,10 +83,13 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
       else refuse(ask, foreign, report);
     },
     reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
-      const { outcome, change, detail, resourceVersion, podShadow } = result;
-      const shadow = podShadow === undefined ? {} : { podShadow };
+      const { outcome, change, detail, resourceVersion, permit, podShadow } = result;
+      const optional = {
+        ...(permit === undefined ? {} : { permit }),
+        ...(podShadow === undefined ? {} : { podShadow }),
+      };
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
-      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
+      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...optional }, id);
     },
   });
 }

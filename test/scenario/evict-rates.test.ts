@@ -4,6 +4,7 @@ import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { mostInAMinute } from "../pod-writer/rates/evictions-per-minute.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
@@ -203,3 +204,17 @@ test("an eviction whose reply was lost counts", () => {
   expect(world.deleted).toHaveLength(3);
   expect(mostInAMinute(world.deleted)).toBe(1);
 });
+
+test.each([110, 130, 150, 170, 190, 210])(
+  "a permit is not taken back by a failed read of %i ms before it",
+  (answerMs) => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 1 } });
+    const isNodeRead = ({ verb, name }: Call): boolean => verb === "get" && name === "a-0";
+    world.api.faults.add({ fault: { kind: "latency", answerMs }, when: isNodeRead, times: 1 });
+    world.api.faults.add({ fault: { kind: "status", code: 500 }, when: isNodeRead, times: 1 });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(10 * MINUTE);
+    expect(world.deleted).toHaveLength(5);
+    expect(mostInAMinute(world.deleted)).toBe(1);
+  },
+);

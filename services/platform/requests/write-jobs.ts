@@ -3,7 +3,7 @@
  * retried until the request is done or moot. The writer supplies the attempt itself.
  */
 import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
-import type { Outcome } from "../../../protocols/done.ts";
+import type { EvictionPermit, Outcome } from "../../../protocols/done.ts";
 import type { NodeShadowChange, PodShadow } from "../../../protocols/objects.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
@@ -25,6 +25,8 @@ export interface TryResult {
   readonly retriedForMs?: number;
   /** Whether the attempt did not fail but came too late: the read it depends on was too old. */
   readonly isLate?: boolean;
+  /** The permit that an eviction used. */
+  readonly permit?: EvictionPermit;
   /** What a shadowed write would have changed. */
   readonly nodeShadow?: NodeShadowChange;
   readonly podShadow?: PodShadow;

@@ -3,6 +3,7 @@
  * after its eviction, so in no span of a minute more pods are evicted than the rates allow. A permit without an outcome
  * counts as an eviction at its last possible instant. Pure state; instants are on the monotonic clock.
  */
+import type { Outcome } from "../../../protocols/done.ts";
 
 /** How long an eviction counts, in milliseconds. */
 export const WINDOW_MS = 60_000;
@@ -24,6 +25,20 @@ interface GrantedPermit {
   readonly grantedMs: number;
   readonly grantedAt: number;
 }
+
+/** How an attempt to evict a pod ended. */
+export interface EvictionOutcome {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly outcome: Outcome;
+  /** When the permit that the attempt used was granted, in epoch milliseconds; null for an attempt without one. */
+  readonly grantedAt: number | null;
+}
+
+/** Outcomes after which a pod is evicted, or may be. */
+const EVICTED: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "shadowed", "unknown"]);
+/** Outcomes that the eviction by another writer has as well. */
+const SHARED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "gone"]);
 
 /** A pod that counts, and until when at the latest. */
 export interface CountedPod {
@@ -64,18 +79,24 @@ export class EvictionWindow {
     this.#pods.set(uid, { namespace, evictedUntilMs, permit });
   }
 
-  /** Records that a pod was evicted, or may have been. One without a permit is not known here. */
-  evicted(uid: string, nowMs: number): void {
-    const pod = this.#pods.get(uid);
-    if (pod === undefined) return;
-    pod.evictedUntilMs = Math.max(pod.evictedUntilMs, nowMs + WINDOW_MS);
-    pod.permit = null;
+  /**
+   * Records how an attempt ended. An eviction always counts. Any other outcome ends only the permit that it names: one
+   * that no attempt has used may still be used. While two writers own a shard, both use one permit, and only one of
+   * them evicts the pod. So a pod that the other has found changed or gone counts until nobody can use that permit.
+   */
+  settle({ uid, namespace, outcome, grantedAt }: EvictionOutcome, nowMs: number): void {
+    const known = this.#pods.get(uid);
+    if (EVICTED.has(outcome)) {
+      if (known === undefined && grantedAt === null) return;
+      const evictedUntilMs = Math.max(known?.evictedUntilMs ?? Number.NEGATIVE_INFINITY, nowMs + WINDOW_MS);
+      this.#pods.set(uid, { namespace, evictedUntilMs, permit: null });
+    } else if (known?.permit?.grantedAt === grantedAt) this.#end(uid, known, SHARED.has(outcome));
   }
 
-  /** Records that the attempt is over and has not evicted the pod. */
-  release(uid: string): void {
-    const pod = this.#pods.get(uid);
-    if (pod === undefined) return;
+  #end(uid: string, pod: Counted, isShared: boolean): void {
+    if (isShared && pod.permit !== null) {
+      pod.evictedUntilMs = Math.max(pod.evictedUntilMs, pod.permit.grantedMs + PERMIT_ENDS_MS);
+    }
     pod.permit = null;
     if (pod.evictedUntilMs === Number.NEGATIVE_INFINITY) this.#pods.delete(uid);
   }

@@ -3,17 +3,11 @@
  * after a failure the pod waits for another. While it waits nothing is read or written for it. An attempt goes on when
  * its pod changes, so that it ends by itself if the pod need not go any more.
  */
+import type { EvictionPermit } from "../../../protocols/done.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock } from "../../../protocols/ports.ts";
 import { shardOf } from "../../../protocols/subjects.ts";
 import { PERMIT_VALID_MS } from "./eviction-window.ts";
-
-/** The permission to evict one pod, once. */
-export interface EvictionPermit {
-  readonly policy: string;
-  /** When it was granted, in epoch milliseconds. */
-  readonly grantedAt: number;
-}
 
 /** An eviction that waits. */
 export interface HeldEviction {

@@ -145,13 +145,12 @@ export class EvictionRatesActor {
     if (this.#waiting.drop(uid)) this.#wake(ROUND_MS);
   }
 
-  #settle({ ask, uid, outcome, retrying, retryAt }: BodyOf<"done.write">): void {
+  #settle({ ask, uid, namespace, outcome, permit, retrying, retryAt }: BodyOf<"done.write">): void {
     if (ask !== "asked.eviction") return;
     const { clock } = this.#io;
-    const isEvicted = outcome === "ok" || outcome === "shadowed" || outcome === "unknown";
-    for (const { window } of this.#policies.values()) {
-      if (isEvicted) window.evicted(uid, this.#now());
-      else window.release(uid);
+    for (const [name, { window }] of this.#policies) {
+      const grantedAt = permit?.policy === name ? permit.grantedAt : null;
+      window.settle({ uid, namespace, outcome, grantedAt }, this.#now());
     }
     if (retrying && retryAt !== undefined) {
       this.#waiting.failed(uid, retryAt, this.#now() + Math.max(0, retryAt - clock.wallMs()));

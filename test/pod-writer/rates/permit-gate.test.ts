@@ -1,7 +1,8 @@
 /** When a pod-writer may evict a pod of a rated policy, on both sides of each boundary. */
 import { describe, expect, test } from "vitest";
+import type { EvictionPermit } from "../../../protocols/done.ts";
 import { PERMIT_VALID_MS } from "../../../services/pod-writer/rates/eviction-window.ts";
-import { type EvictionPermit, PermitGate } from "../../../services/pod-writer/rates/permit-gate.ts";
+import { PermitGate } from "../../../services/pod-writer/rates/permit-gate.ts";
 
 const NOW = 1_795_437_315_250;
 

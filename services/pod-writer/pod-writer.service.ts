@@ -1,5 +1,6 @@
 /** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still holds. */
 import type { Clock, Io, Service, Stop } from "../../protocols/ports.ts";
+import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
@@ -46,6 +47,9 @@ export const podWriterService: Service = (io) => {
     latestMs();
     return [
       ...pods.follow(bus, shard),
+      bus.subscribe("observed.node", shard, ({ body }) => {
+        permits.reviewPolicy(body.node, () => ratedPolicyOf(body, io.policies.current())?.name ?? null);
+      }),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.eviction", id, body, ...receipt(at) }),
       ),

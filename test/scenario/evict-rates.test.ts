@@ -138,6 +138,39 @@ describe("evictions.maxPerNamespacePerMinute", () => {
   });
 });
 
+describe("a node that leaves a rated policy", () => {
+  /** Pods of node a-0 wait for a policy that permits none. Then its pool becomes another one. */
+  function movedWorld(pool: string | null): EvictionWorld {
+    const world = new EvictionWorld({}, [
+      { name: "gpu", spec: { selector: { matchLabels: { pool: "gpu" } }, evictions: { maxPerMinute: 0 } } },
+      { name: "spot", spec: { selector: { matchLabels: { pool: "spot" } }, evictions: { maxPerMinute: 2 } } },
+    ]);
+    world.register("a-0", { pool: "gpu" });
+    world.register("a-1", { pool: "spot" });
+    for (let index = 0; index < 3; index++) world.addTolerantPod("a-0", `pod-${index}`);
+    world.run();
+    world.advance(SETTLED + 2 * S);
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(10 * S);
+    expect(world.deleted).toEqual([]);
+    world.patch({ kind: "Node", namespace: "", name: "a-0" }, { metadata: { labels: { pool } } });
+    return world;
+  }
+
+  test("for none has its waiting pods evicted at once", () => {
+    const world = movedWorld(null);
+    world.advance(1 * S);
+    expect(world.deleted).toHaveLength(3);
+  });
+
+  test("for another has them evicted at its rate", () => {
+    const world = movedWorld("spot");
+    world.advance(3 * MINUTE);
+    expect(world.deleted).toHaveLength(3);
+    expect(mostInAMinute(world.deleted)).toBe(2);
+  });
+});
+
 /** Freezes all nodes, as `vigil freeze --all` does. */
 function freezeAll(world: EvictionWorld, pauseRequests: readonly object[]): void {
   const data = { pauseRequests: JSON.stringify(pauseRequests) };
@@ -205,16 +238,13 @@ test("an eviction whose reply was lost counts", () => {
   expect(mostInAMinute(world.deleted)).toBe(1);
 });
 
-test.each([110, 130, 150, 170, 190, 210])(
-  "a permit is not taken back by a failed read of %i ms before it",
-  (answerMs) => {
-    const world = ratedWorld({ evictions: { maxPerMinute: 1 } });
-    const isNodeRead = ({ verb, name }: Call): boolean => verb === "get" && name === "a-0";
-    world.api.faults.add({ fault: { kind: "latency", answerMs }, when: isNodeRead, times: 1 });
-    world.api.faults.add({ fault: { kind: "status", code: 500 }, when: isNodeRead, times: 1 });
-    world.taint("a-0", [MAINTENANCE]);
-    world.advance(10 * MINUTE);
-    expect(world.deleted).toHaveLength(5);
-    expect(mostInAMinute(world.deleted)).toBe(1);
-  },
-);
+test.each([110, 130, 150, 170, 190, 210])("a permit is not taken back by a failed read of %i ms before", (answerMs) => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 1 } });
+  const isNodeRead = ({ verb, name }: Call): boolean => verb === "get" && name === "a-0";
+  world.api.faults.add({ fault: { kind: "latency", answerMs }, when: isNodeRead, times: 1 });
+  world.api.faults.add({ fault: { kind: "status", code: 500 }, when: isNodeRead, times: 1 });
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(10 * MINUTE);
+  expect(world.deleted).toHaveLength(5);
+  expect(mostInAMinute(world.deleted)).toBe(1);
+});

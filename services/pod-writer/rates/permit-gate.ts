@@ -1,7 +1,7 @@
 /**
  * Holds the evictions of rated policies in one pod-writer until a permit names their pod. A permit is for one attempt:
  * after a failure the pod waits for another. While it waits nothing is read or written for it. An attempt goes on when
- * its pod changes, so that it ends by itself if the pod need not go any more.
+ * its pod changes, so that it ends by itself if the pod need not go any more, and when its node leaves the policy.
  */
 import type { EvictionPermit } from "../../../protocols/done.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -73,6 +73,11 @@ export class PermitGate {
   review(node: string): void {
     if (this.#held.size === 0) return;
     this.#resumeWhere((held) => held.node === node && held.observedVersion() !== held.version);
+  }
+
+  /** Attempts the evictions of a node that wait for a policy which does not limit them any more. */
+  reviewPolicy(node: string, limitingPolicy: () => string | null): void {
+    this.#resumeWhere((held) => held.node === node && held.policy !== limitingPolicy());
   }
 
   /** Attempts every eviction that waits, because the policies have changed. */

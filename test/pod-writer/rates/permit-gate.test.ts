@@ -94,4 +94,13 @@ describe("an eviction that waits", () => {
     gate.reviewAll();
     expect(resumed).toEqual([null]);
   });
+
+  test("is attempted again when its node leaves the policy", () => {
+    const { gate, resumed } = held(() => "1");
+    gate.reviewPolicy("n1", () => "gpu");
+    gate.reviewPolicy("n2", () => null);
+    expect(resumed).toEqual([]);
+    gate.reviewPolicy("n1", () => "spot");
+    expect(resumed).toEqual([null]);
+  });
 });

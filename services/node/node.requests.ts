@@ -4,6 +4,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { policyOf } from "../domain/node-policy.ts";
 import { taintsSeenOn } from "../domain/taint-swap.ts";
 import type { DesiredChanges } from "./desired-changes.policy.ts";
 import type { RequestSchedule } from "./request-schedule.ts";
@@ -43,13 +44,31 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
     const identity = { namespace, name, uid: pod.uid, resourceVersion: pod.resourceVersion, node };
     io.bus.publish("asked.unready", identity, cause);
   }
-  const rated = evictions.length === 0 ? null : ratedPolicyOf(observed, io.policies.current());
-  const ofPolicy = rated === null ? {} : { policy: rated.name };
-  for (const { namespace, name, uid: podUid } of schedule.podsDue("eviction", evictions, nowMs)) {
-    const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null, ...ofPolicy };
-    io.bus.publish("asked.eviction", { namespace, name, uid: podUid, node, ...eviction }, cause);
-  }
+  sendEvictions(context, evictions);
   return isVerdict;
+}
+
+/**
+ * A pod is due when it is requested. Where the policy deletes a pod that the Eviction API refuses for too long, it is
+ * due since its first request, because that time counts from there.
+ */
+function sendEvictions(
+  { io, node: observed, schedule, nowMs, cause }: RequestContext,
+  evictions: DesiredChanges["evictions"],
+): void {
+  const due = schedule.podsDue("eviction", evictions, nowMs);
+  if (due.length === 0) return;
+  const policies = io.policies.current();
+  const rated = ratedPolicyOf(observed, policies);
+  const resolved = policyOf(observed, policies);
+  const isDeletedAfter = resolved.kind === "policy" && resolved.policy.evictions?.method === "EvictThenDelete";
+  for (const { namespace, name, uid } of due) {
+    const dueForMs = isDeletedAfter ? nowMs - (schedule.firstMs("eviction", uid) ?? nowMs) : 0;
+    const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs() - dueForMs, taint: null };
+    const ofPolicy = rated === null ? {} : { policy: rated.name };
+    const pod = { namespace, name, uid, node: observed.node };
+    io.bus.publish("asked.eviction", { ...pod, ...eviction, ...ofPolicy }, cause);
+  }
 }
 
 /**

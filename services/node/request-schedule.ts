@@ -13,7 +13,8 @@ export class RequestSchedule {
   readonly #schedule: RetrySchedule<RequestNoun>;
   /** The end state requested. Pods are tracked one by one instead. */
   readonly #endStates = new Map<RequestNoun, string>();
-  readonly #pods = new Map<RequestNoun, Set<string>>();
+  /** When each pod was requested first. */
+  readonly #pods = new Map<RequestNoun, Map<string, number>>();
 
   constructor(profile: RequestRetryProfile) {
     this.#schedule = new RetrySchedule(requestRetries(profile));
@@ -34,13 +35,19 @@ export class RequestSchedule {
       return desired;
     }
     const isRetry = this.#schedule.isDue(noun, nowMs);
-    const requested = (isRetry ? null : this.#pods.get(noun)) ?? new Set();
-    const due = desired.filter(({ uid }) => !requested.has(uid));
-    for (const { uid } of due) requested.add(uid);
+    const before = this.#pods.get(noun) ?? new Map<string, number>();
+    const due = isRetry ? desired : desired.filter(({ uid }) => !before.has(uid));
+    const requested = isRetry ? new Map<string, number>() : before;
+    for (const { uid } of due) requested.set(uid, before.get(uid) ?? nowMs);
     this.#pods.set(noun, requested);
     // A new pod does not wait out the long pause of the pods before it.
     if (due.length > 0 && !isRetry) this.#schedule.hurry(noun, nowMs);
     return due;
+  }
+
+  /** When a pod of the last request was requested first; null for any other. */
+  firstMs(noun: RequestNoun, uid: string): number | null {
+    return this.#pods.get(noun)?.get(uid) ?? null;
   }
 
   /** Delays the next request of a kind by the longest pause, because it would have no effect. */

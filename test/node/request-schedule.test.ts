@@ -61,3 +61,17 @@ test("a pod that comes late does not wait out the long pause of those before it"
   requests.podsDue("unready", [one, two], 6_100);
   expect(requests.nextDueMs()).toBe(8_100);
 });
+
+test("the first request of a pod is known until no pod is desired", () => {
+  const requests = new RequestSchedule(PROFILE);
+  const [a, b] = [observedPod("a"), observedPod("b")];
+  requests.podsDue("eviction", [a], 0);
+  requests.podsDue("eviction", [a, b], 1_000);
+  expect(requests.podsDue("eviction", [a, b], 3_000)).toEqual([a, b]);
+  expect([a, b].map(({ uid }) => requests.firstMs("eviction", uid))).toEqual([0, 1_000]);
+  requests.podsDue("eviction", [b], 7_000);
+  expect([a, b].map(({ uid }) => requests.firstMs("eviction", uid))).toEqual([null, 1_000]);
+  requests.podsDue("eviction", [], 8_000);
+  requests.podsDue("eviction", [b], 9_000);
+  expect(requests.firstMs("eviction", b.uid)).toBe(9_000);
+});

@@ -1,6 +1,7 @@
 /** Evictions by the method of a policy, on the embedded API and its disruption budgets. */
 import { expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
@@ -14,9 +15,9 @@ function post(world: EvictionWorld, path: string, body: object): void {
   world.advance(0);
 }
 
-/** A node under a policy, with one running pod that a budget keeps, and a taint that evicts it. */
-function tainted(evictions: NodePolicySpec["evictions"]): EvictionWorld {
-  const world = new EvictionWorld({}, [{ name: "gpu", spec: { selector: {}, evictions } }]);
+/** A node under a policy, with one running pod that a budget keeps. */
+function guarded(evictions: NodePolicySpec["evictions"], profile: Partial<Profile> = {}): EvictionWorld {
+  const world = new EvictionWorld(profile, [{ name: "gpu", spec: { selector: {}, evictions } }]);
   world.addZone("a", 3);
   world.addPod("a-0", "kept", { metadata: { labels: { app: "web" } } });
   post(world, "/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
@@ -27,6 +28,12 @@ function tainted(evictions: NodePolicySpec["evictions"]): EvictionWorld {
   });
   world.run();
   world.advance(10 * S);
+  return world;
+}
+
+/** The same, and a taint that evicts the pod. */
+function tainted(evictions: NodePolicySpec["evictions"]): EvictionWorld {
+  const world = guarded(evictions);
   world.taint("a-0", [MAINTENANCE]);
   return world;
 }
@@ -52,6 +59,25 @@ test("EvictThenDelete deletes it once deleteAfter has passed since its deadline"
   world.advance(2 * S);
   expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
   expect(outcomes(world).at(-1)).toMatchObject({ outcome: "ok", change: expect.stringContaining(REFUSAL) });
+});
+
+test("EvictThenDelete deletes a drained pod with the next request after deleteAfter", () => {
+  const world = guarded({ method: "EvictThenDelete", deleteAfter: "2m" }, { evictionMode: "direct" });
+  world.silence(["a-0"]);
+  while (outcomes(world).length === 0) world.advance(1 * S);
+  world.advance(118 * S);
+  expect(world.deleted).toEqual([]);
+  world.advance(62 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+});
+
+test("the requests of a drain by another method name their own instants", () => {
+  const world = guarded({ method: "Evict" }, { evictionMode: "direct" });
+  world.silence(["a-0"]);
+  world.advance(420 * S);
+  const requests = world.published("asked.eviction");
+  expect(requests.length).toBeGreaterThan(5);
+  expect(requests.map(({ body }) => body.deadlineAt)).toEqual(requests.map(({ at }) => at));
 });
 
 test("Delete asks no budget, as upstream", () => {

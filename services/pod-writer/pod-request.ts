@@ -52,6 +52,14 @@ export function isRepeated(ask: PodRequest, earlier: PodRequest): boolean {
   return ask.body.uid === earlier.body.uid && versionSeen(ask) === versionSeen(earlier);
 }
 
+/**
+ * Whether a request repeats an earlier eviction under a rate: the pod goes on waiting, so the owner of the rates has to
+ * know when it may be attempted again.
+ */
+export function isRepeatedUnderRate(ask: PodRequest, earlier: PodRequest): boolean {
+  return ask.type === "asked.eviction" && ask.body.policy !== undefined && isRepeated(ask, earlier);
+}
+
 function versionSeen(ask: PodRequest): string | undefined {
   return ask.type === "asked.unready" ? ask.body.resourceVersion : undefined;
 }

@@ -7,7 +7,7 @@ import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import { NODE_READ_KEPT_MS, nodeReader } from "./pod-reads.ts";
-import { isRepeated, type PodRequest, type PodWriterContext } from "./pod-request.ts";
+import { isRepeated, isRepeatedUnderRate, type PodRequest, type PodWriterContext } from "./pod-request.ts";
 import { attemptPodWrite } from "./pod-write-attempt.ts";
 import { forbiddenEviction } from "./pod-writer.policy.ts";
 import { PermitGate } from "./rates/permit-gate.ts";
@@ -81,6 +81,7 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
     retriesDenied: true,
     isRepeated,
     isSame: isRepeated,
+    isContinued: isRepeatedUnderRate,
     attempt: (ask, history, report) => {
       const foreign = ask.type === "asked.eviction" ? forbiddenEviction(ask.body, profile) : null;
       if (foreign === null) attemptPodWrite(context, ask, history, report);

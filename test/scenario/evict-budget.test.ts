@@ -85,3 +85,15 @@ test("Delete asks no budget, as upstream", () => {
   world.advance(1 * S);
   expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
 });
+
+test.each([200, 230, 250, 270, 300])("EvictThenDelete under a rate deletes it %i s after its deadline", (seconds) => {
+  const world = guarded({ method: "EvictThenDelete", deleteAfter: `${seconds}s`, maxPerMinute: 10 });
+  const toleration = { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 };
+  world.patch({ kind: "Pod", namespace: "default", name: "kept" }, { spec: { tolerations: [toleration] } });
+  world.advance(10 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(1 * S + seconds * S - 1);
+  expect(world.deleted).toEqual([]);
+  world.advance(5 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+});

@@ -60,6 +60,8 @@ export interface WriteJobsOptions<A> extends Pick<Io, "clock" | "random"> {
   readonly isRepeated?: (request: A, earlier: A) => boolean;
   /** Whether two requests are for the same change: then the later one waits out the server's pause. */
   readonly isSame?: (request: A, earlier: A) => boolean;
+  /** Whether a newer request continues the one attempted, whose outcome then says when it is retried. */
+  readonly isContinued?: (request: A, earlier: A) => boolean;
   /** Attempts a request and reports exactly once. `newest` returns the latest request under the same key. */
   readonly attempt: (request: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
   readonly reportOutcome: (request: A, result: TryResult, timing: TryTiming) => void;
@@ -150,7 +152,8 @@ export class WriteJobs<A> {
     const history = historyAfter(job.history, result, clock.monotonicMs());
     const pauseMs = this.#retryPauseMs(job, history, result);
     job.isTrying = false;
-    this.#report(job, result, next === null ? pauseMs : null);
+    const isReplaced = next !== null && this.#options.isContinued?.(next, job.request) !== true;
+    this.#report(job, result, isReplaced ? null : pauseMs);
     job.history = pauseMs === null ? UNTRIED : history;
     if (next !== null) {
       job.next = null;

@@ -5,7 +5,9 @@ import { type TryResult, WriteJobs, type WriteJobsOptions } from "../../../servi
 import { VirtualClock } from "../../support/clock.virtual.ts";
 
 /** Jobs whose attempts the test answers. */
-function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated" | "isSame">> = {}) {
+function jobs(
+  options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated" | "isSame" | "isContinued">> = {},
+) {
   const clock = new VirtualClock();
   const tries: { ask: string; hasFailed: boolean; atMs: number; report: (result: TryResult) => void }[] = [];
   const reported: string[] = [];
@@ -119,6 +121,22 @@ describe("a newer request", () => {
     clock.advance(60_000);
     expect(tries.map(({ ask }) => ask)).toEqual(["old", "new"]);
     expect(reported).toEqual(["old ok after 0", "new ok after 0"]);
+  });
+
+  test("that continues the one under way makes its failure a retried one", () => {
+    for (const [next, retried] of [
+      ["same", "same failed retrying after 0"],
+      ["other", "same failed after 0"],
+    ] as const) {
+      const { tries, clock, reported, retriesAt, written, answer } = jobs({ isContinued: (one, two) => one === two });
+      written.take("k", "same");
+      written.take("k", next);
+      answer("failed");
+      expect(reported).toEqual([retried]);
+      expect(retriesAt).toEqual([next === "same" ? clock.wallMs() + 100 : null]);
+      clock.advance(100);
+      expect(tries.map(({ ask }) => ask)).toEqual(["same", next]);
+    }
   });
 
   test("under another key is independent", () => {

@@ -111,7 +111,8 @@ function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omi
     evictNow(context, attempt, eviction);
     return;
   }
-  const { uid, node } = attempt.ask.body;
+  const { body, receivedMs } = attempt.ask;
+  const { uid, node } = body;
   const { permits } = context;
   const permitted = attempt.permit === undefined ? withPermit(attempt, permits.use(rated.name, uid)) : attempt;
   if (permitted.permit === undefined) {
@@ -119,7 +120,8 @@ function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omi
       policy: rated.name,
       uid,
       node,
-      observedVersion: () => context.pods.find(attempt.ask.body)?.resourceVersion ?? null,
+      receivedMs,
+      observedVersion: () => context.pods.find(body)?.resourceVersion ?? null,
       resume: (permit) => attemptEviction(context, withPermit(attempt, permit)),
     });
   } else if (permits.isValid(permitted.permit, rated.name)) evictNow(context, permitted, eviction);

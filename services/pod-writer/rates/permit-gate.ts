@@ -14,6 +14,8 @@ export interface HeldEviction {
   readonly policy: string;
   readonly uid: string;
   readonly node: string;
+  /** When its request was received, on the monotonic clock. */
+  readonly receivedMs: number;
   /** The version of the pod that is observed; null while none is. */
   readonly observedVersion: () => string | null;
   /** Attempts the eviction from its beginning; without a permit because something has changed. */
@@ -24,14 +26,16 @@ type Held = HeldEviction & { readonly version: string | null };
 
 /** The evictions that wait in this process, and the permits that stand. */
 export class PermitGate {
-  readonly #clock: Pick<Clock, "wallMs">;
+  readonly #clock: Pick<Clock, "wallMs" | "monotonicMs">;
+  /** When each shard was lost last, on the monotonic clock. */
+  readonly #lostMs = new Map<number, number>();
   readonly #held = new Map<string, Held>();
   /** The permits of each policy as last published: when each was granted, by uid. */
   readonly #permits = new Map<string, ReadonlyMap<string, number>>();
   /** Permits that were used, by uid. */
   readonly #used = new Map<string, number>();
 
-  constructor(clock: Pick<Clock, "wallMs">) {
+  constructor(clock: Pick<Clock, "wallMs" | "monotonicMs">) {
     this.#clock = clock;
   }
 
@@ -50,8 +54,13 @@ export class PermitGate {
     return policy === wanted && Math.abs(this.#clock.wallMs() - grantedAt) < PERMIT_VALID_MS;
   }
 
-  /** Holds an eviction until its pod is permitted or changes. */
+  /**
+   * Holds an eviction until its pod is permitted or changes. One that was requested before its shard was lost is
+   * dropped: its attempt was under way then, and a later request may wait already.
+   */
   hold(eviction: HeldEviction): void {
+    const lostMs = this.#lostMs.get(shardOf(eviction.node)) ?? Number.NEGATIVE_INFINITY;
+    if (eviction.receivedMs < lostMs) return;
     this.#held.set(eviction.uid, { ...eviction, version: eviction.observedVersion() });
   }
 
@@ -87,6 +96,7 @@ export class PermitGate {
 
   /** Forgets the evictions of a shard. */
   drop(shard: number): void {
+    this.#lostMs.set(shard, this.#clock.monotonicMs());
     for (const { uid, node } of this.#held.values()) if (shardOf(node) === shard) this.#held.delete(uid);
   }
 

@@ -1,6 +1,7 @@
 /** When a pod-writer may evict a pod of a rated policy, on both sides of each boundary. */
 import { describe, expect, test } from "vitest";
 import type { EvictionPermit } from "../../../protocols/done.ts";
+import { shardOf } from "../../../protocols/subjects.ts";
 import { PERMIT_VALID_MS } from "../../../services/pod-writer/rates/eviction-window.ts";
 import { PermitGate } from "../../../services/pod-writer/rates/permit-gate.ts";
 
@@ -8,8 +9,8 @@ const NOW = 1_795_437_315_250;
 
 /** A gate at an instant, with a permit of policy gpu for pod p that was granted at another. */
 function gateWith(grantedAt: number) {
-  let wallMs = NOW;
-  const gate = new PermitGate({ wallMs: () => wallMs });
+  let passedMs = 0;
+  const gate = new PermitGate({ wallMs: () => NOW + passedMs, monotonicMs: () => passedMs });
   const permit = (at: number) =>
     gate.take({
       policy: "gpu",
@@ -20,7 +21,7 @@ function gateWith(grantedAt: number) {
       queue: [],
     });
   permit(grantedAt);
-  return { gate, permit, pass: (ms: number) => (wallMs += ms) };
+  return { gate, permit, pass: (ms: number) => (passedMs += ms) };
 }
 
 describe("a permit", () => {
@@ -59,16 +60,13 @@ describe("a permit", () => {
 describe("an eviction that waits", () => {
   /** What it is resumed with. */
   function held(version: () => string | null) {
-    const { gate, permit } = gateWith(NOW - PERMIT_VALID_MS);
+    const { gate, permit, pass } = gateWith(NOW - PERMIT_VALID_MS);
     const resumed: (EvictionPermit | null)[] = [];
-    gate.hold({
-      policy: "gpu",
-      uid: "p",
-      node: "n1",
-      observedVersion: version,
-      resume: (with_) => resumed.push(with_),
-    });
-    return { gate, permit, resumed };
+    const resume = (with_: EvictionPermit | null) => resumed.push(with_);
+    const hold = (receivedMs: number) =>
+      gate.hold({ policy: "gpu", uid: "p", node: "n1", receivedMs, observedVersion: version, resume });
+    hold(0);
+    return { gate, permit, pass, hold, resumed };
   }
 
   test("goes on with its permit, once", () => {
@@ -102,5 +100,19 @@ describe("an eviction that waits", () => {
     expect(resumed).toEqual([]);
     gate.reviewPolicy("n1", () => "spot");
     expect(resumed).toEqual([null]);
+  });
+
+  test.each([
+    ["is dropped with its shard, also when it comes late", 999, 0],
+    ["is kept when it was requested after its shard was lost", 1_000, 1],
+  ] as const)("%s", (_, receivedMs, resumptions) => {
+    const { gate, pass, hold, resumed } = held(() => "1");
+    pass(1_000);
+    gate.drop(shardOf("n1"));
+    gate.reviewAll();
+    expect(resumed).toEqual([]);
+    hold(receivedMs);
+    gate.reviewAll();
+    expect(resumed).toHaveLength(resumptions);
   });
 });

@@ -16,9 +16,9 @@ const isPodWrite = ({ verb, resource }: Call): boolean =>
   resource.plural === "pods" && verb !== "list" && verb !== "watch";
 
 /** Zone a under a policy of one eviction a minute, with so many pods, and no pod-writer yet. */
-function ratedWorld(pods: number) {
+function ratedWorld(pods: number, method: "Delete" | "Evict" = "Delete") {
   const world = new EvictionWorld();
-  const policies = new HandPolicies({ evictions: { maxPerMinute: 1 } });
+  const policies = new HandPolicies({ evictions: { method, maxPerMinute: 1 } });
   world.addZone("a", 3);
   for (let index = 0; index < pods; index++) world.addTolerantPod(`a-${index % 3}`, `pod-${index}`);
   world.start(OTHERS, { member: "rest", policies });
@@ -56,3 +56,25 @@ test.each([
   expect(world.deleted).toHaveLength(6);
   expect(mostInAMinute(world.deleted)).toBe(1);
 });
+
+test.each([1000, 4000, 5500, 6500, 8000])(
+  "a shard regained during a read of %i ms leaves no pod behind",
+  (answerMs) => {
+    const { world, writer } = ratedWorld(1, "Evict");
+    const { ownRates, own } = writer("writer");
+    ownRates();
+    own(true);
+    // The owner of the rates permits nobody yet.
+    world.advance(10 * S);
+    const isPodRead = ({ verb, name }: Call): boolean => verb === "get" && name === "pod-0";
+    const isEviction = ({ subresource }: Call): boolean => subresource === "eviction";
+    world.api.faults.add({ fault: { kind: "latency", answerMs }, when: isPodRead, times: 1 });
+    world.api.faults.add({ fault: { kind: "status", code: 500 }, when: isEviction, times: 1 });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(100);
+    own(false);
+    own(true);
+    world.advance(600 * S);
+    expect(world.deleted).toHaveLength(1);
+  },
+);

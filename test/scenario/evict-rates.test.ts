@@ -194,6 +194,19 @@ test("a pod that its disruption budget keeps takes nobody else's place", () => {
   expect(world.deleted.map(({ name }) => name)).toEqual(["pod-1"]);
 });
 
+test("a pod that changed as it was evicted keeps its place", () => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 1 }, pods: 0 });
+  for (const index of [0, 1, 2, 3, 4]) {
+    const toleration = { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 10 + index };
+    world.addTolerantPod("a-0", `pod-${index}`, [toleration]);
+  }
+  const isMark = ({ verb, name }: Call): boolean => verb === "patch" && name === "pod-1";
+  world.api.faults.add({ fault: { kind: "status", code: 409 }, when: isMark, times: 1 });
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(10 * MINUTE);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0", "pod-1", "pod-2", "pod-3", "pod-4"]);
+});
+
 test("drains of direct mode are paced as well", () => {
   const world = ratedWorld({ evictions: { maxPerMinute: 2 }, profile: { evictionMode: "direct" } });
   world.silence(["a-0"]);

@@ -153,7 +153,9 @@ export class EvictionRatesActor {
       window.settle({ uid, namespace, outcome, grantedAt }, this.#now());
     }
     if (retrying && retryAt !== undefined) {
-      this.#waiting.failed(uid, retryAt, this.#now() + Math.max(0, retryAt - clock.wallMs()));
+      const retryMs = this.#now() + Math.max(0, retryAt - clock.wallMs());
+      if (outcome === "conflict") this.#waiting.conflicted(uid, retryMs);
+      else this.#waiting.failed(uid, retryAt, retryMs);
     } else this.#waiting.drop(uid);
     this.#wake(ROUND_MS);
   }

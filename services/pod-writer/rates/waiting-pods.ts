@@ -63,6 +63,12 @@ export class WaitingPods {
     if (pod !== undefined) this.#pods.set(uid, { ...pod, rankAt: retryAt, retryMs });
   }
 
+  /** Records that a pod changed as it was evicted, which is nobody's refusal: it keeps its place. */
+  conflicted(uid: string, retryMs: number): void {
+    const pod = this.#pods.get(uid);
+    if (pod !== undefined) this.#pods.set(uid, { ...pod, retryMs });
+  }
+
   /** Drops a pod. Returns whether it was there. */
   drop(uid: string): boolean {
     return this.#pods.delete(uid);

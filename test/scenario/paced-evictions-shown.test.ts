@@ -60,3 +60,25 @@ test("a pod whose countdown is cancelled waits for nothing", () => {
   world.advance(2 * S);
   expect(world.reader.pendingEvictions(10)).toEqual([]);
 });
+
+test.each([5, 150])("a refused pod is shown with its refusal while %i others wait", (others) => {
+  const world = new ExplainedWorld([
+    { name: "gpu", spec: { selector: {}, evictions: { method: "Evict", maxPerMinute: 2 } } },
+  ]);
+  world.addZone("a", 3);
+  const toleration = { key: "maintenance", operator: "Exists", effect: "NoExecute" } as const;
+  world.addTolerantPod("a-0", "kept", [{ ...toleration, tolerationSeconds: 1 }]);
+  for (let index = 0; index < others; index++) {
+    world.addTolerantPod("a-0", `pod-${index}`, [{ ...toleration, tolerationSeconds: 5 }]);
+  }
+  world.api.faults.add({
+    fault: { kind: "status", code: 429, retryAfterSeconds: 10, message: "the budget web needs it" },
+    when: ({ subresource, name }) => subresource === "eviction" && name === "kept",
+  });
+  world.run();
+  world.advance(100 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(6 * S);
+  expect(world.deleted).toHaveLength(2);
+  expect(world.sentencesOfPod("kept").join("\n")).toContain("the budget web needs it");
+});

@@ -19,7 +19,7 @@ export interface PresentRates {
  * of its own time, so one that has lost its rates since holds nothing back, although nobody sent the request again.
  */
 export function waitingEviction(
-  { asked, order }: Pick<PodRecord, "asked" | "order">,
+  { asked, order, last: attempt }: Pick<PodRecord, "asked" | "order" | "last">,
   { evictions, rated, now }: PresentRates,
 ): WaitingEviction | null {
   if (asked?.policy === undefined || order === "done") return null;
@@ -40,7 +40,8 @@ export function waitingEviction(
   const last = queue.at(-1);
   const isPermitted = record.judged.permits.some((permit) => permit.uid === uid);
   // A pod that is attempted, or whose last attempt failed, is in no queue.
-  if (last === undefined || isPermitted || waiting <= queue.length) return null;
+  const isPaused = attempt?.retrying === true && attempt.retryAt !== null && attempt.retryAt > now;
+  if (last === undefined || isPermitted || isPaused || waiting <= queue.length) return null;
   const { field, expectedAt } = last;
   return { policy, place: null, waiting, field, expectedAt, behind: queue.length, ...unleased };
 }

@@ -3,14 +3,17 @@
  * and who waits. It is a text of JSON. Instants are handed over as durations from the release, so no two clocks are
  * compared: what counts goes on counting for as long after the Lease is taken.
  */
+import { instant, name as nameSchema } from "../../../protocols/bounds.ts";
 import { listOf, parsed, recordOf, textOf } from "../../platform/structures/json.ts";
-import type { CountedPod } from "./eviction-window.ts";
+import { type CountedPod, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
 import type { HandedOverPod } from "./waiting-pods.ts";
 
 /** Most waiting pods of a policy that are handed over, the first ones. The others are requested again in time. */
 const WAITING_MAX = 500;
 /** Longest text, in characters. The annotations of an object have 256 KiB. */
 const TEXT_CHARACTERS_MAX = 200_000;
+/** How long a pod counts at most, rounded up, in milliseconds. */
+const COUNTED_MAX_MS = PERMIT_ENDS_MS + WINDOW_MS + 1;
 
 /** The rate of one policy; instants are on the monotonic clock of the process. */
 export interface HandedOverRate {
@@ -36,14 +39,18 @@ export function handoverText(rates: readonly HandedOverRate[], nowMs: number): s
   return texts.find((text) => text.length <= TEXT_CHARACTERS_MAX) ?? "";
 }
 
-/** The rates in a text. One that is malformed is left out, so that its policy counts as uncounted. */
+/**
+ * The rates in a text, which anybody may have edited. One that no owner could have written is left out, so that its
+ * policy counts as uncounted; so is a pod that waits, because it would make the messages about its policy malformed.
+ */
 export function handedOver(text: string, nowMs: number): readonly HandedOverRate[] {
   return listOf(parsed(text)).flatMap((raw) => {
     const { policy, countedForMs, counted, waiting } = recordOf(raw);
     const name = textOf(policy);
     const pods = listOf(counted).map((each) => countedPodOf(each, nowMs));
     const known = pods.filter((pod) => pod !== null);
-    if (name === null || !isNumber(countedForMs) || !Array.isArray(counted) || known.length < pods.length) return [];
+    const isCounted = isNumber(countedForMs) && countedForMs >= 0 && Array.isArray(counted);
+    if (name === null || !isCounted || known.length < pods.length) return [];
     const waits = listOf(waiting).flatMap((each) => waitingPodOf(each, name) ?? []);
     return [{ policy: name, countedMs: nowMs - countedForMs, counted: known, waiting: waits }];
   });
@@ -51,15 +58,22 @@ export function handedOver(text: string, nowMs: number): readonly HandedOverRate
 
 function countedPodOf(raw: unknown, nowMs: number): CountedPod | null {
   const [namespace, forMs] = listOf(raw);
-  if (typeof namespace !== "string" || !isNumber(forMs)) return null;
+  if (typeof namespace !== "string" || !isNumber(forMs) || forMs > COUNTED_MAX_MS) return null;
   return { namespace, untilMs: nowMs + forMs };
 }
 
 function waitingPodOf(raw: unknown, policy: string): HandedOverPod | null {
   const [uid, namespace, node, deadlineAt, rankAt] = listOf(raw);
-  if (typeof uid !== "string" || typeof namespace !== "string" || typeof node !== "string") return null;
-  if (!isNumber(deadlineAt) || !isNumber(rankAt)) return null;
+  if (!isName(uid) || !isName(namespace) || !isName(node) || !isInstant(deadlineAt) || !isInstant(rankAt)) return null;
   return { uid, namespace, node, policy, deadlineAt, rankAt };
+}
+
+function isName(value: unknown): value is string {
+  return nameSchema.safeParse(value).success;
+}
+
+function isInstant(value: unknown): value is number {
+  return instant.safeParse(value).success;
 }
 
 function isNumber(value: unknown): value is number {

@@ -22,8 +22,22 @@ test.each([
   '[{"policy":"gpu","countedForMs":90000}]',
   '[{"policy":"gpu","countedForMs":90000,"counted":[["shop","soon"]]}]',
   '[{"policy":"gpu","countedForMs":null,"counted":[]}]',
+  '[{"policy":"gpu","countedForMs":-1,"counted":[]}]',
+  '[{"policy":"gpu","countedForMs":90000,"counted":[["shop",90002]]}]',
 ])("is nothing where its text is %j", (text) => {
   expect(handedOver(text, 0)).toEqual([]);
+});
+
+test.each([
+  ["deadline", ["u-1", "shop", "a-0", 1e18, 7]],
+  ["place", ["u-1", "shop", "a-0", 5, -1e18]],
+  ["uid", ["u".repeat(254), "shop", "a-0", 5, 7]],
+  ["node", ["u-1", "shop", "a".repeat(254), 5, 7]],
+])("leaves out a waiting pod whose %s no message could name", (_, pod) => {
+  const text = JSON.stringify([{ policy: "gpu", countedForMs: 0, counted: [["shop", 90_001]], waiting: [pod] }]);
+  expect(handedOver(text, 0)).toEqual([
+    { policy: "gpu", countedMs: 0, counted: [{ namespace: "shop", untilMs: 90_001 }], waiting: [] },
+  ]);
 });
 
 test("leaves out the pods that wait where it would be too long, and then all", () => {

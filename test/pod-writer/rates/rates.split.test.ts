@@ -128,3 +128,30 @@ test("a Lease that is deleted is created again, and no rate is exceeded", () => 
   expect(world.deleted).toHaveLength(12);
   expect(mostInAMinute(world.deleted)).toBe(3);
 });
+
+test.each([
+  ["a count without an end", { counted: [["default", 1e15]] }],
+  ["a count from the future", { countedForMs: -1e15 }],
+  ["a pod that is due at no instant", { waiting: [["u", "default", "a-0", 1e18, 1e18]] }],
+])("%s in the Lease holds nobody back for long", (_, edited) => {
+  const world = new EvictionWorld();
+  const handover = JSON.stringify([{ policy: "pool", countedForMs: 1e6, counted: [], waiting: [], ...edited }]);
+  world.write({
+    verb: "create",
+    ref: LEASE,
+    urgency: Urgency.status,
+    body: {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { ...LIMITS_LEASE, annotations: { "vigil.v1/handover": handover } },
+      spec: { holderIdentity: "" },
+    },
+  });
+  world.addZone("a", 3);
+  world.addTolerantPod("a-0", "pod-0");
+  world.start(EVICTING, { policies: new HandPolicies({ evictions: { maxPerMinute: 1 } }) });
+  world.advance(10 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(90 * S);
+  expect(world.deleted).toHaveLength(1);
+});

@@ -16,16 +16,15 @@ const ENDED_KEPT_MS = 24 * 60 * 60 * 1000;
 export type WrittenRequest = PauseRequestSpec & { readonly policy?: string };
 
 /**
- * The requests in a list of unknown origin, as far as each can be read: so it is in force, and can be ended. One for no
- * policy that can be read is left out, as the policy service leaves it out.
+ * The requests in a list of unknown origin, as far as each can be read: so it is in force, and can be ended. One for a
+ * policy that cannot be read freezes all nodes.
  */
 export function requestsIn(list: unknown): WrittenRequest[] {
-  return listOf(list).flatMap((entry): WrittenRequest[] => {
+  return listOf(list).flatMap((entry) => {
     const { policy, ...rest } = recordOf(entry);
     const { entries } = readablePauseRequest(rest, "pauseRequests");
-    if (policy === undefined) return [...entries];
     const scope = textOf(policy);
-    return scope === null ? [] : entries.map((request) => ({ ...request, policy: scope }));
+    return entries.map((request) => (scope === null ? request : { ...request, policy: scope }));
   });
 }
 

@@ -94,6 +94,9 @@ const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES]
   ["memberPulseMs", "memberTimeoutMs"],
 ];
 
+/** Longest name of a process: with the longest name of a service it fits into the source of a message. */
+const MEMBER_CHARACTERS_MAX = 240;
+
 const NATS_FILES = [
   "natsCreds",
   "natsNkey",
@@ -168,6 +171,10 @@ function checkTogether({ process, profile }: Pick<Config, "process" | "profile">
   }
   if (profile.askRetryMs > profile.askRetryMaxMs)
     throw new ConfigProblem(`${shown("askRetryMs")}: must not be longer than ${shown("askRetryMaxMs")}`);
+  if (process.member.length > MEMBER_CHARACTERS_MAX) {
+    const flag = `--${PROCESS_SETTINGS.member.flag}=${process.member}`;
+    throw new ConfigProblem(`${flag}: must have at most ${MEMBER_CHARACTERS_MAX} characters`);
+  }
   const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: needs --nats`);
   checkNats(process.nats);

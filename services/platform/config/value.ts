@@ -38,6 +38,8 @@ const EXAMPLES: Partial<Record<SettingUnit, string>> = {
   text: "text",
   list: "a,b",
 };
+/** The most of a unit: no message holds a higher rate, and no instant lies further ahead. */
+const MOST: Partial<Record<SettingUnit, number>> = { duration: DURATION_MS_MAX, perSecond: 1e9 };
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** An example value of a setting. */
@@ -75,10 +77,11 @@ export function writeValue(setting: Setting, value: SettingValue): string {
 
 function inRange(setting: Setting, value: number, where: string): number {
   const least = setting.least ?? 0;
-  if (setting.unit === "duration" && value > DURATION_MS_MAX) {
-    throw new ConfigProblem(`${where}: must be at most ${formatDuration(DURATION_MS_MAX)}`);
-  }
   if (!Number.isFinite(value)) refuse(where, "too large", setting);
+  const most = MOST[setting.unit];
+  if (most !== undefined && value > most) {
+    throw new ConfigProblem(`${where}: must be at most ${writeValue(setting, most)}`);
+  }
   if (value < least) throw new ConfigProblem(`${where}: must be at least ${writeValue(setting, least)}`);
   if (setting.unit === "fraction" && value > 1) throw new ConfigProblem(`${where}: must be between 0 and 1`);
   if (setting.unit === "count" && !Number.isSafeInteger(value)) refuse(where, "not a whole number", setting);

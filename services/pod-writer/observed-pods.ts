@@ -22,14 +22,19 @@ interface NodePods {
 /** Which pod a request is about. */
 type PodTarget = Pick<BodyOf<"asked.eviction">, "node" | "uid">;
 
+/** What is called after a change. */
+interface Listeners {
+  readonly podsChanged: (node: string) => void;
+  readonly nodeObserved: (node: ObservedNode) => void;
+}
+
 /** Observed pods by node. */
 export class ObservedPods {
   readonly #nodes = new BoundedMap<string, NodePods>(NODES_MAX);
-  readonly #changed: (node: string) => void;
+  readonly #listeners: Listeners;
 
-  /** `changed` is called when the pods of a node have changed. */
-  constructor(changed: (node: string) => void = () => {}) {
-    this.#changed = changed;
+  constructor(listeners: Listeners) {
+    this.#listeners = listeners;
   }
 
   /** Follows one shard. */
@@ -60,14 +65,15 @@ export class ObservedPods {
     const held = known?.version === version ? known : { version, chunks: new Map() };
     held.chunks.set(chunk, pods);
     this.#nodes.set(node, held);
-    this.#changed(node);
+    this.#listeners.podsChanged(node);
   }
 
   #takeNode(node: ObservedNode): void {
     if (!needsPods(node)) this.#forget(node.node);
+    this.#listeners.nodeObserved(node);
   }
 
   #forget(node: string): void {
-    if (this.#nodes.delete(node)) this.#changed(node);
+    if (this.#nodes.delete(node)) this.#listeners.podsChanged(node);
   }
 }

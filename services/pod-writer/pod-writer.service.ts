@@ -35,7 +35,12 @@ export const podWriterService: Service = (io) => {
   const reads = { project: nodeReader(io.policies), keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
   const permits = new PermitGate(clock);
-  const pods = new ObservedPods((node) => permits.review(node));
+  const pods = new ObservedPods({
+    podsChanged: (node) => permits.review(node),
+    nodeObserved: (node) => {
+      permits.reviewPolicy(node.node, () => ratedPolicyOf(node, io.policies.current())?.name ?? null);
+    },
+  });
   const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), pods, permits, latestMs };
   const jobs = podWriteJobs(context);
   const take = (shard: number, ask: PodRequest): void => {
@@ -47,9 +52,6 @@ export const podWriterService: Service = (io) => {
     latestMs();
     return [
       ...pods.follow(bus, shard),
-      bus.subscribe("observed.node", shard, ({ body }) => {
-        permits.reviewPolicy(body.node, () => ratedPolicyOf(body, io.policies.current())?.name ?? null);
-      }),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.eviction", id, body, ...receipt(at) }),
       ),

@@ -11,6 +11,7 @@ import {
   type ReadReply,
   Urgency,
 } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
 import { isOutOfService } from "../domain/out-of-service.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
@@ -38,7 +39,13 @@ type NodeRequestType = "asked.condition" | "asked.taint" | "asked.label";
 
 /** A request about a node; `id` is that of its message. */
 export type NodeRequest = {
-  [T in NodeRequestType]: { readonly type: T; readonly id: string; readonly body: BodyOf<T> };
+  [T in NodeRequestType]: {
+    readonly type: T;
+    readonly id: string;
+    readonly body: BodyOf<T>;
+    /** How old it was when it was received, in milliseconds of wall clocks. */
+    readonly ageMs: number;
+  };
 }[NodeRequestType];
 
 type Report = (result: TryResult) => void;
@@ -94,7 +101,8 @@ export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAt
     if (!needsLease(ask)) settle(live);
     else readLease(io, ask, (lease) => settle(live, lease), report);
   };
-  if (isWithdrawn(newest())) settle(null);
+  if (isStaleGrant(ask, io.profile)) report(unwritten("refused", "the grant was old when it was received"));
+  else if (isWithdrawn(newest())) settle(null);
   else if (hasFailed || needsLiveNode(ask)) readNode(io, ask, needsLease(ask) ? 2 : 1, proceed, report);
   else proceed(null);
 }
@@ -230,6 +238,14 @@ function isVersioned(patch: NodePatch): patch is VersionedPatch {
 /** A grant costs a token of its zone, so only the zone may repeat it. */
 function isGrant(ask: NodeRequest): boolean {
   return ask.type === "asked.taint" && ask.body.why === "granted";
+}
+
+/**
+ * Whether a grant was received later than a pulse may be. This process may have stood still: meanwhile the zone may
+ * have halted, and the grants of minutes would all be carried out at once. The zone grants again what still holds.
+ */
+function isStaleGrant(ask: NodeRequest, { pulseTimeoutMs }: Pick<Profile, "pulseTimeoutMs">): boolean {
+  return isGrant(ask) && ask.ageMs > pulseTimeoutMs;
 }
 
 /**

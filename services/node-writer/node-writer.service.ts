@@ -36,14 +36,14 @@ export const nodeWriterService: Service = (io) => {
     jobs.take(`${shard}/${ask.type}/${serviceOf(source)}/${ask.body.node}`, ask);
   };
   const subscribe = (shard: number): Stop[] => [
-    bus.subscribe("asked.condition", shard, ({ source, id, body }) =>
-      take(shard, source, { type: "asked.condition", id, body }),
+    bus.subscribe("asked.condition", shard, ({ source, id, at, body }) =>
+      take(shard, source, { type: "asked.condition", id, body, ageMs: clock.wallMs() - at }),
     ),
-    bus.subscribe("asked.taint", shard, ({ source, id, body }) =>
-      take(shard, source, { type: "asked.taint", id, body }),
+    bus.subscribe("asked.taint", shard, ({ source, id, at, body }) =>
+      take(shard, source, { type: "asked.taint", id, body, ageMs: clock.wallMs() - at }),
     ),
-    bus.subscribe("asked.label", shard, ({ source, id, body }) =>
-      take(shard, source, { type: "asked.label", id, body }),
+    bus.subscribe("asked.label", shard, ({ source, id, at, body }) =>
+      take(shard, source, { type: "asked.label", id, body, ageMs: clock.wallMs() - at }),
     ),
   ];
   const drop = (shard: number): void => jobs.drop((key) => key.startsWith(`${shard}/`));

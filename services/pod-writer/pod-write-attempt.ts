@@ -1,8 +1,10 @@
 /** Attempts one request about a pod: live reads, decision, writes. WriteJobs decides when to retry. */
 import type { Io, WriteReply } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { guardedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
+import { unwritten } from "../platform/requests/write-result.ts";
 import { attemptEviction } from "./pod-eviction.ts";
 import { endUnneeded, type LiveNodeRead, type LivePodRead, readBoth, readNode } from "./pod-reads.ts";
 import type { PodRequest, PodWriteAttempt, PodWriterContext } from "./pod-request.ts";
@@ -20,8 +22,17 @@ export function attemptPodWrite(
   report: (result: TryResult) => void,
 ): void {
   const reported = (result: TryResult): void => report({ ...result, ...retryRulesOf(context.io, ask, result) });
-  if (ask.type === "asked.eviction") attemptEviction(context, { ask, history, report: reported });
+  if (isStaleDrain(ask, context.io.profile)) report(unwritten("refused", "the request was old when it was received"));
+  else if (ask.type === "asked.eviction") attemptEviction(context, { ask, history, report: reported });
   else attemptUnready(context, { ask, history, report: reported });
+}
+
+/**
+ * Whether a request to drain was received later than a pulse may be. This process may have stood still, and a halt may
+ * have ended the drain meanwhile. While the drain goes on, it is requested again.
+ */
+function isStaleDrain({ type, body, behindMs }: PodRequest, profile: Pick<Profile, "pulseTimeoutMs">): boolean {
+  return type === "asked.eviction" && body.mode === "direct" && -behindMs > profile.pulseTimeoutMs;
 }
 
 /**

@@ -99,15 +99,18 @@ export type FoundAt = Readonly<Record<"wallMs" | "nowMs" | "createdAt", number>>
 /**
  * The latest instant, on the monotonic clock, at which the Ready condition of a node found at a start may have changed.
  * A kubelet stamps transition and heartbeat with its own clock, so their difference is the age of the condition at that
- * heartbeat. A controller stamps Unknown, so that transition is compared with our clock. A transition without a time
- * counts from now (R2.35).
+ * heartbeat. No condition is older than its node, and where only the transition is, the clock was set in between, so it
+ * counts from now. A controller stamps Unknown, so that transition is compared with our clock. A transition without a
+ * time counts from now too (R2.35).
  */
 export function foundTransitionMs(ready: Condition | null, { wallMs, nowMs, createdAt }: FoundAt): number {
   if (ready !== null && ready.transitionAt === null) return nowMs;
   const transitionAt = ready?.transitionAt ?? createdAt;
   const isPostedByKubelet = ready !== null && ready.status !== "Unknown";
   const readAt = isPostedByKubelet ? (ready.heartbeatAt ?? transitionAt) : wallMs;
-  return nowMs - Math.max(0, readAt - transitionAt - API_TIME_STEP_MS);
+  if (isPostedByKubelet && transitionAt < createdAt && readAt >= createdAt) return nowMs;
+  const ageMs = Math.min(readAt - transitionAt - API_TIME_STEP_MS, wallMs - createdAt);
+  return nowMs - Math.max(0, ageMs);
 }
 
 /** The pods to delete from an evicted node in direct mode: all but terminating ones and those of DaemonSets (L39). */

@@ -106,6 +106,15 @@ describe("Ready of a node found at a start changed", () => {
     expect(found(status, transitionAt, heartbeatAt)).toBe(ms);
   });
 
+  test.each([
+    ["now, when only the transition is from before the node's creation", 479_999, 490_000, 90_000],
+    ["as long ago as its stamps differ, when both are from before", 450_000, 469_000, 72_000],
+    ["with its node, when its stamps differ by more", 7_000, 479_999, 70_000],
+  ] as const)("%s", (_when, transitionAt, heartbeatAt, ms) => {
+    const ready = condition("Ready", "False", { transitionAt, heartbeatAt });
+    expect(foundTransitionMs(ready, { ...at, createdAt: 480_000 })).toBe(ms);
+  });
+
   test("at the node's creation, if it has none", () => {
     expect(foundTransitionMs(null, { ...at, createdAt: 480_000 })).toBe(71_000);
   });

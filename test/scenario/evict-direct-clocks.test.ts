@@ -3,6 +3,7 @@
  * is the difference of two stamps of that one clock, also across a restart of Vigil.
  */
 import { describe, expect, test } from "vitest";
+import { apiTime } from "../../services/domain/api-time.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
 import { OBSERVER } from "./spine.ts";
@@ -56,4 +57,27 @@ describe.each(OFF_MS)("a node whose clock is off by %d ms", (offMs) => {
     expect(world.deletedAt("pod")).toBeGreaterThan(360 * S);
     expect(world.deletedAt("pod")).toBeLessThanOrEqual(360 * S + STAMP_MS + 1);
   });
+});
+
+test("a node whose clock is set forward is drained no earlier after a restart", () => {
+  const world = new EvictionWorld({ evictionMode: "direct" });
+  world.addZone("a", 3);
+  world.run();
+  world.advance(10 * S);
+  world.addTolerantPod("a-0", "pod");
+  world.silence(["a-0"]);
+  // The machine boots with the clock of its firmware, and NTP corrects it after the first post.
+  const bootedAt = "2020-01-01T00:00:10Z";
+  const post = (lastHeartbeatTime: string): void => {
+    const ready = { type: "Ready", status: "False", lastTransitionTime: bootedAt, lastHeartbeatTime };
+    world.patch({ kind: "Node", namespace: "", name: "a-0" }, { status: { conditions: [ready] } }, "status");
+  };
+  post(bootedAt);
+  world.advance(20 * S);
+  post(apiTime(world.clock.wallMs()));
+  world.crash(5 * S);
+  world.advance(20 * S);
+  post(apiTime(world.clock.wallMs()));
+  world.advance(270 * S);
+  expect(world.deleted).toEqual([]);
 });

@@ -61,6 +61,8 @@ export interface DownSince {
   readonly lastHeartbeatMs: number;
   /** Whether that heartbeat was seen to arrive, rather than found at a start. */
   readonly isHeartbeatWitnessed: boolean;
+  /** The grace of its policy; absent or null for none. */
+  readonly policyGraceMs?: number | null;
 }
 
 /**
@@ -73,7 +75,9 @@ export function directEvictionFromMs(
   profile: Pick<Profile, "podEvictionTimeoutMs" | "nodeMonitorGraceMs">,
   frozen: readonly FrozenInterval[] = [],
 ): number {
-  const impliedMs = down.transitionMs - profile.nodeMonitorGraceMs;
+  // It may not have had its policy then, so of the two graces the shorter one counts.
+  const graceMs = Math.min(profile.nodeMonitorGraceMs, down.policyGraceMs ?? profile.nodeMonitorGraceMs);
+  const impliedMs = down.transitionMs - graceMs;
   const lastHeartbeatMs = down.isHeartbeatWitnessed ? down.lastHeartbeatMs : Math.min(down.lastHeartbeatMs, impliedMs);
   const fromMs = down.readiness === "unknown" ? lastHeartbeatMs : down.transitionMs;
   return countdownEndAt(fromMs, profile.podEvictionTimeoutMs, frozen) + FIRST_LATER_MS;

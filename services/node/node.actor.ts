@@ -416,6 +416,7 @@ export class NodeActor {
       transitionMs: this.#ready.shownMs,
       lastHeartbeatMs: this.#heartbeats.lastMs,
       isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
+      policyGraceMs: this.#policy?.nodeMonitorGraceMs ?? null,
     };
     const { profile, clock, policies } = this.#context.io;
     const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];

@@ -88,6 +88,17 @@ describe("in direct mode", () => {
   });
 });
 
+test.each([
+  ["shorter", 20_000, 80_000],
+  ["longer", 90_000, 50_000],
+  ["no", null, 50_000],
+])("with a %s grace of its policy a silent node counts from the shorter one", (_which, policyGraceMs, lastMs) => {
+  const profile = { podEvictionTimeoutMs: 300_000, nodeMonitorGraceMs: 50_000 };
+  const heartbeat = { lastHeartbeatMs: 90_000, isHeartbeatWitnessed: false };
+  const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat, policyGraceMs } as const;
+  expect(directEvictionFromMs(down, profile)).toBe(lastMs + 300_001);
+});
+
 describe("Ready of a node found at a start changed", () => {
   const at = { wallMs: 500_000, nowMs: 90_000, createdAt: 0 };
   const found = (status: ConditionStatus, transitionAt: number | null, heartbeatAt: number | null) =>

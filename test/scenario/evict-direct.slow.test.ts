@@ -8,6 +8,7 @@ import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 
 const S = 1000;
 /** The last heartbeat is at 30 s. The timeout of 300 s counts from it and ends at the first instant after (R5.3). */
@@ -293,6 +294,24 @@ test("a foreign NoExecute taint evicts no pod, as without a taint manager", () =
   world.advance(600 * S);
   expect(world.deleted).toEqual([]);
   expect(world.published("judged.pod")).toEqual([]);
+});
+
+test("after a restart a node with a shorter grace by its policy is drained no earlier", () => {
+  const world = new EvictionWorld({ evictionMode: "direct" });
+  world.addZone("a", 3);
+  world.addTolerantPod("a-0", "pod");
+  const policies = new HandPolicies({ nodeMonitorGracePeriod: "20s" });
+  const start = () => world.start(EVICTING, { member: "vigil", policies });
+  const process = start();
+  world.advance(30 * S);
+  world.silence(["a-0"]);
+  world.advance(60 * S);
+  process.kill();
+  start();
+  world.advance(DUE_MS - world.clock.monotonicMs() - STAMP_MS);
+  expect(world.deleted).toEqual([]);
+  world.advance(5 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod"]);
 });
 
 test("a pod-eviction-timeout of 0 drains a node as soon as it is found silent", () => {

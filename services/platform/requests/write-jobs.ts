@@ -58,7 +58,7 @@ export interface WriteJobsOptions<A> extends Pick<Io, "clock" | "random"> {
   readonly retriesDenied?: boolean;
   /** Whether a request asks for nothing beyond an earlier one, and so is done with it. */
   readonly isRepeated?: (request: A, earlier: A) => boolean;
-  /** Whether two requests are for the same change: then the later one waits out the server's pause. */
+  /** Whether two requests are for the same change: only then does the later one wait out a pause. */
   readonly isSame?: (request: A, earlier: A) => boolean;
   /** Whether a newer request continues the one attempted, whose outcome then says when it is retried. */
   readonly isContinued?: (request: A, earlier: A) => boolean;
@@ -102,7 +102,7 @@ export class WriteJobs<A> {
 
   /**
    * Takes a request. It is attempted at once instead of an older one that waits, or after the attempt under way. One
-   * for the same change waits out the pause that the server requested.
+   * for the same change waits out the pause that the server requested, and that after the attempt under way.
    */
   take(key: string, request: A): void {
     const known = this.#jobs.get(key);
@@ -155,6 +155,8 @@ export class WriteJobs<A> {
     const isReplaced = next !== null && this.#options.isContinued?.(next, job.request) !== true;
     this.#report(job, result, isReplaced ? null : pauseMs);
     job.history = pauseMs === null ? UNTRIED : history;
+    // As in a pause: a request waits for no failure of another change, least of all healing.
+    const isAtOnce = next !== null && this.#options.isSame?.(next, job.request) !== true;
     if (next !== null) {
       job.next = null;
       job.request = next;
@@ -163,8 +165,8 @@ export class WriteJobs<A> {
       this.#jobs.delete(key);
       return;
     }
-    job.quietUntilMs = clock.monotonicMs() + (result.retryAfterMs ?? 0);
-    job.timer = clock.after(pauseMs ?? 0, () => this.#try(key, job));
+    job.quietUntilMs = clock.monotonicMs() + (isAtOnce ? 0 : (result.retryAfterMs ?? 0));
+    job.timer = clock.after(isAtOnce ? 0 : (pauseMs ?? 0), () => this.#try(key, job));
   }
 
   #report({ request, requestedMs }: WriteJob<A>, result: TryResult, pauseMs: number | null): void {

@@ -145,6 +145,35 @@ describe("a newer request", () => {
     written.take("l", "b");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
+
+  describe("for another change", () => {
+    const isSame = (request: string, earlier: string) => request === earlier;
+
+    test("waits for no backoff", () => {
+      const { clock, tries, written, answer } = jobs({ isSame });
+      written.take("k", "taint");
+      for (let attempt = 0; attempt < 8; attempt++) {
+        answer("failed");
+        clock.advance(10_000);
+      }
+      written.take("k", "heal");
+      answer("failed");
+      clock.advance(0);
+      expect(tries.at(-1)?.ask).toBe("heal");
+    });
+
+    test("waits for no pause of the server", () => {
+      const { clock, tries, written, answer } = jobs({ isSame });
+      written.take("k", "taint");
+      written.take("k", "heal");
+      answer("throttled", { retryAfterMs: 5_000 });
+      clock.advance(0);
+      expect(tries.map(({ ask }) => ask)).toEqual(["taint", "heal"]);
+      answer("failed");
+      written.take("k", "heal");
+      expect(tries).toHaveLength(3);
+    });
+  });
 });
 
 test("dropped requests are not retried, but an attempt under way is reported", () => {

@@ -45,7 +45,9 @@ export const podWriterService: Service = (io) => {
   const jobs = podWriteJobs(context);
   const take = (shard: number, ask: PodRequest): void => {
     latestMs();
-    jobs.take(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
+    const { namespace, name, uid } = ask.body;
+    // A pod that is created again under its name is another one, and inherits no failures.
+    jobs.take(`${shard}/${ask.type}/${namespace}/${name}/${uid}`, ask);
   };
   const receipt = (at: number) => ({ receivedMs: clock.monotonicMs(), behindMs: at - clock.wallMs() });
   const subscribe = (shard: number): Stop[] => {

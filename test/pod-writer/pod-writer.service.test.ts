@@ -254,3 +254,25 @@ test("the latest instant follows steps forward and ignores steps back", () => {
     1_000_000, 1_000_010, 1_000_020, 1_000_030, 1_000_340, 1_000_350,
   ]);
 });
+
+test("a pod created again under its name waits for its own mark", () => {
+  const evicting = world(1);
+  let isFailing = true;
+  evicting.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    when: ({ verb, name }) => isFailing && verb === "patch" && name === "pod-0",
+  });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(55 * S);
+  expect(evicting.deleted).toEqual([]);
+  evicting.removePod("pod-0");
+  isFailing = false;
+  evicting.addTolerantPod("a-0", "pod-0");
+  isFailing = true;
+  const sinceMs = evicting.clock.monotonicMs();
+  evicting.advance(40 * S);
+  const again = () => evicting.deleted.filter(({ atMs }) => atMs > sinceMs);
+  expect(again()).toEqual([]);
+  evicting.advance(60 * S);
+  expect(again()).toHaveLength(1);
+});

@@ -10,6 +10,7 @@ import { ReadyTransition } from "./heartbeats.ts";
 import {
   foundTransitions,
   isTransition,
+  possibleAt,
   type ReadyHistory,
   withRecorded,
   withTransitions,
@@ -80,7 +81,8 @@ class ReadyTrack {
   take(node: ObservedNode, clock: Clock): void {
     const [before, ready] = [readyConditionOf(this.#node), readyConditionOf(node)];
     const seen = withTransitions(this.transitionsAt, isTransition(this.#node, node) ? [clock.wallMs()] : []);
-    this.transitionsAt = withRecorded(seen, node.readyTransitionsAt ?? [], this.#node.readyTransitionsAt ?? []);
+    const recorded = possibleAt(node.readyTransitionsAt ?? [], clock.wallMs());
+    this.transitionsAt = withRecorded(seen, recorded, this.#node.readyTransitionsAt ?? []);
     const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
     if (hasChanged) this.transition.restart(clock.monotonicMs());
     this.#node = node;

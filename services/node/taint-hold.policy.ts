@@ -43,12 +43,17 @@ export function taintHoldOf(
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
 ): TaintHold | null {
   if (readyConditionOf(node)?.status !== "True") return null;
-  const heldAt = flapping === null ? null : heldDownAt(transitionsAt, flapping);
+  const heldAt = flapping === null ? null : heldDownAt(possibleAt(transitionsAt, wallMs), flapping);
   const holds: TaintHold[] = [];
   if (healthyDelayMs !== null) holds.push({ field: "healthyDelay", untilMs: sinceMs + healthyDelayMs });
   if (heldAt !== null) holds.push({ field: "flapping", untilMs: nowMs + (heldAt - wallMs) });
   const [longest] = holds.sort((left, right) => right.untilMs - left.untilMs);
   return longest === undefined || longest.untilMs <= nowMs ? null : longest;
+}
+
+/** Transitions without those in the future, by a clock that was ahead: they would keep a taint on for as long. */
+export function possibleAt(transitionsAt: readonly number[], wallMs: number): readonly number[] {
+  return transitionsAt.filter((at) => at <= wallMs + CLOCKS_APART_MS);
 }
 
 /** What keeps the taint on while the policy of a Ready node is not known: for some time after the start, everything. */
@@ -127,7 +132,7 @@ export function foundTransitions(
   node: Pick<ObservedNode, "conditions" | "taints" | "shadow" | "readyTransitionsAt">,
   wallMs: number,
 ): readonly number[] {
-  const { readyTransitionsAt: recorded = [] } = node;
+  const recorded = possibleAt(node.readyTransitionsAt ?? [], wallMs);
   const ready = readyConditionOf(node);
   const changedAt = ready?.transitionAt ?? null;
   if (ready === null || changedAt === null || changedAt > wallMs) return recorded;
@@ -148,7 +153,7 @@ export function isTransition(
 
 /**
  * The change of the annotation that keeps the transitions; null for none. Only what is new is written, and old instants
- * go with it. Without the setting the annotation goes.
+ * go with it; future ones go at once. Without the setting the annotation goes.
  */
 export function transitionsChangeOf(
   { readyTransitionsAt }: Pick<ObservedNode, "readyTransitionsAt">,
@@ -158,9 +163,10 @@ export function transitionsChangeOf(
 ): Readonly<Record<string, string | null>> | null {
   if (flapping === null) return readyTransitionsAt === undefined ? null : { [Annotation.readyTransitions]: null };
   const oldestAt = wallMs - flapping.windowMs - flapping.holdDownMs;
-  const wanted = transitionsAt.filter((at) => at > oldestAt);
+  const wanted = possibleAt(transitionsAt, wallMs).filter((at) => at > oldestAt);
   const recorded = readyTransitionsAt ?? [];
   if (wanted.length === 0) return readyTransitionsAt === undefined ? null : { [Annotation.readyTransitions]: null };
-  if (wanted.every((at) => recorded.includes(at))) return null;
+  const arePossible = possibleAt(recorded, wallMs).length === recorded.length;
+  if (arePossible && wanted.every((at) => recorded.includes(at))) return null;
   return { [Annotation.readyTransitions]: readyTransitionsText(wanted) };
 }

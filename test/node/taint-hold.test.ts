@@ -1,6 +1,7 @@
 /** How long a Ready node keeps its NoSchedule taint: the rules, and all services over flaps and restarts. */
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
 import {
   foundTransitions,
   heldDownAt,
@@ -24,13 +25,16 @@ const AT = { nowMs: NOW, wallMs: WALL };
 const flapping = { transitions: 4, windowMs: 30 * MINUTE, holdDownMs: 60 * MINUTE };
 const RECORD = "vigil.v1/ready-transitions";
 const NO_SCHEDULE = `${UNREACHABLE}:NoSchedule`;
+/** A record of the transition five seconds ago. */
+const RECENT = `["2026-01-05T11:59:55Z"]`;
 
 describe("a NoSchedule taint stays", () => {
   const settings = { healthyDelayMs: 2 * MINUTE, flapping };
   test.each([
     ["just before healthyDelay is over", NOW - 2 * MINUTE + 1, [], "healthyDelay", NOW + 1],
     ["no longer once it is over", NOW - 2 * MINUTE, [], null, null],
-    ["for holdDown after the fourth transition", 0, [0, 1, 2, 3], "flapping", NOW + 63 * MINUTE],
+    ["for holdDown after the fourth transition", 0, [-3, -2, -1, 0], "flapping", NOW + 60 * MINUTE],
+    ["for no transition in the future", 0, [-2, -1, 0, 1], null, null],
     ["for the longer of the two", NOW, [-90, -80, -70, -59], "healthyDelay", NOW + 2 * MINUTE],
   ])("%s", (_when, sinceMs, minutes, field, untilMs) => {
     const transitionsAt = minutes.map((minute) => WALL + minute * MINUTE);
@@ -87,6 +91,7 @@ describe("flapping", () => {
     ["later than the record", "True", 11, [0], [0, 11]],
     ["as recorded, by a clock that is off", "True", 10, [0], [0]],
     ["by a clock that is ahead", "True", 21, [0], [0]],
+    ["without recorded ones in the future", "True", 15, [0, 31, 32], [0, 15]],
     ["of a node without a record", "True", 15, [], []],
     ["of a node that is down and not tainted yet", "False", 15, [], [15]],
     ["of one that is down, later than the record", "Unknown", 11, [0], [0, 11]],
@@ -117,8 +122,9 @@ describe("flapping", () => {
   }
 
   test.each([
-    ["a new transition is recorded", [WALL - 5000], [], flapping, `["2026-01-05T11:59:55Z"]`],
+    ["a new transition is recorded", [WALL - 5000], [], flapping, RECENT],
     ["a known one is not written again", [WALL - 5000], [WALL - 5000], flapping, undefined],
+    ["one in the future is taken off", [WALL - 5000], [WALL - 5000, WALL + 11_000], flapping, RECENT],
     ["old ones alone leave no record", [WALL - 90 * MINUTE], [WALL - 90 * MINUTE], flapping, null],
     ["without the setting the record goes", [WALL - 5000], [WALL - 5000], null, null],
   ] as const)("%s", (_what, transitionsAt, readyTransitionsAt, setting, text) => {
@@ -163,6 +169,20 @@ describe("with all services", () => {
     world.advance(4 * MINUTE);
     expect(world.deletedAt("p")).toBeUndefined();
     expect(world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.taintHold).toBeUndefined();
+  });
+
+  test.each([
+    ["a day ahead", (wallMs: number) => wallMs + 24 * 60 * MINUTE],
+    ["in the year 9999", () => Date.UTC(9999, 11, 31, 23, 59)],
+  ])("transitions recorded by a clock %s keep no taint on", (_what, aheadOf) => {
+    const { world } = run({ flapping: { transitions: 4, window: "10m", holdDown: "10m" } });
+    const recorded = [0, 1, 2, 3].map((index) => apiTime(aheadOf(world.clock.wallMs()) + index * 5 * S));
+    const ref = { kind: "Node", namespace: "", name: "a-0" } as const;
+    world.patch(ref, { metadata: { annotations: { [RECORD]: JSON.stringify(recorded) } } });
+    world.advance(10 * S);
+    flap(world, "a-0", 1);
+    expect(world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.readiness).toBe("ready");
+    expect(world.taints("a-0")).toEqual([]);
   });
 
   test("a node of another pool loses its taint at once", () => {

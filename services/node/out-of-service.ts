@@ -73,7 +73,10 @@ export class OutOfService {
     const { state, fromAt } = this.#report ?? {};
     const msOf = (instant: number): number => at.nowMs + (instant - at.wallMs);
     if (state === "waits" && fromAt !== undefined) this.#nextMs = msOf(fromAt);
-    else if (state === "held" && freeze?.untilAt != null) this.#nextMs = msOf(freeze.untilAt);
+    else if (state === "unproved" && node.provedDown !== undefined && node.provedDown.at > at.wallMs) {
+      // A proof from a clock that is ahead counts once its instant has come.
+      this.#nextMs = msOf(node.provedDown.at);
+    } else if (state === "held" && freeze?.untilAt != null) this.#nextMs = msOf(freeze.untilAt);
     else if (state === "held" && heard !== null) this.#nextMs = quietFromMs;
   }
 

@@ -1,10 +1,12 @@
 /** A node is declared out of service by a proof, and is back when it returns; all services on virtual time. */
 import { describe, expect, test } from "vitest";
+import { Annotation } from "../../protocols/names.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { NODES } from "../../services/cli/get-tables.ts";
 import { proveDown, withdrawProof } from "../../services/cli/prove-down/prove-down.ts";
+import { downProofText } from "../../services/domain/down-proof.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 
@@ -115,6 +117,17 @@ describe("a silent node", () => {
     world.advance(10 * MINUTE);
     expect(world.isOut()).toBe(false);
     expect(world.says()).toContain("its policy takes no word of people, and no remediation has succeeded");
+  });
+
+  test.each([5, 30])("is declared out of service by a proof of a clock %i s ahead", (seconds) => {
+    const world = new ProofWorld({ outOfService: { after: "1m", proof: ["Manual"] } });
+    const at = world.clock.wallMs() + seconds * S;
+    const proof = downProofText({ proof: "Manual", by: "oncall", reason: "", at });
+    world.patch(NODE, { metadata: { annotations: { [Annotation.provedDown]: proof } } });
+    world.advance((seconds - 2) * S);
+    expect(world.isOut()).toBe(false);
+    world.advance(5 * S);
+    expect(world.isOut()).toBe(true);
   });
 
   test("would be declared out of service in shadow mode", async () => {

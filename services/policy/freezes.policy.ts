@@ -296,18 +296,15 @@ const UNREADABLE: RecordedPauseRequest = {
 };
 
 /**
- * Reads the text under `pauseRequests`. `before` is in force until then, null for a process that has not read any text:
- * in doubt what was frozen stays frozen, so a typing error thaws no node.
+ * Reads the text under `pauseRequests`. One that is no list freezes all nodes: in doubt what was frozen stays frozen, so
+ * a typing error thaws no node, and every process reads the same.
  */
-export function readPauseRequests(
-  text: string | null,
-  before: readonly RecordedPauseRequest[] | null,
-): RecordedPauseRequests {
+export function readPauseRequests(text: string | null): RecordedPauseRequests {
   if (text === null || text.trim() === "") return { requests: [], problems: [] };
   const written = parsed(text);
   if (!Array.isArray(written)) {
-    const meanwhile = before === null ? "all nodes are frozen until it is one" : "the requests before it stay in force";
-    return { requests: before ?? [UNREADABLE], problems: [`data.pauseRequests: is no JSON list; ${meanwhile}`] };
+    const problem = "data.pauseRequests: is no JSON list; all nodes are frozen until it is one";
+    return { requests: [UNREADABLE], problems: [problem] };
   }
   const entries = written.slice(0, PAUSE_REQUESTS_MAX).map(readEntry);
   const problems = entries.flatMap(({ problem }) => problem ?? []);

@@ -125,7 +125,7 @@ export class Freezes {
   }
 
   #take(resource: FreezeResource | null): void {
-    const { requests, problems } = readPauseRequests(resource?.pauseRequests ?? null, this.#requests);
+    const { requests, problems } = readPauseRequests(resource?.pauseRequests ?? null);
     this.#requests = requests;
     if (problems.join() !== this.#problems) {
       for (const problem of problems) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);

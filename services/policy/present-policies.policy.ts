@@ -31,7 +31,7 @@ export function presentPolicies({ configured, resources, freeze, profile }: Poli
   const inForce = resolvedPolicies(configured, resources, profile).flatMap(({ name, spec, changedAt }) =>
     spec === null ? [] : [{ name, spec, changedAt }],
   );
-  const { requests } = readPauseRequests(freeze?.pauseRequests ?? null, null);
+  const { requests } = readPauseRequests(freeze?.pauseRequests ?? null);
   const sources = freezeSources(inForce, requests);
   const text = freeze?.frozen ?? null;
   const memory = freezeMemory(readMemory(text), { sourcesBefore: readSources(text), sources }, at);

@@ -194,7 +194,7 @@ describe("a freeze of a policy by the ConfigMap", () => {
     const [own, request] = [{ name: "own" }, { name: "request", policy: "gpu" }];
     const sources = freezeSources(
       [{ name: "gpu", spec: { selector: {}, pauseRequests: [own] }, changedAt }],
-      readPauseRequests(JSON.stringify([request]), null).requests,
+      readPauseRequests(JSON.stringify([request])).requests,
     );
     expect(sources.get("gpu")?.pauseRequests).toEqual([
       { ...asked(null, null), name: "own" },
@@ -240,7 +240,7 @@ describe("the text of recorded requests", () => {
       { name: "d", policy: 3 },
       { name: "e", until: "2026-13-01T00:00:00Z" },
     ]);
-    expect(readPauseRequests(text, null)).toEqual({
+    expect(readPauseRequests(text)).toEqual({
       requests: [
         gpu,
         { scope: "", request: { name: "b", until: "2026-01-01T00:00:00Z" } },
@@ -257,15 +257,11 @@ describe("the text of recorded requests", () => {
   });
 
   test.each([null, "", " "])("asks for nothing when it is %j", (text) => {
-    expect(readPauseRequests(text, [gpu])).toEqual({ requests: [], problems: [] });
+    expect(readPauseRequests(text)).toEqual({ requests: [], problems: [] });
   });
 
-  test("that is no list thaws no node", () => {
-    expect(readPauseRequests("[{", [gpu])).toEqual({
-      requests: [gpu],
-      problems: ["data.pauseRequests: is no JSON list; the requests before it stay in force"],
-    });
-    expect(readPauseRequests("{}", null)).toEqual({
+  test.each(["[{", "{}", "oncall"])("that is no list, as %j, freezes all nodes", (text) => {
+    expect(readPauseRequests(text)).toEqual({
       requests: [{ scope: "", request: { name: "unknown", reason: "data.pauseRequests cannot be read" } }],
       problems: ["data.pauseRequests: is no JSON list; all nodes are frozen until it is one"],
     });

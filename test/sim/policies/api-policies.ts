@@ -97,13 +97,15 @@ type ScopedPause = Pause & { readonly policy?: string };
 
 const isByMode = ({ isFrozenByMode }: PolicyState): boolean => isFrozenByMode;
 
+/** A text that is no list freezes all nodes, and so does a request without a name or a policy. */
 function requestsIn(text: unknown): ScopedPause[] {
   try {
     const list: unknown = typeof text === "string" ? JSON.parse(text) : [];
-    return Array.isArray(list) ? pausesIn(list.filter(({ name }) => typeof name === "string")) : [];
+    if (Array.isArray(list)) return pausesIn(list);
   } catch {
-    return [];
+    // It is no JSON, so no list.
   }
+  return pausesIn([{}]);
 }
 
 function textOf({ policies, everywhere }: PolicySnapshot): string {

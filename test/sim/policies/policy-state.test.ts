@@ -17,11 +17,17 @@ describe("a policy", () => {
   test.each([
     ["a wrong count", { maxUnhealthy: "most" }],
     ["a breaker without a limit", { circuitBreaker: { duration: "60s", resetAfter: "15s" } }],
-    ["a schedule that the checks do not read", { budgets: [{ nodes: 0, schedule: "0 0 31 2 *", duration: "1h" }] }],
+    ["a budget without a number of nodes", { budgets: [{ nodes: "most" }] }],
     ["a negative rate", { nodeEvictionRate: -1 }],
   ])("with %s is as without it", (_what, fields) => {
     expect(stateOf(fields)).toEqual(stateOf({}));
   });
+});
+
+test("a budget whose schedule never runs always holds", () => {
+  expect(stateOf({ budgets: [{ nodes: 0, schedule: "0 0 31 2 *", duration: "1h" }] })?.budgets).toEqual([
+    { nodes: 0, eachMinuteMs: null },
+  ]);
 });
 
 test.each([

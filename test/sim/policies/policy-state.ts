@@ -1,6 +1,6 @@
 /**
  * One policy as the checks understand it: parsed from the object of the API by rules of their own. A wrong field counts
- * as unset. It shares no code with the services.
+ * as unset, but for budgets. It shares no code with the services.
  */
 import { POOL_LABEL } from "./pools.ts";
 
@@ -116,11 +116,11 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
   };
 }
 
-/** The requests in a list of an object; anything else is none. */
+/** The requests in a list of an object, with what is missing unset; anything else is none. */
 export function pausesIn(list: unknown): (Pause & { readonly policy?: string })[] {
   if (!Array.isArray(list)) return [];
   const at = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text));
-  return list.map(({ name, since, until, policy }) => {
+  return list.map(({ name = "unknown", since, until, policy }) => {
     return { name, since: at(since), until: at(until), ...(policy === undefined ? {} : { policy }) };
   });
 }
@@ -170,13 +170,13 @@ function numberOf(value: unknown): number | null {
   return typeof value === "number" && value >= 0 ? value : null;
 }
 
+/** A budget without a right schedule always holds. */
 function budgetsOf(value: unknown): NodeBudget[] {
   if (!Array.isArray(value)) return [];
-  const budgets = (value as Raw[]).map(({ nodes, schedule, duration }) => {
-    const isRight = isCount(nodes) && (schedule === undefined || schedule === EACH_MINUTE);
-    return isRight ? { nodes, eachMinuteMs: schedule === undefined ? null : (msOf(duration) ?? 0) } : null;
+  return (value as Raw[]).flatMap(({ nodes, schedule, duration }) => {
+    if (!isCount(nodes)) return [];
+    return [{ nodes, eachMinuteMs: schedule === EACH_MINUTE ? (msOf(duration) ?? 0) : null }];
   });
-  return budgets.every((budget) => budget !== null) ? budgets : [];
 }
 
 function breakerOf(value: unknown): Breaker | null {

@@ -82,6 +82,45 @@ describe("a verdict", () => {
   });
 });
 
+describe("a verdict after a halt", () => {
+  const timeoutS = pulseTimeoutMs / S;
+  /**
+   * Condemns a node a millisecond before a whole grace has passed since a second. Before that p1 hears announcements,
+   * such as "100 p2 halted 7": at which second, of which owner, and when the state began, on a clock of its own.
+   */
+  const verdict = (fromS: number, heard: string) => {
+    const stage = new Stage();
+    stage.show("a", "True");
+    for (const words of heard.split(", ")) {
+      const [atS, source = "", state, since] = words.split(" ");
+      stage.pass(Number(atS) * S - stage.world.clock.monotonicMs());
+      stage.process.ownMs = Number(atS) * S;
+      const { body, ...rest } = stage.announce(1, 1, state === "halted");
+      stage.checks.verdicts.hear({ ...rest, source, body: { ...body, since: Number(since) } }, "p1");
+    }
+    stage.pass(fromS * S + nodeMonitorGraceMs - 1 - stage.world.clock.monotonicMs());
+    return stage.condemn("a");
+  };
+
+  it.each([
+    ["its owner has ended", "100 p2 halted 1, 101 p2 full 2"],
+    ["the next owner has ended", "100 p2 halted 1, 101 p1 halted 1, 101 p1 full 2"],
+    ["two owners have ended", "99 p2 halted 1, 99 p1 halted 2, 100 p1 full 3, 101 p2 full 3"],
+    ["is the second", "98 p2 halted 1, 98 p2 full 2, 100 p2 halted 3, 101 p2 full 4"],
+  ])("that %s is caught within a grace", (_what, heard) => {
+    expect(verdict(101, heard)).toThrow("after a halt");
+    expect(verdict(102, heard)).not.toThrow();
+  });
+
+  it.each([
+    ["a former owner", "99 p2 halted 1, 99 p1 halted 1, 100 p1 full 2, 130 p2 full 3"],
+    ["a late claim", "99 p2 halted 1, 100 p2 full 2, 120 p2 halted 1, 130 p2 full 2"],
+    ["a lost owner", `90 p2 halted 1, ${90 + timeoutS} p1 full 2, 130 p2 full 3`],
+  ])("does not count from what %s says of it", (_what, heard) => {
+    expect(verdict(101, heard)).not.toThrow();
+  });
+});
+
 describe("a verdict soon after a stop", () => {
   const verdictAfter = (publisher: "p1" | "p2", sentMs: number, past: object = {}) => {
     const stage = new Stage();

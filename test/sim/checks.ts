@@ -50,11 +50,12 @@ export class Checks {
   #free = "";
 
   constructor(run: CheckedRun) {
-    const { world, processes, isDrawn } = run;
+    const { world, processes, isDrawn, policies } = run;
     const states = this.#states;
     this.#run = run;
     this.watchViews = new WatchViews(world, processes);
-    this.verdicts = new Verdicts({ world, states, watchViews: this.watchViews });
+    const { watchViews } = this;
+    this.verdicts = new Verdicts({ world, states, watchViews, ...(policies !== undefined && { policies }) });
     this.zoneClaims = new ZoneClaims(world, states, this.watchViews);
     this.grants = new GrantChecks({ world, states, isDrawn });
     this.explanations = new Explanations(run);

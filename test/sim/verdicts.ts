@@ -4,48 +4,41 @@
  */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
+import { FAST, HeardHalts } from "./heard-halts.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
+import type { PolicyView } from "./policies/policy-view.ts";
 import { GRACES_MS } from "./policies/pools.ts";
 import type { WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 
 /** Rounding of instants that travel as milliseconds since 1970. */
 const ROUNDING_MS = 0.01;
-/** How much faster than the world's a drifting clock may run. */
-const FAST = 1.001;
 
 /** The parts of a run that verdicts are checked against. */
 export interface VerdictWorld {
   readonly world: World;
   readonly states: NodeStates;
   readonly watchViews: WatchViews;
+  /** What the API has shown of policies; absent in a run without them. */
+  readonly policies?: Pick<PolicyView, "domainSince">;
 }
 
 /** Checks verdicts when their writes are requested. */
 export class Verdicts {
   readonly #context: VerdictWorld;
-  /** When a member received that a zone is no longer halted, on the wall clock, by both. */
-  readonly #haltEnds = new Map<string, number>();
-  /** The verdict on a node that a member reached as a halt ended, as text, by both. */
+  /** The verdict on a node that a member reached as a halt ended, as text, by member and UID. */
   readonly #reached = new Map<string, string>();
-  /** The owners that announce a zone as halted, and since when a member has heard it, on the monotonic clock. */
-  readonly #halts = new Map<string, Map<string, number>>();
+  readonly #halts: HeardHalts;
 
   constructor(around: VerdictWorld) {
     this.#context = around;
+    this.#halts = new HeardHalts(around.world, around.watchViews);
   }
 
   /** Takes a zone's announcement that a member receives. */
-  hear({ body, source }: Message<"judged.zone">, member: string): void {
-    const key = `${member} ${body.zone}`;
-    const { world, watchViews } = this.#context;
-    const diedMs = watchViews.diedMs(member);
-    // A process that has started again knows nothing of what it heard before.
-    const owners = new Map([...(this.#halts.get(key) ?? [])].filter(([, sinceMs]) => sinceMs > diedMs));
-    this.#halts.set(key, owners);
-    if (body.halted) owners.set(source, owners.get(source) ?? world.clock.monotonicMs());
-    else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, world.clock.wallMs());
+  hear(message: Message<"judged.zone">, member: string): void {
+    this.#halts.take(message, member);
   }
 
   /** Takes a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */
@@ -73,7 +66,7 @@ export class Verdicts {
     if (sightMs < leastMs - CLOCK_ERROR_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
     }
-    this.#checkHalt(body, state.zone, member, leastMs);
+    this.#checkHalt(body, member, leastMs);
   }
 
   /**
@@ -81,18 +74,26 @@ export class Verdicts {
    * verdict that its member reached before it can know of the end stands, and may be asked for again: when shadow mode
    * ends, or a write has failed.
    */
-  #checkHalt(body: BodyOf<"asked.condition">, zone: string, member: string, graceMs: number): void {
-    const { world, states, watchViews } = this.#context;
-    const endedMs = this.#haltEnds.get(`${member} ${zone}`);
-    if (endedMs === undefined) return;
-    const sinceMs = world.clock.wallMs() - endedMs;
-    if (sinceMs > world.clock.monotonicMs() - watchViews.diedMs(member)) return;
+  #checkHalt(body: BodyOf<"asked.condition">, member: string, graceMs: number): void {
+    const { world } = this.#context;
+    const nowMs = world.clock.wallMs();
+    const domain = this.#domainSince(body.node, nowMs);
+    const endedMs = domain === null ? null : this.#halts.endedMs(member, domain);
+    if (endedMs === null) return;
+    const sinceMs = nowMs - endedMs;
     const verdict = JSON.stringify([endedMs, body.basis]);
     const key = `${member} ${body.uid}`;
     if (sinceMs < viewLagMs(world.swarm)) this.#reached.set(key, verdict);
     if (sinceMs >= graceMs || this.#reached.get(key) === verdict) return;
-    const hasStayed = states.since(body.node, endedMs - viewLagMs(world.swarm)).every((state) => state.zone === zone);
-    if (!hasStayed) return;
+    if (this.#domainSince(body.node, endedMs - viewLagMs(world.swarm)) !== domain) return;
     throw new BrokenInvariant(`${member} wanted ${body.node} Unknown ${sinceMs} ms after a halt of its zone`);
+  }
+
+  /** The disruption domain that a node has belonged to since an instant; null where it has had several. */
+  #domainSince(node: string, fromMs: number): string | null {
+    const { states, policies } = this.#context;
+    const [zone = null, ...others] = new Set(states.since(node, fromMs).map((state) => state.zone));
+    if (others.length > 0) return null;
+    return policies === undefined ? zone : policies.domainSince(node, fromMs);
   }
 }

@@ -2,8 +2,10 @@
  * What the simulated API shows of node policies and freezes, and has shown for some minutes. It reads the objects by
  * rules of its own and shares no code with the services.
  */
+import { type CheckedNode, zoneOf } from "../invariants.ts";
 import type { World } from "../world.ts";
 import { type Pause, type PolicyState, pausesIn, policyStateOf } from "./policy-state.ts";
+import { POOL_LABEL } from "./pools.ts";
 
 /** What the API showed from an instant of the wall clock on. */
 export interface PolicySnapshot {
@@ -71,6 +73,17 @@ export class ApiPolicies {
 /** The policies that select a node of a pool: more than one conflict, and each freezes it. */
 export function policiesOf({ policies }: PolicySnapshot, pool: string | undefined): (PolicyState & { name: string })[] {
   return [...policies].filter(([, state]) => state.pool === pool).map(([name, state]) => ({ ...state, name }));
+}
+
+/** Between the zone and the policy of a domain. */
+export const POLICY_SEPARATOR = "\0@";
+
+/** The disruption domain of a node: its zone, and its policy where that sets rates. */
+export function domainOf(snapshot: PolicySnapshot, { metadata }: CheckedNode): string {
+  const zone = zoneOf(metadata.labels);
+  const [policy, ...others] = policiesOf(snapshot, metadata.labels?.[POOL_LABEL]);
+  const isOfZone = policy === undefined || others.length > 0 || policy.rates === null;
+  return isOfZone ? zone : `${zone}${POLICY_SEPARATOR}${policy.name}`;
 }
 
 /** Whether a node of a pool is frozen at an instant by what a snapshot says. */

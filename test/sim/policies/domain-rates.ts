@@ -3,12 +3,12 @@
  * with a count, a rate and a bucket. All others share those of their zone. The rule that nobody is tainted while every
  * domain is down counts all of them.
  */
-import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
 import { rateOf, type ZoneCount } from "../zone-rates.ts";
-import { type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import { domainOf, POLICY_SEPARATOR, type PolicySnapshot } from "./api-policies.ts";
 import type { Rates } from "./policy-state.ts";
 import { type PolicyView, SinceWhen } from "./policy-view.ts";
-import { GRACES_MS, POOL_LABEL } from "./pools.ts";
+import { GRACES_MS } from "./pools.ts";
 
 /** A grant may still be under way when its domain has just been stopped: see zone-rates.ts. */
 const UNDER_WAY_MS = 55_000;
@@ -107,7 +107,7 @@ export class DomainRates {
   /** The highest rate that a domain may have had since an instant. */
   #mostSince(domain: string, fromMs: number): number {
     const { profile } = this.#view.swarm;
-    const [, policy] = domain.split("@");
+    const [, policy] = domain.split(POLICY_SEPARATOR);
     const rates = this.#view.api.since(fromMs).map((each) => each.policies.get(policy ?? "")?.rates ?? null);
     const all = rates.flatMap((each) => [
       each?.primary ?? profile.nodeEvictionsPerSecond,
@@ -130,7 +130,7 @@ export class DomainRates {
     const { profile } = this.#view.swarm;
     return new Map(
       [...counts].map(([domain, count]) => {
-        const rates = snapshot.policies.get(domain.split("@")[1] ?? "")?.rates ?? null;
+        const rates = snapshot.policies.get(domain.split(POLICY_SEPARATOR)[1] ?? "")?.rates ?? null;
         return [domain, isHalted ? 0 : domainRate(count, rates, profile)];
       }),
     );
@@ -142,13 +142,6 @@ export class DomainRates {
     const graceMs = Math.min(GRACES_MS.least, this.#view.swarm.profile.nodeMonitorGraceMs);
     return this.#view.nowMs - signs.lastBy(metadata.name, this.#view.nowMs) >= graceMs * 0.9;
   }
-}
-
-/** The domain of a node, as `zone@policy` or as its zone. */
-function domainOf(snapshot: PolicySnapshot, { metadata }: CheckedNode): string {
-  const zone = zoneOf(metadata.labels);
-  const [policy, ...others] = policiesOf(snapshot, metadata.labels?.[POOL_LABEL]);
-  return policy === undefined || others.length > 0 || policy.rates === null ? zone : `${zone}@${policy.name}`;
 }
 
 type RateProfile = Parameters<typeof rateOf>[1];

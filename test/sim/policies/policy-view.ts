@@ -6,7 +6,7 @@ import { CLOCK_ERROR_MS, viewLagMs } from "../fault-bounds.ts";
 import { type CheckedNode, conditionOf, isOfCondition, isPaced } from "../invariants.ts";
 import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
-import { ApiPolicies, freezesOf, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
+import { ApiPolicies, domainOf, freezesOf, isFrozen, type PolicySnapshot, policiesOf } from "./api-policies.ts";
 import type { PolicyState } from "./policy-state.ts";
 import { POOL_LABEL } from "./pools.ts";
 
@@ -126,6 +126,16 @@ export class PolicyView {
 
   poolOf(node: string): string | undefined {
     return this.nodes.get(node)?.metadata.labels?.[POOL_LABEL];
+  }
+
+  /** The domain of a node by every policy that a process may have known since an instant; null where they differ. */
+  domainSince(name: string, fromMs: number): string | null {
+    const node = this.nodes.get(name);
+    if (node === undefined) return null;
+    const [domain = null, ...others] = new Set(
+      this.api.since(fromMs - this.unknownMs).map((snapshot) => domainOf(snapshot, node)),
+    );
+    return others.length === 0 ? domain : null;
   }
 
   selected(pool: string | undefined): CheckedNode[] {

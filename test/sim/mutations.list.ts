@@ -148,9 +148,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no whole grace after a halt",
-    file: "services/node/node.service.ts",
-    from: "if (change === null) return;",
-    to: 'if (change !== "began") return;',
+    file: "services/node/node.actor.ts",
+    from: "    this.#heartbeats.rebase(endedMs);\n",
+    to: "",
     showsIn: "endOfHalt",
   },
   {

@@ -38,8 +38,7 @@ export class Freezes {
   readonly #io: Pick<Io, "kube" | "clock" | "log" | "profile">;
   readonly #watch: Watch<FreezeResource>;
   #resource: FreezeResource | null = null;
-  /** Null before the ConfigMap is known. */
-  #requests: readonly RecordedPauseRequest[] | null = null;
+  #requests: readonly RecordedPauseRequest[] = [];
   #problems = "";
   #memory: FreezeMemory = new Map();
   #sourcesBefore: FreezeSources = new Map();
@@ -94,7 +93,7 @@ export class Freezes {
   /** Takes the policies in force, and brings the memory up to date. */
   update(policies: readonly FreezingPolicy[]): void {
     if (!this.#isKnown) return;
-    const sources = freezeSources(policies, this.#requests ?? []);
+    const sources = freezeSources(policies, this.#requests);
     this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, this.#io.clock.wallMs());
     this.#sourcesBefore = sources;
     this.#isUpdated = true;
@@ -108,13 +107,12 @@ export class Freezes {
 
   /** The requests of the ConfigMap for the nodes of a policy, or for all. */
   requests(scope: string): RecordedPauseRequest["request"][] {
-    return (this.#requests ?? []).filter((each) => each.scope === scope).map(({ request }) => request);
+    return this.#requests.filter((each) => each.scope === scope).map(({ request }) => request);
   }
 
   #known(changed: () => void): void {
     if (this.#isKnown) return;
     this.#isKnown = true;
-    this.#requests ??= [];
     changed();
   }
 

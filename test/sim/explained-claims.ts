@@ -190,7 +190,8 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podUnnamed: notInCalm,
   podGone: ({ truth, pod, podSinceMs }) => truth.pods.since(pod, podSinceMs).includes(null),
   podTerminating: (claim) => somePod(claim, (pod) => deletedAt(pod) === claim.values.since),
-  podOurs: ({ truth, pod, podSinceMs }) => truth.isVigils(pod, podSinceMs),
+  // Where the reply to a deletion was lost, that of another client counts as Vigil's (decision 27).
+  podOurs: ({ truth, pod, podSinceMs }) => truth.isVigils(pod, podSinceMs) || truth.outcomes.has(`${pod} unknown`),
   podFinalizers: (claim) => somePod(claim, ({ metadata }) => (metadata.finalizers?.length ?? 0) > 0),
   podNodeSilent: unknown,
   podNodeGone: (claim) => nodes(claim).includes(null),

@@ -193,6 +193,14 @@ describe("of a pod named as a deleted one", () => {
     expect(problemOf(ours)).toBeNull();
   });
 
+  test("the deletion by another client may count as ours after a lost reply", () => {
+    truth.pods.note("p", 2000, pod("newer", CREATED));
+    const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
+    expect(problemOf(ours)).toContain("is not so (podOurs)");
+    truth.outcomes.add("p unknown");
+    expect(problemOf(ours)).toBeNull();
+  });
+
   test("the earlier deadline is false", () => {
     expect(problemOf("Pod default/p is due to be deleted at 2026-01-01T00:10:30Z, in 30 s.")).toBeNull();
     const earlier = "Pod default/p was due to be deleted at 2026-01-01T00:09:00Z, 60 s ago.";

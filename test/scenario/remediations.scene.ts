@@ -8,7 +8,9 @@ import { type KubeObject, type ObjectRef, Urgency } from "../../protocols/ports.
 import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { listOf, recordOf } from "../../services/platform/structures/json.ts";
+import { ProcessClock } from "../sim/process-clock.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
+import { Standstill } from "../support/standstill.ts";
 
 const S = 1000;
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -42,6 +44,9 @@ export interface Remediators {
 /** Nodes a-0 to a-9 under the policy gpu, with two remediations if it names no others. */
 export class RemediationWorld extends ExplainedWorld {
   readonly configured: readonly ConfiguredPolicy[];
+  /** The clock and the standstill of the process that runs until the first crash. */
+  readonly processClock = new ProcessClock(this.clock, { rate: 1, wallOffsetMs: 0 });
+  readonly standstill = new Standstill(this.processClock);
 
   constructor(
     fields: Partial<NodePolicySpec> = {},
@@ -60,7 +65,7 @@ export class RemediationWorld extends ExplainedWorld {
     if (isObject) this.putPolicy(spec);
     // So that a kubelet falls silent some time before a round.
     this.advance(2 * S);
-    this.run({ isShadow });
+    this.run({ isShadow, standstill: this.standstill });
     this.advance(30 * S);
   }
 

@@ -121,6 +121,35 @@ describe("a silent node", () => {
     expect([world.objects("Reboot"), world.objects("PowerOff")]).toEqual([[], []]);
   });
 
+  test("gets no object by a read from before a pause in which it came back", () => {
+    const world = new RemediationWorld();
+    let resumeClock = (): void => {};
+    const pause = (): void => {
+      world.standstill.begin();
+      resumeClock = world.processClock.suspend();
+    };
+    world.silence(["a-0"]);
+    while (!world.taints("a-0").includes(`${UNREACHABLE}:NoExecute`)) world.advance(100);
+    world.api.faults.add({
+      fault: { kind: "latency", answerMs: 50 },
+      times: 1,
+      when: ({ verb, resource: { plural }, name }) => {
+        const isOfLease = verb === "get" && plural === "leases" && name === "a-0";
+        if (isOfLease) world.clock.after(20, pause);
+        return isOfLease;
+      },
+    });
+    const writes = world.recordRemediationWrites();
+    world.advance(10 * S);
+    expect([world.standstill.isStill, writes]).toEqual([true, []]);
+    world.revive(["a-0"]);
+    world.advance(MINUTE);
+    resumeClock();
+    world.standstill.end();
+    world.advance(MINUTE);
+    expect(writes).toEqual([]);
+  });
+
   test.each([0, 12])("loses an object that is created while it comes back (%i s)", (seconds) => {
     const world = new RemediationWorld();
     let isSent = false;

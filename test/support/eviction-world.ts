@@ -77,7 +77,7 @@ export class EvictionWorld extends VirtualCluster {
   }
 
   /** Starts Vigil and lets it sync; with policies of its own where the world has none of --config. */
-  run({ isShadow = false, ...given }: Pick<StartOptions, "isShadow" | "policies"> = {}): void {
+  run({ isShadow = false, ...given }: Pick<StartOptions, "isShadow" | "policies" | "standstill"> = {}): void {
     const member = "vigil";
     if (this.#policies === null) this.#process = this.start(EVICTING, { member, isShadow, ...given });
     else {
@@ -85,7 +85,7 @@ export class EvictionWorld extends VirtualCluster {
       const policies = new PolicyReceiver({ bus: this.busOf("policies", member), ...io });
       this.#process = this.start(
         { ...EVICTING, policy: policyService(this.#policies) },
-        { member, policies, isShadow },
+        { member, isShadow, ...given, policies },
       );
     }
     this.advance(this.#policies === null ? 0 : POLICIES_KNOWN_MS);

@@ -46,9 +46,10 @@ export function actOn(io: Io, job: RemediationJob, done: Done): void {
       return;
     }
     const node = reply.outcome === "ok" ? projectNode(reply.object, projectionOf(io)) : null;
+    const read = { lease: null, readAtMs: io.clock.monotonicMs() };
     if (node === null) left(problemOf("node", reply));
-    else if (job.act.kind === "delete" || job.act.kind === "timeOut") decide(io, job, { node, lease: null }, done);
-    else readLease(io, job, node, done);
+    else if (job.act.kind === "delete" || job.act.kind === "timeOut") decide(io, job, { ...read, node }, done);
+    else readLease(io, job, { ...read, node }, done);
   });
 }
 
@@ -67,20 +68,23 @@ function projectionOf(io: Io): Parameters<typeof projectNode>[1] {
 interface Live {
   readonly node: ObservedNode;
   readonly lease: number | null;
+  /** When the node, which is read first, was answered. */
+  readonly readAtMs: number;
 }
 
-function readLease(io: Io, job: RemediationJob, node: ObservedNode, done: Done): void {
-  io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name: node.node }, (reply) => {
+function readLease(io: Io, job: RemediationJob, live: Live, done: Done): void {
+  io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name: live.node.node }, (reply) => {
     if (reply.outcome !== "ok" && reply.outcome !== "gone") {
       done({ kind: "left", detail: problemOf("lease", reply) });
       return;
     }
     const lease = reply.outcome === "ok" ? (projectLease(reply.object, UNREPORTED)?.renewedAt ?? null) : null;
-    decide(io, job, { node, lease }, done);
+    decide(io, job, { ...live, lease }, done);
   });
 }
 
-function decide(io: Io, job: RemediationJob, { node, lease }: Live, done: Done): void {
+function decide(io: Io, job: RemediationJob, live: Live, done: Done): void {
+  const { node, lease, readAtMs } = live;
   const { act, policy } = job;
   const wallMs = io.clock.wallMs();
   const graceMs = policy.nodeMonitorGraceMs ?? io.profile.nodeMonitorGraceMs;
@@ -91,13 +95,13 @@ function decide(io: Io, job: RemediationJob, { node, lease }: Live, done: Done):
   const isOutdated = act.kind !== "delete" && io.policies.current() !== job.policies;
   if (detail !== null) done({ kind: "left", detail });
   else if (isOutdated) done({ kind: "left", detail: "node policies have changed since it was decided" });
-  else if (!("object" in act)) create(io, job, done);
+  else if (!("object" in act)) create(io, job, readAtMs, done);
   else if (act.kind === "timeOut") timeOut(io, job, act.object, done);
   else if (act.kind === "delete") deleteObject(io, job.step, act.object, done, node.node);
-  else prove(io, { ...job, node }, act.object, done);
+  else prove(io, { ...job, node, readAtMs }, act.object, done);
 }
 
-function create(io: Io, { act, step, node, template, owner }: RemediationJob, done: Done): void {
+function create(io: Io, { act, step, node, template, owner }: RemediationJob, readAtMs: number, done: Done): void {
   const body = template === null ? null : remediationBody(step.template, template, node.node, owner);
   if (body === null) {
     done({ kind: "left", detail: "the template has no spec.template.spec" });
@@ -105,10 +109,7 @@ function create(io: Io, { act, step, node, template, owner }: RemediationJob, do
   }
   const ref = remediationRef(step.template, node.node, node.node);
   const dryRun = act.kind === "dryRun" ? ({ isDryRun: true } as const) : {};
-  io.kube.write(
-    { verb: "create", ref, urgency: Urgency.eviction, body, readAtMs: io.clock.monotonicMs(), ...dryRun },
-    written(done),
-  );
+  io.kube.write({ verb: "create", ref, urgency: Urgency.eviction, body, readAtMs, ...dryRun }, written(done));
 }
 
 function timeOut(io: Io, { step, node }: RemediationJob, object: RemediationObject, done: Done): void {
@@ -123,7 +124,12 @@ function deleteObject(io: Io, step: Remediation, object: RemediationObject, done
 }
 
 /** Records the success on the node as it was read, so a change meanwhile ends in a conflict. */
-function prove(io: Io, { policy, step, node }: RemediationJob, object: RemediationObject, done: Done): void {
+function prove(
+  io: Io,
+  { policy, step, node, readAtMs }: RemediationJob & Pick<Live, "readAtMs">,
+  object: RemediationObject,
+  done: Done,
+): void {
   if (!isProof(object, { node, outOfService: policy.outOfService })) {
     done({ kind: "left", detail: "the node has fallen silent again since" });
     return;
@@ -135,7 +141,7 @@ function prove(io: Io, { policy, step, node }: RemediationJob, object: Remediati
   const { uid, resourceVersion } = node;
   const body = { metadata: { uid, resourceVersion, annotations: { [Annotation.provedDown]: text } } };
   const ref = { kind: "Node", namespace: "", name: node.node } as const;
-  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.taint, body }, written(done));
+  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.taint, body, readAtMs }, written(done));
 }
 
 function written(done: Done): (reply: WriteReply) => void {

@@ -118,7 +118,7 @@ export class RemediationOutcomes {
       else this.#io.log.info(SENTENCE[kind], fields);
     } else if (reply.outcome === "shadowed") {
       if (kind === "create" || kind === "dryRun") this.#unsent.set(node, true);
-    } else if (!isSettled(kind, reply)) {
+    } else if (!isSettled(kind, reply) && !isLate(reply)) {
       this.#problems.add(1, DONE[kind]);
       const what = kind === "dryRun" ? "would not be created" : `not ${DONE[kind].replace("_", " ")}`;
       this.#io.log.warn(`remediation ${what}`, { ...fields, detail: reply.detail });
@@ -141,6 +141,11 @@ export class RemediationOutcomes {
 function isSettled(kind: RemediationAct["kind"], { outcome }: WriteReply): boolean {
   if (outcome === "exists" || outcome === "conflict") return true;
   return outcome === "gone" && kind !== "create" && kind !== "dryRun";
+}
+
+/** Whether it was not sent, because its reads had become too old: the next round reads again. */
+function isLate(reply: WriteReply): boolean {
+  return reply.outcome === "failed" && reply.isLate === true;
 }
 
 function keyOf({ apiVersion, kind, namespace }: Remediation["template"]): string {

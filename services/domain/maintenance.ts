@@ -71,13 +71,16 @@ function openHolds(
   );
 }
 
-/** When a recorded hold ended. An open one that nothing holds open any more ends when that is recorded. */
+/**
+ * When a recorded hold ended: never in the future. An open one that nothing holds open any more ends when that is
+ * recorded.
+ */
 function endOf(
   { type, fromAt, toAt }: ConditionHold,
   { conditions = [] }: MaintainedNode,
   { policies, at }: { readonly policies: readonly Pick<NodePolicy, "maintenance">[]; readonly at: number },
 ): number {
-  if (toAt !== null) return toAt;
+  if (toAt !== null) return Math.min(toAt, at);
   const atMostMs = Math.max(
     ...policies.map(({ maintenance }) => (maintenance?.hold.includes(type) === true ? maintenance.atMostMs : 0)),
     0,

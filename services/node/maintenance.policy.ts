@@ -16,6 +16,8 @@ import { type SightingNow, type Sightings, sinceAt } from "./condition-sightings
 const ENDED_MAX = 16;
 /** A hold without a sighting ends at a whole second, so that it is requested once. */
 const STEP_MS = 1000;
+/** How far ahead the clock of another process may be when it records the end of a hold, in milliseconds. */
+const CLOCKS_APART_MS = 10_000;
 
 /** What is known of a node and its policy. */
 export interface MaintenanceSituation {
@@ -63,13 +65,20 @@ function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
   const isCounting = evictionMode === "direct" ? statusOf(node, ConditionType.ready) !== "True" : isTainted;
   if (!isCounting) return [];
   const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
-    if (hold.toAt !== null) return [hold];
+    if (hold.toAt !== null) return possibleHold(hold, situation.now);
     const isOpen = holdTypes(maintenances).includes(hold.type) && statusOf(node, hold.type) === "True";
     return isOpen && openOf(node, hold.type) === hold ? [] : [{ ...hold, toAt: endOf(hold, situation) }];
   });
   if (ended.length <= ENDED_MAX) return ended;
   const [first] = ended;
   return boundedIntervals(ended, ENDED_MAX).map(({ fromAt, toAt }) => ({ type: first?.type ?? "", fromAt, toAt }));
+}
+
+/** A hold that ended in the future, by a wrong clock, ends now: it would stop countdowns for as long. */
+function possibleHold(hold: ConditionHold, { wallMs }: SightingNow): ConditionHold[] {
+  if (hold.toAt === null || hold.toAt <= wallMs + CLOCKS_APART_MS) return [hold];
+  const toAt = Math.ceil(wallMs / STEP_MS) * STEP_MS;
+  return hold.fromAt < toAt ? [{ ...hold, toAt }] : [];
 }
 
 function openOf({ holds = [] }: ObservedNode, type: string): ConditionHold | undefined {

@@ -48,6 +48,7 @@ describe("a node is frozen", () => {
     ["not longer than atMost", node("True", [[-100, null]]), [[-100, 0]], undefined],
     ["not with another status, once it ended", node("False", [[-60, null]]), [[-60, 0]], undefined],
     ["not without the condition", node(null, [[-60, -20]]), [[-60, -20]], undefined],
+    ["not by a hold that ended in the future", node(null, [[-60, 3600]]), [[-60, 0]], undefined],
     [
       "again, after a hold that ended",
       node("True", [
@@ -89,6 +90,13 @@ describe("the record of a hold", () => {
   test.each([
     ["begins when it is first seen", node("True", null), `[{"type":"${DRAIN}","from":"${at(0)}"}]`],
     ["is not written again", node("True", [[-60, null]]), undefined],
+    [
+      "that ended in the future ends now",
+      node("False", [[-60, 3600]], carrying),
+      `[{"type":"${DRAIN}","from":"${at(-60)}","to":"${at(0)}"}]`,
+    ],
+    ["that ended by a clock slightly ahead stays", node("False", [[-60, 10]], carrying), undefined],
+    ["goes when it is all in the future", node("False", [[60, 3600]], carrying), null],
     ["from the future begins now", node("True", [[5, null]]), `[{"type":"${DRAIN}","from":"${at(0)}"}]`],
     [
       "ends with the condition",
@@ -177,6 +185,19 @@ describe("with all services", () => {
     world.advance(6 * MINUTE);
     expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
     expect(ready(world)?.maintenance).toBeUndefined();
+  });
+
+  test("a hold that ended in the future delays no eviction until then", () => {
+    const { world } = run();
+    world.silence(["a-0"]);
+    world.advance(2 * MINUTE);
+    const taintedMs = world.taintedAt("a-0") ?? Number.NaN;
+    const at = (inMs: number) => new Date(world.clock.wallMs() + inMs).toISOString();
+    const holds = JSON.stringify([{ type: DRAIN, from: at(-MINUTE), to: at(100 * 24 * 60 * MINUTE) }]);
+    const ref = { kind: "Node", namespace: "", name: "a-0" } as const;
+    world.patch(ref, { metadata: { annotations: { "vigil.v1/holds": holds } } });
+    world.advance(20 * MINUTE);
+    expect(secondsStayed(world, taintedMs)).toBeLessThanOrEqual(300 + 120 + 3);
   });
 
   test("a hold ends on time while the policies are not known", () => {

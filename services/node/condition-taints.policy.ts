@@ -142,21 +142,35 @@ function standingState(
   if (own.some((rule) => statusOf(node, rule.type) === rule.status)) return null;
   const causes = own.filter((rule) => rule.type === type);
   if (causes.some((rule) => !isHealed(rule, status))) return { taint: id, state: { ...judged, state: "missing" } };
-  const healing = causes.length === 0 ? null : healingOf(judged, situation);
-  return { taint: id, state: healing };
+  if (causes.length === 0) return { taint: id, state: null };
+  const healing = countedTypes(own, type, node).flatMap((each) => healingOf(each, id, situation) ?? []);
+  const [longest = null] = healing.sort((left, right) => (right.untilAt ?? 0) - (left.untilAt ?? 0));
+  return { taint: id, state: longest };
 }
 
-/** A taint that goes after healthyDelay; null once that is over. */
+/**
+ * The conditions whose healing a taint waits for: of the rules that share it, those whose time is recorded, because
+ * they called for it too.
+ */
+function countedTypes(own: readonly UnhealthyCondition[], cause: string, node: ObservedNode): readonly string[] {
+  const recorded = (node.conditionSightings ?? []).map(({ type }) => type);
+  const counted = recorded.filter((type) => own.some((rule) => rule.type === type));
+  return counted.length === 0 ? [cause] : counted;
+}
+
+/** A taint that goes healthyDelay after a condition healed; null once that is over. */
 function healingOf(
-  judged: Omit<JudgedCondition, "state">,
+  type: string,
+  taint: TaintId,
   { node, rules, sightings, now }: ConditionSituation,
 ): JudgedCondition | null {
   const delayMs = rules?.healthyDelayMs ?? 0;
-  const sighting = sightings.get(judged.type);
-  if (delayMs === 0 || sighting === undefined) return null;
-  const since = recordOf(node, judged.type, sighting, now)?.since ?? sinceAt(sighting, now);
+  const sighting = sightings.get(type);
+  if (delayMs === 0 || sighting === undefined || sighting.status === null) return null;
+  const since = recordOf(node, type, sighting, now)?.since ?? sinceAt(sighting, now);
   const untilAt = Math.min(since, now.wallMs) + delayMs;
-  return untilAt <= now.wallMs ? null : { ...judged, since, state: "healing", untilAt };
+  if (untilAt <= now.wallMs) return null;
+  return { type, status: sighting.status, since, taint, state: "healing", untilAt };
 }
 
 /** The records that the node should have: of each condition whose time counts, and of the taints that are on it. */

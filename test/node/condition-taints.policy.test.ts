@@ -103,6 +103,28 @@ describe("a taint that Vigil put on", () => {
     expect(remove.length === 0 ? judged[0]?.state : "gone").toBe(expected);
   });
 
+  describe("and that two rules call for", () => {
+    const other = { type: "ReadonlyFilesystem", transitionAt: 0 } as const;
+    const rules = policyOf([rule(), rule({ type: other.type })], "30s");
+    const of = (status: ConditionStatus | null, agoS: number | null) => {
+      const first = sick("False", 3600, on("NoSchedule"));
+      const record = { ...other, status: status ?? "True", since: WALL - (agoS ?? 0) * S };
+      return {
+        ...first,
+        conditions: [...first.conditions, ...(status === null ? [] : [condition(other.type, status)])],
+        conditionSightings: [...(first.conditionSightings ?? []), ...(agoS === null ? [] : [record])],
+      };
+    };
+    test.each([
+      ["stays for the second", of("True", 90), "tainted"],
+      ["waits for the healthyDelay of the second", of("False", 29), "healing"],
+      ["goes after that", of("False", 30), "gone"],
+    ] as const)("%s", (_what, node, expected) => {
+      const { remove, judged } = plan(node, rules);
+      expect(remove.length === 0 ? judged[0]?.state : "gone").toBe(expected);
+    });
+  });
+
   test("is not one that somebody else put on", () => {
     const node = sick("False", null, { taints: [{ key: KEY, effect: "NoSchedule" }] });
     expect(plan(node, policy).remove).toEqual([]);

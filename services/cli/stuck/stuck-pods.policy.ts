@@ -14,7 +14,7 @@ export interface NodeFacts {
   readonly since: number | null;
   /** Whether it carries the taint node.kubernetes.io/out-of-service. */
   readonly isOutOfService: boolean;
-  /** Whether somebody or a remediation has said that it is off (`vigil prove-down`). */
+  /** Whether somebody or a remediation has said that it is off (`vigil prove-down`), since it fell silent. */
   readonly isProvedDown: boolean;
 }
 

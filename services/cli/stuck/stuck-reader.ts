@@ -3,7 +3,7 @@ import { LIMIT_MAX } from "../../../protocols/bounds.ts";
 import type { Clock, Kube, ObjectRef, ReadReply, Wire } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
-import { isOutOfService } from "../../domain/out-of-service.ts";
+import { isOutOfService, provableFrom } from "../../domain/out-of-service.ts";
 import { NODE, POD } from "../../platform/kube/protobuf/protobuf-shapes.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { serverVersion } from "../../platform/kube/transport/server-version.ts";
@@ -65,11 +65,12 @@ async function readNodes(io: StuckIo): Promise<ReadonlyMap<string, NodeFacts>> {
     const node = projectNode(raw, projection);
     if (node === null) return;
     const ready = readyConditionOf(node);
+    const provableAt = provableFrom(node) ?? Number.POSITIVE_INFINITY;
     nodes.set(node.node, {
       ready: ready?.status ?? null,
       since: ready?.transitionAt ?? null,
       isOutOfService: node.taints.some(isOutOfService),
-      isProvedDown: node.provedDown !== undefined,
+      isProvedDown: node.provedDown !== undefined && node.provedDown.at >= provableAt,
     });
   });
   return nodes;

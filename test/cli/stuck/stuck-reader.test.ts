@@ -111,6 +111,18 @@ test("pods past their grace on dead and missing nodes are found and read", async
 });
 
 test.each([
+  ["newer than the silence", "Unknown", "2025-12-31T23:10:00Z", "proved down, and not out of service yet"],
+  ["older than the silence", "Unknown", "2025-12-31T22:50:00Z", "is silent, and not proved down"],
+  ["of a node whose kubelet reports again", "False", "2025-12-31T23:10:00Z", "is not Ready, and not proved down"],
+])("a proof %s", async (_what, ready, at, why) => {
+  const { metadata, ...node } = nodeOf("dead", ready);
+  const annotations = { "vigil.v1/proved-down": JSON.stringify({ proof: "Manual", by: "alice", at, reason: "" }) };
+  const nodes = list({ ...node, metadata: { ...metadata, annotations } });
+  const { found } = await readFrom({ ...CLUSTER, "/api/v1/nodes": nodes });
+  expect(found.pods.find(({ name }) => name === "db-0")?.holds[0]?.why).toContain(why);
+});
+
+test.each([
   ["too old to act on the out-of-service taint", { major: "1", minor: "20+" }, /nothing in Kubernetes 1\.20 acts on/],
   ["new enough", { major: "1", minor: "36" }, /vigil prove-down dead/],
   ["that is not known", status(403, "not yours"), /vigil prove-down dead/],

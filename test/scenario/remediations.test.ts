@@ -121,6 +121,28 @@ describe("a silent node", () => {
     expect([world.objects("Reboot"), world.objects("PowerOff")]).toEqual([[], []]);
   });
 
+  test("gets no object by a policy that it has just left", () => {
+    const zone = "topology.kubernetes.io/zone";
+    const world = new RemediationWorld({ selector: { matchLabels: { [zone]: "a" } } });
+    world.silence(["a-0"]);
+    while (!world.taints("a-0").includes(`${UNREACHABLE}:NoExecute`)) world.advance(100);
+    const writes = world.recordRemediationWrites();
+    const ref = { kind: "Node", namespace: "", name: "a-0" } as const;
+    const body = { metadata: { labels: { [zone]: "b" } } };
+    world.api.faults.add({
+      fault: { kind: "latency", requestMs: 50 },
+      times: 1,
+      when: ({ verb, resource: { plural }, name }) => {
+        const isOfNode = verb === "get" && plural === "nodes" && name === "a-0";
+        const relabel = () => world.kube.write({ verb: "patch", patch: "merge", ref, urgency: 0, body }, () => {});
+        if (isOfNode) world.clock.after(20, relabel);
+        return isOfNode;
+      },
+    });
+    world.advance(MINUTE);
+    expect([world.node("a-0").metadata.labels?.[zone], writes]).toEqual(["b", []]);
+  });
+
   test("gets no object by a read from before a pause in which it came back", () => {
     const world = new RemediationWorld();
     let resumeClock = (): void => {};

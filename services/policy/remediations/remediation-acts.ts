@@ -6,6 +6,7 @@ import { type Io, type KubeObject, type ReadReply, Urgency, type WriteReply } fr
 import { apiTime } from "../../domain/api-time.ts";
 import { downProofText } from "../../domain/down-proof.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { policyOf } from "../../domain/node-policy.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
 import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { isProof, liveRefusal, type RemediationAct, type RemediationObject } from "./remediation.policy.ts";
@@ -92,13 +93,20 @@ function decide(io: Io, job: RemediationJob, live: Live, done: Done): void {
   const reads = { node, frozenBy, leaseRenewedAt: lease, graceMs, wallMs };
   const detail = liveRefusal(act, reads, job.node.uid);
   // The next round decides by the policies that came meanwhile. A deletion heals, whatever they are.
-  const isOutdated = act.kind !== "delete" && io.policies.current() !== job.policies;
+  const isOutdated = act.kind !== "delete" && !isOfPolicy(io, job, node);
   if (detail !== null) done({ kind: "left", detail });
-  else if (isOutdated) done({ kind: "left", detail: "node policies have changed since it was decided" });
+  else if (isOutdated) done({ kind: "left", detail: "the policies or that of the node have changed since" });
   else if (!("object" in act)) create(io, job, readAtMs, done);
   else if (act.kind === "timeOut") timeOut(io, job, act.object, done);
   else if (act.kind === "delete") deleteObject(io, job.step, act.object, done, node.node);
   else prove(io, { ...job, node, readAtMs }, act.object, done);
+}
+
+/** Whether a live node has the policy by which it was decided, and that is the present one. */
+function isOfPolicy(io: Io, { policies, policy }: RemediationJob, node: ObservedNode): boolean {
+  const current = io.policies.current();
+  const resolved = policyOf(node, current);
+  return current === policies && resolved.kind === "policy" && resolved.policy.name === policy.name;
 }
 
 function create(io: Io, { act, step, node, template, owner }: RemediationJob, readAtMs: number, done: Done): void {

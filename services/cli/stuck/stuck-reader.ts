@@ -120,14 +120,15 @@ async function readPod({ kube }: StuckIo, { uid, node, namespace, name }: Candid
   };
 }
 
-/** The claims of a pod, those of ephemeral volumes included. */
+/** The claims of a pod, each once, those of ephemeral volumes included. */
 function claimsOf(pod: string, spec: unknown): string[] {
-  return listOf(recordOf(spec).volumes).flatMap((raw) => {
+  const claims = listOf(recordOf(spec).volumes).flatMap((raw) => {
     const volume = recordOf(raw);
     const claim = textOf(recordOf(volume.persistentVolumeClaim).claimName);
     const isEphemeral = volume.ephemeral !== undefined && textOf(volume.name) !== null;
     return claim ?? (isEphemeral ? `${pod}-${textOf(volume.name)}` : []);
   });
+  return [...new Set(claims)];
 }
 
 const NO_VOLUMES: Volumes = { attachments: [], ofClaims: new Map() };

@@ -110,6 +110,13 @@ test("pods past their grace on dead and missing nodes are found and read", async
   expect(asked.filter((path) => path.startsWith(PODS))).toEqual([`${PODS}/db-0`, `${PODS}/db-3`]);
 });
 
+test("a claim that two volumes of a pod name holds it once", async () => {
+  const [volume] = STUCK.spec.volumes;
+  const pod = { ...STUCK, spec: { ...STUCK.spec, volumes: [volume, { ...volume, name: "again" }] } };
+  const { found } = await readFrom({ ...CLUSTER, [`${PODS}/db-0`]: pod });
+  expect(found.pods[0]?.holds.map(({ kind }) => kind)).toEqual(["Node", "VolumeAttachment"]);
+});
+
 test.each([
   ["newer than the silence", "Unknown", "2025-12-31T23:10:00Z", "proved down, and not out of service yet"],
   ["older than the silence", "Unknown", "2025-12-31T22:50:00Z", "is silent, and not proved down"],

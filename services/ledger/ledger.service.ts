@@ -448,6 +448,10 @@ class RunningLedger {
     });
     const isKnown = (node: string): boolean => this.#inventory.unknownReason(node, nowMs) === null;
     this.#state.forgetUnobserved(isKnown);
+    // Messages of several publishers cross: a judgement or a heartbeat may come after its node has left.
+    const mayExist = (node: string): boolean => this.#state.nodes.has(node) || !isKnown(node);
+    this.#missingJudgements.keep(mayExist);
+    this.#ages.keep(mayExist);
     this.#comparison.sweep(wallMs, isKnown);
     if (!this.#inventory.isKnown(nowMs)) return;
     for (const judged of this.#state.takeVanished(wallMs - VANISHED_MS)) {

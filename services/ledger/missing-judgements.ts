@@ -70,6 +70,12 @@ export class MissingJudgements {
     this.#forgetDrain(node);
   }
 
+  /** Forgets nodes that left before a late judgement of them came. */
+  keep(isKept: (node: string) => boolean): void {
+    const drained = [...this.#drains.values()].flatMap((ofShard) => [...ofShard.keys()]);
+    for (const node of [...this.#unjudged.keys(), ...drained]) if (!isKept(node)) this.forget(node);
+  }
+
   /** Why a shard needs a resync now; null where it does not. */
   resyncReason({ shard }: { readonly shard: number }, nowMs: number): string | null {
     if (!this.#isJudging) return null;

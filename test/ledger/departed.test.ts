@@ -60,6 +60,43 @@ describe("a node judged after its deletion", () => {
     world.receive("observed.node", observedNode("n-1"), null);
     expect(world.ledger.reader.overview().nodes).toEqual({ starting: 0, ready: 0, notReady: 0, unknown: 0 });
   });
+
+  test("needs no resync for its drain, in direct mode", () => {
+    const world = ledgerWorld({ profile: { evictionMode: "direct" } });
+    const { io, transport, receive, clock } = world;
+    const bus = typedBus({
+      ...io,
+      transport,
+      cluster: "test",
+      service: "node",
+      member: "m-1",
+      mailboxMessagesMax: 100,
+    });
+    const asked: string[] = [];
+    receive("observed.node", observedNode("n-1"), null);
+    receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    receive("judged.node", { ...LATE, eviction: "toBeEvicted" }, null);
+    clock.advance(SWEEP_MS - PULSE_MS - 1);
+    seeNone(world);
+    clock.advance(1);
+    bus.subscribe("asked.resync", "all", ({ body }) => asked.push(body.reason));
+    for (let pulses = 0; pulses < 70; pulses++) seeNone(world);
+    expect(asked).toEqual([]);
+  });
+});
+
+test("a heartbeat after the deletion of its node does not age forever", async () => {
+  const world = ledgerWorld();
+  const { receive, clock } = world;
+  receive("observed.node", observedNode("n-1"), null);
+  receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+  const beaten = clock.wallMs();
+  const heartbeat = { node: "n-1", kind: "lease", renewedAt: beaten, seenAt: beaten } as const;
+  receive("observed.lease", { shard: shardOf("n-1"), heartbeats: [heartbeat] }, null);
+  clock.advance(SWEEP_MS - PULSE_MS - 1);
+  seeNone(world);
+  clock.advance(SWEEP_MS);
+  expect(await metricValue(world.metrics, "vigil_heartbeat_age_seconds", { quantile: "1" })).toBe(0);
 });
 
 describe("a vanished zone", () => {

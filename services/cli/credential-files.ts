@@ -1,5 +1,6 @@
 /** Reads the certificates, keys, seeds and tokens that flags name, and reports files that cannot be used. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
 import { Failure, type Host, readNamedFile } from "./verb.ts";
 
 type Reader = Pick<Host, "readFile">;
@@ -7,17 +8,32 @@ type Reader = Pick<Host, "readFile">;
 /** Shorter tokens can be guessed. */
 const TOKEN_LENGTH_MIN = 16;
 
-/** The first certificate in a flag's file. Throws a Failure. */
-export function certificateIn(host: Reader, flag: string, file: string): X509Certificate {
-  return usableFile(host, flag, file, "a certificate in PEM", (text) => new X509Certificate(text));
+/** A certificate with its chain, and its key, in PEM. */
+export interface CertificatePair {
+  readonly cert: string;
+  readonly key: string;
 }
 
-/** Checks that the files of `--PREFIX-cert` and `--PREFIX-key` belong together. Throws a Failure. */
-export function checkPair(host: Reader, prefix: string, certFile: string, keyFile: string): void {
-  const certificate = certificateIn(host, `${prefix}-cert`, certFile);
+const CERTIFICATE = "a certificate in PEM";
+
+/** The first certificate in a flag's file. Throws a Failure. */
+export function certificateIn(host: Reader, flag: string, file: string): X509Certificate {
+  return usableFile(host, flag, file, CERTIFICATE, (text) => new X509Certificate(text));
+}
+
+/**
+ * The content of the files of `--PREFIX-cert` and `--PREFIX-key`, which belong together. Each is read once: a file that
+ * is renewed meanwhile would not be the one that was checked. Throws a Failure.
+ */
+export function pairIn(host: Reader, prefix: string, certFile: string, keyFile: string): CertificatePair {
+  const cert = usableFile(host, `${prefix}-cert`, certFile, CERTIFICATE, (text) => {
+    // Unlike X509Certificate it reads the whole chain, which may be half written.
+    createSecureContext({ cert: text });
+    return text;
+  });
   const wanted = "a private key in PEM without a password";
-  const key = usableFile(host, `${prefix}-key`, keyFile, wanted, (text) => createPrivateKey(text));
-  if (certificate.checkPrivateKey(key)) return;
+  const key = usableFile(host, `${prefix}-key`, keyFile, wanted, (text) => ({ text, parsed: createPrivateKey(text) }));
+  if (new X509Certificate(cert).checkPrivateKey(key.parsed)) return { cert, key: key.text };
   throw new Failure(`--${prefix}-key=${keyFile}: not the key of --${prefix}-cert=${certFile}`);
 }
 

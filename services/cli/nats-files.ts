@@ -4,7 +4,7 @@ import { authenticatorOf, type NatsCredentialFiles } from "../platform/bus/nats.
 import type { NatsOptions } from "../platform/bus/nats.ts";
 import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../platform/config/value.ts";
-import { certificateIn, checkPair, usableFile, warnIfExposed } from "./credential-files.ts";
+import { certificateIn, pairIn, usableFile, warnIfExposed } from "./credential-files.ts";
 import type { Host } from "./verb.ts";
 
 type Reader = Pick<Host, "readFile" | "readableByAll" | "warn">;
@@ -26,7 +26,7 @@ export function checkNatsFiles(values: NatsFileValues, host: Reader): void {
   warnIfExposed(host, "nats-tls-key", natsTlsKey);
   if (natsTlsCa !== "") certificateIn(host, "nats-tls-ca", natsTlsCa);
   if (natsTlsCert === "") return;
-  checkPair(host, "nats-tls", natsTlsCert, natsTlsKey);
+  pairIn(host, "nats-tls", natsTlsCert, natsTlsKey);
 }
 
 function checkCredentials(prefix: string, creds: string, nkey: string, host: Reader): void {

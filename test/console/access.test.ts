@@ -1,4 +1,5 @@
 /** Access to the console: host names, tokens and TLS, from the server and from the command line. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -170,6 +171,35 @@ describe("over TLS", () => {
     expect(await subject()).toBe("server");
     clock.advance(60_000);
     expect(await subject()).toBe("client");
+  });
+
+  test("a half-written chain ends no process: the last certificate stays", () => {
+    const clock = new VirtualClock();
+    const cert = join(FOLDER, "chain.crt");
+    copyFileSync(serverCert, cert);
+    const { tls } = guardedBy({ listenTlsCert: cert, listenTlsKey: serverKey }, clock);
+    const used = tls?.();
+    const whole = readFileSync(serverCert, "utf8") + readFileSync(caFile, "utf8");
+    writeFileSync(cert, whole.slice(0, -60));
+    clock.advance(60_000);
+    expect(tls?.()).toBe(used);
+    expect(() => guardedBy({ listenTlsCert: cert, listenTlsKey: serverKey })).toThrow(
+      `--listen-tls-cert=${cert}: must hold a certificate in PEM`,
+    );
+    writeFileSync(cert, whole);
+    clock.advance(60_000);
+    expect(tls?.().cert).toBe(whole);
+  });
+
+  test("a pair that is renewed between two reads is not mixed", () => {
+    const versions = new Map([
+      ["cert", [serverCert, clientCert]],
+      ["key", [serverKey, serverKey]],
+    ]);
+    const readFile = (file: string): string => readFileSync(versions.get(file)?.shift() ?? "", "utf8");
+    const files = { ...NO_FILES, listenTlsCert: "cert", listenTlsKey: "key" };
+    const { cert = "", key = "" } = listenGuard(files, { ...disk, readFile }, new VirtualClock()).tls?.() ?? {};
+    expect(new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))).toBe(true);
   });
 });
 

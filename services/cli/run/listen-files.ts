@@ -2,7 +2,7 @@
 import type { Clock } from "../../../protocols/ports.ts";
 import type { ListenTls } from "../../console/console.http.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
-import { checkPair, tokenIn, warnIfExposed } from "../credential-files.ts";
+import { pairIn, tokenIn, warnIfExposed } from "../credential-files.ts";
 import type { Host } from "../verb.ts";
 
 /** The settings that name these files. */
@@ -26,14 +26,9 @@ export function listenGuard(
   warnIfExposed(host, "listen-tls-key", listenTlsKey);
   warnIfExposed(host, "listen-token-file", listenTokenFile);
   return {
-    tls: listenTlsCert === "" ? null : renewed(clock, () => tlsIn(listenTlsCert, listenTlsKey, host)),
+    tls: listenTlsCert === "" ? null : renewed(clock, () => pairIn(host, "listen-tls", listenTlsCert, listenTlsKey)),
     token: listenTokenFile === "" ? null : renewed(clock, () => tokenIn("listen-token-file", listenTokenFile, host)),
   };
-}
-
-function tlsIn(certFile: string, keyFile: string, host: Pick<Host, "readFile">): ListenTls {
-  checkPair(host, "listen-tls", certFile, keyFile);
-  return { cert: host.readFile(certFile), key: host.readFile(keyFile) };
 }
 
 /** Keeps the last usable content while the files cannot be read. */

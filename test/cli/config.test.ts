@@ -218,6 +218,20 @@ describe("a file", () => {
   test("that is not YAML is refused with the place of the fault", () => {
     expect(problemOf(() => run(["--config=vigil.yaml"], "a: [1\nb"))).toMatch(/^vigil\.yaml: not YAML: .* at line \d+/);
   });
+
+  test.each(["listenHosts: [*.example.com]", "nats: *all", "nats: &all [*all]"])(
+    "%j is refused, because YAML reads an alias",
+    (text) =>
+      expect(problemOf(() => run(["--config=vigil.yaml"], text))).toMatch(
+        /^vigil\.yaml: .+; quote a text that begins with \*$/,
+      ),
+  );
+
+  test("may share a part of a policy by an alias", () => {
+    const spec = "{selector: {matchLabels: &pool {pool: a}}}";
+    const text = `policies: [{name: a, spec: ${spec}}, {name: b, spec: {selector: {matchLabels: *pool}}}]`;
+    expect(parseRun(["--config=vigil.yaml"], () => text).config.policies).toHaveLength(2);
+  });
 });
 
 describe("the command line:", () => {

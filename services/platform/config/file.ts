@@ -1,5 +1,5 @@
 /** Parses a configuration file strictly: an unknown field or a value of the wrong type is an error that names it. */
-import { parseDocument } from "yaml";
+import { type Document, parseDocument } from "yaml";
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { nearest } from "../../domain/suggest.ts";
 import { configuredPolicies } from "./policies.ts";
@@ -26,7 +26,7 @@ export function parseConfigFile(file: string, text: string, table: SettingTable)
   const fault = document.errors[0];
   if (fault !== undefined)
     throw new ConfigProblem(`${file}: not YAML: ${fault.message.split("\n")[0]?.replace(/:$/, "")}`);
-  const content: unknown = document.toJS();
+  const content = contentOf(file, document);
   if (content === null) return { values: new Map(), policies: [] };
   if (typeof content !== "object" || Array.isArray(content)) {
     throw new ConfigProblem(`${file}: must hold fields, such as shadow: true`);
@@ -42,6 +42,19 @@ export function parseConfigFile(file: string, text: string, table: SettingTable)
     }),
   );
   return { values, policies: configuredPolicies(policies, `${file}: ${POLICIES_FIELD}`) };
+}
+
+/** An alias without an anchor, as which YAML reads an unquoted text that begins with a star, fails only here. */
+function contentOf(file: string, document: Document): unknown {
+  try {
+    const content: unknown = document.toJS();
+    // Problems quote values as JSON, which has no form for an anchor that contains itself.
+    JSON.stringify(content);
+    return content;
+  } catch (error) {
+    const fault = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    throw new ConfigProblem(`${file}: ${fault}; quote a text that begins with *`);
+  }
 }
 
 function unknownField(where: string, field: string, fields: readonly string[]): ConfigProblem {

@@ -9,6 +9,7 @@ import {
   SPAM_BURST,
   SPAM_REFILL_MS,
 } from "../../../services/platform/kube/events/event-correlator.ts";
+import { dnsSubdomainProblems } from "../../../services/sandbox/apiserver/validation/object-names.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const occurrence = (changes: Partial<Occurrence> = {}): Occurrence => ({
@@ -128,4 +129,15 @@ test("R12.1: names are the object's and the time in hex nanoseconds, each unique
   expect(new Set(names).size).toBe(9);
   const nanoseconds = BigInt(`0x${names[0]?.slice("web.".length)}`);
   expect(Number(nanoseconds / 1_000_000n)).toBe(START);
+});
+
+test("R12.1: an Event about a pod with the longest name has a valid name", () => {
+  const correlator = new EventCorrelator();
+  // The cut ends behind the dot of the second name.
+  for (const name of ["p".repeat(253), `${"p".repeat(235)}.${"q".repeat(17)}`]) {
+    const involvedObject = { ...occurrence().involvedObject, name };
+    const event = correlator.correlate(occurrence({ involvedObject }), START);
+    expect(dnsSubdomainProblems(event?.name ?? "")).toEqual([]);
+    expect(event?.whole.involvedObject).toMatchObject({ name });
+  }
 });

@@ -2,6 +2,7 @@
  * Correlates repeated Events as client-go's recorder does (R12.2): combines similar ones, counts equal ones, and drops
  * too many about one object. It returns what to write and touches no clock or port.
  */
+import { NAME_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
 import { apiTime } from "../../../domain/api-time.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
 import { type BucketRate, type TokenBucket, tokensIn } from "../../structures/token-bucket.ts";
@@ -104,10 +105,12 @@ export class EventCorrelator {
 
   /**
    * `<object>.<nanoseconds in hex>` (R12.1). A running number replaces the nanoseconds that a millisecond clock lacks.
+   * The API rejects a name that is longer than one of an object, so a long one of the object is cut off.
    */
   #nameFor(objectName: string, at: number): string {
     this.#names = (this.#names + 1n) % NANOSECONDS_PER_MS;
-    return `${objectName}.${(BigInt(Math.floor(at)) * NANOSECONDS_PER_MS + this.#names).toString(16)}`;
+    const instant = `.${(BigInt(Math.floor(at)) * NANOSECONDS_PER_MS + this.#names).toString(16)}`;
+    return objectName.slice(0, NAME_CHARACTERS_MAX - instant.length).replace(/[.-]+$/, "") + instant;
   }
 
   #spend(object: string, at: number): boolean {

@@ -165,6 +165,17 @@ describe("a controller-manager gate", () => {
     expect(both.config.profile.tolerationComparisonOperators).toBe(false);
   });
 
+  test("stays set when the flag is given again", () => {
+    const { config, remarks } = gates("TaintTolerationComparisonOperators=true", "--feature-gates=A=true");
+    expect(config.profile.tolerationComparisonOperators).toBe(true);
+    expect(remarks).toHaveLength(1);
+    const off = gates(
+      "TaintTolerationComparisonOperators=true",
+      "--feature-gates=TaintTolerationComparisonOperators=false",
+    );
+    expect(off.config.profile.tolerationComparisonOperators).toBe(false);
+  });
+
   test("of other controllers is ignored and logged", () => {
     expect(gates("JobPodReplacementPolicy=true, TaintTolerationComparisonOperators=true")).toMatchObject({
       config: { profile: { tolerationComparisonOperators: true } },

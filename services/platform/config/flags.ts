@@ -4,7 +4,7 @@ import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, t
 
 /** A parsed command line. */
 export interface CommandLine {
-  /** Values by setting name, of the flags that were given; the last one counts. */
+  /** Values by setting name, of the flags that were given; the last one counts, where lists do not accumulate. */
   readonly given: ReadonlyMap<string, SettingValue>;
   /** The arguments that are no flags. */
   readonly words: readonly string[];
@@ -51,9 +51,13 @@ export function parseFlags(
     const where = `${dashed(flag)}=${written}`;
     const value = alias === undefined ? written : alias.rewrite(written);
     if (value === null) throw new ConfigProblem(`${where}: write it as ${alias?.example}`);
-    given.set(known.name, readValue(known.setting, value, where));
+    given.set(known.name, withEarlier(known.setting, given.get(known.name), readValue(known.setting, value, where)));
   }
   return { given, words, help: false };
+}
+
+function withEarlier({ accumulates }: Setting, earlier: SettingValue | undefined, value: SettingValue): SettingValue {
+  return accumulates && typeof earlier === "object" && typeof value === "object" ? [...earlier, ...value] : value;
 }
 
 /** Throws a ConfigProblem if a verb that takes flags only got words. */

@@ -20,6 +20,8 @@ export interface Setting<V extends SettingValue = SettingValue> {
   readonly least?: number;
   /** An example value for help and errors; by default one of the unit. */
   readonly example?: string;
+  /** Whether a list that is given again adds to the earlier one, as upstream's flag does. */
+  readonly accumulates?: true;
 }
 
 /** Settings by their name in code. */

@@ -73,7 +73,9 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
     decisions: (limit) => history.latest(limit),
     timeline: () => {
       const report = timeline.report(clock.wallMs());
-      return { ...report, leads: comparison.leads(report.fromAt) };
+      // A writer whose clock is ahead dates a verdict behind the end of the picture.
+      const leads = comparison.leads(report.fromAt).map(({ at, leadMs }) => ({ at: Math.min(at, report.at), leadMs }));
+      return { ...report, leads };
     },
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
     explainNode: (name) => explainNode(name, explainContext(name, sources)),

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import type { Message } from "../../protocols/messages.ts";
 import { TIMELINE_MS, Timeline } from "../../services/ledger/activity/timeline.ts";
 import { ClusterState } from "../../services/ledger/cluster-state.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { askedEviction, doneNode, donePod, judgedNode, judgedZone, ledgerWorld } from "./ledger-world.ts";
 
@@ -97,4 +99,30 @@ test("a zone shows when another process took it over", () => {
   for (const [index, source] of ["zone@a", "zone@a", "zone@b", "zone@b"].entries())
     timeline.take(from(source), new ClusterState(), 1000 * index);
   expect(timeline.report(10_000).zones).toMatchObject([{ takeovers: [2000] }]);
+});
+
+test("a clock that is set back after the start loses nothing that happens then", () => {
+  const timeline = new Timeline(24 * 60 * MINUTE_MS);
+  const nowAt = 12 * 60 * MINUTE_MS;
+  const state = new ClusterState();
+  const silent = judgedNode("n-1", { readiness: "unknown", since: nowAt });
+  timeline.take({ type: "judged.node", body: silent } as Message<"judged.node">, state, nowAt);
+  const report = timeline.report(nowAt + 1);
+  expect(report.fromAt).toBeLessThanOrEqual(nowAt);
+  expect(report.minutes).toEqual([{ at: nowAt, verdicts: 1, recoveries: 0, evictions: 0 }]);
+  expect(timeline.report(nowAt - 1)).toMatchObject({ at: nowAt - 1, minutes: [] });
+});
+
+test("nothing is shown after the present, where a writer's clock is ahead", () => {
+  const { io, transport, clock, receive, ledger } = ledgerWorld({ isShadow: true });
+  receive("observed.node", observedNode("n-1"), null);
+  const ahead = new VirtualClock();
+  ahead.advance(5 * MINUTE_MS);
+  const common = { ...io, transport, cluster: "test", service: "node-writer", member: "m-1", mailboxMessagesMax: 100 };
+  const bus = typedBus({ ...common, clock: ahead });
+  bus.publish("done.write", doneNode("asked.condition", "n-1", { outcome: "shadowed" }), null);
+  clock.advance(0);
+  receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+  const { at, leads } = ledger.reader.timeline();
+  expect(leads.map((lead) => lead.at)).toEqual([at]);
 });

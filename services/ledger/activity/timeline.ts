@@ -23,7 +23,8 @@ type Zone = Omit<ZoneBand, "title"> & { owner: string; readonly states: { at: nu
 
 /** What happened in the last hours. Instants are of the ledger's clock, in epoch milliseconds. */
 export class Timeline {
-  readonly #startedAt: number;
+  /** Moves back with the clock: a start in the future would hide all that happens until then. */
+  #startedAt: number;
   readonly #minutes = new Map<number, Counts>();
   readonly #zones = new Map<string, Zone>();
 
@@ -33,6 +34,7 @@ export class Timeline {
 
   /** Takes a message before the state is updated with it. */
   take(message: AnyMessage, before: ClusterState, nowAt: number): void {
+    this.#startedAt = Math.min(this.#startedAt, nowAt);
     if (message.type === "judged.node") this.#takeNode(message.body, before, nowAt);
     else if (message.type === "judged.zone") this.#takeZone(message, nowAt);
     else if (message.type === "done.write" && isEviction(message.body, before)) this.#count("evictions", nowAt);
@@ -40,9 +42,10 @@ export class Timeline {
 
   /** The present picture. */
   report(nowAt: number): Omit<TimelineReport, "leads"> {
+    this.#startedAt = Math.min(this.#startedAt, nowAt);
     const fromAt = Math.max(this.#startedAt, nowAt - TIMELINE_MS);
     const minutes = [...this.#minutes]
-      .filter(([at]) => at + MINUTE_MS > fromAt)
+      .filter(([at]) => at + MINUTE_MS > fromAt && at <= nowAt)
       .map(([at, counts]) => ({ at, ...counts }));
     const zones = [...this.#zones].map(([zone, { states, takeovers }]): ZoneBand => {
       const first = Math.max(

@@ -259,24 +259,25 @@ class JetStreamStore implements LedgerStore {
     if (pending === 0) return;
     const messages = await consumer.consume();
     let count = 0;
+    let left = pending;
     let unreadable = 0;
     const stopWaiting = this.#closeWhenIdle(messages, () => count);
     for await (const { data, info } of messages) {
       count++;
+      left = info.pending;
       if (data.length > 0 && !pass(data)) unreadable++;
-      if (info.pending === 0 || this.#closed) break;
+      if (left === 0 || this.#closed) break;
     }
     stopWaiting();
     await messages.close();
-    if (unreadable === 0) return;
-    this.#unreadable.add(unreadable);
-    this.#options.log.warn("unreadable entries of the ledger's history were skipped", {
-      stream,
-      unreadable,
-    });
+    if (unreadable > 0) {
+      this.#unreadable.add(unreadable);
+      this.#options.log.warn("unreadable entries of the ledger's history were skipped", { stream, unreadable });
+    }
+    if (left > 0 && !this.#closed) throw new Error(`${left} entries did not come`);
   }
 
-  /** Closes a replay without new messages: the pending ones may have expired. */
+  /** Closes a replay without new messages, to be retried: the server is slow, or the pending ones have expired. */
   #closeWhenIdle(messages: ConsumerMessages, count: () => number): Stop {
     const next = (before: number): Timer =>
       this.#options.clock.after(REPLAY_IDLE_MS, () => {

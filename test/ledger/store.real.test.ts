@@ -6,10 +6,12 @@ import { decodeRecord } from "../../protocols/comparison-record.ts";
 import { decode } from "../../protocols/wire.ts";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
 import { storeNames } from "../../services/ledger/ledger.store.streams.ts";
+import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
 import { observedNode } from "../support/observed-objects.ts";
+import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 import { doneNode, judgedNode, judgedPod, ledgerWorld } from "./ledger-world.ts";
 import {
@@ -241,6 +243,45 @@ describeWithEachNats("the ledger's store", () => {
     expect(second.reader.explainNode("n-1")).toBeNull();
     storeClock.advance(1000);
     await until("the history is back", () => second.reader.explainNode("n-1") !== null);
+  });
+
+  test("reads all back where the server stood still meanwhile", async () => {
+    const [clock, log, server] = [new VirtualClock(), recordingLog(), await serve(true)];
+    const { store, ledger, transport, judge, metrics } = await join(server);
+    await until("the store is ready", () => store.ready());
+    // Without a ledger nothing keeps the last states, and only the stream holds them.
+    ledger.stop();
+    const { streams } = await jetstreamManager(transport.connection);
+    const names = Array.from({ length: 2000 }, (_, index) => `n-${index}`);
+    for (const name of names) judge.publish("judged.node", unknown(name), null);
+    const isStored = async () => (await streams.info(stream)).state.messages === names.length;
+    await until("the stream holds them", isStored);
+    const read = new Set<string>();
+    let isAllRead = false;
+    const connect = async () => transport.connection;
+    const later = openLedgerStore({ connect, cluster: "test", clusterUid: UID, clock, log, metrics });
+    later.restore({
+      message({ id }) {
+        if (read.size === 0) server.pause();
+        read.add(id);
+      },
+      compared: () => {
+        isAllRead = true;
+      },
+    });
+    let before = -1;
+    await until("nothing more comes", () => {
+      const isSame = before === read.size && before > 0;
+      before = read.size;
+      return isSame;
+    });
+    clock.advance(10_000);
+    server.resume();
+    await until("the replay ends", () => isAllRead || log.lines.some(({ message }) => message.includes("retrying")));
+    clock.advance(1000);
+    await until("the history is back", () => isAllRead);
+    later.close();
+    expect(read.size).toBe(names.length);
   });
 
   test("recovers from lost storage", async () => {

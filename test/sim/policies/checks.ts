@@ -121,12 +121,13 @@ export class PolicyChecks {
     this.#conditions.checkHold(name, "condemned");
     const pool = this.#view.poolOf(name);
     const policy = this.#view.onlyPolicy(pool);
-    // In direct mode the pods of a node that was admitted may have waited for a rate of evictions since.
+    // In direct mode the pods of a node that was admitted may have waited for a rate of evictions since, and its policy
+    // may have got other limits meanwhile.
     const isLate = this.#view.isDirect && this.#evictions.hasEvictionRate(name);
     if (!isLate) this.#rates.check(node);
     if (policy !== null && !isLate) this.#storms.check(policy, node);
     this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs, untilMs: null });
-    if (policy !== null) this.#limits.check(policy, name);
+    if (policy !== null && !isLate) this.#limits.check(policy, name);
     this.#recount();
   }
 

@@ -362,7 +362,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "holds forgotten when they are over",
     file: "services/node/maintenance.policy.ts",
-    from: "    if (hold.toAt !== null) return [hold];\n",
+    from: "    if (hold.toAt !== null) return possibleHold(hold, situation.now);\n",
     to: "    if (hold.toAt !== null) return [];\n",
     showsIn: "policies",
   },

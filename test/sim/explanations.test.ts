@@ -193,7 +193,7 @@ describe("of a pod named as a deleted one", () => {
     expect(problemOf(ours)).toBeNull();
   });
 
-  test("the deletion by another client may count as ours after a lost reply", () => {
+  test("after a lost reply, one by another client counts", () => {
     truth.pods.note("p", 2000, pod("newer", CREATED));
     const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
     expect(problemOf(ours)).toContain("is not so (podOurs)");

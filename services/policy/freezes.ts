@@ -53,14 +53,13 @@ export class Freezes {
   /** The last texts that this process wrote: another one is what another process remembers. */
   readonly #own: string[] = [];
 
-  /** `changed` is called when the ConfigMap is known, and when others change what it says of freezes. */
+  /** `changed` is called when the ConfigMap is known for the first time, and whenever it changes. */
   constructor(io: Pick<Io, "kube" | "clock" | "log" | "profile">, changed: () => void) {
     this.#io = io;
     this.#watch = io.kube.watch("freezes", {
       changed: (resource) => {
-        const isOwn = this.#isOwnWrite(resource);
         this.#take(resource);
-        if (this.#isKnown && !isOwn) changed();
+        if (this.#isKnown) changed();
       },
       gone: () => {
         this.#take(null);
@@ -114,12 +113,6 @@ export class Freezes {
     if (this.#isKnown) return;
     this.#isKnown = true;
     changed();
-  }
-
-  /** Whether this process knew what the ConfigMap says: it wrote the memory, or only the memory of limits is new. */
-  #isOwnWrite({ pauseRequests, frozen }: FreezeResource): boolean {
-    if (this.#resource === null || pauseRequests !== this.#resource.pauseRequests) return false;
-    return frozen === this.#resource.frozen || (frozen !== null && this.#own.includes(frozen));
   }
 
   #take(resource: FreezeResource | null): void {

@@ -123,7 +123,9 @@ export class Freezes {
     }
     this.#problems = problems.join();
     const text = resource?.frozen ?? null;
-    if (text !== null && !this.#own.includes(text)) this.#memory = bothMemories(this.#memory, readMemory(text));
+    // What was taken once may have been corrected since: a planned end by a thaw.
+    const isNews = text !== null && text !== this.#resource?.frozen && !this.#own.includes(text);
+    if (isNews) this.#memory = bothMemories(this.#memory, readMemory(text));
     // What the process before has seen may have ended while none ran.
     if (!this.#isUpdated) this.#sourcesBefore = readSources(text);
     this.#resource = resource;

@@ -90,3 +90,24 @@ test("a service that is stopped while it writes its memory does not write it aga
   expect(writes).toBeGreaterThan(0);
   expect(world.read(FREEZE_CONFIG_MAP)).toBeNull();
 });
+
+test("an end that a thaw has replaced does not come back with the memory", () => {
+  const since = new Date(world.clock.wallMs()).toISOString();
+  const until = new Date(world.clock.wallMs() + 60 * S).toISOString();
+  world.create(JSON.stringify([{ name: "oncall", since, until }]));
+  world.follow().stop();
+  const freezes = world.follow();
+  world.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    when: ({ verb, body }) => verb === "patch" && body?.includes("frozen") === true,
+  });
+  const says = (data: Readonly<Record<string, string>>): void => {
+    world.patch(FREEZE_CONFIG_MAP, { data });
+    world.advance(60 * S);
+  };
+  const thawed = new Date(world.clock.wallMs()).toISOString();
+  says({ pauseRequests: JSON.stringify([{ name: "oncall", since, until: thawed }]) });
+  says({ limits: "{}" });
+  expect(freezes.frozen("")).toEqual([{ fromAt: Date.parse(since), toAt: Date.parse(thawed) }]);
+  freezes.stop();
+});

@@ -355,7 +355,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "frozen time lost on restart",
     file: "services/policy/freezes.ts",
-    from: "if (text !== null && !this.#own.includes(text)) this.#memory",
+    from: "if (isNews) this.#memory",
     to: 'if (text === "") this.#memory',
     showsIn: "policies",
   },

@@ -296,8 +296,8 @@ const UNREADABLE: RecordedPauseRequest = {
 };
 
 /**
- * Reads the text under `pauseRequests`. One that is no list freezes all nodes: in doubt what was frozen stays frozen, so
- * a typing error thaws no node, and every process reads the same.
+ * Reads the text under `pauseRequests`. One that is no list freezes all nodes, so that a typing error thaws none, and
+ * every process reads the same.
  */
 export function readPauseRequests(text: string | null): RecordedPauseRequests {
   if (text === null || text.trim() === "") return { requests: [], problems: [] };

@@ -66,13 +66,19 @@ test("a node-writer that stood still taints at the rate, and every node in the e
   expect(new Set(world.tainted.map(({ name }) => name))).toEqual(new Set(["a-0", "a-1", "a-2", "a-3"]));
 });
 
-test("a pod-writer that stood still deletes no pod whose drain a halt has cancelled", () => {
+/** A node that is to be drained while the pod-writer stands still. */
+function drainDuringStandstill(): ReturnType<typeof withWriter> {
   const { world, standstill } = withWriter("pod-writer", { evictionMode: "direct" });
   world.addTolerantPod("a-0", "pod");
   world.silence(["a-0"]);
   world.advance(280 * S);
   standstill.begin();
   world.advance(60 * S);
+  return { world, standstill };
+}
+
+test("a pod-writer that stood still deletes no pod whose drain a halt has cancelled", () => {
+  const { world, standstill } = drainDuringStandstill();
   expect(world.published("asked.eviction").length).toBeGreaterThan(0);
   halt(world);
   standstill.end();
@@ -81,12 +87,7 @@ test("a pod-writer that stood still deletes no pod whose drain a halt has cancel
 });
 
 test("a pod-writer that stood still deletes the pods of a drain that goes on", () => {
-  const { world, standstill } = withWriter("pod-writer", { evictionMode: "direct" });
-  world.addTolerantPod("a-0", "pod");
-  world.silence(["a-0"]);
-  world.advance(280 * S);
-  standstill.begin();
-  world.advance(60 * S);
+  const { world, standstill } = drainDuringStandstill();
   standstill.end();
   expect(world.deleted).toEqual([]);
   world.advance(65 * S);

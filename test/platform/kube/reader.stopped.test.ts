@@ -5,30 +5,29 @@ import { silentLog } from "../../../services/platform/process/log.ts";
 import { supervise } from "../../../services/platform/process/supervisor.ts";
 import { list, node, ReaderStage } from "./reader-stage.ts";
 
+/** A stage with one watch, whose listener stops it when it is synced or when it is not. */
+function stopsWhen(isSynced: boolean): ReaderStage {
+  const stage = new ReaderStage();
+  stage.seen.watch.stop();
+  stage.wire.next();
+  const watch = stage.kube.watch("nodes", {
+    changed: () => {},
+    gone: () => {},
+    state: ({ synced }) => synced === isSynced && watch.stop(),
+  });
+  return stage;
+}
+
 describe("a watch that its listener stops", () => {
   test("as it syncs opens no watch", () => {
-    const stage = new ReaderStage();
-    stage.seen.watch.stop();
-    stage.wire.next();
-    const watch = stage.kube.watch("nodes", {
-      changed: () => {},
-      gone: () => {},
-      state: ({ synced }) => synced && watch.stop(),
-    });
+    const stage = stopsWhen(true);
     stage.wire.next().answer(200, list("10", [node("a", "1")]));
     stage.clock.advance(600_000);
     expect(stage.wire.waiting).toBe(0);
   });
 
   test("as it is lost is not opened again", () => {
-    const stage = new ReaderStage();
-    stage.seen.watch.stop();
-    stage.wire.next();
-    const watch = stage.kube.watch("nodes", {
-      changed: () => {},
-      gone: () => {},
-      state: ({ synced }) => !synced && watch.stop(),
-    });
+    const stage = stopsWhen(false);
     stage.wire.next().answer(200, list("10", []));
     const opened = stage.wire.next();
     opened.open();

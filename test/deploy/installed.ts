@@ -28,11 +28,14 @@ const IN_A_HURRY = [
   "--log-format=json",
 ];
 
-/** A policy of nobody. Its rate needs the Lease, also where the API server cannot serve custom resources. */
-const RATED_POLICY = {
-  name: "rated",
-  spec: { selector: { matchLabels: { pool: "rated" } }, evictions: { maxPerMinute: 1 } },
-};
+/**
+ * Policies that need no custom resources, which not every API server can serve. The rate of the first, of no node, needs
+ * the Lease. By the second, a pod is read before it is evicted, also in shadow mode, which then evicts nothing.
+ */
+const CONFIG_POLICIES = [
+  { name: "rated", spec: { selector: { matchLabels: { pool: "rated" } }, evictions: { maxPerMinute: 1 } } },
+  { name: "read", spec: { selector: { matchLabels: { evictions: "read" } }, evictions: { method: "Evict" } } },
+];
 
 /** Resources that are written for node policies alone. */
 const OF_POLICIES: ReadonlySet<string> = new Set(["nodepolicies/status", "pods/eviction"]);
@@ -60,7 +63,7 @@ export class InstalledCluster {
     const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
     const nats = await startNatsServer({ config: 'include "roles.conf"', files, jetstream: true });
     const api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
-    writeFileSync(join(folder, "config.yaml"), JSON.stringify({ policies: [RATED_POLICY] }));
+    writeFileSync(join(folder, "config.yaml"), JSON.stringify({ policies: CONFIG_POLICIES }));
     return new InstalledCluster(api, nats, folder);
   }
 

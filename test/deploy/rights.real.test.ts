@@ -184,6 +184,8 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
         const node = `doomed-${suffix}`;
         const doomed = joins(node);
         joins(`steady-${suffix}`);
+        await shows(["node", node], new RegExp(node));
+        await ask("label", "node", node, "evictions=read");
         await runsPod(`restless-in-shadow-${suffix}`, node, 0);
         const use = await cluster.run(await rendered("shadow"), async (url) => {
           await until("it sees", async () => (await fetch(`${url}/readyz`)).ok, WITHIN);

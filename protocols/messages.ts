@@ -229,7 +229,7 @@ export const MESSAGES = {
     schema: askedResync,
     ...byShard,
     from: "node, zone, taint-manager, ledger, policy",
-    to: "observer, node",
+    to: "observer, node, taint-manager",
     purpose: "publish everything about a shard again",
   }),
   "done.write": define({

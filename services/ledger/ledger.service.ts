@@ -313,12 +313,18 @@ class RunningLedger {
     }
     if (message.type === "judged.node") {
       const observed = this.#state.nodes.get(message.body.node)?.observed ?? null;
-      const { clock } = this.#io;
-      const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-      this.#missingJudgements.takeJudged(message.body, observed, now);
+      this.#missingJudgements.takeJudged(message.body, observed, this.#instants());
     }
-    if (message.type === "judged.pod") this.#restored.confirm(message.body);
+    if (message.type === "judged.pod") {
+      this.#restored.confirm(message.body);
+      this.#missingJudgements.takePod(message.body, this.#instants());
+    }
     this.#state.apply(message);
+  }
+
+  #instants(): { readonly monotonicMs: number; readonly wallMs: number } {
+    const { clock } = this.#io;
+    return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
 
   #policiesChanged(): void {
@@ -450,7 +456,8 @@ class RunningLedger {
     this.#state.forgetUnobserved(isKnown);
     // Messages of several publishers cross: a judgement or a heartbeat may come after its node has left.
     const mayExist = (node: string): boolean => this.#state.nodes.has(node) || !isKnown(node);
-    this.#missingJudgements.keep(mayExist);
+    const isPending = (uid: string): boolean => this.#state.pods.get(uid)?.judged?.eviction === "pending";
+    this.#missingJudgements.keep(mayExist, isPending);
     this.#ages.keep(mayExist);
     this.#comparison.sweep(wallMs, isKnown);
     if (!this.#inventory.isKnown(nowMs)) return;

@@ -1,8 +1,8 @@
 /**
  * Observed nodes whose judgement is missing or contradicts the observation. A judgement is published once and may be
- * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes. In direct mode
- * nothing observed contradicts a node that waits for its drain or is to be drained from some instant on, but its owner
- * judges it again then: if it does not, the judgement that ended the wait was lost.
+ * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes. Nothing observed
+ * contradicts a pod that is to be evicted at some instant or, in direct mode, a node that waits for its drain or is to
+ * be drained from some instant on. But its owner judges it again then: if it does not, a judgement was lost.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -16,15 +16,24 @@ import type { NodeRecord } from "./cluster-state.ts";
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
 const JUDGED_WITHIN_MS = 3000;
 
-/** Nodes without a judgement that fits them. */
+/** The present instant on both clocks. */
+interface Instants {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** Nodes without a judgement that fits them, and pods and drains that are overdue. */
 export class MissingJudgements {
   /** Since when each of them has none, on the monotonic clock; the earliest first. */
   readonly #unjudged = new Map<string, number>();
   readonly #resyncs: RetrySchedule<number>;
   readonly #evictionMode: Profile["evictionMode"];
   readonly #policies: Pick<Policies, "current">;
-  /** By shard, until when each node that is to be drained is judged again at the latest, on the monotonic clock. */
-  readonly #drains = new Map<number, Map<string, number>>();
+  /**
+   * By shard and by node, until when what is to be drained or evicted is judged again at the latest, on the monotonic
+   * clock: pods by uid, and the node itself by the empty string.
+   */
+  readonly #expected = new Map<number, Map<string, Map<string, number>>>();
   /** The owner of a node repeats within this time that it waits. */
   readonly #repeatedWithinMs: number;
   #isJudging = false;
@@ -43,16 +52,18 @@ export class MissingJudgements {
   }
 
   /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
-  takeJudged(
-    judged: BodyOf<"judged.node">,
-    kept: ObservedNode | null,
-    { monotonicMs, wallMs }: { readonly monotonicMs: number; readonly wallMs: number },
-  ): void {
+  takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, { monotonicMs, wallMs }: Instants): void {
     this.#isJudging = true;
     const drainAt = drainAtOf(judged, wallMs);
-    if (this.#evictionMode !== "direct" || drainAt === null) this.#forgetDrain(judged.node);
-    else this.#expect(judged.node, monotonicMs + Math.max(0, drainAt - wallMs) + this.#repeatedWithinMs);
+    if (this.#evictionMode !== "direct" || drainAt === null) this.#forgetExpected(judged.node, "");
+    else this.#expect(judged.node, "", monotonicMs + Math.max(0, drainAt - wallMs) + this.#repeatedWithinMs);
     if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), monotonicMs);
+  }
+
+  /** Takes the judgement of a pod: at its deadline it is judged to be due. */
+  takePod({ node, uid, eviction, deadlineAt }: BodyOf<"judged.pod">, { monotonicMs, wallMs }: Instants): void {
+    if (eviction !== "pending" || deadlineAt === null) this.#forgetExpected(node, uid);
+    else this.#expect(node, uid, monotonicMs + Math.max(0, deadlineAt - wallMs) + JUDGED_WITHIN_MS);
   }
 
   /** Compares every judgement with the policies that are in force now. */
@@ -67,19 +78,22 @@ export class MissingJudgements {
 
   forget(node: string): void {
     this.#unjudged.delete(node);
-    this.#forgetDrain(node);
+    this.#dropExpected(node);
   }
 
-  /** Forgets nodes that left before a late judgement of them came. */
-  keep(isKept: (node: string) => boolean): void {
-    const drained = [...this.#drains.values()].flatMap((ofShard) => [...ofShard.keys()]);
-    for (const node of [...this.#unjudged.keys(), ...drained]) if (!isKept(node)) this.forget(node);
+  /** Forgets nodes that left before a late judgement of them came, and pods that are pending no more. */
+  keep(isKept: (node: string) => boolean, isPending: (uid: string) => boolean): void {
+    const nodes = [...this.#expected.values()].flatMap((ofShard) => [...ofShard.keys()]);
+    for (const node of [...this.#unjudged.keys(), ...nodes]) if (!isKept(node)) this.forget(node);
+    for (const node of nodes) {
+      const uids = this.#expected.get(shardOf(node))?.get(node)?.keys() ?? [];
+      for (const uid of uids) if (uid !== "" && !isPending(uid)) this.#forgetExpected(node, uid);
+    }
   }
 
   /** Why a shard needs a resync now; null where it does not. */
   resyncReason({ shard }: { readonly shard: number }, nowMs: number): string | null {
-    if (!this.#isJudging) return null;
-    if (!this.#isOverdue(shard, nowMs)) {
+    if (!this.#isUnjudged(shard, nowMs) && !this.#isOverdue(shard, nowMs)) {
       this.#resyncs.forget(shard);
       return null;
     }
@@ -87,27 +101,42 @@ export class MissingJudgements {
   }
 
   /** The unjudged are in the order of their instants, so whatever follows one that is not overdue is not either. */
-  #isOverdue(shard: number, nowMs: number): boolean {
+  #isUnjudged(shard: number, nowMs: number): boolean {
+    if (!this.#isJudging) return false;
     for (const [node, sinceMs] of this.#unjudged) {
       if (nowMs - sinceMs < JUDGED_WITHIN_MS) break;
       if (shardOf(node) === shard) return true;
     }
-    for (const expectedMs of this.#drains.get(shard)?.values() ?? []) if (expectedMs <= nowMs) return true;
     return false;
   }
 
-  #expect(node: string, expectedMs: number): void {
-    const shard = shardOf(node);
-    const ofShard = this.#drains.get(shard) ?? new Map<string, number>();
-    ofShard.set(node, expectedMs);
-    this.#drains.set(shard, ofShard);
+  #isOverdue(shard: number, nowMs: number): boolean {
+    for (const ofNode of this.#expected.get(shard)?.values() ?? []) {
+      for (const expectedMs of ofNode.values()) if (expectedMs <= nowMs) return true;
+    }
+    return false;
   }
 
-  #forgetDrain(node: string): void {
+  #expect(node: string, uid: string, expectedMs: number): void {
     const shard = shardOf(node);
-    const ofShard = this.#drains.get(shard);
+    const ofShard = this.#expected.get(shard) ?? new Map<string, Map<string, number>>();
+    const ofNode = ofShard.get(node) ?? new Map<string, number>();
+    ofNode.set(uid, expectedMs);
+    ofShard.set(node, ofNode);
+    this.#expected.set(shard, ofShard);
+  }
+
+  #forgetExpected(node: string, uid: string): void {
+    const ofNode = this.#expected.get(shardOf(node))?.get(node);
+    ofNode?.delete(uid);
+    if (ofNode?.size === 0) this.#dropExpected(node);
+  }
+
+  #dropExpected(node: string): void {
+    const shard = shardOf(node);
+    const ofShard = this.#expected.get(shard);
     ofShard?.delete(node);
-    if (ofShard?.size === 0) this.#drains.delete(shard);
+    if (ofShard?.size === 0) this.#expected.delete(shard);
   }
 
   #contradicts(judged: Parameters<typeof contradicts>[0], observed: ObservedNode): boolean {

@@ -3,12 +3,10 @@ import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop, Timer } from "../../protocols/ports.ts";
 import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
+import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { NodeActor, type NodeContext } from "./node.actor.ts";
-
-/** How many judgements are republished before the event loop continues with other work. */
-const REPUBLISHED_PER_TURN = 256;
 
 /** The start of a message id or source of a node service, in any process. */
 const NODE_SERVICE_PREFIX = "node@";
@@ -23,11 +21,9 @@ export class NodeShard {
   readonly #context: NodeContext;
   readonly #actors = new Map<string, NodeActor>();
   readonly #stops: Stop[];
-  /** Nodes whose judgement is still to be republished; null when none is. */
-  #republishing: Iterator<NodeActor> | null = null;
+  readonly #republishing: Republishing<NodeActor>;
   /** Runs until a rival owner has had time to end; null without a rival. */
   #rivalTimer: Timer | null = null;
-  #hasEnded = false;
 
   constructor(shared: SharedNodeContext, shard: number) {
     this.#io = shared.io;
@@ -46,7 +42,12 @@ export class NodeShard {
       waiting: new Set(),
       markSuspect: (reason, cause) => this.#feed.markSuspect(reason, cause),
     };
-    const { bus } = shared.io;
+    const { bus, clock } = shared.io;
+    this.#republishing = new Republishing({
+      clock,
+      held: () => this.#actors.values(),
+      publish: (actor, cause) => actor.republish(cause),
+    });
     this.#stops = [
       bus.subscribe("observed.lease", shard, (message) => this.#takeHeartbeats(message)),
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
@@ -81,8 +82,8 @@ export class NodeShard {
 
   /** Ends every actor and every subscription. */
   stop(): void {
-    this.#hasEnded = true;
     this.#feed.stop();
+    this.#republishing.stop();
     for (const stop of this.#stops) stop();
     this.#rivalTimer?.cancel();
     for (const actor of this.#actors.values()) actor.end();
@@ -125,14 +126,11 @@ export class NodeShard {
     for (const actor of actors) actor.review(cause);
   }
 
-  /**
-   * Republishes the judgements, because the process that requests a resync needs them too. A request that arrives
-   * during this starts it from the first node again.
-   */
+  /** Republishes the judgements, because the process that requests a resync needs them too. */
   #republishFor(source: string, cause: string): void {
     if (source === this.#source) return;
     if (source.startsWith(NODE_SERVICE_PREFIX)) this.#outlastRival(cause);
-    this.#republish(cause);
+    this.#republishing.begin(cause);
   }
 
   /**
@@ -146,27 +144,7 @@ export class NodeShard {
     this.#rivalTimer?.cancel();
     this.#rivalTimer = clock.after(rivalEndsWithinMs(profile), () => {
       this.#rivalTimer = null;
-      this.#republish(cause);
-    });
-  }
-
-  #republish(cause: string): void {
-    const isUnderWay = this.#republishing !== null;
-    this.#republishing = this.#actors.values();
-    if (!isUnderWay) this.#republishSome(cause);
-  }
-
-  #republishSome(cause: string): void {
-    for (let republished = 0; republished < REPUBLISHED_PER_TURN; republished++) {
-      const next = this.#republishing?.next();
-      if (next === undefined || next.done === true) {
-        this.#republishing = null;
-        return;
-      }
-      next.value.republish(cause);
-    }
-    this.#io.clock.after(0, () => {
-      if (!this.#hasEnded) this.#republishSome(cause);
+      this.#republishing.begin(cause);
     });
   }
 }

@@ -11,6 +11,7 @@ import { shardOf } from "../../protocols/subjects.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../domain/freeze.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
+import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { Deadlines } from "../platform/structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
@@ -23,6 +24,9 @@ import {
   type ViewHistory,
 } from "./taint-manager.policy.ts";
 import { type EvictionSchedule, stayingJudgement, TaintedNode } from "./tainted-node.ts";
+
+/** The start of the source of a ledger, in any process: nobody else keeps the deadlines of pods. */
+const LEDGER_PREFIX = "ledger@";
 
 /** Outcomes after which the pod-writer has nothing left to do about a pod. */
 const SETTLING: readonly Outcome[] = ["ok", "gone", "shadowed"];
@@ -68,6 +72,7 @@ class TaintShard {
   /** Nodes with a record of taint starts, which has to be removed with the taints. */
   readonly #annotated = new Set<string>();
   readonly #rivals: RivalJudgements;
+  readonly #republishing: Republishing<EvictionSchedule>;
   readonly #stops: readonly Stop[];
   /** The next planned end of a freeze that holds evictions back, on the API's clock. */
   #thawAt = Number.POSITIVE_INFINITY;
@@ -90,8 +95,16 @@ class TaintShard {
       member: fleet.member,
       correct: (wrong) => this.#correct(wrong),
     });
+    this.#republishing = new Republishing({
+      clock,
+      held: () => this.#schedules(),
+      publish: (schedule, cause) => schedule.node.republish(schedule, cause),
+    });
     this.#stops = [
       bus.subscribe("done.write", shard, ({ body }) => this.#settle(body)),
+      bus.subscribe("asked.resync", shard, ({ source, id }) => {
+        if (source.startsWith(LEDGER_PREFIX)) this.#republishing.begin(id);
+      }),
       bus.subscribe("judged.pod", shard, (message) => this.#rivals.hear(message)),
     ];
     this.#feed = feedShard(io, shard, {
@@ -132,9 +145,14 @@ class TaintShard {
     this.#feed.stop();
     for (const stop of this.#stops) stop();
     this.#rivals.stop();
+    this.#republishing.stop();
     this.#thaw?.cancel();
     this.#recordable?.cancel();
     for (const node of this.#nodes.values()) node.drop();
+  }
+
+  *#schedules(): Generator<EvictionSchedule> {
+    for (const { schedules } of this.#nodes.values()) yield* schedules;
   }
 
   #isBlind(): boolean {

@@ -74,6 +74,11 @@ export class TaintedNode {
     return this.#taints;
   }
 
+  /** The schedules of its pods. */
+  get schedules(): Iterable<EvictionSchedule> {
+    return this.#schedules.values();
+  }
+
   /** The taints that decide a countdown now. */
   countedTaints(): ReadonlySet<Taint> {
     const counted = new Set<Taint>();
@@ -160,13 +165,16 @@ export class TaintedNode {
   correct(wrong: PodJudgement, cause: string): boolean {
     const schedule = this.#schedules.get(wrong.uid);
     if (schedule === undefined) return false;
-    const now = this.#now();
-    const isDue =
-      schedule.requests > 0 || (this.#evictionOf(schedule.pod, now)?.at ?? now.monotonicMs) <= now.monotonicMs;
-    const own = this.#judgement(schedule, isDue ? "due" : "pending", now);
+    const own = this.#present(schedule);
     const isSame = own.eviction === wrong.eviction && own.deadlineAt === wrong.deadlineAt;
     if (!isSame) this.#context.io.bus.publish("judged.pod", own, cause);
     return true;
+  }
+
+  /** Publishes the judgement of a pod again, unless its eviction is done. */
+  republish(schedule: EvictionSchedule, cause: string): void {
+    if (!this.has(schedule) || schedule.requests === SETTLED) return;
+    this.#context.io.bus.publish("judged.pod", this.#present(schedule), cause);
   }
 
   /** Publishes that a pod's deadline has come while its node is frozen. */
@@ -289,6 +297,14 @@ export class TaintedNode {
 
   #publish(schedule: EvictionSchedule, eviction: PodJudgement["eviction"], now: Now): string | null {
     return this.#context.io.bus.publish("judged.pod", this.#judgement(schedule, eviction, now), this.#cause);
+  }
+
+  /** What holds of a pod now. */
+  #present(schedule: EvictionSchedule): PodJudgement {
+    const now = this.#now();
+    const isDue =
+      schedule.requests > 0 || (this.#evictionOf(schedule.pod, now)?.at ?? now.monotonicMs) <= now.monotonicMs;
+    return this.#judgement(schedule, isDue ? "due" : "pending", now);
   }
 
   #judgement(schedule: EvictionSchedule, eviction: PodJudgement["eviction"], now: Now): PodJudgement {

@@ -29,8 +29,8 @@ const IN_A_HURRY = [
 ];
 
 /**
- * Policies that need no custom resources, which not every API server can serve. The rate of the first, of no node, needs
- * the Lease. By the second, a pod is read before it is evicted, also in shadow mode, which then evicts nothing.
+ * Policies that need no custom resources, which not every API server can serve. The rate of the first one, of no node,
+ * needs the Lease. By the second one a pod is read before it is evicted, also in shadow mode, which evicts nothing.
  */
 const CONFIG_POLICIES = [
   { name: "rated", spec: { selector: { matchLabels: { pool: "rated" } }, evictions: { maxPerMinute: 1 } } },

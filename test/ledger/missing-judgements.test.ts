@@ -1,14 +1,14 @@
 /** A ledger that missed a judgement requests a resync, where a process judges nodes. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
-import type { Message } from "../../protocols/messages.ts";
+import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
-import { judgedNode, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
+import { judgedNode, judgedPod, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
 
 interface ReasonsIn {
   readonly profile: Partial<Profile>;
@@ -126,6 +126,43 @@ test("so does a drain that was to begin, in direct mode", () => {
   expect(reasonsAfter(prepare, { profile, seconds: 17 })).toEqual([]);
   expect(reasonsAfter(prepare, { profile, seconds: 18 })).toEqual([REASON]);
   expect(reasonsAfter(prepare, { seconds: 30 })).toEqual([]);
+});
+
+describe("an overdue pod", () => {
+  const prepare =
+    (...later: Partial<BodyOf<"judged.pod">>[]) =>
+    ({ receive, clock }: LedgerWorld) => {
+      const pending = judgedPod({ deadlineAt: clock.wallMs() + 5_000 });
+      for (const fields of [{}, ...later]) receive("judged.pod", { ...pending, ...fields }, null);
+    };
+  const stays = { eviction: "none", deadlineAt: null, taint: null, tolerationSeconds: null } as const;
+
+  test("leads to a resync where nobody requests its eviction", () => {
+    expect(reasonsAfter(prepare(), { seconds: 7 })).toEqual([]);
+    expect(reasonsAfter(prepare(), { seconds: 9 })).toEqual([REASON]);
+  });
+
+  test.each<[string, Partial<BodyOf<"judged.pod">>]>([
+    ["it is due", { eviction: "due" }],
+    ["it may stay", stays],
+    ["its countdown stands still", { deadlineAt: null }],
+  ])("leads to none where it was judged that %s", (_what, later) => {
+    expect(reasonsAfter(prepare(later), { seconds: 20 })).toEqual([]);
+  });
+
+  test("leads to no more once it is forgotten", () => {
+    const minutes = (count: number) => reasonsAfter(prepare(), { seconds: count * 60 }).length;
+    expect(minutes(7)).toBeGreaterThan(3);
+    expect(minutes(20)).toBe(minutes(7));
+  });
+
+  test("leads to none once its node is gone", () => {
+    const gone = (world: LedgerWorld) => {
+      prepare()(world);
+      world.receive("observed.gone", { node: "n-1", uid: observedNode("n-1").uid }, null);
+    };
+    expect(reasonsAfter(gone, { seconds: 20 }).filter((reason) => reason === REASON)).toEqual([]);
+  });
 });
 
 test("a judgement that fits needs no resync, nor does a fleet that judges no nodes", () => {

@@ -56,6 +56,16 @@ describe("a grant of a drain", () => {
     expect(lookThrice(waiting())).toThrow("while nodes waited");
   });
 
+  it("is not missed by nodes whose kubelets came back meanwhile", () => {
+    const stage = waiting();
+    stage.pass(28 * S);
+    for (const name of ["a", "b"]) stage.show(name, "False");
+    stage.pass(12 * S);
+    expect(lookThrice(stage)).not.toThrow();
+    stage.pass(10 * S);
+    expect(lookThrice(stage)).toThrow("while nodes waited");
+  });
+
   const drain = (stage: Stage, node: string) =>
     stage.checks.grants.drain(message("asked.drain", { node, uid: `uid-${node}`, zone: "" }));
 

@@ -205,11 +205,17 @@ export class GrantChecks {
       if (isDirect && !this.#hasPodsToDrain(name, fromMs)) continue;
       const all = states.since(name, fromMs);
       const [first] = all;
+      if (isDirect && isHeardAgain(all)) continue;
       const isWaiting = all.every((state) => isIll(state) && state.zone === first?.zone && !state.isTainted);
       if (isWaiting && first !== undefined && first.zone !== null) zones.add(first.zone);
     }
     return zones;
   }
+}
+
+/** Whether the kubelet of a silent node posted that it is not ready: a drain counts from there on (R5.3). */
+function isHeardAgain(states: readonly NodeState[]): boolean {
+  return states.at(-1)?.ready === "False" && states.some(({ ready }) => ready === "Unknown");
 }
 
 /** Whether a node exists and is not ready, by its Ready condition. */

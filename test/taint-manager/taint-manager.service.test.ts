@@ -94,6 +94,36 @@ test("a start that the API contradicts is recorded after ten seconds", () => {
   expect(world.deletedAt("pod")).toBe(72 * S);
 });
 
+describe("a ledger's request for a resync", () => {
+  const requested = (service: "ledger" | "zone", taint: typeof MAINTENANCE | null) => {
+    const world = new EvictionWorld();
+    world.addZone("a", 3);
+    world.addTolerantPod("a-0", "pod", tolerating);
+    world.run();
+    world.advance(10 * S);
+    if (taint !== null) world.taint("a-0", [taint]);
+    world.advance(10 * S);
+    const before = world.published("judged.pod");
+    const id = world.busOf(service, "other").publish("asked.resync", { shard: shardOf("a-0"), reason: "new" }, null);
+    world.advance(S);
+    return { id, before, after: world.published("judged.pod").slice(before.length) };
+  };
+
+  test("publishes the deadline of each pod again", () => {
+    const { id, before, after } = requested("ledger", MAINTENANCE);
+    expect(after.map(({ body }) => body)).toEqual(before.map(({ body }) => body));
+    expect(after).toMatchObject([{ cause: id, body: { name: "pod", eviction: "pending" } }]);
+  });
+
+  test("publishes nothing of a pod without a taint", () => {
+    expect(requested("ledger", null).after).toEqual([]);
+  });
+
+  test("does so alone: nobody else keeps deadlines", () => {
+    expect(requested("zone", MAINTENANCE).after).toEqual([]);
+  });
+});
+
 test("a node replaced under its name starts new countdowns", () => {
   const world = new EvictionWorld();
   world.addZone("a", 3);

@@ -3,7 +3,7 @@
  * stormCooldownDuration, then one node of a zone at a time at the secondary rate. A storm is recorded only where the
  * owner of the limits must have noticed it, so each check is a lower bound.
  */
-import { BrokenInvariant, type CheckedNode, zoneOf } from "../invariants.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf, zoneOf } from "../invariants.ts";
 import type { DomainRates } from "./domain-rates.ts";
 import type { LimitChecks } from "./limit-checks.ts";
 import { breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
@@ -36,6 +36,7 @@ export class StormChecks {
   readonly #trips = new SinceWhen();
   /** When a breaker may have tripped, in order: an owner of the limits trips it before it permits anybody. */
   readonly #mayTripMs = new Map<string, readonly number[]>();
+  /** Since when nodes wait in their present state of readiness: in direct mode each counts for itself (R5.3). */
   readonly #waiting = new SinceWhen();
   /** Since when more nodes than maxUnhealthy allows are unhealthy, as the owner of the limits noticed it. */
   readonly #unhealthy = new Map<string, number>();
@@ -58,8 +59,9 @@ export class StormChecks {
     // The tokens that nodes in shadow mode take hold others back.
     if (!view.isExact || view.swarm.policies?.isShadowing === true) return;
     for (const node of view.nodes.values()) {
-      const isWaiting = isDown(node) && !view.isCondemned(node) && this.#context.rates.isGranting(node);
-      this.#waiting.note(node.metadata.name, isWaiting, view.nowMs);
+      const isWaiting = !view.isCondemned(node) && this.#context.rates.isGranting(node);
+      for (const ready of DOWN)
+        this.#waiting.note(waitOf(node, ready), isWaiting && readyOf(node) === ready, view.nowMs);
     }
     const { policies } = view.api.now;
     for (const policy of [...this.#trips.keys(), ...this.#storms.keys(), ...this.#unhealthy.keys()]) {
@@ -164,7 +166,7 @@ export class StormChecks {
     // In direct mode a node waits once --pod-eviction-timeout is over.
     const waitsMs = WAITS_MS + (view.isDirect ? view.swarm.profile.podEvictionTimeoutMs : 0);
     return selected.some((each) => {
-      const sinceMs = this.#waiting.of(each.metadata.name);
+      const sinceMs = this.#waiting.of(waitOf(each, readyOf(each)));
       return sinceMs !== null && nowMs - sinceMs > waitsMs && !inWindow.has(each.metadata.name);
     });
   }
@@ -199,6 +201,18 @@ export class StormChecks {
     this.#storms.delete(policy);
     this.#unhealthy.delete(policy);
   }
+}
+
+/** The states of readiness in which a node waits. */
+const DOWN = ["False", "Unknown"];
+
+function readyOf(node: CheckedNode): string {
+  return conditionOf(node, "Ready")?.status ?? "";
+}
+
+/** The wait of a node in a state of readiness. */
+function waitOf({ metadata: { name } }: CheckedNode, ready: string): string {
+  return `${name} ${ready}`;
 }
 
 /** The fields that limits follow from; a change of one may end a storm. */

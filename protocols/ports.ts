@@ -88,13 +88,14 @@ export interface PolicyResource {
   readonly status: unknown;
 }
 
-/** The ConfigMap with the freezes; its texts are unchecked, and null where they are missing. */
+/** The ConfigMap with freezes and the memory of limits; its texts are unchecked, and null where they are missing. */
 export interface FreezeResource {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly pauseRequests: string | null;
   readonly frozen: string | null;
+  readonly limits: string | null;
 }
 
 /** The resources that can be watched, and the projection of each object. */

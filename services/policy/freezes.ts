@@ -77,6 +77,11 @@ export class Freezes {
     return this.#isKnown;
   }
 
+  /** The memory of limits that the ConfigMap has too (limit-memory.ts); null for none. */
+  get limitsText(): string | null {
+    return this.#resource?.limits ?? null;
+  }
+
   /** Reads the ConfigMap again; until then it is not known. */
   readAgain(reason: string): void {
     this.#isKnown = false;

@@ -9,6 +9,9 @@ type LimitMemory = NonNullable<BodyOf<"judged.memory">["memory"]>;
 /** Longest text that is stored, in characters: half of what a ConfigMap holds. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
 
+/** The text for no memories. */
+export const NO_MEMORIES = "{}";
+
 /** What a ConfigMap remembers. */
 export interface StoredMemories {
   readonly memories: ReadonlyMap<string, LimitMemory>;

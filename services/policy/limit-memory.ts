@@ -6,7 +6,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
-import { limitMemoryText, readLimitMemories } from "./limit-memory.policy.ts";
+import { limitMemoryText, NO_MEMORIES, readLimitMemories } from "./limit-memory.policy.ts";
 
 /** How long changes are collected before they are written, and a failed request waits for the next, in milliseconds. */
 const WRITE_MS = 1000;
@@ -23,6 +23,8 @@ export class LimitMemoryStore {
   readonly #knownMs = new Map<string, number>();
   readonly #stop: Stop;
   #stored: string | null = null;
+  /** What the watch showed last of the ConfigMap. */
+  #shown: string | null = null;
   /** Whether the ConfigMap exists; null while it has not been read. */
   #exists: boolean | null = null;
   #timer: Timer | null = null;
@@ -45,13 +47,19 @@ export class LimitMemoryStore {
     this.#stop();
   }
 
+  /** Takes what the watch shows of the ConfigMap. */
+  shown(text: string | null): void {
+    this.#shown = text;
+  }
+
   /**
    * Publishes the memory of each policy with limits, null for one without; unless `isForAll`, only of those that no owner
-   * of the limits is known to have. First the ConfigMap is read.
+   * of the limits is known to have. First the ConfigMap is read, without limits too if it remembers any: they are over.
    */
   publish(policies: readonly string[], isForAll: boolean): void {
     for (const policy of this.#memories.keys()) if (!policies.includes(policy)) this.#forget(policy);
-    if (policies.length > 0 && !this.#isRead) this.#read();
+    const isNeeded = policies.length > 0 || (this.#shown !== null && this.#shown !== NO_MEMORIES);
+    if (isNeeded && !this.#isRead) this.#read();
     if (this.#exists === null) return;
     const nowMs = this.#io.clock.monotonicMs();
     for (const policy of policies) {

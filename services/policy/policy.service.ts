@@ -242,6 +242,8 @@ class ActivePolicies {
       ...(pauseRequests.length === 0 ? {} : { pauseRequests }),
     };
     bus.publish("judged.policies", { policies, ...everywhere }, null);
+    // Beside upstream nothing is limited for a while, and nothing is written.
+    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.limitsText);
     this.#limits.publish(this.#limited(), this.#isForAll);
     this.#isForAll = false;
   }

@@ -197,6 +197,25 @@ describe("after a restart of everything", () => {
     expect(times(MINUTE)).toBe(12);
   });
 
+  test("a breaker that was configured away is closed", () => {
+    const world = worldOf();
+    const policy = policyService([]);
+    const profile = { circuitBreakerNodesMax: 1, circuitBreakerDurationMs: MINUTE, circuitBreakerResetAfterMs: 0 };
+    const start = (more: StartOptions = {}) => world.start({ ...EVICTING, policy }, { member: "vigil", ...more });
+    const before = start({ profile });
+    world.advance(MINUTE);
+    world.silence(["a-0", "a-1"]);
+    world.advance(3 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+    before.kill();
+    const without = start();
+    world.advance(20 * S);
+    without.kill();
+    start({ profile });
+    world.advance(MINUTE);
+    expect(world.published("judged.limits").at(-1)?.body.memory.trippedAt).toBe(null);
+  });
+
   test("without limits nothing is stored or read", () => {
     const world = worldOf();
     run(world, { healthyDelay: "1m" });

@@ -16,6 +16,7 @@ function freezeOf(pauseRequests: unknown, frozen: unknown = null) {
   const texts = {
     pauseRequests: JSON.stringify(pauseRequests),
     frozen: frozen === null ? null : JSON.stringify(frozen),
+    limits: null,
   };
   return { name: "vigil-freeze", uid: "u", resourceVersion: "1", ...texts };
 }

@@ -125,13 +125,13 @@ function specChangedAt(managedFields: unknown): number | null {
   return instants.length === 0 ? null : Math.max(...instants);
 }
 
-/** A ConfigMap with freezes. */
+/** A ConfigMap with freezes and the memory of limits. */
 export function projectFreezes(raw: unknown, io: ProjectionIo): FreezeResource | null {
   const { metadata, data } = recordOf(raw);
   const identity = identityOf(recordOf(metadata), io);
   if (identity === null) return null;
-  const { pauseRequests, frozen } = recordOf(data);
-  return { ...identity, pauseRequests: textOf(pauseRequests), frozen: textOf(frozen) };
+  const { pauseRequests, frozen, limits } = recordOf(data);
+  return { ...identity, pauseRequests: textOf(pauseRequests), frozen: textOf(frozen), limits: textOf(limits) };
 }
 
 function partsOf(raw: unknown): { metadata: JsonRecord; spec: JsonRecord; status: JsonRecord } {

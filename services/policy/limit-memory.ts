@@ -47,9 +47,13 @@ export class LimitMemoryStore {
     this.#stop();
   }
 
-  /** Takes what the watch shows of the ConfigMap. */
+  /** Takes what the watch shows of the ConfigMap. One that somebody has deleted is written again. */
   shown(text: string | null): void {
+    const isLost = text === null && this.#shown !== null;
     this.#shown = text;
+    if (!isLost) return;
+    this.#stored = null;
+    if (this.#memories.size > 0) this.#writeSoon();
   }
 
   /**

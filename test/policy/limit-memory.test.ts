@@ -216,6 +216,21 @@ describe("after a restart of everything", () => {
     expect(world.published("judged.limits").at(-1)?.body.memory.trippedAt).toBe(null);
   });
 
+  test("an open breaker outlives its deleted ConfigMap", () => {
+    const world = worldOf();
+    const fields = { circuitBreaker: { ...circuitBreaker, duration: "2m", resetAfter: "60m" } };
+    const kill = run(world, fields);
+    world.advance(MINUTE);
+    world.silence(["a-0", "a-1"]);
+    world.advance(3 * MINUTE);
+    world.write({ verb: "delete", ref: FREEZE_CONFIG_MAP, urgency: Urgency.healing });
+    world.advance(10 * S);
+    kill();
+    run(world, fields);
+    world.advance(3 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+  });
+
   test("without limits nothing is stored or read", () => {
     const world = worldOf();
     run(world, { healthyDelay: "1m" });

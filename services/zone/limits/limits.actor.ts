@@ -23,7 +23,7 @@ import { isOtherOwner } from "../zone.grants.ts";
 import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { LimitRound } from "./limit-round.ts";
-import type { LimitedNode, LimitedNodes } from "./limited-nodes.ts";
+import { type LimitedNode, type LimitedNodes, LimitGroup } from "./limited-nodes.ts";
 import {
   type Hold,
   type Instant,
@@ -65,6 +65,9 @@ const MEMORY_WAIT_MS = 30_000;
 const APART_MS = 100;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
+
+/** Of a policy that selects no node. Its storms end, and its breaker resets, as with nodes. */
+const NO_NODES = new LimitGroup();
 
 /** Which unchanged limits a decision publishes again: all, those that are due, or none. */
 type Repetition = "all" | "due" | "none";
@@ -206,7 +209,8 @@ export class LimitsActor {
     if (!nodes.waiting().next().done) return this.#limits;
     const isRestless = (policy: string): boolean => {
       const published = this.#published.get(policy);
-      const isAtRest = nodes.group(policy)?.isAtRest === true && this.#memories.get(policy)?.isStorm === false;
+      const { isAtRest: isGroupAtRest } = nodes.group(policy) ?? NO_NODES;
+      const isAtRest = isGroupAtRest && this.#memories.get(policy)?.isStorm === false;
       return !isAtRest || published === undefined || isRepeatDue(published, nowMs, this.#context.io.profile);
     };
     return new Map([...this.#limits].filter(([policy]) => isRestless(policy)));
@@ -218,8 +222,8 @@ export class LimitsActor {
     const rounds = new Map<string, LimitRound>();
     const outstanding = this.#outstanding(at.nowMs);
     for (const [policy, limits] of all) {
-      const group = nodes.group(policy);
-      if (group === null || group.unjudged > 0) continue;
+      const group = nodes.group(policy) ?? NO_NODES;
+      if (group.unjudged > 0) continue;
       const permitted = outstanding.filter(({ groups }) => groups?.includes(policy));
       const memory = this.#memories.get(policy) ?? (this.#isMemoryDue(policy, at.nowMs) ? null : NO_MEMORY);
       if (memory === null) continue;

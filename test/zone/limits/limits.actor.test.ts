@@ -1,7 +1,7 @@
 /** Which nodes the owner of the limits permits, where several limits, zones or failures meet. */
 import { describe, expect, test } from "vitest";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
-import type { Io } from "../../../protocols/ports.ts";
+import { type Io, Urgency } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../../services/domain/node-policy.ts";
@@ -138,6 +138,34 @@ test("a node whose taint a webhook refuses takes no permit from another", () => 
   world.revive(["a-1"]);
   world.advance(2 * MINUTE);
   expect(tainted()).toEqual(["a-1", "a-0"]);
+});
+
+test("a storm of a policy without nodes ends over a restart too", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+  world.addZone("c", 3);
+  const a = world.addZone("a", 4);
+  const policies = new HandPolicies({ maxUnhealthy: 1, stormCooldownDuration: "5m" });
+  const process = world.start(EVICTING, { member: "vigil", policies });
+  world.advance(30 * S);
+  world.silence(a);
+  world.advance(2 * MINUTE);
+  const [memory] = world.published("judged.limits").slice(-1);
+  expect(memory?.body.memory.isStorm).toBe(true);
+  process.kill();
+  for (const name of a) {
+    world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name }, urgency: Urgency.healing });
+  }
+  world.start(EVICTING, { member: "next", policies });
+  world
+    .busOf("policy", "store")
+    .publish("judged.memory", { policy: "pool", memory: memory?.body.memory ?? null }, null);
+  world.advance(20 * MINUTE);
+  expect(world.published("judged.limits").at(-1)?.body).toMatchObject({ selected: 0, memory: { isStorm: false } });
+  world.addZone("b", 4);
+  world.advance(MINUTE);
+  world.silence(["b-0"]);
+  world.advance(MINUTE);
+  expect(world.tainted.map(({ name }) => name)).toContain("b-0");
 });
 
 test("a process that does not own the limits forgets condemned nodes that are gone", () => {

@@ -26,7 +26,7 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "circuitBreaker.maxNodes": "It opens when so many nodes were condemned within duration.",
   "circuitBreaker.duration": "The time within which condemned nodes count.",
   "circuitBreaker.resetAfter": "How long it stays open. If unset, until circuitBreaker is removed and added again.",
-  stormCooldownDuration: "After a breaker or a halt, so long nobody is evicted, and so long again slowly.",
+  stormCooldownDuration: "After a breaker, a halt or maxUnhealthy, so long nobody is evicted, so long again slowly.",
   healthyDelay: "How long a node has to be Ready before its NoSchedule taint goes. If unset, 0.",
   flapping: "Keeps the NoSchedule taint on a node whose readiness changes all the time.",
   "flapping.transitions": "Changes of readiness within window from which a node counts as flapping.",

@@ -1,5 +1,6 @@
 /** Budgets and their schedules at their boundaries. */
-import { expect, test } from "vitest";
+import { Cron } from "croner";
+import { expect, test, vi } from "vitest";
 import type { Budget } from "../../../protocols/policy-set.ts";
 import { allowanceOf, scheduledBudgets } from "../../../services/zone/limits/budget.policy.ts";
 
@@ -49,6 +50,19 @@ test("of two equal budgets the one that holds longer gives the end", () => {
 test("runs that overlap extend a budget", () => {
   expect(allowance([during(0, "0 9,10 * * *", 2)], "2026-01-05T09:30:00Z")).toEqual([0, "2026-01-05T12:00"]);
   expect(allowance([during(0, "0 * * * *", 2)], "2026-01-05T09:30:00Z")).toEqual([0, null]);
+});
+
+test("runs that overlap are searched for once, not in each round", () => {
+  const budgets = scheduledBudgets([during(0, "*/5 * * * *", 1, "Europe/Berlin"), during(1, "0 * * * *", 24)]);
+  const searches = vi.spyOn(Cron.prototype, "nextRun");
+  const rounds = (count: number): number => {
+    searches.mockClear();
+    for (let round = 0; round < count; round++) allowanceOf(budgets, 20, Date.UTC(2026, 0, 5, 10, 1) + round * 1000);
+    return searches.mock.calls.length;
+  };
+  rounds(1);
+  expect(rounds(100)).toBe(0);
+  searches.mockRestore();
 });
 
 test("a budget that holds for a thousand years has no end", () => {

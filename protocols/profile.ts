@@ -17,6 +17,8 @@ export interface Tunable<V extends number | boolean | string> {
   readonly choices?: readonly string[];
   /** Smallest allowed value of a number; 0 when not given. */
   readonly least?: number;
+  /** Largest allowed value of a number; that of the unit when not given. */
+  readonly most?: number;
 }
 
 type Named<V extends number | boolean | string> = Omit<Tunable<V>, "unit" | "upstream">;
@@ -103,11 +105,14 @@ export const TUNABLES = {
     0,
     "Most nodes of the cluster that are condemned within circuit-breaker-duration; one more trips the breaker. 0: no limit.",
   ),
-  circuitBreakerPercentage: count(
-    "circuit-breaker-percentage",
-    0,
-    "The same as a share of all nodes, in percent, rounded up; the lower limit counts. 0: no limit.",
-  ),
+  circuitBreakerPercentage: {
+    ...count(
+      "circuit-breaker-percentage",
+      0,
+      "The same as a share of all nodes, in percent, rounded up; the lower limit counts. 0: no limit.",
+    ),
+    most: 100,
+  } as Tunable<number>,
   circuitBreakerDurationMs: durationMs(
     "circuit-breaker-duration",
     600 * SECOND,

@@ -103,6 +103,7 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     [["--node-eviction-rate=Infinity"], "--node-eviction-rate=Infinity: not a number; write it as 0.1"],
     [["--node-eviction-rate=1e400"], "--node-eviction-rate=1e400: too large; write it as 0.1"],
     [["--circuit-breaker-reset-after=99999999h"], "--circuit-breaker-reset-after=99999999h: must be at most 8760000h"],
+    [["--circuit-breaker-percentage=150"], "--circuit-breaker-percentage=150: must be at most 100"],
     [["--unhealthy-zone-threshold=55"], "--unhealthy-zone-threshold=55: must be between 0 and 1"],
     [["--large-cluster-size-threshold=2.5"], "--large-cluster-size-threshold=2.5: not a whole number; write it as 50"],
     [

@@ -18,6 +18,8 @@ export interface Setting<V extends SettingValue = SettingValue> {
   readonly choices?: readonly string[];
   /** Smallest allowed number; 0 by default. */
   readonly least?: number;
+  /** Largest allowed number; by default that of the unit, if it has one. */
+  readonly most?: number;
   /** An example value for help and errors; by default one of the unit. */
   readonly example?: string;
   /** Whether a list that is given again adds to the earlier one, as upstream's flag does. */
@@ -80,7 +82,7 @@ export function writeValue(setting: Setting, value: SettingValue): string {
 function inRange(setting: Setting, value: number, where: string): number {
   const least = setting.least ?? 0;
   if (!Number.isFinite(value)) refuse(where, "too large", setting);
-  const most = MOST[setting.unit];
+  const most = setting.most ?? MOST[setting.unit];
   if (most !== undefined && value > most) {
     throw new ConfigProblem(`${where}: must be at most ${writeValue(setting, most)}`);
   }

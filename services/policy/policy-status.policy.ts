@@ -21,8 +21,14 @@ export interface PolicyNodes {
 
 /** What a policy does now. */
 export interface PolicyActivity {
-  /** What the owner of its limits published lately; null for a policy without limits, and while that is not known. */
-  readonly limits: Pick<BodyOf<"judged.limits">, "condemned" | "inWindow" | "budget" | "permits" | "memory"> | null;
+  /**
+   * What the owner of its limits published lately; null for a policy without limits, and where nobody publishes them.
+   * While a process that has just begun awaits them, the status keeps what it says.
+   */
+  readonly limits:
+    | Pick<BodyOf<"judged.limits">, "condemned" | "inWindow" | "budget" | "permits" | "memory">
+    | "awaited"
+    | null;
   readonly hasBreaker: boolean;
   readonly freeze: FreezeReport | null;
 }
@@ -59,8 +65,9 @@ export function statusChange(
   return isSame ? null : { ...fields, conditions };
 }
 
-/** The fields about limits. One that is null is removed. */
+/** The fields about limits. One that is null is removed, and one that is not named stays. */
 function limitFields({ limits, hasBreaker }: PolicyActivity): Readonly<Record<string, string | number | null>> {
+  if (limits === "awaited") return {};
   const breaker = hasBreaker ? limits : null;
   const isOpen = breaker !== null && breaker.memory.trippedAt !== null;
   return {

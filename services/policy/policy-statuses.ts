@@ -15,6 +15,7 @@ import {
 } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { freezeReport } from "../domain/freeze-report.ts";
+import { hasLimits } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
@@ -41,6 +42,7 @@ export class PolicyStatuses {
   readonly #limits = new Map<string, ReceivedLimits>();
   readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
   readonly #writing = new Set<string>();
+  readonly #limitsAwaitedUntilMs: number;
   #feeds: readonly ShardFeed[] = [];
   #resolved: readonly ResolvedPolicy[] = [];
   #resources: ReadonlyMap<string, PolicyResource> = new Map();
@@ -51,6 +53,7 @@ export class PolicyStatuses {
   constructor(io: Io, problemOf: (policy: string) => RemediationProblem | null | undefined) {
     this.#io = io;
     this.#problemOf = problemOf;
+    this.#limitsAwaitedUntilMs = io.clock.monotonicMs() + LIMITS_KNOWN_MS;
     this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
     this.#stops = [
       io.policies.follow(() => {
@@ -118,7 +121,9 @@ export class PolicyStatuses {
     const set = policies.current();
     const policy = set?.policies.find((each) => each.name === name);
     const freeze = set === null || policy === undefined ? null : freezeReport([policy], set.everywhere, clock.wallMs());
-    return { limits: isKnown ? received.body : null, hasBreaker: spec?.circuitBreaker !== undefined, freeze };
+    const isAwaited = policy !== undefined && hasLimits(policy) && clock.monotonicMs() < this.#limitsAwaitedUntilMs;
+    const limits = isKnown ? received.body : isAwaited ? "awaited" : null;
+    return { limits, hasBreaker: spec?.circuitBreaker !== undefined, freeze };
   }
 
   #counts(): ReadonlyMap<string, PolicyNodes> {

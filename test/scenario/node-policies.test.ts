@@ -316,6 +316,29 @@ describe("a NodePolicy object", () => {
     expect(statusOf("gpu")).toMatchObject({ ...open, frozenBy: "alice" });
   });
 
+  test("keeps an open breaker in its status over a restart", () => {
+    const circuitBreaker = { maxNodes: 1, duration: "10m", resetAfter: "30m" };
+    apply("gpu", ofPool("gpu", { circuitBreaker, unhealthyZoneThreshold: 1 }));
+    world.advance(60 * S);
+    world.silence("gpu-0", "gpu-1");
+    world.advance(120 * S);
+    world.restart({});
+    for (let second = 0; second < 90; second++) {
+      world.advance(S);
+      expect(statusOf("gpu")).toMatchObject({ condemned: 1, breaker: "Open" });
+    }
+    const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
+    world.write({
+      verb: "patch",
+      patch: "merge",
+      ref,
+      body: { spec: { circuitBreaker: null } },
+      urgency: Urgency.status,
+    });
+    world.advance(10 * S);
+    expect(statusOf("gpu")).not.toHaveProperty("breaker");
+  });
+
   test("that --config overrides has a status of its own", () => {
     world.restart({ gpu: { mode: "Freeze", budgets: [{ nodes: 1 }] } });
     apply("gpu", ofPool("gpu"));

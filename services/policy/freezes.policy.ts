@@ -84,7 +84,8 @@ function remembered(
   { sourceBefore, source }: { readonly sourceBefore: FreezeSource | null; readonly source: FreezeSource },
   nowAt: number,
 ): readonly FrozenInterval[] {
-  const past = mergedIntervals(before.filter((interval) => isOver(interval, nowAt)));
+  const over = before.filter((interval) => isOver(interval, nowAt));
+  const past = mergedIntervals(over.filter((interval) => !isCorrected(interval, sourceBefore, source)));
   const running = before.filter(({ fromAt, toAt }) => fromAt <= nowAt && (toAt === null || toAt > nowAt));
   // The API server stamped the change, so a later one proves that this clock is behind, as after a suspension. A freeze
   // that ended too early would bring evictions forward.
@@ -98,11 +99,21 @@ function remembered(
     .map(({ fromAt }) => ({ fromAt, toAt: endAt(fromAt) }));
   const withdrawn = sourceBefore === null ? [] : withdrawnIntervals(sourceBefore, source, { startAt, changeAt, nowAt });
   const known = [...past, ...present, ...ended, ...withdrawn];
-  const over = boundedIntervals(
+  const bounded = boundedIntervals(
     known.filter((interval) => isOver(interval, nowAt)),
     FROZEN_INTERVALS_MAX,
   );
-  return distinctIntervals([...over, ...known.filter((interval) => !isOver(interval, nowAt))]);
+  return distinctIntervals([...bounded, ...known.filter((interval) => !isOver(interval, nowAt))]);
+}
+
+/**
+ * Whether an interval was only planned, by a request that has been changed or removed since: its end came while no
+ * process saw it.
+ */
+function isCorrected(planned: FrozenInterval, sourceBefore: FreezeSource | null, source: FreezeSource): boolean {
+  const isOf = ({ sinceAt, untilAt }: FreezingRequest) => sinceAt === planned.fromAt && untilAt === planned.toAt;
+  const requests = (sourceBefore?.pauseRequests ?? []).filter(isOf);
+  return requests.some(({ name }) => !source.pauseRequests.some((present) => present.name === name && isOf(present)));
 }
 
 /** The instants that changes of a scope are dated by. */
@@ -195,6 +206,14 @@ export function freezeSources(
   return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);
 }
 
+/** What of it has not ended at an instant. A request that has ended is past, however it is changed afterwards. */
+export function lastingSources(sources: FreezeSources, at: number): FreezeSources {
+  const lasting = ({ pauseRequests, ...source }: FreezeSource): FreezeSource => {
+    return { ...source, pauseRequests: pauseRequests.filter(({ untilAt }) => untilAt === null || untilAt > at) };
+  };
+  return new Map([...sources].map(([scope, source]) => [scope, lasting(source)]));
+}
+
 /** What either of two memories holds: two processes may remember for a moment, and longer is never earlier. */
 export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMemory {
   const scopes = new Set([...left.keys(), ...right.keys()]);
@@ -203,8 +222,8 @@ export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMem
 }
 
 /**
- * The text under `frozen`. The last interval of a scope says what froze its nodes, so that the next process sees what has
- * ended while none ran.
+ * The text under `frozen`. The last interval of a scope says what froze its nodes, of `lastingSources`, so that the next
+ * process sees what has ended while none ran.
  */
 export function memoryText(memory: FreezeMemory, sources: FreezeSources = new Map()): string {
   const scopes = [...memory].toSorted(([left], [right]) => (left < right ? -1 : 1));

@@ -21,6 +21,7 @@ import {
   freezeMemory,
   freezeSources,
   frozenTime,
+  lastingSources,
   memoryText,
   type RecordedPauseRequest,
   readMemory,
@@ -98,8 +99,9 @@ export class Freezes {
   update(policies: readonly FreezingPolicy[]): void {
     if (!this.#isKnown) return;
     const sources = freezeSources(policies, this.#requests);
-    this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, this.#io.clock.wallMs());
-    this.#sourcesBefore = sources;
+    const nowAt = this.#io.clock.wallMs();
+    this.#memory = freezeMemory(this.#memory, { sourcesBefore: this.#sourcesBefore, sources }, nowAt);
+    this.#sourcesBefore = lastingSources(sources, nowAt);
     this.#isUpdated = true;
     this.#write();
   }

@@ -11,6 +11,7 @@ import {
   freezeMemory,
   freezeSources,
   frozenTime,
+  lastingSources,
   memoryText,
   readMemory,
   readPauseRequests,
@@ -109,7 +110,7 @@ const remembered = (...changes: readonly (readonly [FreezeSource, number])[]): r
   for (const [source, nowAt] of changes) {
     const sources = new Map([["gpu", source]]);
     memory = freezeMemory(memory, { sourcesBefore, sources }, nowAt);
-    const text = memoryText(memory, sources);
+    const text = memoryText(memory, lastingSources(sources, nowAt));
     // Another process would go on from the text.
     [memory, sourcesBefore] = [readMemory(text), readSources(text)];
   }
@@ -170,6 +171,27 @@ describe("a freeze among others", () => {
     const nights = windows.map((_, day) => [isFrozen(day * 100 + 5), isFrozen(day * 100 + 50)]);
     expect(nights).toEqual(windows.map(() => [true, false]));
   });
+});
+
+const planned = asked(60, 200);
+
+describe("a planned freeze, unseen,", () => {
+  const [changedAt, other] = [80, { ...planned, name: "other" }];
+
+  test.each([
+    ["ends with its thaw", by(planned), by(asked(60, 80)), [60, 80]],
+    ["ends as planned", by(planned), by(planned), [60, 200]],
+    ["ends later when it was extended", by(planned), by(asked(60, 220)), [60, 220]],
+    ["ends as planned with another of that time", by(planned, other), by(asked(60, 80), other), [60, 200]],
+    ["ends with its request", by(planned), { ...by(), changedAt }, [60, 80]],
+    ["ends as planned when the ConfigMap loses it", by({ ...planned, isRecorded: true }), by(), [60, 200]],
+  ] as const)("%s", (_how, during, then, after) => {
+    expect(remembered([during, 70], [then, 250])).toEqual(frozen(after));
+  });
+});
+
+test("a planned freeze stays once a process has seen its end", () => {
+  expect(remembered([by(planned), 70], [by(planned), 210], [by(asked(60, 80)), 250])).toEqual(frozen([60, 200]));
 });
 
 describe("a freeze of a policy by the ConfigMap", () => {

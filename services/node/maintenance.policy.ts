@@ -61,8 +61,10 @@ function openHolds({ node, maintenances, sightings, now }: MaintenanceSituation)
 /** The holds that have ended, as long as a countdown may have met them. */
 function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
   const { node, maintenances, evictionMode } = situation;
+  const ready = statusOf(node, ConditionType.ready);
   const isTainted = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
-  const isCounting = evictionMode === "direct" ? statusOf(node, ConditionType.ready) !== "True" : isTainted;
+  // `outOfService.after` counts from the silence, before any taint.
+  const isCounting = evictionMode === "direct" ? ready !== "True" : isTainted || ready === "Unknown";
   if (!isCounting) return [];
   const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
     if (hold.toAt !== null) return possibleHold(hold, situation.now);

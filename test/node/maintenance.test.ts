@@ -122,6 +122,13 @@ describe("the record of a hold", () => {
     expect(change(down, [MAINTENANCE], "direct")).toBeNull();
   });
 
+  test("stays while its node is silent", () => {
+    const down = node("False", [[-60, -20]]);
+    const conditions = [condition("Ready", "Unknown"), condition(DRAIN, "False")];
+    expect(change({ ...down, conditions })).toBeUndefined();
+    expect(change({ ...down, conditions: [condition("Ready", "False"), condition(DRAIN, "False")] })).toBeNull();
+  });
+
   test("ends when its policy goes", () => {
     expect(change(node("True", [[-60, null]], carrying), [])).toBe(
       `[{"type":"${DRAIN}","from":"${at(-60)}","to":"${at(0)}"}]`,

@@ -231,6 +231,25 @@ describe("the taint is held back", () => {
     expect(world.isOut()).toBe(true);
   });
 
+  test("by a maintenance that ended before the eviction", async () => {
+    const outOfService = { after: "6m", proof: ["Manual" as const] };
+    const world = new ProofWorld({ outOfService, maintenance: { hold: ["DrainInProgress"], atMost: "10m" } });
+    const drain = (status: string): void => {
+      const conditions = [{ type: "DrainInProgress", status, lastTransitionTime: world.at() }];
+      world.patch({ ...NODE, name: "a-1" }, { status: { conditions } }, "status");
+    };
+    drain("True");
+    world.silence(["a-1"]);
+    world.advance(5 * MINUTE);
+    drain("False");
+    expect(await world.prove("a-1")).toBeNull();
+    world.advance(4 * MINUTE);
+    expect(world.taints("a-1")).toContain(`${UNREACHABLE}:NoExecute`);
+    expect(world.taints("a-1")).not.toContain(OUT);
+    world.advance(3 * MINUTE);
+    expect(world.taints("a-1")).toContain(OUT);
+  });
+
   test.each<[string, Partial<NodePolicySpec>]>([
     ["maxUnhealthy", { maxUnhealthy: 1 }],
     ["circuitBreaker", { circuitBreaker: { maxNodes: 1, duration: "1h", resetAfter: "1h" } }],

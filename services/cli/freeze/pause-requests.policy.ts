@@ -52,14 +52,22 @@ export function thawed(
   policy: string | undefined,
   nowAt: number,
 ): { readonly requests: readonly WrittenRequest[]; readonly ended: number } {
-  const isActive = (request: WrittenRequest): boolean => request.policy === policy && endOf(request) > nowAt;
-  const isLater = ({ since }: WrittenRequest): boolean => (epochMsOf(since) ?? nowAt) > nowAt;
-  const left = requests.filter((request) => !isActive(request) || !isLater(request));
+  const isOpen = (request: WrittenRequest): boolean => request.policy === policy && endOf(request) > nowAt;
+  const left = requests.filter((request) => !isOpen(request) || !isLater(request, nowAt));
   const until = apiMicroTime(nowAt);
   return {
-    requests: left.map((request) => (isActive(request) ? { ...request, until } : request)),
-    ended: requests.filter(isActive).length,
+    requests: left.map((request) => (isOpen(request) ? { ...request, until } : request)),
+    ended: requests.filter(isOpen).length,
   };
+}
+
+/** Whether requests of the ConfigMap freeze all nodes at an instant. */
+export function areAllFrozen(requests: readonly WrittenRequest[], at: number): boolean {
+  return requests.some((request) => request.policy === undefined && endOf(request) > at && !isLater(request, at));
+}
+
+function isLater({ since }: WrittenRequest, nowAt: number): boolean {
+  return (epochMsOf(since) ?? nowAt) > nowAt;
 }
 
 /** When a request ends; one whose end is no instant does not. */

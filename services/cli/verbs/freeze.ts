@@ -7,7 +7,7 @@ import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
 import { type ApiConnection, withApi } from "../api-connection.ts";
 import { changeRequests, type RequestsObject } from "../freeze/frozen-object.ts";
-import { thawed, withRequest } from "../freeze/pause-requests.policy.ts";
+import { areAllFrozen, thawed, withRequest } from "../freeze/pause-requests.policy.ts";
 import { defineVerb, Failure, type Host, type Verb } from "../verb.ts";
 
 const SCOPE = {
@@ -46,7 +46,10 @@ export const freezeVerb: Verb = defineVerb({
       );
       const until = request.until === undefined ? "" : ` until ${request.until}`;
       host.print(`frozen: ${scopeText(policy)}${until} (${where.name})\n`);
-      if (policy !== null && where.isShared) host.warn(`vigil: ${noObject(policy)}\n`);
+      if (policy !== null && where.isShared)
+        host.warn(
+          `vigil: ${noObject(policy)}: the freeze takes effect where policies: of --config has one of this name\n`,
+        );
     });
   },
 });
@@ -71,8 +74,10 @@ export const thawVerb: Verb = defineVerb({
       if (names.length > 0) host.print(`thawed: ${scopeText(policy)} (${names.join(", ")})\n`);
       if (own.isFrozenByMode) host.print(`${own.name} has mode: Freeze, which freezes its nodes until you change it\n`);
       if (shared?.areAllFrozen) host.print("all nodes are frozen: vigil thaw --all\n");
-      else if (names.length === 0 && !own.isFrozenByMode)
-        host.print(`nothing freezes ${scopeText(policy)} (${own.name})\n`);
+      else if (shared !== null && names.length === 0 && !own.isFrozenByMode)
+        host.print(`no request freezes ${scopeText(policy)} (${own.name})\n`);
+      if (policy !== null && own.isShared)
+        host.warn(`vigil: ${noObject(policy)}: one of --config may freeze its nodes by its mode\n`);
     });
   },
 });
@@ -90,14 +95,14 @@ async function endRequests(
   policy: string | null,
 ): Promise<EndedRequests> {
   let isEnded = false;
-  let areAllFrozen = false;
+  let isFrozenAnyway = false;
   const object = await changeRequests(kube, scope, (requests, isShared) => {
     const after = thawed(requests, isShared ? (policy ?? undefined) : undefined, clock.wallMs());
     isEnded = after.ended > 0;
-    areAllFrozen = isShared && policy !== null && thawed(requests, undefined, clock.wallMs()).ended > 0;
+    isFrozenAnyway = isShared && policy !== null && areAllFrozen(requests, clock.wallMs());
     return isEnded ? after.requests : null;
   });
-  return { ...object, isEnded, areAllFrozen };
+  return { ...object, isEnded, areAllFrozen: isFrozenAnyway };
 }
 
 function unread(host: Host, problem: unknown): null {
@@ -121,7 +126,7 @@ function requestOf({ by, reason, forMs }: Readonly<ValuesOf<typeof SETTINGS>>, a
 }
 
 function noObject(policy: string): string {
-  return `there is no NodePolicy ${policy}: the freeze takes effect where policies: of --config has one of this name`;
+  return `there is no NodePolicy ${policy}`;
 }
 
 function scopeOf(verb: string, { policy, all }: ScopeValues): string | null {

@@ -38,7 +38,7 @@ test("freezing and thawing all nodes is one command each, to the API server alon
     /^frozen: all nodes until \S+Z \(ConfigMap kube-system\/vigil-freeze\)\n0$/,
   );
   expect(await vigil("thaw", "--all")).toBe(`thawed: all nodes ${WHERE}\n0`);
-  expect(await vigil("thaw", "--all")).toBe(`nothing freezes all nodes ${WHERE}\n0`);
+  expect(await vigil("thaw", "--all")).toBe(`no request freezes all nodes ${WHERE}\n0`);
 });
 
 test("a freeze that the policy service would refuse fails", async () => {
@@ -48,13 +48,20 @@ test("a freeze that the policy service would refuse fails", async () => {
   expect(await vigil("freeze", "--all", "--by=")).toBe(
     'vigil: freeze: --by: "": write who pauses it, such as oncall\n2',
   );
-  expect(await vigil("thaw", "--all")).toBe(`nothing freezes all nodes ${WHERE}\n0`);
+  expect(await vigil("thaw", "--all")).toBe(`no request freezes all nodes ${WHERE}\n0`);
 });
 
 test("a freeze of a policy without an object says when it has an effect", async () => {
   expect(await vigil("freeze", "--policy=gpuu")).toBe(
     `frozen: the nodes of policy gpuu ${WHERE}\n` +
       "vigil: there is no NodePolicy gpuu: the freeze takes effect where policies: of --config has one of this name\n0",
+  );
+});
+
+test("a thaw of a policy without an object says what it cannot know", async () => {
+  expect(await vigil("thaw", "--policy=gpuu")).toBe(
+    `no request freezes the nodes of policy gpuu ${WHERE}\n` +
+      "vigil: there is no NodePolicy gpuu: one of --config may freeze its nodes by its mode\n0",
   );
 });
 
@@ -80,13 +87,30 @@ describe("with NodePolicies, a thaw", () => {
     await apply("gpu", { selector });
     expect(await vigil("freeze", "--policy=gpu")).toBe("frozen: the nodes of policy gpu (NodePolicy gpu)\n0");
     expect(await vigil("thaw", "--policy=gpu")).toBe(`${THAWED} (NodePolicy gpu)\n0`);
-    expect(await vigil("thaw", "--policy=gpu")).toBe("nothing freezes the nodes of policy gpu (NodePolicy gpu)\n0");
+    expect(await vigil("thaw", "--policy=gpu")).toBe("no request freezes the nodes of policy gpu (NodePolicy gpu)\n0");
   });
 
   test("ends those from when it was one of --config too", async () => {
     await vigil("freeze", "--policy=gpu");
     await apply("gpu", { selector });
     expect(await vigil("thaw", "--policy=gpu")).toBe(`${THAWED} ${WHERE}\n0`);
+  });
+
+  test("concludes nothing from requests that it cannot read", async () => {
+    await apply("gpu", { selector });
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name } };
+    api.registry.create(storedAs("configmaps"), namespace, { ...configMap, data: { pauseRequests: "[{" } } as never);
+    expect(await vigil("thaw", "--policy=gpu")).toMatch(/^vigil: requests in \S+ \S+ may go on: .*\n0$/);
+  });
+
+  test("does not call nodes frozen that will be", async () => {
+    await apply("gpu", { selector });
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name } };
+    const data = { pauseRequests: '[{"name": "oncall", "since": "2999-01-01T00:00:00Z"}]' };
+    api.registry.create(storedAs("configmaps"), namespace, { ...configMap, data } as never);
+    expect(await vigil("thaw", "--policy=gpu")).toBe("no request freezes the nodes of policy gpu (NodePolicy gpu)\n0");
   });
 
   test("says what still freezes the nodes", async () => {

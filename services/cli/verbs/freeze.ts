@@ -2,6 +2,7 @@
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { type PauseRequestSpec, pauseRequestSchema } from "../../../protocols/node-policy.ts";
 import { apiMicroTime } from "../../domain/api-time.ts";
+import { isPolicyName } from "../../platform/config/policies.ts";
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
@@ -38,6 +39,7 @@ export const freezeVerb: Verb = defineVerb({
   ],
   run: async (values, _words, host) => {
     const policy = scopeOf("freeze", values);
+    if (policy !== null && !isPolicyName(policy)) throw new ConfigProblem(noName(policy));
     return withApi(values, host, async ({ kube, clock }) => {
       const at = clock.wallMs();
       const request = requestOf(values, at);
@@ -132,6 +134,10 @@ function noObject(policy: string): string {
 function scopeOf(verb: string, { policy, all }: ScopeValues): string | null {
   if (all === (policy !== "")) throw new ConfigProblem(`${verb}: name --policy=NAME or --all, and not both`);
   return all ? null : policy;
+}
+
+function noName(policy: string): string {
+  return `freeze: --policy=${policy}: no policy has such a name; write that of one policy, such as gpu`;
 }
 
 function scopeText(policy: string | null): string {

@@ -6,6 +6,11 @@ import { ConfigProblem } from "./value.ts";
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 const EXAMPLE = "{name: gpu, spec: {selector: {matchLabels: {pool: gpu}}}}";
 
+/** Whether a policy in force can have this name. */
+export function isPolicyName(name: string): boolean {
+  return NAME.test(name);
+}
+
 /** Checks the policies; `where` names the field in problems. Throws a ConfigProblem on the first problem. */
 export function configuredPolicies(list: unknown, where: string): readonly ConfiguredPolicy[] {
   if (!Array.isArray(list)) throw new ConfigProblem(`${where}: not a list; write entries such as ${EXAMPLE}`);
@@ -24,7 +29,7 @@ function configuredPolicy(entry: unknown, where: string): ConfiguredPolicy {
   if (!isRecord || other !== undefined) {
     throw new ConfigProblem(`${where}${other === undefined ? "" : `.${other}: no such field`}: write ${EXAMPLE}`);
   }
-  if (typeof name !== "string" || !NAME.test(name)) {
+  if (typeof name !== "string" || !isPolicyName(name)) {
     throw new ConfigProblem(`${where}.name: ${JSON.stringify(name)}: write a name such as gpu`);
   }
   const { spec, problems } = checkSpec(raw);

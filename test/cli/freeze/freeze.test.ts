@@ -58,6 +58,15 @@ test("a freeze of a policy without an object says when it has an effect", async 
   );
 });
 
+test.each(["gpu,spot", "GPU", "a/b", "x".repeat(64)])(
+  "a freeze of %j, which names no policy, is refused",
+  async (name) => {
+    expect(await vigil("freeze", `--policy=${name}`)).toBe(
+      `vigil: freeze: --policy=${name}: no policy has such a name; write that of one policy, such as gpu\n2`,
+    );
+  },
+);
+
 test("a thaw of a policy without an object says what it cannot know", async () => {
   expect(await vigil("thaw", "--policy=gpuu")).toBe(
     `no request freezes the nodes of policy gpuu ${WHERE}\n` +

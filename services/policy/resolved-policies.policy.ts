@@ -13,6 +13,7 @@ import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
+import { recordOf } from "../platform/structures/json.ts";
 
 /** A policy with what is wrong with it. */
 export interface ResolvedPolicy {
@@ -55,7 +56,10 @@ export function resolvedPolicies(
 
 function withRequestsOf(policy: ConfiguredPolicy, resources: readonly PolicyResource[]): ConfiguredPolicy {
   const namesake = resources.find(({ name }) => name === policy.name);
-  const requests = namesake === undefined ? [] : (checkSpec(namesake.spec).spec?.pauseRequests ?? []);
+  // A wrong selector of the object takes no request out of force: the nodes are those of the other selector.
+  const { pauseRequests: written } = recordOf(namesake?.spec);
+  const { spec } = checkSpec({ selector: {}, ...(written === undefined ? {} : { pauseRequests: written }) });
+  const requests = spec?.pauseRequests ?? [];
   if (requests.length === 0) return policy;
   // A longer list would be refused as a whole. Those of the object that came first have ended, if any has.
   const pauseRequests = [...requests, ...(policy.spec.pauseRequests ?? [])].slice(-PAUSE_REQUESTS_MAX);

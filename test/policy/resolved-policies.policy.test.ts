@@ -45,6 +45,15 @@ describe("the policies in force", () => {
     ]);
   });
 
+  test("have the requests of a namesake with a wrong selector", () => {
+    const object = resource("gpu", {
+      selector: { matchLabels: { "no key": "b" } },
+      pauseRequests: [{ name: "oncall" }],
+    });
+    const [policy] = resolvedPolicies([{ name: "gpu", spec: spec("a") }], [object]);
+    expect(policy?.spec?.pauseRequests).toEqual([{ name: "oncall" }]);
+  });
+
   test("have the right fields of an object with wrong ones", () => {
     const [policy] = resolvedPolicies([], [resource("gpu", { ...spec("gpu"), nodeGrace: "1s" })]);
     expect(policy).toMatchObject({ spec: spec("gpu"), problems: [{ kind: "invalid" }] });

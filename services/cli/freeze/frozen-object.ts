@@ -11,7 +11,7 @@ import {
   Urgency,
   type WriteReply,
 } from "../../../protocols/ports.ts";
-import { parsed, recordOf, textOf } from "../../platform/structures/json.ts";
+import { listOf, parsed, recordOf, textOf } from "../../platform/structures/json.ts";
 import { Failure } from "../verb.ts";
 import { requestsIn, type WrittenRequest } from "./pause-requests.policy.ts";
 
@@ -52,6 +52,8 @@ export interface RequestsObject {
   readonly isShared: boolean;
   /** Whether it is a NodePolicy whose mode freezes its nodes, whatever the requests. */
   readonly isFrozenByMode: boolean;
+  /** Whether it is a NodePolicy that applies to no node, as its condition Ready says. */
+  readonly isRefused: boolean;
 }
 
 /** Changes the requests of the object for a policy, or for all nodes. Throws a Failure. */
@@ -77,7 +79,9 @@ export async function changeRequests(
 function changed(found: FrozenObject): RequestsObject {
   const isShared = found.ref.kind === FREEZE_CONFIG_MAP.kind;
   const isFrozenByMode = !isShared && recordOf(found.object?.spec).mode === "Freeze";
-  return { name: nameOf(found), isShared, isFrozenByMode };
+  const conditions = isShared ? [] : listOf(recordOf(found.object?.status).conditions).map(recordOf);
+  const isRefused = conditions.some(({ type, status }) => type === "Ready" && status === "False");
+  return { name: nameOf(found), isShared, isFrozenByMode, isRefused };
 }
 
 /** The object as people name it. */

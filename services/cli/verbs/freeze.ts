@@ -25,6 +25,9 @@ const SETTINGS = {
   by: textSetting("by", "oncall", "Who freezes.", "vigil freeze"),
 } as const;
 
+/** When a freeze by the name of a policy has an effect although no object of that name is in force. */
+const ELSEWHERE = "the freeze takes effect where policies: of --config has one of this name";
+
 type ScopeValues = Readonly<ValuesOf<typeof SCOPE>>;
 
 /** The verb that freezes nodes. */
@@ -48,10 +51,8 @@ export const freezeVerb: Verb = defineVerb({
       );
       const until = request.until === undefined ? "" : ` until ${request.until}`;
       host.print(`frozen: ${scopeText(policy)}${until} (${where.name})\n`);
-      if (policy !== null && where.isShared)
-        host.warn(
-          `vigil: ${noObject(policy)}: the freeze takes effect where policies: of --config has one of this name\n`,
-        );
+      if (policy !== null && where.isShared) host.warn(`vigil: ${noObject(policy)}: ${ELSEWHERE}\n`);
+      if (where.isRefused) host.warn(`vigil: ${where.name} applies to no node, as its conditions say: ${ELSEWHERE}\n`);
     });
   },
 });

@@ -75,14 +75,29 @@ test("a thaw of a policy without an object says what it cannot know", async () =
 });
 
 /** Applies a NodePolicy over HTTP. */
-async function apply(name: string, spec: object): Promise<void> {
+async function apply(name: string, spec: object): Promise<string> {
   const server = /server: "?([^"\s]+)/.exec(readFileSync(served.kubeconfig, "utf8"))?.[1] ?? "";
   const apiVersion = `${NODE_POLICY_API.group}/${NODE_POLICY_API.version}`;
   const body = JSON.stringify({ apiVersion, kind: NODE_POLICY_API.kind, metadata: { name }, spec });
   const headers = { "content-type": "application/json" };
   const path = `/apis/${apiVersion}/${NODE_POLICY_API.plural}`;
   expect((await fetch(`${server}${path}`, { method: "POST", headers, body })).status).toBe(201);
+  return `${server}${path}/${name}`;
 }
+
+test("a freeze of a policy that applies to no node says so", async () => {
+  api.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION) as never);
+  const url = await apply("gpu", { selector: { matchLabels: { "no key": "gpu" } } });
+  const status = { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+  const headers = { "content-type": "application/merge-patch+json" };
+  const patched = await fetch(`${url}/status`, { method: "PATCH", headers, body: JSON.stringify({ status }) });
+  expect(patched.status).toBe(200);
+  expect(await vigil("freeze", "--policy=gpu")).toBe(
+    "frozen: the nodes of policy gpu (NodePolicy gpu)\n" +
+      "vigil: NodePolicy gpu applies to no node, as its conditions say: " +
+      "the freeze takes effect where policies: of --config has one of this name\n0",
+  );
+});
 
 describe("with NodePolicies, a thaw", () => {
   const selector = { matchLabels: { pool: "gpu" } };

@@ -45,7 +45,10 @@ export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: nu
   const freezes = isUnknown ? set.everywhere.frozen : frozenIntervals(resolved, set);
   const frozen = holds.length === 0 ? freezes : mergedIntervals([...freezes, ...holds]);
   if (isUnknown) return { frozen, freeze: UNKNOWN };
-  return { frozen, freeze: freezeAt(resolved, set, at) ?? maintenanceAt(node, resolved, set, at) };
+  const freeze = freezeAt(resolved, set, at) ?? maintenanceAt(node, resolved, set, at);
+  if (freeze === null || holds.length === 0) return { frozen, freeze };
+  // A request and a hold may both freeze it: the later end counts.
+  return { frozen, freeze: { ...freeze, untilAt: frozenAt(frozen, at)?.toAt ?? null } };
 }
 
 /** The conditions of its policy's `maintenance` freeze a node as a request to pause would. */

@@ -67,6 +67,18 @@ describe("a node is frozen", () => {
     expect(freeze === null ? undefined : seconds(freeze.untilAt)).toBe(untilS);
   });
 
+  test("until the later end of a request and a hold", () => {
+    const request = { name: "oncall", reason: null, sinceAt: WALL, untilAt: WALL + 10 * S };
+    const frozen = [{ fromAt: WALL, toAt: WALL + 10 * S }];
+    const both = policySet([{ ...POLICY, pauseRequests: [request], frozen }]);
+    expect(
+      nodeFreezeOf({ ...node("True", [[-60, null]]), policyLabels: both.labelsChecksum }, both, WALL).freeze,
+    ).toEqual({
+      field: "NodePolicy gpu: spec.pauseRequests (oncall)",
+      untilAt: WALL + 40 * S,
+    });
+  });
+
   test("by its policy alone, which explain names", () => {
     expect(nodeFreezeOf(node("True", null), SET, WALL).freeze?.field).toBe(
       "NodePolicy gpu: spec.maintenance (DrainInProgress)",

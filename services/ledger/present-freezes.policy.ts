@@ -8,6 +8,9 @@ import { mergedIntervals } from "../domain/frozen-time.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
 
+/** Two ends that are no further apart are of one freeze, in milliseconds. */
+const SAME_END_MS = 1000;
+
 /** The policies of a node as last judged. */
 type PoliciesOfNode = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conflict" | "maintenance">;
 
@@ -103,7 +106,14 @@ export function frozenEviction(
   const freeze = ofNode(node?.judged);
   if (freeze === null) return null;
   const { untilAt } = freeze;
-  return { untilAt, remainingMs: held?.untilAt === untilAt ? held.remainingMs : null, by: freezeText(freeze).text };
+  const remainingMs = held !== undefined && isSameEnd(held.untilAt, untilAt) ? held.remainingMs : null;
+  return { untilAt, remainingMs, by: freezeText(freeze).text };
+}
+
+/** Whether two ends are of one freeze. Before a hold is recorded, each reader begins it by its own clock. */
+function isSameEnd(left: number | null, right: number | null): boolean {
+  if (left === null || right === null) return left === right;
+  return Math.abs(left - right) <= SAME_END_MS;
 }
 
 /** Whether a countdown reaches a planned freeze without an end, so that it has no deadline yet. */

@@ -104,3 +104,22 @@ test("a computed deadline is later by frozen time", () => {
   world.clock.advance(50 * S);
   expect(podSentences(world)[0]).toBe(computed("2026-01-01T00:05:40Z"));
 });
+
+describe("a pod of a node in maintenance", () => {
+  const untilAt = START_AT + 600 * S;
+  const maintenance = { types: ["DrainInProgress"], sinceAt: START_AT, untilAt };
+  const held = { field: "NodePolicy pool: spec.maintenance (DrainInProgress)", remainingMs: 90 * S };
+
+  test.each([
+    ["of the same clock reading", 0, ": 1m30s remain of its countdown"],
+    ["of another reading of the clock", 20, ": 1m30s remain of its countdown"],
+    ["of another hold", 60 * S, "."],
+  ])("says what is left by a judgement %s", (_which, apartMs, text) => {
+    const world = countingWorld();
+    const judged = { readiness: "unknown", ready: "Unknown", eviction: "evicted", policy: "pool" } as const;
+    world.receive("judged.node", judgedNode("n-1", { ...judged, maintenance }), null);
+    const deadlineAt = untilAt + 90 * S;
+    world.receive("judged.pod", judgedPod({ deadlineAt, held: { ...held, untilAt: untilAt - apartMs } }), null);
+    expect(podSentences(world)[0]).toContain(`stays while its node n-1 is frozen${text}`);
+  });
+});

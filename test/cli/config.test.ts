@@ -139,6 +139,36 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
   ])("%j", (argv, expected) => expect(problemOf(() => run(argv))).toBe(expected));
 });
 
+describe("a list that is given again", () => {
+  test.each<[string[], object]>([
+    [["--nats=nats://a:4222", "--nats=nats://b:4222"], { nats: ["nats://a:4222", "nats://b:4222"] }],
+    [["--services=observer", "--services=node,zone"], { services: ["observer", "node", "zone"] }],
+    [["--services=observer,node", "--services="], { services: ["observer", "node"] }],
+    [["--services=", "--services", "observer"], { services: ["observer"] }],
+    [
+      ["--controllers=*", "--controllers=-nodelifecycle"],
+      { services: ["observer", "taint-manager", "pod-writer", "ledger", "policy"] },
+    ],
+    [
+      ["--controllers=deployment", "--controllers=taint-eviction-controller"],
+      { services: ["observer", "taint-manager", "pod-writer", "ledger", "policy"] },
+    ],
+    [["--controllers=*", "--services=observer", "--services=node"], { services: ["observer", "node"] }],
+    [["--listen=:0", "--listen_hosts=a", "--listen-hosts=b"], { listenHosts: ["a", "b"] }],
+  ])("adds to the earlier one: %j", (argv, expected) => expect(run(argv).process).toMatchObject(expected));
+
+  test("is named as a whole when it is wrong", () => {
+    expect(problemOf(() => run(["--services=node", "--services=zone"]))).toBe(
+      "--services=node,zone: without --nats the observer must be among them",
+    );
+  });
+
+  test("wins as a whole over a file", () => {
+    const argv = ["--config=vigil.yaml", "--services=observer", "--services=node"];
+    expect(run(argv, "services: [zone]\n").process.services).toEqual(["observer", "node"]);
+  });
+});
+
 describe("a controller-manager gate", () => {
   const gates = (value: string, ...argv: string[]) => parseRun([`--feature-gates=${value}`, ...argv], noFile);
 

@@ -24,18 +24,20 @@ import {
 const NODE_SETTINGS = {
   nodeName: text("node-name", "edge-7", "Name of the node; without it the host name."),
   hostnameOverride: text("hostname-override", "edge-7", "Host name to report instead of the machine's own."),
-  nodeIp: list(
-    "node-ip",
-    "10.0.0.7",
-    "Addresses of the node, at most one of each family; without it they are detected.",
-  ),
+  nodeIp: {
+    ...list("node-ip", "10.0.0.7", "Addresses of the node, at most one of each family; without it they are detected."),
+    replaces: true,
+  },
   nodeLabels: list("node-labels", "rack=a,disk=ssd", "Labels to register the node with."),
-  registerWithTaints: list(
-    "register-with-taints",
-    "key=value:NoSchedule",
-    "Taints to register the node with. The default keeps pods away, because the agent runs none.",
-    ["vigil/runs-no-pods:NoSchedule"],
-  ),
+  registerWithTaints: {
+    ...list(
+      "register-with-taints",
+      "key=value:NoSchedule",
+      "Taints to register the node with. The default keeps pods away, because the agent runs none.",
+      ["vigil/runs-no-pods:NoSchedule"],
+    ),
+    replaces: true,
+  },
   nodeZone: text("zone", "zone-a", "Zone to register the node in."),
   region: text("region", "eu", "Region to register the node in."),
   instanceType: text("instance-type", "large", "Instance type to register the node with."),

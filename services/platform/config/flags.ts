@@ -4,7 +4,7 @@ import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, t
 
 /** A parsed command line. */
 export interface CommandLine {
-  /** Values by setting name, of the flags that were given; the last one counts, where lists do not accumulate. */
+  /** Values by setting name, of the flags that were given; of one given again the last counts, and lists add up. */
   readonly given: ReadonlyMap<string, SettingValue>;
   /** The arguments that are no flags. */
   readonly words: readonly string[];
@@ -33,12 +33,12 @@ export function parseFlags(
   aliases: ReadonlyMap<string, Alias> = new Map(),
 ): CommandLine {
   const byFlag = new Map(Object.entries(table).map(([name, setting]) => [setting.flag, { name, setting }]));
-  const given = new Map<string, SettingValue>();
+  const written = new Map<string, WrittenFlag>();
   const words: string[] = [];
   const rest = [...argv];
   for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-    if (next === "--help" || next === "-h") return { given, words, help: true };
-    if (next === "--") return { given, words: [...words, ...rest], help: false };
+    if (next === "--help" || next === "-h") return { given: valuesOf(written), words, help: true };
+    if (next === "--") return { given: valuesOf(written), words: [...words, ...rest], help: false };
     if (!next.startsWith("-") || next === "-") {
       words.push(next);
       continue;
@@ -47,17 +47,38 @@ export function parseFlags(
     const alias = aliases.get(flag);
     const known = byFlag.get(alias?.flag ?? flag);
     if (known === undefined) throw unknownFlag(flag, next, [...byFlag.keys(), ...aliases.keys()]);
-    const written = text ?? bareValue(known.setting, alias) ?? valueAfter(flag, alias ?? known.setting, rest);
-    const where = `${dashed(flag)}=${written}`;
-    const value = alias === undefined ? written : alias.rewrite(written);
-    if (value === null) throw new ConfigProblem(`${where}: write it as ${alias?.example}`);
-    given.set(known.name, withEarlier(known.setting, given.get(known.name), readValue(known.setting, value, where)));
+    const last = text ?? bareValue(known.setting, alias) ?? valueAfter(flag, alias ?? known.setting, rest);
+    const whole = withEarlier(known.setting, written.get(flag)?.text, last);
+    // Of two spellings of one setting the later one counts.
+    written.delete(flag);
+    written.set(flag, { ...known, alias, text: whole });
   }
-  return { given, words, help: false };
+  return { given: valuesOf(written), words, help: false };
 }
 
-function withEarlier({ accumulates }: Setting, earlier: SettingValue | undefined, value: SettingValue): SettingValue {
-  return accumulates && typeof earlier === "object" && typeof value === "object" ? [...earlier, ...value] : value;
+/** A flag of the command line, with all that was written for it. */
+interface WrittenFlag {
+  readonly name: string;
+  readonly setting: Setting;
+  readonly alias: Alias | undefined;
+  readonly text: string;
+}
+
+/** A list as if all of it had been written at once, so that an alias and every check see all of it. */
+function withEarlier({ unit, replaces }: Setting, earlier: string | undefined, last: string): string {
+  if (unit !== "list" || replaces === true || !earlier) return last;
+  return last === "" ? earlier : `${earlier},${last}`;
+}
+
+function valuesOf(written: ReadonlyMap<string, WrittenFlag>): ReadonlyMap<string, SettingValue> {
+  const given = new Map<string, SettingValue>();
+  for (const [flag, { name, setting, alias, text }] of written) {
+    const where = `${dashed(flag)}=${text}`;
+    const value = alias === undefined ? text : alias.rewrite(text);
+    if (value === null) throw new ConfigProblem(`${where}: write it as ${alias?.example}`);
+    given.set(name, readValue(setting, value, where));
+  }
+  return given;
 }
 
 /** Throws a ConfigProblem if a verb that takes flags only got words. */

@@ -8,7 +8,6 @@ export const FEATURE_GATES = {
   standard: [],
   meaning: "Feature gates of kube-controller-manager; those that do not concern Vigil are ignored with a remark.",
   example: "TaintTolerationComparisonOperators=true",
-  accumulates: true,
 } as const satisfies Setting<readonly string[]>;
 
 /** The effect of a list of feature gates. */

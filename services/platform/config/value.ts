@@ -22,8 +22,8 @@ export interface Setting<V extends SettingValue = SettingValue> {
   readonly most?: number;
   /** An example value for help and errors; by default one of the unit. */
   readonly example?: string;
-  /** Whether a list that is given again adds to the earlier one, as upstream's flag does. */
-  readonly accumulates?: true;
+  /** Whether a list that is given again replaces the earlier one, as this flag of kubelet's does; others add to it. */
+  readonly replaces?: true;
 }
 
 /** Settings by their name in code. */

@@ -229,6 +229,21 @@ function objectTests(client: () => RawClient): void {
     expect(object.metadata).toMatchObject({ generation: 1, uid: expect.any(String) });
   });
 
+  test("a null that its schema does not allow counts as absent", async () => {
+    const spec = {
+      nodes: null,
+      labels: { a: null, b: "c" },
+      free: { kept: null },
+      taints: [{ key: "a", effect: null }],
+    };
+    const { status, object } = await client().post(LIMITS, limit("nulls", spec));
+    expect(status).toBe(201);
+    const taints = [{ key: "a", effect: "NoSchedule" }];
+    expect(object.spec).toEqual({ labels: { b: "c" }, free: { kept: null }, taints, mode: "Enforce" });
+    const bare = await client().post(LIMITS, limit("null-key", { taints: [{ key: null }] }));
+    expect(causes(bare)).toEqual([["spec.taints[0].key", "Required value"]]);
+  });
+
   test("only a change of the spec counts as a generation", async () => {
     await client().post(LIMITS, limit("counted", { nodes: 1 }));
     const at = `${LIMITS}/counted`;

@@ -55,6 +55,20 @@ function schemaOf({ properties = {}, additionalProperties }: StructuralSchema, f
   return typeof additionalProperties === "object" ? additionalProperties : null;
 }
 
+/** Removes each null that its schema neither allows nor replaces by a default: it counts as absent. */
+export function dropNulls(value: Json, schema: StructuralSchema): void {
+  if (Array.isArray(value)) {
+    for (const item of schema.items === undefined ? [] : value) dropNulls(item, schema.items ?? {});
+  } else if (isObject(value)) {
+    for (const [field, child] of Object.entries(value)) {
+      const inner = schemaOf(schema, field);
+      if (inner === null) continue;
+      if (child === null && inner.nullable !== true && inner.default === undefined) delete value[field];
+      else dropNulls(child, inner);
+    }
+  }
+}
+
 /** Sets the defaults of absent fields. A null where none is allowed counts as absent. */
 export function fillDefaults(value: Json, schema: StructuralSchema): void {
   if (Array.isArray(value)) {

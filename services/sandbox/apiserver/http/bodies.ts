@@ -2,7 +2,7 @@
 
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../api-objects.ts";
 import { badRequest, unsupportedMediaType } from "../api-status.ts";
-import { fillDefaults, pruned, type StructuralSchema } from "../custom/structural-schema.ts";
+import { dropNulls, fillDefaults, pruned, type StructuralSchema } from "../custom/structural-schema.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 import type { Call } from "../routes.ts";
 import type { DeleteOptions } from "../store/deletion.ts";
@@ -72,8 +72,8 @@ export function storedForm(call: Call, shown: JsonObject): ApiObject {
 }
 
 /**
- * Gives a custom resource the structure of its schema: drops unknown fields and sets defaults; changes its argument. A
- * client may ask for an error instead of dropped fields.
+ * Gives a custom resource the structure of its schema: drops unknown fields and nulls, and sets defaults; changes its
+ * argument. A client may ask for an error instead of dropped fields.
  */
 function structure({ query }: Call, object: ApiObject, schema: StructuralSchema): void {
   withoutNulls(object.metadata);
@@ -82,6 +82,7 @@ function structure({ query }: Call, object: ApiObject, schema: StructuralSchema)
     const words = unknown.map((field) => `unknown field ${JSON.stringify(field)}`);
     throw new UnreadableField(`strict decoding error: ${words.join(", ")}`);
   }
+  dropNulls(object, schema);
   fillDefaults(object, schema);
 }
 

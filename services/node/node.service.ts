@@ -18,7 +18,7 @@ export const nodeService: Service = (io) => {
   const limits = new LimitHolds(profile);
   const heldActors = new Set<NodeActor>();
   const halts = new ZoneHalts(profile);
-  const conflicts = new PolicyConflicts(io.log);
+  const conflicts = new PolicyConflicts(io.log, io.policies.current()?.policies);
   const shared = {
     io,
     beganMs: clock.monotonicMs(),
@@ -45,9 +45,9 @@ export const nodeService: Service = (io) => {
       for (const actor of heldActors) actor.review(message.id);
     }),
     io.policies.follow((cause) => {
-      const names = new Set(io.policies.current()?.policies.map(({ name }) => name));
-      limits.keep(names);
-      conflicts.keep(names);
+      const policies = io.policies.current()?.policies ?? [];
+      limits.keep(new Set(policies.map(({ name }) => name)));
+      conflicts.keep(policies);
       for (const shard of shards.values()) shard.policiesChanged(cause);
     }),
     bus.subscribe("judged.zone", "all", ({ source, id, body }) => {

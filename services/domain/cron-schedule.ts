@@ -43,6 +43,10 @@ export interface ScheduleProblem {
   readonly message: string;
 }
 
+/** Five fields, or a name such as @daily. Croner reads an instant too, which comes once or is over. */
+const CRON = /^\s*(@\w+|\S+(\s+\S+){4})\s*$/;
+const FIELDS_FIX = 'write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"';
+
 /** What is wrong with a schedule; null for nothing. */
 export function scheduleProblem(schedule: string, timeZone: string | null): ScheduleProblem | null {
   const shown = JSON.stringify(schedule);
@@ -51,11 +55,13 @@ export function scheduleProblem(schedule: string, timeZone: string | null): Sche
   }
   // Croner replaces `?` by the present time, so the schedule would depend on when it is read.
   if (schedule.includes("?")) return { field: "schedule", message: `${shown}: write * instead of ?` };
+  const wrong = { field: "schedule", message: `${shown}: ${FIELDS_FIX}` } as const;
+  if (!CRON.test(schedule)) return wrong;
   try {
     const first = parsed(schedule, timeZone).nextRun(dateOf(SEARCHED_FROM_AT));
     return first === null ? { field: "schedule", message: `${shown}: never runs, no such day exists` } : null;
   } catch {
-    return { field: "schedule", message: `${shown}: write five fields, such as "0 9 * * 1-5"` };
+    return wrong;
   }
 }
 

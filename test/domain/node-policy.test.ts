@@ -311,7 +311,15 @@ describe("the schedule of a budget", () => {
   test.each<[object, string]>([
     [
       { budgets: [{ nodes: 0, schedule: "0 9 * *", duration: "8h" }] },
-      'spec.budgets[0].schedule: "0 9 * *": write five fields, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
+      'spec.budgets[0].schedule: "0 9 * *": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
+    ],
+    [
+      { budgets: [{ nodes: 0, schedule: "0 9 * * 8", duration: "8h" }] },
+      'spec.budgets[0].schedule: "0 9 * * 8": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
+    ],
+    [
+      { budgets: [{ nodes: 0, schedule: "2026-12-24T00:00:00", duration: "8h" }] },
+      'spec.budgets[0].schedule: "2026-12-24T00:00:00": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
     ],
     [
       { budgets: [{ nodes: 1 }, { nodes: 0, schedule: "0 0 31 2 *", duration: "8h" }] },

@@ -23,7 +23,7 @@ import type {
   UnhealthyCondition,
 } from "../../protocols/policy-set.ts";
 import { recordOf } from "../platform/structures/json.ts";
-import { epochMsOf } from "./api-time.ts";
+import { apiTime, epochMsOf } from "./api-time.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { DURATION_MS_MAX, parseDuration } from "./duration.ts";
 import { nearest } from "./suggest.ts";
@@ -180,8 +180,13 @@ function durationOf(written: string | undefined): number | null {
   return durationMs === null ? null : Math.min(durationMs, DURATION_MS_MAX);
 }
 
+/** JavaScript reads 30 February as 2 March. Of such an end nobody knows when it was to be. */
 function instantOf(written: string | undefined): number | null {
-  return epochMsOf(written);
+  const at = epochMsOf(written);
+  if (written === undefined || at === null) return null;
+  const day = written.slice(0, 10);
+  const dayAt = epochMsOf(`${day}T00:00:00Z`);
+  return dayAt !== null && apiTime(dayAt).startsWith(day) ? at : null;
 }
 
 /** Whether a value fits its field; if not, adds one problem. */

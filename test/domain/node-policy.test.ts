@@ -349,11 +349,26 @@ describe("the schedule of a budget", () => {
 });
 
 describe("a request to freeze", () => {
+  test.each([
+    ["2028-02-29T24:00:00Z", Date.UTC(2028, 2, 1)],
+    ["2026-12-31T23:30:00-02:00", Date.UTC(2027, 0, 1, 1, 30)],
+    ["9999-12-31T23:59:59Z", null],
+  ])("may end on a day that other zones do not have yet: %s", (until, untilAt) => {
+    const { spec, problems } = checkSpec(withSelector({ pauseRequests: [{ name: "a", until }] }));
+    expect(problems).toEqual([]);
+    expect(spec === null ? [] : nodePolicyOf("gpu", spec).pauseRequests).toMatchObject([{ untilAt }]);
+  });
+
   test.each<[object, object, string]>([
     [
       { name: "a", until: "2026-13-01T00:00:00Z" },
       { name: "a" },
       '.until: "2026-13-01T00:00:00Z": there is no such instant',
+    ],
+    [
+      { name: "a", until: "2026-02-30T00:00:00Z" },
+      { name: "a" },
+      '.until: "2026-02-30T00:00:00Z": there is no such instant',
     ],
     [{ name: "a", since: "2026-06-31T24:30:00Z" }, { name: "a" }, ".since: "],
     [{ name: "a", until: "2026-06-01T12:00:00+99:00" }, { name: "a" }, ".until: "],

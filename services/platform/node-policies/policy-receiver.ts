@@ -138,6 +138,8 @@ export class PolicyReceiver implements Policies {
     this.#forgetUnnamed();
     if (policies.length > 0) {
       this.#log.info(`${NODE_POLICY_API.kind}: in force`, { policies: policies.map(({ name }) => name).join() });
+    } else if (this.#current !== null && this.#current.policies.length > 0) {
+      this.#log.info(`${NODE_POLICY_API.kind}: none is in force any more`);
     }
     this.#put(policySet(policies, { frozen, pauseRequests: pauseRequests.map(pauseRequestOf) }), cause);
   }

@@ -59,6 +59,20 @@ describe("the policies of a process", () => {
     expect(changes).toEqual([id]);
   });
 
+  test("are logged, and that none is left", () => {
+    const said = () => log.lines.map(({ message, fields }) => [message, fields?.policies]);
+    publishSet({});
+    expect(said()).toEqual([]);
+    publishPolicy("gpu", "1");
+    publishSet({ gpu: "1" });
+    publishSet({});
+    publishSet({});
+    expect(said()).toEqual([
+      ["NodePolicy: in force", "gpu"],
+      ["NodePolicy: none is in force any more", undefined],
+    ]);
+  });
+
   test("are unknown while one of the set is missing", () => {
     publishPolicy("gpu", "1");
     publishSet({ gpu: "1", spot: "1" });

@@ -2,7 +2,7 @@
 import type { DownProofKind } from "../../../protocols/names.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { formatDuration } from "../../domain/duration.ts";
-import { countText, rateText } from "../../domain/format.ts";
+import { countText, listText, rateText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../text-table.ts";
 import type { Preview, PreviewedNodeReport, PreviewedOutOfService, PreviewedZone } from "./preview.ts";
@@ -60,24 +60,29 @@ function summaryText({ nodes, pods, zones, overAfterMs }: Preview): string {
 
 /** The nodes; with policies, and what holds nodes back, where there are any. */
 function nodesText(nodes: readonly PreviewedNodeReport[]): string {
-  const hasPolicies = nodes.some(({ policy, isShadow }) => policy !== null || isShadow);
+  const hasPolicies = nodes.some((report) => policyText(report) !== "");
   const isAnyHeld = nodes.some(({ heldBy }) => heldBy !== null);
   const heading = ["NODE", "ZONE", ...(hasPolicies ? ["POLICY"] : []), "UNKNOWN", "ADMITTED", "PODS DELETED"];
-  const rows = nodes.map(({ node, zone, policy, isShadow, heldBy, ...report }) => [
-    node,
-    zone,
-    ...(hasPolicies ? [policyText(policy, isShadow)] : []),
+  const rows = nodes.map((report) => [
+    report.node,
+    report.zone,
+    ...(hasPolicies ? [policyText(report)] : []),
     afterText(report.unknownAfterMs),
     afterText(report.admittedAfterMs),
     `${report.podsDeleted} of ${report.pods}`,
-    ...(isAnyHeld ? [heldBy ?? ""] : []),
+    ...(isAnyHeld ? [report.heldBy ?? ""] : []),
   ]);
   return tableText([...heading, ...(isAnyHeld ? ["HELD BACK BY"] : [])], rows);
 }
 
 /** The policy of a node. One in a conflict has none, and is in shadow mode if one of those in conflict is. */
-function policyText(policy: string | null, isShadow = false): string {
-  return [policy, isShadow ? "(shadow)" : null].filter((part) => part !== null).join(" ");
+function policyText({
+  policy,
+  conflict,
+  isShadow,
+}: Pick<PreviewedNodeReport, "policy" | "conflict" | "isShadow">): string {
+  const name = conflict === undefined ? policy : `${listText(conflict)} conflict`;
+  return [name, isShadow ? "(shadow)" : null].filter((part) => part !== null).join(" ");
 }
 
 /** What is done about the machines of nodes; empty for nothing. */

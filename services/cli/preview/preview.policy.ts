@@ -55,6 +55,7 @@ function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNo
     node: name,
     zone: zoneTitleOf(node.actor?.zone ?? ""),
     policy: resolved.kind === "policy" ? resolved.policy.name : null,
+    ...(resolved.kind === "conflict" ? { conflict: resolved.names } : {}),
     ...(isShadow ? { isShadow } : {}),
     unknownAfterMs: isShadow ? null : unknownMs,
     admittedAfterMs: isShadow ? null : admittedMs,

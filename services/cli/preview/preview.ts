@@ -43,6 +43,8 @@ export interface PreviewedNodeReport extends PreviewedRecovery {
   readonly zone: string;
   /** Its policy; null for none. */
   readonly policy: string | null;
+  /** The policies that select it where several do, so that none applies. */
+  readonly conflict?: readonly string[];
   /** Set if its policy is in shadow mode, so that nothing is written to the node and its pods. */
   readonly isShadow?: true;
   /** Null for a node that does not become Unknown within the preview. */

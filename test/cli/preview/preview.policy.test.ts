@@ -8,8 +8,10 @@ import { policySet } from "../../../services/domain/node-policy.ts";
 import { observedNode } from "../../support/observed-objects.ts";
 
 /** What follows once node up-0 is down too; node down has the policy gpu, and has been Unknown for ten minutes. */
-function previewedUnder(fields: Omit<NodePolicySpec, "selector">) {
-  const policies = policySet([nodePolicyOf("gpu", { selector: { matchLabels: { pool: "gpu" } }, ...fields })]);
+function previewedUnder(fields: Omit<NodePolicySpec, "selector">, others: readonly string[] = []) {
+  const selector = { matchLabels: { pool: "gpu" } };
+  const gpu = nodePolicyOf("gpu", { selector, ...fields });
+  const policies = policySet([gpu, ...others.map((name) => nodePolicyOf(name, { selector }))]);
   const takenAt = Date.UTC(2026, 0, 5, 12);
   const nodes = ["down", "up-0", "up-1", "up-2", "up-3"].map((name) => ({
     ...observedNode(name, name === "down" ? { ready: "Unknown", labels: { pool: "gpu" } } : { ready: "True" }),
@@ -33,4 +35,11 @@ test("a node that is admitted within the preview is not held back", () => {
     heldBy: null,
     admittedAfterMs: expect.any(Number),
   });
+});
+
+test("a node that several policies select is reported with their names", () => {
+  const { nodes } = previewedUnder({ budgets: [{ nodes: 0 }] }, ["other"]);
+  const down = nodes.find(({ node }) => node === "down");
+  expect(down).toMatchObject({ policy: null, conflict: ["gpu", "other"], heldBy: null });
+  expect(nodes.find(({ node }) => node === "up-0")).not.toHaveProperty("conflict");
 });

@@ -33,6 +33,9 @@ export interface ResolvedPolicy {
  */
 const SPEC_CHARACTERS_MAX = 16 * 1024;
 
+/** What is wrong with the object whose name a policy of --config has. */
+const NAMESAKE = "--config has a policy of this name, which is in force with the pauseRequests of both";
+
 /**
  * All policies by name; of two with one name, that of --config is in force, with the pause requests of both: who
  * freezes nodes by the name of their policy cannot know which of the two it is.
@@ -48,7 +51,7 @@ export function resolvedPolicies(
     ...resources.map((resource) => {
       const { name } = resource;
       const policy = resolved(resource, "resource", remediationDryRun);
-      return names.has(name) ? refused(policy, "--config has a policy of this name, which is in force") : policy;
+      return names.has(name) ? refused(policy, NAMESAKE) : policy;
     }),
   ];
   return withinLimits(candidates.sort((left, right) => (left.name < right.name ? -1 : 1)));

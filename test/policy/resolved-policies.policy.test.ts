@@ -29,7 +29,7 @@ describe("the policies in force", () => {
     const policies = resolvedPolicies([{ name: "gpu", spec: spec("a") }], [resource("gpu", spec("b"))]);
     expect(inForce(policies)).toEqual(["gpu of config"]);
     expect(policies.flatMap(({ problems }) => problems.map(({ message }) => message))).toEqual([
-      "--config has a policy of this name, which is in force",
+      "--config has a policy of this name, which is in force with the pauseRequests of both",
     ]);
   });
 

@@ -1,8 +1,9 @@
 /**
  * Observed nodes whose judgement is missing or contradicts the observation. A judgement is published once and may be
  * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes. Nothing observed
- * contradicts a pod that is to be evicted at some instant or, in direct mode, a node that waits for its drain or is to
- * be drained from some instant on. But its owner judges it again then: if it does not, a judgement was lost.
+ * contradicts a pod that is to be evicted at some instant, a node of which a policy says something until some instant
+ * or, in direct mode, a node that waits for its drain or is to be drained from some instant on. But its owner judges it
+ * again then: if it does not, a judgement was lost.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -16,13 +17,15 @@ import type { NodeRecord } from "./cluster-state.ts";
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
 const JUDGED_WITHIN_MS = 3000;
 
+const never = Number.POSITIVE_INFINITY;
+
 /** The present instant on both clocks. */
 interface Instants {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-/** Nodes without a judgement that fits them, and pods and drains that are overdue. */
+/** Nodes without a judgement that fits them, and nodes and pods whose next judgement is overdue. */
 export class MissingJudgements {
   /** Since when each of them has none, on the monotonic clock; the earliest first. */
   readonly #unjudged = new Map<string, number>();
@@ -30,7 +33,7 @@ export class MissingJudgements {
   readonly #evictionMode: Profile["evictionMode"];
   readonly #policies: Pick<Policies, "current">;
   /**
-   * By shard and by node, until when what is to be drained or evicted is judged again at the latest, on the monotonic
+   * By shard and by node, until when what is judged until some instant is judged again at the latest, on the monotonic
    * clock: pods by uid, and the node itself by the empty string.
    */
   readonly #expected = new Map<number, Map<string, Map<string, number>>>();
@@ -54,9 +57,9 @@ export class MissingJudgements {
   /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
   takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, { monotonicMs, wallMs }: Instants): void {
     this.#isJudging = true;
-    const drainAt = drainAtOf(judged, wallMs);
-    if (this.#evictionMode !== "direct" || drainAt === null) this.#forgetExpected(judged.node, "");
-    else this.#expect(judged.node, "", monotonicMs + Math.max(0, drainAt - wallMs) + this.#repeatedWithinMs);
+    const againAt = Math.min(this.#drainedAt(judged, wallMs), endOf(judged, wallMs) + JUDGED_WITHIN_MS);
+    if (againAt === Number.POSITIVE_INFINITY) this.#forgetExpected(judged.node, "");
+    else this.#expect(judged.node, "", monotonicMs + againAt - wallMs);
     if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), monotonicMs);
   }
 
@@ -139,6 +142,12 @@ export class MissingJudgements {
     if (ofShard?.size === 0) this.#expected.delete(shard);
   }
 
+  /** When the judgement of a node that is to be drained is repeated at the latest; never if it is not to be. */
+  #drainedAt({ eviction, evictionFromAt = never }: BodyOf<"judged.node">, wallMs: number): number {
+    if (this.#evictionMode !== "direct") return never;
+    return (eviction === "toBeEvicted" ? wallMs : Math.max(wallMs, evictionFromAt)) + this.#repeatedWithinMs;
+  }
+
   #contradicts(judged: Parameters<typeof contradicts>[0], observed: ObservedNode): boolean {
     return contradicts(judged, observed, { evictionMode: this.#evictionMode, policies: this.#policies.current() });
   }
@@ -149,7 +158,12 @@ export class MissingJudgements {
   }
 }
 
-/** From when a node is to be drained, on the API's clock; null if it is not. */
-function drainAtOf({ eviction, evictionFromAt }: BodyOf<"judged.node">, wallMs: number): number | null {
-  return eviction === "toBeEvicted" ? wallMs : (evictionFromAt ?? null);
+/** When something ends that a policy says of a node, so that it is judged again; never for nothing. */
+function endOf(
+  { taintHold, maintenance, conditions = [], outOfService }: BodyOf<"judged.node">,
+  wallMs: number,
+): number {
+  const ends = [taintHold, maintenance, ...conditions].map((each) => each?.untilAt ?? never);
+  // One that is over already has not led to another judgement, and waits for something else.
+  return Math.min(...[...ends, outOfService?.fromAt ?? never].map((at) => (at > wallMs ? at : never)));
 }

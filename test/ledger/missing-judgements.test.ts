@@ -128,6 +128,37 @@ test("so does a drain that was to begin, in direct mode", () => {
   expect(reasonsAfter(prepare, { seconds: 30 })).toEqual([]);
 });
 
+describe("a judgement until some instant", () => {
+  const inMs = (world: LedgerWorld, ms: number) => world.clock.wallMs() + ms;
+  const CONDITION = { type: "Bad", taint: { key: "vigil.io/bad", effect: "NoExecute" }, state: "waiting" } as const;
+  const until: Record<string, (untilAt: number) => Partial<BodyOf<"judged.node">>> = {
+    "a held taint": (untilAt) => ({ taintHold: { field: "healthyDelay", untilAt } }),
+    "a maintenance": (untilAt) => ({ maintenance: { types: ["DrainInProgress"], sinceAt: 0, untilAt } }),
+    "a condition": (untilAt) => ({ conditions: [{ ...CONDITION, untilAt }] }),
+    "a proof": (fromAt) => ({ outOfService: { state: "waits", fromAt } }),
+  };
+
+  test.each(Object.entries(until))("leads to a resync if none follows: %s", (_what, judgedUntil) => {
+    const prepare = (world: LedgerWorld) => {
+      world.receive("judged.node", { ...JUDGED, ...judgedUntil(inMs(world, 5_000)) }, null);
+    };
+    expect(reasonsAfter(prepare, { seconds: 7 })).toEqual([]);
+    expect(reasonsAfter(prepare, { seconds: 9 })).toEqual([REASON]);
+  });
+
+  test("leads to none if one follows, or if that is past", () => {
+    const ended = (world: LedgerWorld) => {
+      world.receive("judged.node", { ...JUDGED, ...until["a maintenance"]?.(inMs(world, 5_000)) }, null);
+      world.receive("judged.node", JUDGED, null);
+    };
+    expect(reasonsAfter(ended, { seconds: 20 })).toEqual([]);
+    const past = (world: LedgerWorld) => {
+      world.receive("judged.node", { ...JUDGED, ...until["a proof"]?.(inMs(world, -1)) }, null);
+    };
+    expect(reasonsAfter(past, { seconds: 20 })).toEqual([]);
+  });
+});
+
 describe("an overdue pod", () => {
   const prepare =
     (...later: Partial<BodyOf<"judged.pod">>[]) =>

@@ -108,7 +108,7 @@ class RunningLedger {
   readonly #comparison: Comparison;
   /** Whether other controllers act beside Vigil, so that their treatment of pods is compared too. */
   readonly #comparesPods: boolean;
-  readonly #restored = new RestoredPods(this.#state);
+  readonly #restored: RestoredPods;
   readonly #drainPods = new DrainPods();
   readonly #timeline: Timeline;
   readonly #lostReplies = new LostReplies();
@@ -132,6 +132,7 @@ class RunningLedger {
     this.#isShadow = isShadow;
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
+    this.#restored = new RestoredPods(this.#state, io.profile);
     this.#comparesPods = isShadow || io.profile.upstream === "beside";
     this.#comparison = this.#newComparison();
     this.#timeline = new Timeline(this.#startedAt);
@@ -177,6 +178,7 @@ class RunningLedger {
       ...RECORDED_TYPES.map((type) => bus.subscribe(type, "all", (message) => this.#receive(message as AnyMessage))),
       bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
       bus.subscribe("pulse.member", "all", ({ body }) => this.#takeMember(body)),
+      bus.onGap((type, shard) => this.#takeGap(type, shard)),
       policies.follow(() => this.#policiesChanged()),
       fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
@@ -322,6 +324,23 @@ class RunningLedger {
     this.#state.apply(message);
   }
 
+  /** What is observed is compared by its digest, and zones and limits are repeated. These are published once. */
+  #takeGap(type: MessageType, shard: number): void {
+    if (type === "judged.node" || type === "judged.pod") this.#takeLoss(shard);
+    if (type === "done.write") this.#doubtPods(shard);
+  }
+
+  /** Requests the judgements of a shard again with its next pulse. */
+  #takeLoss(shard: number): void {
+    this.#inventory.markSuspect(shard, "judgements may be missing");
+    this.#doubtPods(shard);
+  }
+
+  #doubtPods(shard: number): void {
+    this.#restored.takeLoss(shard);
+    this.#followPods();
+  }
+
   #instants(): { readonly monotonicMs: number; readonly wallMs: number } {
     const { clock } = this.#io;
     return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
@@ -344,6 +363,7 @@ class RunningLedger {
 
   #takePulse(message: Message<"observed.pulse">): void {
     const now = this.#io.clock.monotonicMs();
+    if (this.#watchHealth.isInterrupted(message.body.shard, now)) this.#takeLoss(message.body.shard);
     this.#watchHealth.take(message, now);
     const { departed, resync } = this.#inventory.takePulse(message, now);
     for (const { node, uid } of departed) {
@@ -355,18 +375,18 @@ class RunningLedger {
   }
 
   /**
-   * Forgets restored pods whose nodes do not exist. Returns why the shard needs a resync: only the next one confirms
+   * Forgets unconfirmed pods whose nodes do not exist. Returns why the shard needs a resync: only the next one confirms
    * pods that were restored after the last one.
    */
   #reviewRestored({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
+    this.#followPods();
     if (this.#restored.isEmpty || !this.#inventory.isShardKnown(shard, nowMs)) return null;
     this.#restored.dropAbsent(shard);
-    this.#followPods();
     if (!this.#restored.hasAnyOf(shard)) {
       this.#resyncs.forget(shard);
       return null;
     }
-    return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "restored pods are not confirmed" : null;
+    return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "pending pods are not confirmed" : null;
   }
 
   /**

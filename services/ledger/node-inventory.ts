@@ -56,6 +56,11 @@ export class NodeInventory {
     return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
   }
 
+  /** Requests a resync of a shard with the next pulse, because messages that are published once were lost. */
+  markSuspect(shard: number, reason: string): void {
+    this.#views[shard]?.markSuspect(reason);
+  }
+
   isShardKnown(shard: number, nowMs: number): boolean {
     return this.#views[shard]?.blindness(nowMs) === null;
   }

@@ -1,22 +1,28 @@
 /**
- * The pods that were pending when an earlier ledger ended. What happened to them meanwhile is not published again. So
- * each stays pending until it is judged, the pods of its node are known, or its node has no NoExecute taint.
+ * The pods that were pending when an earlier ledger ended, or when messages about them were lost. What happened to them
+ * meanwhile is not published again. So each stays pending until it is judged, the pods of its node are known, or its
+ * node evicts no pods.
  */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { needsPods } from "../domain/node-conditions.ts";
 import { hasCompleted, noExecuteTaints } from "../domain/toleration.ts";
 import { ShardPods } from "../platform/shard-view/shard-pods.ts";
 import type { ClusterState } from "./cluster-state.ts";
+import { targetOf } from "./pod-records.ts";
 
-/** Restored pods by node, until they are confirmed. Present messages take precedence over restored ones. */
+/** Such pods by node, until they are confirmed. Present messages take precedence over restored ones. */
 export class RestoredPods {
   readonly #state: ClusterState;
+  readonly #evictionMode: Profile["evictionMode"];
   readonly #uids = new Map<string, Set<string>>();
   readonly #pods = new ShardPods();
 
-  constructor(state: ClusterState) {
+  constructor(state: ClusterState, { evictionMode }: Pick<Profile, "evictionMode">) {
     this.#state = state;
+    this.#evictionMode = evictionMode;
   }
 
   /** Whether every restored pod is confirmed or forgotten. */
@@ -42,6 +48,16 @@ export class RestoredPods {
     else this.#uids.set(node, uids.add(uid));
   }
 
+  /** Takes the loss of messages about the pods of a shard: of those pending, some may be judged otherwise or gone. */
+  takeLoss(shard: number): void {
+    for (const record of this.#state.pods.pending()) {
+      const node = targetOf(record)?.node ?? "";
+      const uid = (record.judged ?? record.asked)?.uid;
+      if (uid === undefined || shardOf(node) !== shard) continue;
+      this.#uids.set(node, (this.#uids.get(node) ?? new Set()).add(uid));
+    }
+  }
+
   /** Confirms a pod that has been judged since. */
   confirm({ node, uid }: Pick<BodyOf<"judged.pod">, "node" | "uid">): void {
     const uids = this.#uids.get(node);
@@ -49,9 +65,10 @@ export class RestoredPods {
     if (uids?.size === 0) this.#forget(node);
   }
 
-  /** Forgets the pods of a node that carries no NoExecute taint. */
-  takeNode({ node, taints }: ObservedNode): void {
-    if (noExecuteTaints(taints).length === 0) this.drop(node);
+  /** Forgets the pods of a node that carries no NoExecute taint or, in direct mode, is ready. */
+  takeNode(node: ObservedNode): void {
+    const evicts = this.#evictionMode === "direct" ? needsPods(node) : noExecuteTaints(node.taints).length > 0;
+    if (!evicts) this.drop(node.node);
   }
 
   /** Takes a chunk of a node's pods. Once it has all chunks, forgets pods that are gone, terminating or completed. */

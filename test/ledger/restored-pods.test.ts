@@ -125,7 +125,7 @@ describe("a restored pod", () => {
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     const shard = shardOf("n-1");
     const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion({ uid: "uid-n-1", resourceVersion: "1" }));
-    const asks = resyncsAsked(world, shard);
+    const asks = resyncsAsked(world, shard, "pending pods are not confirmed");
     world.receive("observed.pulse", pulse(shard, { nodes }), "ask");
     world.receive("observed.pulse", pulse(shard, { nodes }), null);
     expect(asks).toHaveLength(0);
@@ -145,12 +145,14 @@ function podsOf(pods: ObservedPod[]): BodyOf<"observed.pods"> {
   return { node: "n-1", version: "1", chunk: 0, chunks: 1, pods };
 }
 
-/** The resync requests for a shard from now on. */
-function resyncsAsked({ transport, io }: LedgerWorld, shard: number): string[] {
+/** The resync requests for a shard with this reason from now on. */
+function resyncsAsked({ transport, io }: LedgerWorld, shard: number, reason: string): string[] {
   const reasons: string[] = [];
   const { clock, log, metrics } = io;
   const names = { cluster: "test", member: "m-0", service: "observer", mailboxMessagesMax: 100 };
   const bus = typedBus({ ...names, transport, clock, log, metrics });
-  bus.subscribe("asked.resync", shard, ({ body }) => reasons.push(body.reason));
+  bus.subscribe("asked.resync", shard, ({ body }) => {
+    if (body.reason === reason) reasons.push(body.reason);
+  });
   return reasons;
 }

@@ -5,7 +5,7 @@
 import type { WatchHealthReport, WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
-import { translated, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
+import { pulseWaitMs, translated, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
 /** The watches of an observer. */
 export const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
@@ -13,12 +13,14 @@ export const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 /** The watch health of every shard. Instants are on this process's monotonic clock. */
 export class ClusterWatchHealth {
   readonly #shards: readonly WatchHealth[];
+  readonly #pulseWaitMs: number;
   readonly #receivedMs = Array.from({ length: SHARD_COUNT }, (): number | null => null);
   readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
   /** `beganMs` is when this process subscribed to pulses. */
   constructor(profile: WatchHealthProfile, beganMs: number) {
+    this.#pulseWaitMs = pulseWaitMs(profile);
     this.#shards = Array.from({ length: SHARD_COUNT }, () => new WatchHealth(WATCHES, profile, beganMs));
   }
 
@@ -32,6 +34,12 @@ export class ClusterWatchHealth {
       const { synced, since } = watches[name];
       this.#since[name] = synced && since !== null ? translated(since, message.at, nowMs) : null;
     }
+  }
+
+  /** Whether the pulses of a shard have stopped: other messages may be missing too. False before the first pulse. */
+  isInterrupted(shard: number, nowMs: number): boolean {
+    const receivedMs = this.#receivedMs[shard] ?? null;
+    return receivedMs !== null && nowMs - receivedMs >= this.#pulseWaitMs;
   }
 
   /** Why a shard's view is not current; null when it is. */

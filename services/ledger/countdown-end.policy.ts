@@ -14,7 +14,7 @@ export interface CountdownContext {
   readonly unknownReason: (node: string) => string | null;
 }
 
-/** Whether the taint of a countdown or its node is gone, or the policies refute its judgement. */
+/** Whether the taint of a countdown, its node or its drain is gone, or the policies refute its judgement. */
 export function isOver(
   record: PodRecord,
   node: Pick<NodeRecord, "observed" | "judged"> | undefined,
@@ -23,6 +23,7 @@ export function isOver(
   const observed = node?.observed ?? null;
   const decisive = (record.judged ?? record.asked)?.taint ?? null;
   if (observed === null && isOfGoneNode(record, unknownReason)) return true;
+  if (record.asked?.mode === "direct" && node?.judged?.eviction === "unmarked") return true;
   return !isPresent(decisive, observed) || isRefuted(record, node, freezes);
 }
 

@@ -49,7 +49,7 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
 
 /** Read access to a ledger's state. */
 export function ledgerReader(sources: ReaderSources): LedgerReader {
-  const { state, history, watchHealth, livePods, drainPods, heartbeats, clock, policies, profile } = sources;
+  const { state, history, watchHealth, livePods, heartbeats, clock, policies, profile } = sources;
   const { comparison, timeline, isKept, onDecision } = sources;
   const freezes = (): PresentFreezes => presentFreezes(policies.current(), profile, clock.wallMs());
   return {
@@ -57,7 +57,7 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
       at: clock.wallMs(),
       nodes: { ...state.readiness },
       zones: zonesOf(state, freezes()),
-      pendingEvictions: state.pods.pendingCount + [...drainPods.upcoming(state, clock.wallMs())].length,
+      pendingEvictions: pendingCount(sources, freezes()),
       watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
     policies: () => policyReports(policies.current(), state, clock.wallMs()),
@@ -200,24 +200,40 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
   return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : [pod]));
 }
 
-/** The pods whose deletion was judged or requested, and those of an upcoming drain. */
-function* pendingOf(
-  { state, drainPods, inventory, clock }: Pick<ReaderSources, "state" | "drainPods" | "inventory" | "clock">,
-  rates: PresentRates,
+type PendingSources = Pick<ReaderSources, "state" | "drainPods" | "inventory" | "clock">;
+
+/** The pods whose deletion was judged or requested, and is still ahead as far as is known. */
+function* pendingRecords(
+  { state, inventory, clock }: PendingSources,
   freezes: PresentFreezes,
-): Generator<PendingEviction> {
+): Generator<{ readonly record: PodRecord; readonly known: NonNullable<PodRecord["judged"] | PodRecord["asked"]> }> {
   const unknownReason = (name: string): string | null => inventory.unknownReason(name, clock.monotonicMs());
+  for (const record of state.pods.pending()) {
+    const known = record.judged ?? record.asked;
+    if (known === null || isOver(record, state.nodes.get(known.node), { freezes, unknownReason })) continue;
+    yield { record, known };
+  }
+}
+
+/** How many pods `pendingOf` lists. */
+function pendingCount(sources: PendingSources, freezes: PresentFreezes): number {
+  let count = 0;
+  for (const _record of pendingRecords(sources, freezes)) count += 1;
+  for (const _pod of sources.drainPods.upcoming(sources.state, freezes.at)) count += 1;
+  return count;
+}
+
+/** The pods of `pendingRecords`, and those of an upcoming drain. */
+function* pendingOf(sources: PendingSources, rates: PresentRates, freezes: PresentFreezes): Generator<PendingEviction> {
+  const { state, drainPods } = sources;
   const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
     const frozen = frozenEviction(judged, state.nodes.get(node), freezes);
     return frozen === null ? {} : { frozen };
   };
-  for (const record of state.pods.pending()) {
+  for (const { record, known } of pendingRecords(sources, freezes)) {
     const { judged, asked } = record;
-    const known = judged ?? asked;
-    if (known === null) continue;
     const { namespace, name, uid, node, taint } = known;
     const host = state.nodes.get(node);
-    if (isOver(record, host, { freezes, unknownReason })) continue;
     const deadlineAt = known.deadlineAt ?? asked?.deadlineAt ?? null;
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
     const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };

@@ -80,8 +80,11 @@ test("a pod whose drain was cancelled is not due", () => {
   world.receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
   world.receive("asked.eviction", askedEviction(ask), null);
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due to be deleted at /);
+  expect(world.ledger.reader.pendingEvictions(10)).toHaveLength(1);
   world.receive("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not due to be drained.");
+  expect(world.ledger.reader.pendingEvictions(10)).toEqual([]);
+  expect(world.ledger.reader.overview().pendingEvictions).toBe(0);
 });
 
 test("the timers list a drain at its earliest time, then its estimate, then as due", () => {

@@ -15,6 +15,7 @@ import {
   type LedgerWorld,
   ledgerWorld,
   pulse,
+  UNREACHABLE,
 } from "./ledger-world.ts";
 
 describe("the overview", () => {
@@ -23,7 +24,7 @@ describe("the overview", () => {
     receive("judged.zone", judgedZone({ zone: "eu:\u0000:b" }), null);
     receive("judged.zone", judgedZone({ zone: "" }), null);
     receive("judged.zone", judgedZone(), null);
-    receive("observed.node", observedNode("n-1"), null);
+    receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     receive("judged.node", judgedNode("n-1"), null);
     receive("judged.pod", judgedPod(), null);
     const { zones, nodes, pendingEvictions, watchHealth } = ledger.reader.overview();
@@ -31,6 +32,14 @@ describe("the overview", () => {
     expect(nodes).toEqual({ starting: 0, ready: 1, notReady: 0, unknown: 0 });
     expect(pendingEvictions).toBe(1);
     expect(watchHealth.blindShards).toBe(64);
+  });
+
+  test("counts the pods that are listed", () => {
+    const { ledger, receive } = ledgerWorld();
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.pod", judgedPod(), null);
+    expect(ledger.reader.pendingEvictions(10)).toEqual([]);
+    expect(ledger.reader.overview().pendingEvictions).toBe(0);
   });
 
   test("leaves out a vanished zone, but no zone of a blind owner", () => {

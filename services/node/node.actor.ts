@@ -52,7 +52,15 @@ import { ReadyRecord } from "./ready-record.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { ShadowedDrain } from "./shadowed-drain.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
-import { isHoldEffective, type TaintHold, taintHoldOf, transitionsChangeOf, unknownHold } from "./taint-hold.policy.ts";
+import {
+  isHoldEffective,
+  type PublishedHold,
+  publishedHold,
+  type TaintHold,
+  taintHoldOf,
+  transitionsChangeOf,
+  unknownHold,
+} from "./taint-hold.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 
 /** What an actor sees of its shard. */
@@ -112,6 +120,8 @@ export class NodeActor {
   #isPolicyKnown = false;
   /** What keeps the NoSchedule taint of a Ready node on; null for nothing. */
   #taintHold: TaintHold | null = null;
+  /** The same as published last. */
+  #publishedHold: PublishedHold | null = null;
   /** Since when this process has seen the conditions that its policy names. */
   #sightings: Sightings = NO_SIGHTINGS;
   /** The new value of Annotation.holds; undefined for no change. */
@@ -443,14 +453,14 @@ export class NodeActor {
     const ready = isSilent(this.#state) ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
     const { zone } = this;
     const counted = isCounted(labels);
-    const hold = this.#publishedHold();
+    const hold = this.#publishedTaintHold();
     const policy = this.#publishedPolicy();
     const { report } = this.#outOfService;
     const outOfService = report === undefined ? {} : { outOfService: report };
     const { evictionFromAt, podsUnknown } = this.#drainAhead;
-    const held = `${evictionFromAt} ${podsUnknown} ${hold.taintHold?.field} ${policy.policy} ${policy.conflict?.join()}`;
+    const held = `${evictionFromAt} ${podsUnknown} ${policy.policy} ${policy.conflict?.join()}`;
     const conditions = this.#publishedConditions();
-    const further = JSON.stringify({ ...conditions, ...outOfService });
+    const further = JSON.stringify({ ...hold, ...conditions, ...outOfService });
     const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${held} ${further}`;
     if (judgement === this.#published) return;
     this.#published = judgement;
@@ -477,12 +487,12 @@ export class NodeActor {
   }
 
   /** What keeps the NoSchedule taint on, for people; nothing for a node that carries none. */
-  #publishedHold(): Pick<BodyOf<"judged.node">, "taintHold"> {
-    const hold = this.#taintHold;
-    if (hold === null || !isHoldEffective(this.#node)) return {};
+  #publishedTaintHold(): Pick<BodyOf<"judged.node">, "taintHold"> {
     const { clock } = this.#context.io;
-    const untilAt = Math.round(clock.wallMs() + (hold.untilMs - clock.monotonicMs()));
-    return { taintHold: { field: hold.field, untilAt } };
+    const now = { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    const hold = isHoldEffective(this.#node) ? this.#taintHold : null;
+    this.#publishedHold = publishedHold(this.#publishedHold, hold, now);
+    return this.#publishedHold === null ? {} : { taintHold: this.#publishedHold };
   }
 
   #request(nowMs: number, canJudge: boolean, cause: string | null): void {

@@ -26,6 +26,14 @@ export interface ReadyHistory {
   readonly transitionsAt: readonly number[];
 }
 
+/** A hold as it is published: its end on the wall clock. */
+export interface PublishedHold {
+  readonly field: string;
+  readonly untilAt: number;
+}
+
+/** By how much the end of a hold may move without being published again: two clocks lead to it. */
+const HOLD_MOVED_MS = 1000;
 /** How long after a start the policies are awaited before a taint goes that one might keep on, in milliseconds. */
 const UNKNOWN_MS = 30_000;
 /** Instants in the annotation are whole seconds. */
@@ -68,6 +76,19 @@ export function unknownHold(
 /** Whether a node carries a taint that a hold keeps on. */
 export function isHoldEffective({ taints }: Pick<ObservedNode, "taints">): boolean {
   return taints.some(({ key, effect }) => effect === TaintEffect.noSchedule && READINESS_KEYS.includes(key));
+}
+
+/** What is published of a hold; `before` was published last. */
+export function publishedHold(
+  before: PublishedHold | null,
+  hold: TaintHold | null,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+): PublishedHold | null {
+  if (hold === null) return null;
+  const { field } = hold;
+  const untilAt = Math.round(wallMs + (hold.untilMs - nowMs));
+  const isSame = before?.field === field && Math.abs(untilAt - before.untilAt) < HOLD_MOVED_MS;
+  return isSame ? before : { field, untilAt };
 }
 
 /** Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. */

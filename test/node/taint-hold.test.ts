@@ -5,6 +5,7 @@ import { apiTime } from "../../services/domain/api-time.ts";
 import {
   foundTransitions,
   heldDownAt,
+  publishedHold,
   taintHoldOf,
   transitionsChangeOf,
   unknownHold,
@@ -49,6 +50,26 @@ describe("a NoSchedule taint stays", () => {
   test("while its policy is unknown, at first", () => {
     expect(unknownHold(nodeWith("True"), { beganMs: NOW - 29_999, nowMs: NOW })?.untilMs).toBe(NOW + 1);
     expect(unknownHold(nodeWith("True"), { beganMs: NOW - 30_000, nowMs: NOW })).toBeNull();
+  });
+});
+
+describe("the published hold", () => {
+  const hold = (untilMs: number) => ({ field: "flapping", untilMs }) as const;
+
+  test.each([
+    ["by a part of a second", 999, WALL + MINUTE],
+    ["by a second", 1000, WALL + MINUTE + 1000],
+    ["back by a second", -1000, WALL + MINUTE - 1000],
+  ])("whose end moves %s names %i ms more as %i", (_how, ms, untilAt) => {
+    const before = publishedHold(null, hold(NOW + MINUTE), AT);
+    expect(before).toEqual({ field: "flapping", untilAt: WALL + MINUTE });
+    expect(publishedHold(before, hold(NOW + MINUTE + ms), AT)).toEqual({ field: "flapping", untilAt });
+  });
+
+  test("is that of the present field", () => {
+    const before = { field: "healthyDelay", untilAt: WALL + MINUTE };
+    expect(publishedHold(before, hold(NOW + MINUTE + 1), AT)?.untilAt).toBe(WALL + MINUTE + 1);
+    expect(publishedHold(before, null, AT)).toBeNull();
   });
 });
 
@@ -169,6 +190,16 @@ describe("with all services", () => {
     world.advance(4 * MINUTE);
     expect(world.deletedAt("p")).toBeUndefined();
     expect(world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.taintHold).toBeUndefined();
+  });
+
+  test("another end of it is published", () => {
+    const { world, policies } = run({ healthyDelay: "2m" });
+    flap(world, "a-0", 1);
+    const held = () => world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.taintHold;
+    const before = held()?.untilAt ?? 0;
+    policies.put({ healthyDelay: "10m" });
+    world.advance(S);
+    expect(held()).toEqual({ field: "healthyDelay", untilAt: before + 8 * MINUTE });
   });
 
   test.each([

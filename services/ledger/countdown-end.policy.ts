@@ -23,8 +23,13 @@ export function isOver(
   const observed = node?.observed ?? null;
   const decisive = (record.judged ?? record.asked)?.taint ?? null;
   if (observed === null && isOfGoneNode(record, unknownReason)) return true;
-  if (record.asked?.mode === "direct" && node?.judged?.eviction === "unmarked") return true;
+  if (record.asked?.mode === "direct" && isUndrained(node?.judged ?? null)) return true;
   return !isPresent(decisive, observed) || isRefuted(record, node, freezes);
+}
+
+/** Whether a node is not being drained: the drain that requested the deletion was cancelled, and another may come. */
+function isUndrained(judged: NodeRecord["judged"]): boolean {
+  return judged !== null && judged.eviction !== "evicted";
 }
 
 /** Whether the decisive taint is present; true where none decides and where the node was not observed. */

@@ -41,7 +41,9 @@ export class DrainPods {
       const fields = { node: name, deadlineAt, taint: null, tolerationSeconds: null, isEarliest: true } as const;
       for (const pod of this.#pods.of(name)?.pods ?? []) {
         const { namespace, name: podName, uid } = pod;
-        if (isDrained(pod) && state.pods.get(uid) === undefined) yield { namespace, name: podName, uid, ...fields };
+        // A request of an earlier drain, which was cancelled, is over.
+        const isDeleted = state.pods.get(uid)?.order === "done";
+        if (isDrained(pod) && !isDeleted) yield { namespace, name: podName, uid, ...fields };
       }
     }
   }

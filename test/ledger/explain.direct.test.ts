@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { observedNode, observedPod } from "../support/observed-objects.ts";
 import {
   askedEviction,
+  donePod,
   judgedNode,
   judgedZone,
   type LedgerWorld,
@@ -85,6 +86,22 @@ test("a pod whose drain was cancelled is not due", () => {
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not due to be drained.");
   expect(world.ledger.reader.pendingEvictions(10)).toEqual([]);
   expect(world.ledger.reader.overview().pendingEvictions).toBe(0);
+});
+
+test("a pod of a cancelled drain waits for the next one", () => {
+  const world = directWorld();
+  const { ledger, receive } = world;
+  const ask = { deadlineAt: START_AT, mode: "direct", taint: null } as const;
+  receive("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods: [observedPod("web")] }, null);
+  receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
+  const cause = receive("asked.eviction", askedEviction(ask), null);
+  receive("done.write", donePod("asked.eviction", { outcome: "refused", change: "" }), cause);
+  for (const eviction of ["unmarked", "toBeEvicted"] as const) {
+    receive("judged.node", judgedNode("n-1", { ...DOWN, eviction, evictionFromAt: START_AT + 50_000 }), null);
+    expect(podSentences(world)[0]).toBe("Pod default/web stays until its node n-1 is admitted for eviction.");
+    expect(ledger.reader.pendingEvictions(10)).toMatchObject([{ name: "web", isEarliest: true }]);
+    expect(ledger.reader.overview().pendingEvictions).toBe(1);
+  }
 });
 
 test("the timers list a drain at its earliest time, then its estimate, then as due", () => {

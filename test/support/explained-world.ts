@@ -19,7 +19,8 @@ export class ExplainedWorld extends EvictionWorld {
     const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
     const received = new PolicyReceiver({ bus: this.busOf("policies", "explaining"), ...io });
     const ledger = (ledgerIo: Parameters<typeof startLedger>[0]) => {
-      const started = startLedger(ledgerIo);
+      // As in production, it reads what exists: shadow mode shows pods as terminating that nobody deletes.
+      const started = startLedger({ ...ledgerIo, kube: this.kube });
       this.#reader = started.reader;
       return started.stop;
     };

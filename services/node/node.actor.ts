@@ -523,9 +523,9 @@ export class NodeActor {
     const schedule = this.#requests ?? new RequestSchedule(io.profile);
     const basis = this.#heartbeats.basisFor(node);
     const verdict = { resourceVersion: this.#resourceVersion, basis, isTakenBack: heartbeat === "recalled" };
-    const request = { io, node, ...verdict, schedule, nowMs, cause };
+    const request = { io, node, ...verdict, toEvict: changes.evictions, schedule, nowMs, cause };
     if (sendRequests(request, mustWait ? harmlessChanges(changes) : changes)) this.#step("verdictRequested");
-    this.#requests = schedule.nextDueMs() === null ? null : schedule;
+    this.#requests = schedule.isEmpty() ? null : schedule;
   }
 
   /** The change of the records of its conditions: since when they count, and when they have held its evictions. */

@@ -19,6 +19,8 @@ export interface RequestContext {
   readonly basis: BodyOf<"asked.condition">["basis"];
   /** Whether a verdict that was requested no longer holds and its writer may still be trying. */
   readonly isTakenBack: boolean;
+  /** The pods that have to go, also while none may be requested because the view is not synced. */
+  readonly toEvict: DesiredChanges["evictions"];
   readonly schedule: RequestSchedule;
   readonly nowMs: number;
   readonly cause: string | null;
@@ -53,9 +55,10 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
  * due since its first request, because that time counts from there.
  */
 function sendEvictions(
-  { io, node: observed, schedule, nowMs, cause }: RequestContext,
+  { io, node: observed, toEvict, schedule, nowMs, cause }: RequestContext,
   evictions: DesiredChanges["evictions"],
 ): void {
+  schedule.keepFirstEvictions(toEvict);
   const due = schedule.podsDue("eviction", evictions, nowMs);
   if (due.length === 0) return;
   const policies = io.policies.current();
@@ -63,8 +66,9 @@ function sendEvictions(
   const resolved = policyOf(observed, policies);
   const isDeletedAfter = resolved.kind === "policy" && resolved.policy.evictions?.method === "EvictThenDelete";
   for (const { namespace, name, uid } of due) {
-    const dueForMs = isDeletedAfter ? nowMs - (schedule.firstMs("eviction", uid) ?? nowMs) : 0;
-    const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs() - dueForMs, taint: null };
+    const dueForMs = nowMs - schedule.firstEvictionMs(uid, nowMs);
+    const deadlineAt = io.clock.wallMs() - (isDeletedAfter ? dueForMs : 0);
+    const eviction = { mode: "direct" as const, deadlineAt, taint: null };
     const ofPolicy = rated === null ? {} : { policy: rated.name };
     const pod = { namespace, name, uid, node: observed.node };
     io.bus.publish("asked.eviction", { ...pod, ...eviction, ...ofPolicy }, cause);

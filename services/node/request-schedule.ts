@@ -13,8 +13,10 @@ export class RequestSchedule {
   readonly #schedule: RetrySchedule<RequestNoun>;
   /** The end state requested. Pods are tracked one by one instead. */
   readonly #endStates = new Map<RequestNoun, string>();
-  /** When each pod was requested first. */
-  readonly #pods = new Map<RequestNoun, Map<string, number>>();
+  /** The pods of the last request. */
+  readonly #pods = new Map<RequestNoun, ReadonlySet<string>>();
+  /** When the eviction of each pod was requested first. */
+  readonly #firstMs = new Map<string, number>();
 
   constructor(profile: RequestRetryProfile) {
     this.#schedule = new RetrySchedule(requestRetries(profile));
@@ -35,19 +37,26 @@ export class RequestSchedule {
       return desired;
     }
     const isRetry = this.#schedule.isDue(noun, nowMs);
-    const before = this.#pods.get(noun) ?? new Map<string, number>();
+    const before = this.#pods.get(noun) ?? new Set<string>();
     const due = isRetry ? desired : desired.filter(({ uid }) => !before.has(uid));
-    const requested = isRetry ? new Map<string, number>() : before;
-    for (const { uid } of due) requested.set(uid, before.get(uid) ?? nowMs);
-    this.#pods.set(noun, requested);
+    if (due.length > 0) this.#pods.set(noun, new Set([...(isRetry ? [] : before), ...due.map(({ uid }) => uid)]));
     // A new pod does not wait out the long pause of the pods before it.
     if (due.length > 0 && !isRetry) this.#schedule.hurry(noun, nowMs);
     return due;
   }
 
-  /** When a pod of the last request was requested first; null for any other. */
-  firstMs(noun: RequestNoun, uid: string): number | null {
-    return this.#pods.get(noun)?.get(uid) ?? null;
+  /** When the eviction of a pod was requested first: now, unless it was before. */
+  firstEvictionMs(uid: string, nowMs: number): number {
+    const firstMs = this.#firstMs.get(uid) ?? nowMs;
+    this.#firstMs.set(uid, firstMs);
+    return firstMs;
+  }
+
+  /** Forgets the first evictions of all pods but these. */
+  keepFirstEvictions(pods: readonly ObservedPod[]): void {
+    if (this.#firstMs.size === 0) return;
+    const kept = new Set(pods.map(({ uid }) => uid));
+    for (const uid of this.#firstMs.keys()) if (!kept.has(uid)) this.#firstMs.delete(uid);
   }
 
   /** Delays the next request of a kind by the longest pause, because it would have no effect. */
@@ -58,6 +67,11 @@ export class RequestSchedule {
   /** When the next retry is due; null without open requests. */
   nextDueMs(): number | null {
     return this.#schedule.nextDueMs();
+  }
+
+  /** Whether it knows nothing that a later request needs. */
+  isEmpty(): boolean {
+    return this.nextDueMs() === null && this.#firstMs.size === 0;
   }
 
   #forget(noun: RequestNoun): void {

@@ -62,16 +62,14 @@ test("a pod that comes late does not wait out the long pause of those before it"
   expect(requests.nextDueMs()).toBe(8_100);
 });
 
-test("the first request of a pod is known until no pod is desired", () => {
+test("the first eviction of a pod is known as long as it has to go", () => {
   const requests = new RequestSchedule(PROFILE);
   const [a, b] = [observedPod("a"), observedPod("b")];
-  requests.podsDue("eviction", [a], 0);
-  requests.podsDue("eviction", [a, b], 1_000);
-  expect(requests.podsDue("eviction", [a, b], 3_000)).toEqual([a, b]);
-  expect([a, b].map(({ uid }) => requests.firstMs("eviction", uid))).toEqual([0, 1_000]);
-  requests.podsDue("eviction", [b], 7_000);
-  expect([a, b].map(({ uid }) => requests.firstMs("eviction", uid))).toEqual([null, 1_000]);
-  requests.podsDue("eviction", [], 8_000);
-  requests.podsDue("eviction", [b], 9_000);
-  expect(requests.firstMs("eviction", b.uid)).toBe(9_000);
+  expect([requests.firstEvictionMs(a.uid, 0), requests.firstEvictionMs(b.uid, 1_000)]).toEqual([0, 1_000]);
+  expect(requests.podsDue("eviction", [], 1_500)).toEqual([]);
+  requests.keepFirstEvictions([b]);
+  expect(requests.isEmpty()).toBe(false);
+  expect([requests.firstEvictionMs(a.uid, 2_000), requests.firstEvictionMs(b.uid, 2_000)]).toEqual([2_000, 1_000]);
+  requests.keepFirstEvictions([]);
+  expect(requests.isEmpty()).toBe(true);
 });

@@ -1,5 +1,5 @@
 /** Evictions by the method of a policy, on the embedded API and its disruption budgets. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
@@ -61,14 +61,37 @@ test("EvictThenDelete deletes it once deleteAfter has passed since its deadline"
   expect(outcomes(world).at(-1)).toMatchObject({ outcome: "ok", change: expect.stringContaining(REFUSAL) });
 });
 
-test("EvictThenDelete deletes a drained pod with the next request after deleteAfter", () => {
-  const world = guarded({ method: "EvictThenDelete", deleteAfter: "2m" }, { evictionMode: "direct" });
-  world.silence(["a-0"]);
-  while (outcomes(world).length === 0) world.advance(1 * S);
-  world.advance(118 * S);
-  expect(world.deleted).toEqual([]);
-  world.advance(62 * S);
-  expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+describe("EvictThenDelete of a drained pod", () => {
+  /** The pod of a silent node was refused once: its two minutes have begun. */
+  function drained(): EvictionWorld {
+    const world = guarded({ method: "EvictThenDelete", deleteAfter: "2m" }, { evictionMode: "direct" });
+    world.silence(["a-0"]);
+    while (outcomes(world).length === 0) world.advance(1 * S);
+    return world;
+  }
+
+  test("deletes it with the next request after deleteAfter", () => {
+    const world = drained();
+    world.advance(118 * S);
+    expect(world.deleted).toEqual([]);
+    world.advance(62 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+  });
+
+  test("goes on counting while the view of its node is blind", () => {
+    const world = drained();
+    world.advance(40 * S);
+    const publish = world.transport.publish.bind(world.transport);
+    world.transport.publish = (subject, payload) => {
+      if (!subject.includes(".observed.pulse.")) publish(subject, payload);
+    };
+    world.advance(40 * S);
+    world.transport.publish = publish;
+    world.advance(38 * S);
+    expect(world.deleted).toEqual([]);
+    world.advance(62 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+  });
 });
 
 test("the requests of a drain by another method name their own instants", () => {

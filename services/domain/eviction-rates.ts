@@ -1,6 +1,10 @@
-/** Which policies limit the rate at which the pods of their nodes are evicted. The pod-writer keeps the rates. */
+/**
+ * What policies say about evictions: which limit the rate at which the pods of their nodes are evicted, which the
+ * pod-writer keeps, and when a pod is deleted that the Eviction API refuses. It reads no clock.
+ */
 import type { ObservedNode } from "../../protocols/objects.ts";
-import type { EvictionSettings, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
+import type { EvictionSettings, FrozenInterval, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
+import { countdownEndAt } from "./frozen-time.ts";
 import { policyOf } from "./node-policy.ts";
 
 /** The most pods that may be evicted within a minute: in all, and of one namespace; null for no limit. */
@@ -29,4 +33,23 @@ export function ratedPolicyOf(
 ): NodePolicy | null {
   const resolved = policyOf(node, set);
   return resolved.kind === "policy" && evictionRatesOf(resolved.policy) !== null ? resolved.policy : null;
+}
+
+/** When an eviction was due, and when its node was and is frozen, in epoch milliseconds. */
+export interface RefusedEviction {
+  readonly deadlineAt: number;
+  readonly frozen: readonly FrozenInterval[];
+}
+
+/**
+ * When a pod is deleted although its eviction is refused, in epoch milliseconds; null for never. Frozen time does not
+ * count.
+ */
+export function deleteAt(
+  { method, deleteAfterMs }: Pick<EvictionSettings, "method" | "deleteAfterMs">,
+  { deadlineAt, frozen }: RefusedEviction,
+): number | null {
+  return method === "EvictThenDelete" && deleteAfterMs !== null
+    ? countdownEndAt(deadlineAt, deleteAfterMs, frozen)
+    : null;
 }

@@ -2,7 +2,8 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
-import { ratedPolicyOf } from "../domain/eviction-rates.ts";
+import { deleteAt, ratedPolicyOf } from "../domain/eviction-rates.ts";
+import { nodeFreezeOf } from "../domain/freeze.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { taintsSeenOn } from "../domain/taint-swap.ts";
@@ -52,7 +53,7 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
 
 /**
  * A pod is due when it is requested. Where the policy deletes a pod that the Eviction API refuses for too long, it is
- * due since its first request, because that time counts from there.
+ * due since its first request, because that time counts from there, and is requested again when that time is over.
  */
 function sendEvictions(
   { io, node: observed, toEvict, schedule, nowMs, cause }: RequestContext,
@@ -64,10 +65,15 @@ function sendEvictions(
   const policies = io.policies.current();
   const rated = ratedPolicyOf(observed, policies);
   const resolved = policyOf(observed, policies);
-  const isDeletedAfter = resolved.kind === "policy" && resolved.policy.evictions?.method === "EvictThenDelete";
+  const settings = resolved.kind === "policy" ? resolved.policy.evictions : null;
+  const wallMs = io.clock.wallMs();
+  const { frozen } = nodeFreezeOf(observed, policies, wallMs);
   for (const { namespace, name, uid } of due) {
     const dueForMs = nowMs - schedule.firstEvictionMs(uid, nowMs);
-    const deadlineAt = io.clock.wallMs() - (isDeletedAfter ? dueForMs : 0);
+    const isDeletedAfter = settings?.method === "EvictThenDelete";
+    const deadlineAt = isDeletedAfter ? wallMs - dueForMs : wallMs;
+    const deletedAt = settings === null ? null : deleteAt(settings, { deadlineAt, frozen });
+    if (deletedAt !== null && deletedAt > wallMs) schedule.hasten("eviction", nowMs + (deletedAt - wallMs));
     const eviction = { mode: "direct" as const, deadlineAt, taint: null };
     const ofPolicy = rated === null ? {} : { policy: rated.name };
     const pod = { namespace, name, uid, node: observed.node };

@@ -59,6 +59,11 @@ export class RequestSchedule {
     for (const uid of this.#firstMs.keys()) if (!kept.has(uid)) this.#firstMs.delete(uid);
   }
 
+  /** Brings the next request of a kind forward to an instant; one that is due earlier stays. */
+  hasten(noun: RequestNoun, dueMs: number): void {
+    this.#schedule.hasten(noun, dueMs);
+  }
+
   /** Delays the next request of a kind by the longest pause, because it would have no effect. */
   postpone(noun: RequestNoun, nowMs: number): void {
     this.#schedule.postpone(noun, nowMs);

@@ -4,9 +4,9 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
-import type { EvictionSettings, FrozenInterval } from "../../protocols/policy-set.ts";
+import type { EvictionSettings } from "../../protocols/policy-set.ts";
 import type { WriteReply } from "../../protocols/ports.ts";
-import { countdownEndAt } from "../domain/frozen-time.ts";
+import { deleteAt, type RefusedEviction } from "../domain/eviction-rates.ts";
 import { taintStartAt } from "../domain/taint-swap.ts";
 import { evictionOf, type TolerationRules } from "../domain/toleration.ts";
 
@@ -19,24 +19,8 @@ export const UPSTREAM_EVICTIONS: EvictionSettings = {
 };
 
 /** When an eviction was due, and what has counted since: instants of the API's clock, in epoch milliseconds. */
-export interface EvictionInstants {
-  readonly deadlineAt: number;
+export interface EvictionInstants extends RefusedEviction {
   readonly nowAt: number;
-  /** When the node was and is frozen. */
-  readonly frozen: readonly FrozenInterval[];
-}
-
-/**
- * When a pod is deleted although its eviction is refused, in epoch milliseconds; null for never. Frozen time does not
- * count.
- */
-export function deleteAt(
-  { method, deleteAfterMs }: EvictionSettings,
-  { deadlineAt, frozen }: Omit<EvictionInstants, "nowAt">,
-): number | null {
-  return method === "EvictThenDelete" && deleteAfterMs !== null
-    ? countdownEndAt(deadlineAt, deleteAfterMs, frozen)
-    : null;
 }
 
 /**

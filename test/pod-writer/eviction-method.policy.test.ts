@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { EvictionSettings } from "../../protocols/policy-set.ts";
 import type { WriteReply } from "../../protocols/ports.ts";
-import { afterEviction, deleteAt, UPSTREAM_EVICTIONS } from "../../services/pod-writer/eviction-method.policy.ts";
+import { afterEviction, UPSTREAM_EVICTIONS } from "../../services/pod-writer/eviction-method.policy.ts";
 
 const DEADLINE = 1_000_000;
 const EVICT: EvictionSettings = { ...UPSTREAM_EVICTIONS, method: "Evict" };
@@ -40,18 +40,4 @@ describe("after an eviction", () => {
     const instants = { deadlineAt: DEADLINE, nowAt: DEADLINE + afterMs, frozen: [] };
     expect(afterEviction(settings, answer, instants)).toEqual(follows);
   });
-});
-
-test("only EvictThenDelete ever deletes, deleteAfter after the deadline", () => {
-  const instants = { deadlineAt: DEADLINE, frozen: [] };
-  expect([UPSTREAM_EVICTIONS, EVICT, THEN_DELETE].map((settings) => deleteAt(settings, instants))).toEqual([
-    null,
-    null,
-    1_600_000,
-  ]);
-});
-
-test("frozen time does not count towards deleteAfter", () => {
-  const frozen = [{ fromAt: DEADLINE + 100_000, toAt: DEADLINE + 400_000 }];
-  expect(deleteAt(THEN_DELETE, { deadlineAt: DEADLINE, frozen })).toBe(1_900_000);
 });

@@ -7,7 +7,7 @@ import type { ObservedNode, ObservedPod, Taint } from "../../../protocols/object
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { ratedPolicyOf } from "../../domain/eviction-rates.ts";
+import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
@@ -32,7 +32,7 @@ import { createMetrics } from "../../platform/process/metrics.ts";
 import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
 import { Deadlines } from "../../platform/structures/deadlines.ts";
-import { deleteAt, UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
+import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
 import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
 import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
 import { ownTaintsOf } from "../../zone/zone.policy.ts";

@@ -54,6 +54,12 @@ export class RetrySchedule<K> {
     this.#retries.set(key, { tries: 1, dueMs: Math.min(dueMs, this.#retries.get(key)?.dueMs ?? dueMs) });
   }
 
+  /** Brings the next attempt forward to an instant; one that is due earlier stays. */
+  hasten(key: K, dueMs: number): void {
+    const retry = this.#retries.get(key);
+    if (retry !== undefined) retry.dueMs = Math.min(retry.dueMs, dueMs);
+  }
+
   /** Puts the next attempt off by the longest pause, and every one after it. */
   postpone(key: K, nowMs: number): void {
     const tries = Number.POSITIVE_INFINITY;

@@ -114,7 +114,7 @@ function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omi
   const { body, receivedMs } = attempt.ask;
   const { uid, node } = body;
   const { permits } = context;
-  const permitted = attempt.permit === undefined ? withPermit(attempt, permits.use(rated.name, uid)) : attempt;
+  const permitted = attempt.permit === undefined ? withPermit(attempt, permits.use(rated.name, body)) : attempt;
   if (permitted.permit === undefined) {
     permits.hold({
       policy: rated.name,

@@ -52,6 +52,7 @@ export const podWriterService: Service = (io) => {
   const receipt = (at: number) => ({ receivedMs: clock.monotonicMs(), behindMs: at - clock.wallMs() });
   const subscribe = (shard: number): Stop[] => {
     latestMs();
+    permits.gain(shard);
     return [
       ...pods.follow(bus, shard),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>

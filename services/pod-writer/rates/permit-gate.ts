@@ -9,6 +9,13 @@ import type { Clock } from "../../../protocols/ports.ts";
 import { shardOf } from "../../../protocols/subjects.ts";
 import { PERMIT_VALID_MS } from "./eviction-window.ts";
 
+/**
+ * How long after it has gained a shard a writer uses no permit there, in milliseconds: until then the last owner may
+ * use the same ones. If one of the two is refused, the permit goes to another pod, while the other may still evict this
+ * one.
+ */
+export const SHARED_MS = 2_000;
+
 /** An eviction that waits. */
 export interface HeldEviction {
   readonly policy: string;
@@ -27,7 +34,8 @@ type Held = HeldEviction & { readonly version: string | null };
 /** The evictions that wait in this process, and the permits that stand. */
 export class PermitGate {
   readonly #clock: Pick<Clock, "wallMs" | "monotonicMs">;
-  /** When each shard was lost last, on the monotonic clock. */
+  /** When each shard was gained and lost last, on the monotonic clock. */
+  readonly #gainedMs = new Map<number, number>();
   readonly #lostMs = new Map<number, number>();
   readonly #held = new Map<string, Held>();
   /** The permits of each policy as last published: when each was granted, by uid. */
@@ -39,8 +47,10 @@ export class PermitGate {
     this.#clock = clock;
   }
 
-  /** Uses the permit of a pod; null where none stands. */
-  use(policy: string, uid: string): EvictionPermit | null {
+  /** Uses the permit of a pod; null where none stands, or another writer may use it. */
+  use(policy: string, { uid, node }: Pick<HeldEviction, "uid" | "node">): EvictionPermit | null {
+    const gainedMs = this.#gainedMs.get(shardOf(node)) ?? Number.NEGATIVE_INFINITY;
+    if (this.#clock.monotonicMs() < gainedMs + SHARED_MS) return null;
     const grantedAt = this.#permits.get(policy)?.get(uid);
     if (grantedAt === undefined || this.#used.get(uid) === grantedAt) return null;
     const permit = { policy, grantedAt };
@@ -71,7 +81,7 @@ export class PermitGate {
     for (const { uid } of permits) {
       const held = this.#held.get(uid);
       if (held?.policy !== policy) continue;
-      const permit = this.use(policy, uid);
+      const permit = this.use(policy, held);
       if (permit !== null) this.#resume(held, permit);
     }
     const nowAt = this.#clock.wallMs();
@@ -92,6 +102,11 @@ export class PermitGate {
   /** Attempts every eviction that waits, because the policies have changed. */
   reviewAll(): void {
     this.#resumeWhere(() => true);
+  }
+
+  /** Begins to hold the evictions of a shard. */
+  gain(shard: number): void {
+    this.#gainedMs.set(shard, this.#clock.monotonicMs());
   }
 
   /** Forgets the evictions of a shard. */

@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { EvictionPermit } from "../../../protocols/done.ts";
 import { shardOf } from "../../../protocols/subjects.ts";
 import { PERMIT_VALID_MS } from "../../../services/pod-writer/rates/eviction-window.ts";
-import { PermitGate } from "../../../services/pod-writer/rates/permit-gate.ts";
+import { PermitGate, SHARED_MS } from "../../../services/pod-writer/rates/permit-gate.ts";
 
 const NOW = 1_795_437_315_250;
+const POD = { uid: "p", node: "n1" };
 
 /** A gate at an instant, with a permit of policy gpu for pod p that was granted at another. */
 function gateWith(grantedAt: number) {
@@ -31,29 +32,39 @@ describe("a permit", () => {
     ["of a clock ahead of ours is used while it is close", 1 - PERMIT_VALID_MS, true],
     ["of a clock too far ahead is not", -PERMIT_VALID_MS, false],
   ] as const)("%s", (_, ageMs, isUsed) => {
-    expect(gateWith(NOW - ageMs).gate.use("gpu", "p") !== null).toBe(isUsed);
+    expect(gateWith(NOW - ageMs).gate.use("gpu", POD) !== null).toBe(isUsed);
   });
 
   test("is for its own pod and policy", () => {
-    expect(gateWith(NOW).gate.use("gpu", "q")).toBeNull();
-    expect(gateWith(NOW).gate.use("spot", "p")).toBeNull();
+    expect(gateWith(NOW).gate.use("gpu", { ...POD, uid: "q" })).toBeNull();
+    expect(gateWith(NOW).gate.use("spot", POD)).toBeNull();
   });
 
   test("is used once, however often it is published", () => {
     const { gate, permit } = gateWith(NOW);
-    expect(gate.use("gpu", "p")).toEqual({ policy: "gpu", grantedAt: NOW });
+    expect(gate.use("gpu", POD)).toEqual({ policy: "gpu", grantedAt: NOW });
     permit(NOW);
-    expect(gate.use("gpu", "p")).toBeNull();
+    expect(gate.use("gpu", POD)).toBeNull();
     permit(NOW + 1);
-    expect(gate.use("gpu", "p")).toEqual({ policy: "gpu", grantedAt: NOW + 1 });
+    expect(gate.use("gpu", POD)).toEqual({ policy: "gpu", grantedAt: NOW + 1 });
   });
 
   test("that was used does not count as new when it is late", () => {
     const { gate, permit, pass } = gateWith(NOW);
-    gate.use("gpu", "p");
+    gate.use("gpu", POD);
     pass(PERMIT_VALID_MS);
     permit(NOW);
-    expect(gate.use("gpu", "p")).toBeNull();
+    expect(gate.use("gpu", POD)).toBeNull();
+  });
+
+  test.each([
+    [SHARED_MS - 1, false],
+    [SHARED_MS, true],
+  ])("is used %i ms after its shard was gained: %s", (ms, isUsed) => {
+    const { gate, pass } = gateWith(NOW);
+    gate.gain(shardOf(POD.node));
+    pass(ms);
+    expect(gate.use("gpu", POD) !== null).toBe(isUsed);
   });
 });
 

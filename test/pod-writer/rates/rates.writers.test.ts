@@ -78,3 +78,24 @@ test.each([1000, 4000, 5500, 6500, 8000])(
     expect(world.deleted).toHaveLength(1);
   },
 );
+
+test.each([0, 100, 1000])("of two writers %i ms after a takeover one is refused", (ownedMs) => {
+  const { world, writer } = ratedWorld(2, "Evict");
+  const [rates, before, after] = [writer("rates"), writer("before"), writer("after")];
+  rates.ownRates();
+  before.own(true);
+  world.advance(100 * S);
+  after.own(true);
+  world.advance(ownedMs);
+  let evictions = 0;
+  const isSlow = ({ subresource }: Call): boolean => subresource === "eviction" && ++evictions === 2;
+  const isRefused = ({ subresource }: Call): boolean => subresource === "eviction" && evictions === 1;
+  world.api.faults.add({ fault: { kind: "latency", requestMs: 300 }, when: isSlow });
+  world.api.faults.add({ fault: { kind: "status", code: 429 }, when: isRefused });
+  for (const node of ["a-0", "a-1"]) world.taint(node, [MAINTENANCE]);
+  world.advance(250);
+  before.own(false);
+  world.advance(600 * S);
+  expect(world.deleted).toHaveLength(2);
+  expect(mostInAMinute(world.deleted)).toBe(1);
+});

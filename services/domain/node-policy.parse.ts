@@ -1,7 +1,7 @@
 /**
  * Parses the spec of a NodePolicy, field by field. A wrong field is reported with its name, its value and the fix, and
- * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets and
- * requests to freeze count one by one, and what protects nodes holds as far as it can be read.
+ * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets, requests to
+ * freeze and rates of evictions count one by one, and what protects nodes and pods holds as far as it can be read.
  */
 import {
   NODE_POLICY_FIELDS,
@@ -59,7 +59,7 @@ export function checkSpec(raw: unknown, unsupported: ReadonlySet<string> = UNSUP
     if (!isField(field)) problems.push(invalid(unknownField("spec", field, Object.keys(NODE_POLICY_FIELDS))));
     else if (unsupported.has(field)) problems.push(unsupportedField(field));
     else {
-      const readable = readableEntries(field, value, problems);
+      const readable = readablePart(field, value, problems);
       if (takes(field, readable, problems)) kept[field] = supportedPart(field, readable, { unsupported, problems });
     }
   }
@@ -212,8 +212,9 @@ function issueText(issue: Issue, path: readonly PropertyKey[]): string {
   return issue.code === "unrecognized_keys" ? `${where}.${issue.keys[0]}: no such field` : `${where}: ${issue.message}`;
 }
 
-/** The readable part of a list whose entries count one by one; each wrong entry adds one problem. */
-function readableEntries(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): unknown {
+/** The readable part of a field whose parts count one by one; each wrong part adds one problem. */
+function readablePart(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): unknown {
+  if (field === "evictions") return readableEvictions(value, problems);
   if (!Array.isArray(value) || (field !== "budgets" && field !== "pauseRequests")) return value;
   const readable = field === "budgets" ? readableBudget : readablePauseRequest;
   return value.flatMap((entry: unknown, index) => {
@@ -222,6 +223,31 @@ function readableEntries(field: NodePolicyField, value: unknown, problems: Polic
     problems.push(invalid(problem));
     return entries;
   });
+}
+
+/** The parts of `evictions` that say how a pod is evicted. */
+const METHOD_PARTS: readonly PropertyKey[] = ["method", "deleteAfter"];
+
+/**
+ * The right parts of `evictions`. Where the method cannot be read, or not when it deletes, it is Evict: that deletes no
+ * pod which a disruption budget keeps, and never more than what was meant.
+ */
+function readableEvictions(raw: unknown, problems: PolicyProblem[]): unknown {
+  const schema = NODE_POLICY_FIELDS.evictions;
+  const issues = schema.safeParse(raw).error?.issues ?? [];
+  if (issues.length === 0 || issues.some(({ code, path }) => code === "invalid_type" && path.length === 0)) return raw;
+  for (const issue of issues) {
+    const [part] = issue.path;
+    const isOfMethod = part === undefined ? issue.code === "custom" : METHOD_PARTS.includes(part);
+    const text = issueText(issue, ["spec", "evictions", ...issue.path]);
+    problems.push(invalid(isOfMethod ? `${text}; until that is right, the method is Evict` : text));
+  }
+  const { method, deleteAfter } = recordOf(raw);
+  const isMethodRight = schema.safeParse({ method, deleteAfter }).success;
+  const right = Object.entries(recordOf(raw)).filter(([part, value]) =>
+    METHOD_PARTS.includes(part) ? isMethodRight : schema.safeParse({ [part]: value }).success,
+  );
+  return { ...(isMethodRight ? {} : { method: "Evict" }), ...Object.fromEntries(right) };
 }
 
 /** What is wrong with an entry of a list; null for nothing. And what holds of it: one entry or none. */

@@ -90,6 +90,41 @@ describe("the policy of a node", () => {
   });
 });
 
+test.each<[object, string]>([
+  [
+    { evictions: { deleteAfter: "1m" } },
+    "spec.evictions: deleteAfter belongs to method EvictThenDelete; until that is right, the method is Evict",
+  ],
+  [
+    { evictions: { method: "evict", maxPerMinute: 5 } },
+    'spec.evictions.method: "evict": write Delete or Evict or EvictThenDelete; until that is right, the method is Evict',
+  ],
+  [{ evictions: { maxPerMinute: "5" } }, 'spec.evictions.maxPerMinute: "5": write a number of pods, such as 60'],
+  [{ evictions: { maxPerMinutes: 5 } }, "spec.evictions.maxPerMinutes: no such field"],
+])("names the wrong part of evictions: %j", (fields, message) => {
+  expect(problemsOf(withSelector(fields))).toEqual([message]);
+});
+
+test.each([
+  [{ method: "EvictThenDelete" }, { method: "Evict" }],
+  [{ method: "Evict", deleteAfter: "1m" }, { method: "Evict" }],
+  [
+    { deleteAfter: "1m", maxPerMinute: 5 },
+    { method: "Evict", maxPerMinute: 5 },
+  ],
+  [
+    { method: "evict", maxPerNamespacePerMinute: 5 },
+    { method: "Evict", maxPerNamespacePerMinute: 5 },
+  ],
+  [
+    { method: "EvictThenDelete", deleteAfter: 60, maxPerMinute: 5 },
+    { method: "Evict", maxPerMinute: 5 },
+  ],
+  [{ method: "Evict", maxPerMinute: -1 }, { method: "Evict" }],
+  [{ maxPerMinutes: 5, maxPerMinute: 3 }, { maxPerMinute: 3 }],
+])("of wrong evictions %j holds %j", (evictions, held) => {
+  expect(checkSpec(withSelector({ evictions })).spec).toEqual(withSelector({ evictions: held }));
+});
 describe("a spec", () => {
   test("is parsed into whole units", () => {
     const raw = withSelector({
@@ -171,7 +206,7 @@ describe("a spec", () => {
     ],
     [{ outOfService: { after: "3m", proof: [] } }, "spec.outOfService.proof: write [Manual]: time alone is no proof"],
     [{ outOfService: { after: "3m" } }, "spec.outOfService.proof: missing; write [RemediationSucceeded, Manual]"],
-    [{ evictions: { deleteAfter: "1m" } }, "spec.evictions: deleteAfter belongs to method EvictThenDelete"],
+    [{ evictions: 5 }, "spec.evictions: 5: write {method: EvictThenDelete, deleteAfter: 10m, maxPerMinute: 60}"],
     [
       { selector: { matchLabels: { "a b": "x" } } },
       'spec.selector.matchLabels.a b: "a b": write labels such as {pool: gpu}',

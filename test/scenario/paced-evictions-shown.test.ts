@@ -61,7 +61,8 @@ test("a pod whose countdown is cancelled waits for nothing", () => {
   expect(world.reader.pendingEvictions(10)).toEqual([]);
 });
 
-test.each([5, 150])("a refused pod is shown with its refusal while %i others wait", (others) => {
+/** Pods of node a-0 may be evicted at two a minute. A disruption budget keeps the first one. */
+function guardedWorld(others: number): ExplainedWorld {
   const world = new ExplainedWorld([
     { name: "gpu", spec: { selector: {}, evictions: { method: "Evict", maxPerMinute: 2 } } },
   ]);
@@ -80,5 +81,18 @@ test.each([5, 150])("a refused pod is shown with its refusal while %i others wai
   world.taint("a-0", [MAINTENANCE]);
   world.advance(6 * S);
   expect(world.deleted).toHaveLength(2);
+  return world;
+}
+
+test.each([5, 150])("a refused pod is shown with its refusal while %i others wait", (others) => {
+  const world = guardedWorld(others);
   expect(world.sentencesOfPod("kept").join("\n")).toContain("the budget web needs it");
+});
+
+test("a refused pod that waits for the rate again is shown with its refusal", () => {
+  const world = guardedWorld(5);
+  world.advance(30 * S);
+  const sentences = world.sentencesOfPod("kept").join("\n");
+  expect(sentences).toMatch(/The API server throttled its deletion at \S+: 429: the budget web needs it\.$/m);
+  expect(sentences).toMatch(/It waits for evictions.maxPerMinute of NodePolicy gpu: it is number \d of 4/);
 });

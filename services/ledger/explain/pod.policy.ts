@@ -24,7 +24,7 @@ import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
 import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
-import { requestSentences } from "./request.policy.ts";
+import { type ExplainedRequest, failureSentences, requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 import { waitingEviction } from "./waiting-evictions.policy.ts";
 
@@ -105,7 +105,7 @@ function absentNodeSentence(node: string, { unknownReason }: ExplainContext): Se
 
 /** When and why a pod is deleted, and the outcome of the last request; nothing where it is not. */
 function recordSentences(pod: string, record: PodRecord, context: ExplainContext): Sentence[] {
-  const { judged, asked, order, outcome, last } = record;
+  const { judged, asked, order, outcome } = record;
   if (order === "done") return deletedByUsSentences(record);
   if (judged === null && asked === null) return [];
   // A pod that must go at once is due since its judgement; each request for it has a new deadline.
@@ -121,9 +121,11 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   if (isBeforeFreeze(judged, node, context.freezes)) return [sentence("podFreezeAhead", { pod }), ...why];
   const due = dueSentence(pod, deadlineAt, context);
   const waits = waitingEviction(record, { ...context, evictions: context.state.evictions });
-  if (waits !== null) return [due, ...why, waitingSentence(waits, context)];
+  if (waits !== null) {
+    return [due, ...why, ...failureSentences(deletionOf(record, context), context), waitingSentence(waits, context)];
+  }
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
-  return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
+  return [due, ...why, ...(isDue ? requestedSentences(record, context) : [])];
 }
 
 /** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */
@@ -171,13 +173,14 @@ function dueSentence(pod: string, deadlineAt: number | null, { now, isShadow }: 
   return sentence("podOverdue", { pod, at, span: spanText(now - deadlineAt) }, isShadow);
 }
 
-function requestedSentences(
-  { asked, askedAt, last }: Pick<PodRecord, "asked" | "askedAt" | "last">,
-  context: ExplainContext,
-): Sentence[] {
-  if (asked === null && last === null) return [sentence("podUnrequested", {})];
-  const sentAt = askedAt ?? last?.at ?? context.now;
-  return requestSentences({ what: "its deletion", node: asked?.node, askedAt: sentAt, last, isGrant: false }, context);
+function requestedSentences(record: PodRecord, context: ExplainContext): Sentence[] {
+  if (record.asked === null && record.last === null) return [sentence("podUnrequested", {})];
+  return requestSentences(deletionOf(record, context), context);
+}
+
+/** The request for the deletion of a pod. */
+function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): ExplainedRequest {
+  return { what: "its deletion", node: asked?.node, askedAt: askedAt ?? last?.at ?? now, last, isGrant: false };
 }
 
 /** Why a pod must go, where only the request for its deletion is known. */

@@ -63,6 +63,11 @@ export function requestSentences(request: ExplainedRequest, context: ExplainCont
   return SETTLED.has(last.outcome) ? [outcome] : [outcome, retrySentence(request, last, context)];
 }
 
+/** How the last try of a request failed; nothing if it has not. */
+export function failureSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
+  return hasFailed(request) ? requestSentences(request, context).slice(0, 1) : [];
+}
+
 function retrySentence(
   { isGrant }: ExplainedRequest,
   { retryAt, retrying }: RequestOutcome,

@@ -104,8 +104,12 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
   });
 }
 
-/** Follows the rates of evictions, and decides about them while this process owns their shard. */
+/**
+ * Follows the rates of evictions, and decides about them while this process owns their shard. Beside upstream there is
+ * nothing to decide.
+ */
 function followRates(io: Io, permits: PermitGate): Stop {
+  if (io.profile.upstream === "beside") return () => {};
   const rates = new EvictionRatesActor(io);
   const stops = [
     io.bus.subscribe("judged.evictions", RATES_SHARD, ({ body }) => permits.take(body)),

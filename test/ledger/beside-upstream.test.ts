@@ -82,3 +82,10 @@ test("limits of a policy are not said to hold back what upstream does", () => {
     "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
   );
 });
+
+test("evictions of a policy are said to have no effect", () => {
+  const policies = new HandPolicies({ evictions: { method: "Evict", maxPerMinute: 3 } });
+  expect(besideWorld(policies).ledger.reader.explainPolicy("pool")?.sentences).toContain(
+    "Its evictions have no effect beside upstream: upstream's controllers delete the pods, at their own rate and past every disruption budget.",
+  );
+});

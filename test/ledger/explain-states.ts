@@ -106,6 +106,7 @@ export const SAID_WHEN: Readonly<
   policyHold: "a limit holds nodes back",
   policyHoldUntil: "the same, until an instant",
   policyEvictions: "it limits the rate of evictions",
+  policyEvictionsBeside: "it has `evictions`, `--upstream=beside`",
   policyRemediations: "nodes have remediations, wait for one, or have none left",
   zoneState: "always",
   zoneQueue: "nodes of the zone are queued",

@@ -261,3 +261,8 @@ test.each([110, 130, 150, 170, 190, 210])("a permit is not taken back by a faile
   expect(world.deleted).toHaveLength(5);
   expect(mostInAMinute(world.deleted)).toBe(1);
 });
+
+test("beside upstream nobody counts evictions", () => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 1 }, profile: { upstream: "beside" } });
+  expect(world.published("judged.evictions")).toEqual([]);
+});

@@ -35,7 +35,8 @@ export function policySentences({ policy, report }: ExplainedPolicy, context: Ex
     ...(policy.refused ?? []).map((problem) => sentence("policyRefused", { problem })),
     ...freezeSentences(report, context),
     ...limitSentences(policy, report, context),
-    ...actionSentences(report),
+    ...evictionSentences(policy, report, context),
+    ...remediationSentences(report),
   ];
 }
 
@@ -132,19 +133,23 @@ function holdSentence(hold: HoldReport, name: string, state: ExplainContext["sta
     : sentence("policyHoldUntil", { ...values, at: apiTime(untilAt) });
 }
 
-function actionSentences({ evictions, remediations }: PolicyReport): Sentence[] {
-  const paced = evictions && {
-    evicted: countText(evictions.lastMinute, "pod"),
-    waiting: countText(evictions.waiting, "pod"),
-  };
-  const repaired = remediations && {
-    running: countText(remediations.running, "node"),
-    waiting: countText(remediations.waiting, "node"),
-  };
-  return [
-    ...(paced === undefined ? [] : [sentence("policyEvictions", paced)]),
-    ...(repaired === undefined ? [] : [sentence("policyRemediations", repaired)]),
-  ];
+function evictionSentences(
+  policy: NodePolicy,
+  { evictions }: PolicyReport,
+  { profile }: Pick<ExplainContext, "profile">,
+): Sentence[] {
+  if (profile.upstream === "beside") return policy.evictions === null ? [] : [sentence("policyEvictionsBeside", {})];
+  if (evictions === undefined) return [];
+  const { lastMinute, waiting } = evictions;
+  const paced = { evicted: countText(lastMinute, "pod"), waiting: countText(waiting, "pod") };
+  return [sentence("policyEvictions", paced)];
+}
+
+function remediationSentences({ remediations }: PolicyReport): Sentence[] {
+  if (remediations === undefined) return [];
+  const { running, waiting } = remediations;
+  const repaired = { running: countText(running, "node"), waiting: countText(waiting, "node") };
+  return [sentence("policyRemediations", repaired)];
 }
 
 function countedNames(names: readonly NamedText[]): { readonly nodes: string; readonly names: NamedText } {

@@ -169,6 +169,8 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policyHold: "Held back by {field}: {nodes} ({detail}).",
   policyHoldUntil: "Held back by {field} until {at}: {nodes} ({detail}).",
   policyEvictions: "Its eviction rate has admitted {evicted} within the last minute, and holds back {waiting}.",
+  policyEvictionsBeside:
+    "Its evictions have no effect beside upstream: upstream's controllers delete the pods, at their own rate and past every disruption budget.",
   policyRemediations: "Remediations run for {running}, and wait or are used up for {waiting}.",
 } as const;
 

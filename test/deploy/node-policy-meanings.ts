@@ -42,7 +42,7 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "unhealthyConditions[].taint.effect": "Its effect. NoExecute waits for rate and limits.",
   evictions: "How pods are evicted from these nodes, and how fast.",
   "evictions.method": "Delete if unset. Evict respects disruption budgets; EvictThenDelete does for a time.",
-  "evictions.deleteAfter": "How long the Eviction API may refuse before the pod is deleted.",
+  "evictions.deleteAfter": "How long after it was due a pod is deleted that the Eviction API refuses.",
   "evictions.maxPerMinute": "The most pods that are evicted from all these nodes in any minute.",
   "evictions.maxPerNamespacePerMinute": "The most pods of one namespace that are evicted in any minute.",
   budgets: "How many nodes may be disrupted at once. The lowest budget that holds counts.",

@@ -163,7 +163,7 @@ export const SAID_WHEN: Readonly<
   podUntoleratedNow: "only the request for its deletion is known",
   podTainted: "the taint that decides is not known",
   podDrained: "direct mode",
-  podUnrequested: "due, not requested yet",
+  podUnrequested: "due, and this ledger has received no request yet",
   podForever: "tolerates every taint of its node",
   podComputed: "its node is tainted, and no deadline has been received",
   podComputedNow: "the same, the taint not tolerated",

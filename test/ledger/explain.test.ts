@@ -240,7 +240,7 @@ describe("a pod", () => {
     expect(podSentences(world)).toEqual([
       "Pod default/web is due to be deleted at once.",
       "Its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it does not tolerate.",
-      "Its deletion has not been requested yet.",
+      "No request for its deletion has been received yet.",
     ]);
   });
 

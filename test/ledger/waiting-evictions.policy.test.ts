@@ -61,9 +61,9 @@ describe("waitingEviction", () => {
     ["without a recent owner nothing is known", "p", recorded(NOW - 15 * S), UNKNOWN],
     ["without an owner nothing is known", "p", new Map(), UNKNOWN],
   ] as const)("%s", (_, uid, evictions, expected) => {
-    expect(waitingEviction({ asked: asked(uid), order: "none", last: null }, { ...RATES, evictions })).toEqual(
-      expected,
-    );
+    expect(
+      waitingEviction({ judged: null, asked: asked(uid), order: "none", last: null }, { ...RATES, evictions }),
+    ).toEqual(expected);
   });
 
   test("a pod behind them that was refused waits for its retry first", () => {
@@ -73,24 +73,35 @@ describe("waitingEviction", () => {
     ] as const) {
       const refused = { outcome: "throttled", detail: "a budget", at: NOW - S, retrying: true, retryAt } as const;
       const last = { ...refused, namespace: "shop", name: "cart", node: "n1" };
-      expect(waitingEviction({ asked: asked("s"), order: "none", last }, RATES)?.place).toBe(place);
+      expect(waitingEviction({ judged: null, asked: asked("s"), order: "none", last }, RATES)?.place).toBe(place);
     }
   });
 
   test("a pod without a rate does not wait, nor a deleted one", () => {
-    expect(waitingEviction({ asked: asked("p", null), order: "none", last: null }, RATES)).toBeNull();
-    expect(waitingEviction({ asked: null, order: "none", last: null }, RATES)).toBeNull();
-    expect(waitingEviction({ asked: asked("p"), order: "done", last: null }, RATES)).toBeNull();
+    expect(waitingEviction({ judged: null, asked: asked("p", null), order: "none", last: null }, RATES)).toBeNull();
+    expect(waitingEviction({ judged: null, asked: null, order: "none", last: null }, RATES)).toBeNull();
+    expect(waitingEviction({ judged: null, asked: asked("p"), order: "done", last: null }, RATES)).toBeNull();
+  });
+
+  test.each([
+    ["q", { ...GPU, place: 2 }],
+    ["s", null],
+  ])("the queue says which policy pod %s without a request waits for", (uid, expected) => {
+    const judged = { ...asked(uid), eviction: "due", tolerationSeconds: null } as const;
+    expect(waitingEviction({ judged, asked: null, order: "none", last: null }, RATES)).toEqual(expected);
   });
 
   test("a policy that has lost its rate holds no pod back", () => {
     expect(
-      waitingEviction({ asked: asked("p"), order: "none", last: null }, { ...RATES, rated: new Set() }),
+      waitingEviction({ judged: null, asked: asked("p"), order: "none", last: null }, { ...RATES, rated: new Set() }),
     ).toBeNull();
   });
 
   test("the request says which policy while none is known", () => {
-    const unknown = waitingEviction({ asked: asked("q"), order: "none", last: null }, { ...RATES, rated: null });
+    const unknown = waitingEviction(
+      { judged: null, asked: asked("q"), order: "none", last: null },
+      { ...RATES, rated: null },
+    );
     expect(unknown).toEqual({ ...GPU, place: 2 });
   });
 });

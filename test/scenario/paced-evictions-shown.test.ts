@@ -44,6 +44,17 @@ test("a pod that waits has its place, its expected time and the field", () => {
   expect(policy && POLICIES.wide?.cells(policy)).toContain("3 (2 evicted in a minute)");
 });
 
+test("a ledger that starts later shows the same", () => {
+  const shown = (isLate: boolean): unknown => {
+    const world = pacedWorld(2);
+    world.advance(17 * S);
+    if (isLate) world.restartLedger();
+    world.advance(12 * S);
+    return [waiting(world), world.reader.pendingEvictions(10).map(({ name }) => world.sentencesOfPod(name).slice(1))];
+  };
+  expect(shown(true)).toEqual(shown(false));
+});
+
 test("a limit of 0 is named, without an expected time", () => {
   const world = pacedWorld(0);
   expect(waiting(world)).toEqual(

@@ -208,14 +208,14 @@ describe("of a pod named as a deleted one", () => {
   });
 
   test("an overdue deletion is requested in the calm", () => {
-    const unrequested = "Its deletion has not been requested yet.";
+    const unrequested = "No request for its deletion has been received yet.";
     expect(problemOf(unrequested, { overdueMs: 60_000 })).toBeNull();
     expect(problemOf(unrequested, { overdueMs: 1_000, isCalm: true })).toBeNull();
     expect(problemOf(unrequested, { overdueMs: 60_000, isCalm: true })).toContain("is not so (podUnrequested)");
   });
 
   test("a request may be late by what a clock has lost", () => {
-    const unrequested = "Its deletion has not been requested yet.";
+    const unrequested = "No request for its deletion has been received yet.";
     const late = { overdueMs: 22_000, isCalm: true };
     expect(problemOf(unrequested, { ...late, lostMs: 13_000 })).toBeNull();
     expect(problemOf(unrequested, { ...late, lostMs: 12_000 })).toContain("is not so (podUnrequested)");

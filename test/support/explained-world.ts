@@ -9,13 +9,25 @@ import { PolicyReceiver } from "../../services/platform/node-policies/policy-rec
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { EvictionWorld } from "./eviction-world.ts";
+import type { VirtualProcess } from "./virtual-cluster.ts";
 
 /** A cluster whose ledger may be asked. */
 export class ExplainedWorld extends EvictionWorld {
   #reader: LedgerReader | null = null;
+  #process: VirtualProcess;
 
   constructor(policies: readonly ConfiguredPolicy[], profile: Partial<Profile> = {}) {
     super(profile, policies);
+    this.#process = this.#startLedger();
+  }
+
+  /** Kills the process of the ledger and starts it again. */
+  restartLedger(): void {
+    this.#process.kill();
+    this.#process = this.#startLedger();
+  }
+
+  #startLedger(): VirtualProcess {
     const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
     const received = new PolicyReceiver({ bus: this.busOf("policies", "explaining"), ...io });
     const ledger = (ledgerIo: Parameters<typeof startLedger>[0]) => {
@@ -24,7 +36,7 @@ export class ExplainedWorld extends EvictionWorld {
       this.#reader = started.reader;
       return started.stop;
     };
-    this.start({ ledger }, { member: "explaining", policies: received });
+    return this.start({ ledger }, { member: "explaining", policies: received });
   }
 
   /** The answers of the ledger. */

@@ -218,7 +218,7 @@ export const POD_SENTENCES = {
   podUntoleratedNow: "Its node {node} carries {taint}, and the time for which the pod may stay is over.",
   podTainted: "Its node {node} carries a NoExecute taint.",
   podDrained: "Its node {node} is being drained.",
-  podUnrequested: "Its deletion has not been requested yet.",
+  podUnrequested: "No request for its deletion has been received yet.",
   podForever: "Pod {pod} stays: it tolerates {taints} forever.",
   podComputed:
     "Pod {pod} has to leave by {at} because of {taint}: this ledger has received no deadline and computes it from the tolerations.",

@@ -19,11 +19,14 @@ export interface PresentRates {
  * of its own time, so one that has lost its rates since holds nothing back, although nobody sent the request again.
  */
 export function waitingEviction(
-  { asked, order, last: attempt }: Pick<PodRecord, "asked" | "order" | "last">,
+  pod: Pick<PodRecord, "judged" | "asked" | "order" | "last">,
   { evictions, rated, now }: PresentRates,
 ): WaitingEviction | null {
-  if (asked?.policy === undefined || order === "done") return null;
-  const { policy, uid } = asked;
+  const { asked, order, last: attempt } = pod;
+  const uid = (asked ?? pod.judged)?.uid;
+  if (uid === undefined || order === "done") return null;
+  const policy = asked === null ? queueWith(uid, evictions) : asked.policy;
+  if (policy === undefined) return null;
   if (rated?.has(policy) === false) return null;
   const record = evictions.get(policy);
   if (record === undefined || !isRecent(record, now)) {
@@ -44,4 +47,9 @@ export function waitingEviction(
   if (last === undefined || isPermitted || isPaused || waiting <= queue.length) return null;
   const { field, expectedAt } = last;
   return { policy, place: null, waiting, field, expectedAt, behind: queue.length, ...unleased };
+}
+
+/** The policy whose queue names a pod: a ledger may be younger than the last request for the pod. */
+function queueWith(uid: string, evictions: PresentRates["evictions"]): string | undefined {
+  return [...evictions.values()].find(({ judged }) => judged.queue.some((entry) => entry.uid === uid))?.judged.policy;
 }

@@ -223,6 +223,14 @@ export class TaintedNode {
     return at === Number.NEGATIVE_INFINITY ? now.wallMs : at;
   }
 
+  /** The same, but an eviction without a deadline is due since its taint began, or since the pod was bound. */
+  #dueSince({ pod, taint }: EvictionSchedule, now: Now): number {
+    const at = this.#evictionOnApiTime(pod, this.#frozen)?.at ?? Number.NEGATIVE_INFINITY;
+    if (at !== Number.NEGATIVE_INFINITY) return at;
+    const sinceAt = this.#taints.find((each) => each.taint === taint)?.sinceAt ?? now.wallMs;
+    return Math.min(now.wallMs, Math.max(sinceAt, pod.boundAt));
+  }
+
   #evictionOnApiTime(pod: ObservedPod, frozen: readonly FrozenInterval[]): Eviction | null {
     return this.#evictionUnder(onApiTime(this.#taints), pod, pod.boundAt, frozen);
   }
@@ -314,7 +322,7 @@ export class TaintedNode {
     return {
       ...pod,
       eviction,
-      deadlineAt: finiteOrNull(this.#deadlineAt(schedule, now)),
+      deadlineAt: finiteOrNull(this.#dueSince(schedule, now)),
       taint: taintIdOf(schedule.taint),
       tolerationSeconds: schedule.tolerationSeconds,
       ...(schedule.toleratedTaint === null ? {} : { toleratedTaint: schedule.toleratedTaint }),

@@ -95,10 +95,11 @@ test("a start that the API contradicts is recorded after ten seconds", () => {
 });
 
 describe("a ledger's request for a resync", () => {
-  const requested = (service: "ledger" | "zone", taint: typeof MAINTENANCE | null) => {
+  const requested = (service: "ledger" | "zone", taint: typeof MAINTENANCE | null, tolerations = tolerating) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
-    world.addTolerantPod("a-0", "pod", tolerating);
+    world.addTolerantPod("a-0", "pod", tolerations);
+    world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
     world.run();
     world.advance(10 * S);
     if (taint !== null) world.taint("a-0", [taint]);
@@ -113,6 +114,12 @@ describe("a ledger's request for a resync", () => {
     const { id, before, after } = requested("ledger", MAINTENANCE);
     expect(after.map(({ body }) => body)).toEqual(before.map(({ body }) => body));
     expect(after).toMatchObject([{ cause: id, body: { name: "pod", eviction: "pending" } }]);
+  });
+
+  test("publishes since when an intolerant pod is due", () => {
+    const { before, after } = requested("ledger", MAINTENANCE, []);
+    expect(after.map(({ body }) => body)).toEqual(before.map(({ body }) => body));
+    expect(after).toMatchObject([{ body: { name: "pod", eviction: "due" } }]);
   });
 
   test("publishes nothing of a pod without a taint", () => {

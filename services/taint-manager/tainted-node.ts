@@ -153,7 +153,8 @@ export class TaintedNode {
     if (this.#frozen.length > 0 && (this.#evictionOf(pod, now)?.at ?? 0) > now.monotonicMs) return;
     const cause = schedule.requests === 0 ? this.#publish(schedule, "due", now) : this.#cause;
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
-    const deadlineAt = this.#deadlineAt(schedule, now);
+    // Pods under a rate are evicted in the order of these instants, which a restart must not change.
+    const deadlineAt = this.#ratedPolicy === null ? this.#deadlineAt(schedule, now) : this.#dueSince(schedule, now);
     const decided = { deadlineAt, taint: taintIdOf(taint), timeAdded: taint.timeAdded ?? null };
     const rated = this.#ratedPolicy === null ? {} : { policy: this.#ratedPolicy };
     io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided, ...rated }, cause);

@@ -266,3 +266,15 @@ test("beside upstream nobody counts evictions", () => {
   const world = ratedWorld({ evictions: { maxPerMinute: 1 }, profile: { upstream: "beside" } });
   expect(world.published("judged.evictions")).toEqual([]);
 });
+
+test("a pod that tolerates nothing keeps its turn over a crash", () => {
+  const world = ratedWorld({ evictions: { maxPerMinute: 1 }, pods: 2 });
+  const seconds = { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 } as const;
+  world.addTolerantPod("a-0", "later", [seconds]);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(40 * S);
+  expect(world.deleted).toHaveLength(1);
+  world.crash(5 * S);
+  world.advance(5 * MINUTE);
+  expect(world.deleted.map(({ name }) => name).at(-1)).toBe("later");
+});

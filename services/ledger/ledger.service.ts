@@ -301,6 +301,7 @@ class RunningLedger {
     if (message.type === "observed.node") {
       this.#restored.takeNode(message.body);
       this.#drainPods.takeNode(message.body);
+      if (!this.#state.nodes.get(message.body.node)?.observed) this.#missingJudgements.takeNew(message.body);
       this.#state.apply({ ...message, body: this.#inventory.take(message.body) });
       const judged = this.#state.takeWhole(message.body);
       this.#missingJudgements.takeNode(message.body, judged, this.#io.clock.monotonicMs());
@@ -371,7 +372,10 @@ class RunningLedger {
     }
     const reason =
       resync ?? this.#reviewRestored(message.body, now) ?? this.#missingJudgements.resyncReason(message.body, now);
-    if (reason !== null) this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason }, message.id);
+    if (reason === null) return;
+    const { shard } = message.body;
+    this.#missingJudgements.resyncRequested(shard);
+    this.#io.bus.publish("asked.resync", { shard, reason }, message.id);
   }
 
   /**

@@ -11,6 +11,7 @@ import type { Policies } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { contradicts } from "../domain/judgement.ts";
+import { noExecuteTaints } from "../domain/toleration.ts";
 import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 
@@ -31,6 +32,8 @@ export class MissingJudgements {
   readonly #unjudged = new Map<string, number>();
   readonly #resyncs: RetrySchedule<number>;
   readonly #evictionMode: Profile["evictionMode"];
+  /** Whether some process keeps deadlines of pods. */
+  readonly #countsPods: boolean;
   readonly #policies: Pick<Policies, "current">;
   /**
    * By shard and by node, until when what is judged until some instant is judged again at the latest, on the monotonic
@@ -40,11 +43,19 @@ export class MissingJudgements {
   /** The owner of a node repeats within this time that it waits. */
   readonly #repeatedWithinMs: number;
   #isJudging = false;
+  /** Shards of which this ledger has requested a resync, so that it has the deadlines of their pods. */
+  readonly #resynced = new Set<number>();
+  /** Other shards with a node that carried a NoExecute taint before it was known here. */
+  readonly #taintedBefore = new Set<number>();
 
-  constructor(profile: RequestRetryProfile & Pick<Profile, "evictionMode">, policies: Pick<Policies, "current">) {
+  constructor(
+    profile: RequestRetryProfile & Pick<Profile, "evictionMode" | "upstream">,
+    policies: Pick<Policies, "current">,
+  ) {
     this.#policies = policies;
     this.#resyncs = new RetrySchedule(requestRetries(profile));
     this.#evictionMode = profile.evictionMode;
+    this.#countsPods = profile.evictionMode === "taint" && profile.upstream === "replace";
     this.#repeatedWithinMs = profile.askRetryMaxMs + JUDGED_WITHIN_MS;
   }
 
@@ -52,6 +63,21 @@ export class MissingJudgements {
   takeNode(observed: ObservedNode, judged: NodeRecord["judged"], nowMs: number): void {
     const { node, uid } = observed;
     this.#note(node, judged === null || this.#contradicts({ ...judged, uid }, observed), nowMs);
+  }
+
+  /**
+   * Takes a node that was not known before. Of one that is tainted already the deadlines of its pods were published
+   * earlier. Only a ledger gets them again, so a resync that another service of this process requests is not enough.
+   */
+  takeNew({ node, taints }: ObservedNode): void {
+    if (!this.#countsPods || noExecuteTaints(taints).length === 0) return;
+    if (!this.#resynced.has(shardOf(node))) this.#taintedBefore.add(shardOf(node));
+  }
+
+  /** Records that a resync of a shard was requested. */
+  resyncRequested(shard: number): void {
+    this.#resynced.add(shard);
+    this.#taintedBefore.delete(shard);
   }
 
   /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
@@ -96,6 +122,7 @@ export class MissingJudgements {
 
   /** Why a shard needs a resync now; null where it does not. */
   resyncReason({ shard }: { readonly shard: number }, nowMs: number): string | null {
+    if (this.#taintedBefore.has(shard)) return "deadlines of its pods may be older than this ledger";
     if (!this.#isUnjudged(shard, nowMs) && !this.#isOverdue(shard, nowMs)) {
       this.#resyncs.forget(shard);
       return null;

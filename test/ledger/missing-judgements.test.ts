@@ -8,7 +8,7 @@ import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { HandPolicies } from "../support/hand-policies.ts";
 import { observedNode } from "../support/observed-objects.ts";
-import { judgedNode, judgedPod, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
+import { judgedNode, judgedPod, type LedgerWorld, ledgerWorld, pulse, UNREACHABLE } from "./ledger-world.ts";
 
 interface ReasonsIn {
   readonly profile: Partial<Profile>;
@@ -48,6 +48,27 @@ test("a lost judgement leads to resync requests with backoff", () => {
 test("a ledger that started after every judgement requests them", () => {
   const member = { member: "m-0", services: ["node"], since: 0, leaving: false };
   expect(reasonsAfter(({ receiveAs }) => receiveAs("fleet", "pulse.member", member, null))[0]).toBe(REASON);
+});
+
+test.each([
+  ["is asked for the deadlines of its pods once", {}, true, 1],
+  ["is not in direct mode", { evictionMode: "direct" }, true, 0],
+  ["nor beside upstream", { upstream: "beside" }, true, 0],
+  ["nor without a taint", {}, false, 0],
+] as const)("the shard of a node that was tainted before it was known %s", (_what, profile, isTainted, times) => {
+  const world = ledgerWorld({ profile });
+  const { io, transport } = world;
+  const bus = typedBus({ ...io, transport, cluster: "test", service: "node", member: "m-1", mailboxMessagesMax: 100 });
+  const reasons: string[] = [];
+  bus.subscribe("asked.resync", "all", ({ body }) => reasons.push(body.reason));
+  const node = observedNode("n-1", { taints: isTainted ? [UNREACHABLE] : [] });
+  world.receive("observed.node", node, null);
+  const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion(node));
+  for (let second = 0; second <= 6; second++) {
+    world.receive("observed.pulse", pulse(shardOf("n-1"), { nodes }), "ask");
+    world.clock.advance(1000);
+  }
+  expect(reasons).toEqual(Array(times).fill("deadlines of its pods may be older than this ledger"));
 });
 
 test("so does a judgement that contradicts the observation for long", () => {

@@ -57,3 +57,22 @@ test("a lone ledger registers every node again, as kube-controller-manager does"
   fleet.advance(30 * S);
   expect(registrations(fleet)).toEqual(Object.fromEntries(NODES.map((name) => [name, 2])));
 });
+
+test.each([
+  ["beside other services", SERVICE_NAMES],
+  ["in a process of its own", ["ledger"] as const],
+])("a ledger that joins, %s, knows the pods that are counted down", (_where, services) => {
+  const fleet = running("a");
+  const tolerations = [{ key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 600 }];
+  for (const nodeName of NODES) {
+    const ref = { kind: "Pod", namespace: "default", name: `pod-of-${nodeName}` } as const;
+    const spec = { nodeName, containers: [{ name: "c", image: "i" }], tolerations };
+    fleet.write({ verb: "create", ref, urgency: 0, body: { apiVersion: "v1", kind: "Pod", metadata: ref, spec } });
+    const taints = [{ key: "maintenance", effect: "NoExecute" }];
+    fleet.patch({ kind: "Node", namespace: "", name: nodeName }, { spec: { taints } });
+  }
+  fleet.advance(10 * S);
+  const { metrics } = fleet.join("b", services);
+  fleet.advance(30 * S);
+  expect(metrics.gaugeValue("vigil_pending_evictions")).toBe(NODES.length);
+});

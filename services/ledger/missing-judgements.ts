@@ -9,7 +9,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Policies } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { shardOf } from "../../protocols/subjects.ts";
+import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { contradicts } from "../domain/judgement.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
 import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
@@ -43,10 +43,11 @@ export class MissingJudgements {
   /** The owner of a node repeats within this time that it waits. */
   readonly #repeatedWithinMs: number;
   #isJudging = false;
-  /** Shards of which this ledger has requested a resync, so that it has the deadlines of their pods. */
-  readonly #resynced = new Set<number>();
-  /** Other shards with a node that carried a NoExecute taint before it was known here. */
-  readonly #taintedBefore = new Set<number>();
+  /**
+   * By shard, whether the deadlines of its pods are needed, because a node was tainted before it was known here, and
+   * whether this ledger has requested them.
+   */
+  readonly #deadlines = Array.from({ length: SHARD_COUNT }, (): "unneeded" | "needed" | "requested" => "unneeded");
 
   constructor(
     profile: RequestRetryProfile & Pick<Profile, "evictionMode" | "upstream">,
@@ -71,13 +72,13 @@ export class MissingJudgements {
    */
   takeNew({ node, taints }: ObservedNode): void {
     if (!this.#countsPods || noExecuteTaints(taints).length === 0) return;
-    if (!this.#resynced.has(shardOf(node))) this.#taintedBefore.add(shardOf(node));
+    const shard = shardOf(node);
+    if (this.#deadlines[shard] === "unneeded") this.#deadlines[shard] = "needed";
   }
 
   /** Records that a resync of a shard was requested. */
   resyncRequested(shard: number): void {
-    this.#resynced.add(shard);
-    this.#taintedBefore.delete(shard);
+    this.#deadlines[shard] = "requested";
   }
 
   /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
@@ -122,7 +123,7 @@ export class MissingJudgements {
 
   /** Why a shard needs a resync now; null where it does not. */
   resyncReason({ shard }: { readonly shard: number }, nowMs: number): string | null {
-    if (this.#taintedBefore.has(shard)) return "deadlines of its pods may be older than this ledger";
+    if (this.#deadlines[shard] === "needed") return "deadlines of its pods may be older than this ledger";
     if (!this.#isUnjudged(shard, nowMs) && !this.#isOverdue(shard, nowMs)) {
       this.#resyncs.forget(shard);
       return null;

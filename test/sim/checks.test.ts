@@ -5,6 +5,7 @@ import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { S, Stage } from "./checks.stage.ts";
 import type { CheckedNode, CheckedPod } from "./invariants.ts";
 import { requestProblem } from "./requests.ts";
+import type { FaultClass } from "./swarm.ts";
 
 const { nodeMonitorGraceMs, pulseTimeoutMs } = STANDARD_PROFILE;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
@@ -154,9 +155,17 @@ describe("a verdict soon after a stop", () => {
 });
 
 describe("a verdict after its observer was killed", () => {
+  interface Killed {
+    readonly diedMs: number;
+    readonly dead?: "p1" | "p2";
+    readonly next?: "p1" | "p2";
+    readonly faults?: readonly FaultClass[];
+  }
+
   /** Condemns a node that renewed last at 45 s, at 51 s. `dead` was killed at `diedMs`; p2 observed, then `next`. */
-  const verdict = ({ diedMs, dead = "p2", next }: { diedMs: number; dead?: "p1" | "p2"; next?: "p1" | "p2" }) => {
+  const verdict = ({ diedMs, dead = "p2", next, faults = [] }: Killed) => {
     const stage = new Stage();
+    Object.assign(stage.world.swarm, { faults: new Set(faults) });
     const { watchViews } = stage.checks;
     stage.show("a", "True");
     stage.renew("a");
@@ -176,11 +185,16 @@ describe("a verdict after its observer was killed", () => {
     expect(verdict({ diedMs })).not.toThrow();
   });
 
+  it("may miss one if its clock is set back", () => {
+    expect(verdict({ diedMs: 36 * S, next: "p2", faults: ["wrongClocks"] })).not.toThrow();
+  });
+
   it.each([
     ["that it must have published", verdict({ diedMs: 47 * S })],
     ["that its successor has published", verdict({ diedMs: 46 * S, next: "p1" })],
     ["that it has published since its return", verdict({ diedMs: 46 * S, next: "p2" })],
     ["that the death of another process cannot hide", verdict({ diedMs: 46 * S, dead: "p1" })],
+    ["from long after its return", verdict({ diedMs: 34 * S, next: "p2", faults: ["wrongClocks"] })],
   ])("is caught with a heartbeat %s", (_what, late) => {
     expect(late).toThrow("Unknown after 6000 ms");
   });

@@ -57,7 +57,7 @@ export class Verdicts {
     // bus kept from the member.
     const keptMs = Math.max(watchViews.withheldMs(member, shard), watchViews.strandedMs());
     const unseenMs = heartbeatLagMs(world.swarm) + Math.max(watchViews.unobservedMs(shard), keptMs);
-    const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - unseenMs);
+    const silentMs = nowMs - this.#heardAt(body.node, shard, nowMs - unseenMs);
     // At exactly the last heartbeat plus the grace a node still counts as alive.
     if (silentMs <= leastMs + ROUNDING_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);
@@ -67,6 +67,15 @@ export class Verdicts {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
     }
     this.#checkHalt(body, member, leastMs);
+  }
+
+  /** When a node gave its last heartbeat before an instant that cannot have been left out, in epoch milliseconds. */
+  #heardAt(node: string, shard: string, byAt: number): number {
+    const { world, watchViews } = this.#context;
+    const lastAt = world.signs.lastBy(node, byAt);
+    const leftOut = watchViews.leftOut(shard);
+    const isLeftOut = leftOut !== null && lastAt > leftOut.fromAt && lastAt <= leftOut.untilAt;
+    return isLeftOut ? world.signs.lastBy(node, leftOut.fromAt) : lastAt;
   }
 
   /**

@@ -3,6 +3,7 @@
  * that it cannot have missed. It judges nothing.
  */
 import type { ServiceName } from "../../protocols/ports.ts";
+import { EPOCH_QUIET_MS } from "../../services/platform/bus/stream-tracker.ts";
 import type { Interruption } from "./api-path.ts";
 import type { World } from "./world.ts";
 
@@ -134,6 +135,19 @@ export class WatchViews {
     const observer = this.#observers.get(shard);
     const diedMs = this.diedMs(observer?.member ?? "");
     return observer === undefined || diedMs < observer.pulsedMs ? 0 : this.#world.clock.monotonicMs() - diedMs;
+  }
+
+  /**
+   * From when to when what a shard's observer published may have been left out, on the world's wall clock; null for
+   * never. One that restarts with its clock set back looks like a late message of its earlier run, until that has been
+   * silent for a while. Only the next heartbeats show that some are missing (decision 1).
+   */
+  leftOut(shard: string): { readonly fromAt: number; readonly untilAt: number } | null {
+    const { clock, swarm } = this.#world;
+    const diedMs = this.diedMs(this.#observers.get(shard)?.member ?? "");
+    if (!Number.isFinite(diedMs) || !swarm.faults.has("wrongClocks")) return null;
+    const fromAt = clock.wallMs() - (clock.monotonicMs() - diedMs);
+    return { fromAt, untilAt: fromAt + EPOCH_QUIET_MS };
   }
 
   /** A split kept heartbeats from a member. It misses those of the observer whose pulses it receives. */

@@ -32,10 +32,10 @@ import { ledgerReader, type ReaderSources, VANISHED_MS } from "./ledger.reader.t
 import type { LedgerStore } from "./ledger.store.ts";
 import { LivePods } from "./live-pods.ts";
 import { LostReplies } from "./lost-replies.ts";
-import { MissingJudgements } from "./missing-judgements.ts";
+import { type Instants, MissingJudgements } from "./missing-judgements.ts";
 import { NodeInventory } from "./node-inventory.ts";
 import { frozenEviction, isBeforeFreeze, presentFreezes } from "./present-freezes.policy.ts";
-import { RestoredPods } from "./restored-pods.ts";
+import { UnconfirmedPods } from "./unconfirmed-pods.ts";
 
 /** How often the gauges that change with time alone are set. */
 const REFRESH_MS = 2000;
@@ -108,7 +108,7 @@ class RunningLedger {
   readonly #comparison: Comparison;
   /** Whether other controllers act beside Vigil, so that their treatment of pods is compared too. */
   readonly #comparesPods: boolean;
-  readonly #restored: RestoredPods;
+  readonly #unconfirmed: UnconfirmedPods;
   readonly #drainPods = new DrainPods();
   readonly #timeline: Timeline;
   readonly #lostReplies = new LostReplies();
@@ -132,7 +132,7 @@ class RunningLedger {
     this.#isShadow = isShadow;
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
-    this.#restored = new RestoredPods(this.#state, io.profile);
+    this.#unconfirmed = new UnconfirmedPods(this.#state, io.profile);
     this.#comparesPods = isShadow || io.profile.upstream === "beside";
     this.#comparison = this.#newComparison();
     this.#timeline = new Timeline(this.#startedAt);
@@ -299,7 +299,7 @@ class RunningLedger {
 
   #follow(message: AnyMessage): void {
     if (message.type === "observed.node") {
-      this.#restored.takeNode(message.body);
+      this.#unconfirmed.takeNode(message.body);
       this.#drainPods.takeNode(message.body);
       if (!this.#state.nodes.get(message.body.node)?.observed) this.#missingJudgements.takeNew(message.body);
       this.#state.apply({ ...message, body: this.#inventory.take(message.body) });
@@ -310,7 +310,7 @@ class RunningLedger {
     if (message.type === "observed.gone") {
       this.#inventory.takeGone(message.body);
       this.#ages.forget(message.body.node);
-      this.#restored.drop(message.body.node);
+      this.#unconfirmed.drop(message.body.node);
       this.#drainPods.drop(message.body.node);
       this.#missingJudgements.forget(message.body.node);
     }
@@ -319,7 +319,7 @@ class RunningLedger {
       this.#missingJudgements.takeJudged(message.body, observed, this.#instants());
     }
     if (message.type === "judged.pod") {
-      this.#restored.confirm(message.body);
+      this.#unconfirmed.confirm(message.body);
       this.#missingJudgements.takePod(message.body, this.#instants());
     }
     this.#state.apply(message);
@@ -338,11 +338,11 @@ class RunningLedger {
   }
 
   #doubtPods(shard: number): void {
-    this.#restored.takeLoss(shard);
+    this.#unconfirmed.takeLoss(shard);
     this.#followPods();
   }
 
-  #instants(): { readonly monotonicMs: number; readonly wallMs: number } {
+  #instants(): Instants {
     const { clock } = this.#io;
     return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
@@ -371,7 +371,7 @@ class RunningLedger {
       this.#receive({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
     }
     const reason =
-      resync ?? this.#reviewRestored(message.body, now) ?? this.#missingJudgements.resyncReason(message.body, now);
+      resync ?? this.#reviewUnconfirmed(message.body, now) ?? this.#missingJudgements.resyncReason(message.body, now);
     if (reason === null) return;
     const { shard } = message.body;
     this.#missingJudgements.resyncRequested(shard);
@@ -382,11 +382,11 @@ class RunningLedger {
    * Forgets unconfirmed pods whose nodes do not exist. Returns why the shard needs a resync: only the next one confirms
    * pods that were restored after the last one.
    */
-  #reviewRestored({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
+  #reviewUnconfirmed({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
     this.#followPods();
-    if (this.#restored.isEmpty || !this.#inventory.isShardKnown(shard, nowMs)) return null;
-    this.#restored.dropAbsent(shard);
-    if (!this.#restored.hasAnyOf(shard)) {
+    if (this.#unconfirmed.isEmpty || !this.#inventory.isShardKnown(shard, nowMs)) return null;
+    this.#unconfirmed.dropAbsent(shard);
+    if (!this.#unconfirmed.hasAnyOf(shard)) {
       this.#resyncs.forget(shard);
       return null;
     }
@@ -394,17 +394,17 @@ class RunningLedger {
   }
 
   /**
-   * Subscribes to observed.pods while restored pods are unconfirmed, in direct mode for the upcoming drains, and where
+   * Subscribes to observed.pods while pending pods are unconfirmed, in direct mode for the upcoming drains, and where
    * other controllers are compared with Vigil.
    */
   #followPods(): void {
     const isDirect = this.#io.profile.evictionMode === "direct";
-    if (this.#restored.isEmpty && !isDirect && !this.#comparesPods) {
+    if (this.#unconfirmed.isEmpty && !isDirect && !this.#comparesPods) {
       this.#podsStop?.();
       this.#podsStop = null;
     } else {
       this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", (message) => {
-        this.#restored.takePods(message.body);
+        this.#unconfirmed.takePods(message.body);
         if (isDirect) this.#drainPods.takePods(message.body);
         if (this.#comparesPods) this.#comparison.take(message, undefined);
       });
@@ -418,7 +418,7 @@ class RunningLedger {
 
   #restoreOne(message: AnyMessage): void {
     if (message.type === "judged.pod") {
-      this.#restored.take(message);
+      this.#unconfirmed.take(message);
       this.#followPods();
     }
     if (message.type === "done.write" && !this.#isOutdated(message)) this.#state.apply(message);

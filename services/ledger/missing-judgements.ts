@@ -18,10 +18,13 @@ import type { NodeRecord } from "./cluster-state.ts";
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
 const JUDGED_WITHIN_MS = 3000;
 
-const never = Number.POSITIVE_INFINITY;
+/** Of what is not expected: its next judgement comes at no instant. */
+const NEVER = Number.POSITIVE_INFINITY;
+/** The key of a node itself among what is expected of it and its pods; theirs are uids. */
+const NODE_ITSELF = "";
 
 /** The present instant on both clocks. */
-interface Instants {
+export interface Instants {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
@@ -37,7 +40,7 @@ export class MissingJudgements {
   readonly #policies: Pick<Policies, "current">;
   /**
    * By shard and by node, until when what is judged until some instant is judged again at the latest, on the monotonic
-   * clock: pods by uid, and the node itself by the empty string.
+   * clock: pods by uid, and the node itself.
    */
   readonly #expected = new Map<number, Map<string, Map<string, number>>>();
   /** The owner of a node repeats within this time that it waits. */
@@ -85,8 +88,8 @@ export class MissingJudgements {
   takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, { monotonicMs, wallMs }: Instants): void {
     this.#isJudging = true;
     const againAt = Math.min(this.#drainedAt(judged, wallMs), endOf(judged, wallMs) + JUDGED_WITHIN_MS);
-    if (againAt === Number.POSITIVE_INFINITY) this.#forgetExpected(judged.node, "");
-    else this.#expect(judged.node, "", monotonicMs + againAt - wallMs);
+    if (againAt === NEVER) this.#forgetExpected(judged.node, NODE_ITSELF);
+    else this.#expect(judged.node, NODE_ITSELF, monotonicMs + againAt - wallMs);
     if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), monotonicMs);
   }
 
@@ -117,7 +120,7 @@ export class MissingJudgements {
     for (const node of [...this.#unjudged.keys(), ...nodes]) if (!isKept(node)) this.forget(node);
     for (const node of nodes) {
       const uids = this.#expected.get(shardOf(node))?.get(node)?.keys() ?? [];
-      for (const uid of uids) if (uid !== "" && !isPending(uid)) this.#forgetExpected(node, uid);
+      for (const uid of uids) if (uid !== NODE_ITSELF && !isPending(uid)) this.#forgetExpected(node, uid);
     }
   }
 
@@ -171,8 +174,8 @@ export class MissingJudgements {
   }
 
   /** When the judgement of a node that is to be drained is repeated at the latest; never if it is not to be. */
-  #drainedAt({ eviction, evictionFromAt = never }: BodyOf<"judged.node">, wallMs: number): number {
-    if (this.#evictionMode !== "direct") return never;
+  #drainedAt({ eviction, evictionFromAt = NEVER }: BodyOf<"judged.node">, wallMs: number): number {
+    if (this.#evictionMode !== "direct") return NEVER;
     return (eviction === "toBeEvicted" ? wallMs : Math.max(wallMs, evictionFromAt)) + this.#repeatedWithinMs;
   }
 
@@ -191,7 +194,7 @@ function endOf(
   { taintHold, maintenance, conditions = [], outOfService }: BodyOf<"judged.node">,
   wallMs: number,
 ): number {
-  const ends = [taintHold, maintenance, ...conditions].map((each) => each?.untilAt ?? never);
+  const ends = [taintHold, maintenance, ...conditions].map((each) => each?.untilAt ?? NEVER);
   // One that is over already has not led to another judgement, and waits for something else.
-  return Math.min(...[...ends, outOfService?.fromAt ?? never].map((at) => (at > wallMs ? at : never)));
+  return Math.min(...[...ends, outOfService?.fromAt ?? NEVER].map((at) => (at > wallMs ? at : NEVER)));
 }

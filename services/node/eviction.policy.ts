@@ -9,11 +9,9 @@ import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { countdownEndAt } from "../domain/frozen-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { NodeEvent } from "./node.machine.ts";
+import { publishedInstant } from "./published-instant.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
 import { carriesNoExecute } from "./taint.policy.ts";
-
-/** A drain's earliest instant that moves by less than this many milliseconds is unchanged: clocks are slewed. */
-const DRAIN_MOVED_MS = 1000;
 
 /** What `judged.node` says of a drain that is ahead: its earliest instant, and whether there may be nothing to delete. */
 export type DrainAhead = Pick<BodyOf<"judged.node">, "evictionFromAt" | "podsUnknown">;
@@ -87,14 +85,12 @@ export function directEvictionFromMs(
 export function drainAhead(
   before: DrainAhead,
   { fromMs, hasPods }: { readonly fromMs: number | null; readonly hasPods: DirectEviction["hasPods"] },
-  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+  now: { readonly nowMs: number; readonly wallMs: number },
 ): DrainAhead {
   if (fromMs === null) return {};
   const known = hasPods === null ? { podsUnknown: true } : {};
   if (!Number.isFinite(fromMs)) return known;
-  const fromAt = Math.round(wallMs + (fromMs - nowMs));
-  const isSame = Math.abs(fromAt - (before.evictionFromAt ?? Number.POSITIVE_INFINITY)) < DRAIN_MOVED_MS;
-  return { evictionFromAt: isSame ? before.evictionFromAt : fromAt, ...known };
+  return { evictionFromAt: publishedInstant(before.evictionFromAt, fromMs, now), ...known };
 }
 
 /** When a node was found, on both clocks, and when the API server created it. */

@@ -68,12 +68,12 @@ function sendEvictions(
   const settings = resolved.kind === "policy" ? resolved.policy.evictions : null;
   const wallMs = io.clock.wallMs();
   const { frozen } = nodeFreezeOf(observed, policies, wallMs);
+  const isDeletedAfter = settings?.method === "EvictThenDelete";
   for (const { namespace, name, uid } of due) {
     const dueForMs = nowMs - schedule.firstEvictionMs(uid, nowMs);
-    const isDeletedAfter = settings?.method === "EvictThenDelete";
     const deadlineAt = isDeletedAfter ? wallMs - dueForMs : wallMs;
     const deletedAt = settings === null ? null : deleteAt(settings, { deadlineAt, frozen });
-    if (deletedAt !== null && deletedAt > wallMs) schedule.hasten("eviction", nowMs + (deletedAt - wallMs));
+    if (deletedAt !== null && deletedAt > wallMs) schedule.bringForward("eviction", nowMs + (deletedAt - wallMs));
     const eviction = { mode: "direct" as const, deadlineAt, taint: null };
     const ofPolicy = rated === null ? {} : { policy: rated.name };
     const pod = { namespace, name, uid, node: observed.node };

@@ -60,8 +60,8 @@ export class RequestSchedule {
   }
 
   /** Brings the next request of a kind forward to an instant; one that is due earlier stays. */
-  hasten(noun: RequestNoun, dueMs: number): void {
-    this.#schedule.hasten(noun, dueMs);
+  bringForward(noun: RequestNoun, dueMs: number): void {
+    this.#schedule.bringForward(noun, dueMs);
   }
 
   /** Delays the next request of a kind by the longest pause, because it would have no effect. */

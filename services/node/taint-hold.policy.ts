@@ -7,6 +7,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { readyTransitionsText, TRANSITIONS_MAX } from "../domain/ready-transitions.ts";
+import { publishedInstant } from "./published-instant.ts";
 import { READINESS_KEYS } from "./taint.policy.ts";
 
 /** The settings that keep a taint on. */
@@ -32,8 +33,6 @@ export interface PublishedHold {
   readonly untilAt: number;
 }
 
-/** By how much the end of a hold may move without being published again: two clocks lead to it. */
-const HOLD_MOVED_MS = 1000;
 /** How long after a start the policies are awaited before a taint goes that one might keep on, in milliseconds. */
 const UNKNOWN_MS = 30_000;
 /** Instants in the annotation are whole seconds. */
@@ -82,13 +81,11 @@ export function isHoldEffective({ taints }: Pick<ObservedNode, "taints">): boole
 export function publishedHold(
   before: PublishedHold | null,
   hold: TaintHold | null,
-  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+  now: { readonly nowMs: number; readonly wallMs: number },
 ): PublishedHold | null {
   if (hold === null) return null;
-  const { field } = hold;
-  const untilAt = Math.round(wallMs + (hold.untilMs - nowMs));
-  const isSame = before?.field === field && Math.abs(untilAt - before.untilAt) < HOLD_MOVED_MS;
-  return isSame ? before : { field, untilAt };
+  const { field, untilMs } = hold;
+  return { field, untilAt: publishedInstant(before?.field === field ? before.untilAt : undefined, untilMs, now) };
 }
 
 /** Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. */

@@ -76,11 +76,11 @@ test("the first eviction of a pod is known as long as it has to go", () => {
 
 test("a request can be brought forward, and no other one", () => {
   const requests = new RequestSchedule(PROFILE);
-  requests.hasten("eviction", 500);
+  requests.bringForward("eviction", 500);
   expect(requests.nextDueMs()).toBeNull();
   requests.podsDue("eviction", [observedPod("a")], 0);
-  requests.hasten("eviction", 3_000);
+  requests.bringForward("eviction", 3_000);
   expect(requests.nextDueMs()).toBe(2_000);
-  requests.hasten("eviction", 500);
+  requests.bringForward("eviction", 500);
   expect(requests.nextDueMs()).toBe(500);
 });

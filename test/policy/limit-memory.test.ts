@@ -52,6 +52,14 @@ function slowWire(wire: Wire, clock: Clock): Wire {
   };
 }
 
+/** Two nodes fall silent, and a breaker for one of them opens for the other. */
+function trip(world: EvictionWorld): void {
+  world.advance(MINUTE);
+  world.silence(["a-0", "a-1"]);
+  world.advance(3 * MINUTE);
+  expect(world.tainted).toHaveLength(1);
+}
+
 describe("the stored text", () => {
   test("holds the memory of each policy", () => {
     const text = limitMemoryText(
@@ -104,6 +112,8 @@ describe("after a restart of everything", () => {
     };
   };
   const circuitBreaker = { maxNodes: 1, duration: "5m", resetAfter: "10m" };
+  /** Stays open beyond the test. */
+  const longOpen = { circuitBreaker: { ...circuitBreaker, duration: "2m", resetAfter: "60m" } };
 
   const worldOf = () => {
     const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
@@ -115,10 +125,7 @@ describe("after a restart of everything", () => {
   test("an open breaker stays open until it resets", () => {
     const world = worldOf();
     const kill = run(world, { circuitBreaker });
-    world.advance(60 * S);
-    world.silence(["a-0", "a-1"]);
-    world.advance(3 * MINUTE);
-    expect(world.tainted).toHaveLength(1);
+    trip(world);
     const [first = { name: "" }] = world.tainted;
     world.revive([first.name]);
     world.advance(10 * S);
@@ -133,15 +140,11 @@ describe("after a restart of everything", () => {
 
   test.each([5 * S, 40 * S])("an open breaker stays open, policies %d ms late", (lateMs) => {
     const world = worldOf();
-    const fields = { circuitBreaker: { ...circuitBreaker, duration: "2m", resetAfter: "60m" } };
-    const kill = run(world, fields);
-    world.advance(MINUTE);
-    world.silence(["a-0", "a-1"]);
-    world.advance(3 * MINUTE);
-    expect(world.tainted).toHaveLength(1);
+    const kill = run(world, longOpen);
+    trip(world);
     kill();
     world.advance(10 * S);
-    run(world, fields, { lateMs });
+    run(world, longOpen, { lateMs });
     world.advance(3 * MINUTE);
     expect(world.published("judged.limits").at(-1)?.body.memory.trippedAt).toBeGreaterThan(0);
     expect(world.tainted).toHaveLength(1);
@@ -203,10 +206,7 @@ describe("after a restart of everything", () => {
     const profile = { circuitBreakerNodesMax: 1, circuitBreakerDurationMs: MINUTE, circuitBreakerResetAfterMs: 0 };
     const start = (more: StartOptions = {}) => world.start({ ...EVICTING, policy }, { member: "vigil", ...more });
     const before = start({ profile });
-    world.advance(MINUTE);
-    world.silence(["a-0", "a-1"]);
-    world.advance(3 * MINUTE);
-    expect(world.tainted).toHaveLength(1);
+    trip(world);
     before.kill();
     const without = start();
     world.advance(20 * S);
@@ -218,15 +218,12 @@ describe("after a restart of everything", () => {
 
   test("an open breaker outlives its deleted ConfigMap", () => {
     const world = worldOf();
-    const fields = { circuitBreaker: { ...circuitBreaker, duration: "2m", resetAfter: "60m" } };
-    const kill = run(world, fields);
-    world.advance(MINUTE);
-    world.silence(["a-0", "a-1"]);
-    world.advance(3 * MINUTE);
+    const kill = run(world, longOpen);
+    trip(world);
     world.write({ verb: "delete", ref: FREEZE_CONFIG_MAP, urgency: Urgency.healing });
     world.advance(10 * S);
     kill();
-    run(world, fields);
+    run(world, longOpen);
     world.advance(3 * MINUTE);
     expect(world.tainted).toHaveLength(1);
   });
@@ -242,10 +239,7 @@ describe("after a restart of everything", () => {
   test("clocks that tick apart store an open breaker once", () => {
     const world = worldOf();
     run(world, { circuitBreaker }, { clockOver: fractionalClock, wireOver: (wire) => slowWire(wire, world.clock) });
-    world.advance(MINUTE);
-    world.silence(["a-0", "a-1"]);
-    world.advance(3 * MINUTE);
-    expect(world.tainted).toHaveLength(1);
+    trip(world);
     const versions = new Set<string | undefined>();
     for (let second = 0; second < 120; second++) {
       world.kube.read(FREEZE_CONFIG_MAP, (reply) => {

@@ -55,7 +55,7 @@ export class RetrySchedule<K> {
   }
 
   /** Brings the next attempt forward to an instant; one that is due earlier stays. */
-  hasten(key: K, dueMs: number): void {
+  bringForward(key: K, dueMs: number): void {
     const retry = this.#retries.get(key);
     if (retry !== undefined) retry.dueMs = Math.min(retry.dueMs, dueMs);
   }

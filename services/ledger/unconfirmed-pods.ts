@@ -13,8 +13,8 @@ import { ShardPods } from "../platform/shard-view/shard-pods.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { targetOf } from "./pod-records.ts";
 
-/** Such pods by node, until they are confirmed. Present messages take precedence over restored ones. */
-export class RestoredPods {
+/** Pods by node, until they are confirmed. Present messages take precedence over restored ones. */
+export class UnconfirmedPods {
   readonly #state: ClusterState;
   readonly #evictionMode: Profile["evictionMode"];
   readonly #uids = new Map<string, Set<string>>();
@@ -25,12 +25,12 @@ export class RestoredPods {
     this.#evictionMode = evictionMode;
   }
 
-  /** Whether every restored pod is confirmed or forgotten. */
+  /** Whether every pod is confirmed or forgotten. */
   get isEmpty(): boolean {
     return this.#uids.size === 0;
   }
 
-  /** Whether a shard has restored pods that are neither confirmed nor forgotten. */
+  /** Whether a shard has pods that are neither confirmed nor forgotten. */
   hasAnyOf(shard: number): boolean {
     for (const node of this.#uids.keys()) if (shardOf(node) === shard) return true;
     return false;
@@ -67,8 +67,8 @@ export class RestoredPods {
 
   /** Forgets the pods of a node that carries no NoExecute taint or, in direct mode, is ready. */
   takeNode(node: ObservedNode): void {
-    const evicts = this.#evictionMode === "direct" ? needsPods(node) : noExecuteTaints(node.taints).length > 0;
-    if (!evicts) this.drop(node.node);
+    const isEvicting = this.#evictionMode === "direct" ? needsPods(node) : noExecuteTaints(node.taints).length > 0;
+    if (!isEvicting) this.drop(node.node);
   }
 
   /** Takes a chunk of a node's pods. Once it has all chunks, forgets pods that are gone, terminating or completed. */

@@ -1,6 +1,7 @@
 /** The node service: one actor per node of the shards that this process owns. */
+import type { NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
 import type { Metrics, Service } from "../../protocols/ports.ts";
-import { LimitHolds } from "../platform/node-policies/limit-holds.ts";
+import { LimitHolds, LimitReceiver } from "../platform/node-policies/limit-holds.ts";
 import { ZoneHalts } from "../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
@@ -17,6 +18,9 @@ export const nodeService: Service = (io) => {
   const fire = (actor: NodeActor): void => actor.review();
   const limits = new LimitHolds(profile);
   const heldActors = new Set<NodeActor>();
+  const limitReceiver = new LimitReceiver(io, limits, (cause) => {
+    for (const actor of heldActors) actor.review(cause);
+  });
   const halts = new ZoneHalts(profile);
   const conflicts = new PolicyConflicts(io.log, io.policies.current()?.policies);
   const shared = {
@@ -35,19 +39,15 @@ export const nodeService: Service = (io) => {
     shards.get(shard)?.stop();
     shards.delete(shard);
   };
+  limitReceiver.follow(withOutOfService(io.policies.current()));
   const stops = [
     fleet.follow("node", { gained: (shard) => shards.set(shard, new NodeShard(shared, shard)), lost: lose }),
     bus.onGap((type, shard) => {
       if (type.startsWith("observed.")) shards.get(shard)?.gap();
     }),
-    bus.subscribe("judged.limits", 0, (message) => {
-      limits.take(message, clock.monotonicMs());
-      for (const actor of heldActors) actor.review(message.id);
-    }),
     io.policies.follow((cause) => {
-      const policies = io.policies.current()?.policies ?? [];
-      limits.keep(new Set(policies.map(({ name }) => name)));
-      conflicts.keep(policies);
+      limitReceiver.follow(withOutOfService(io.policies.current()));
+      conflicts.keep(io.policies.current()?.policies ?? []);
       for (const shard of shards.values()) shard.policiesChanged(cause);
     }),
     bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
@@ -57,10 +57,15 @@ export const nodeService: Service = (io) => {
     }),
   ];
   return () => {
+    limitReceiver.stop();
     for (const stop of stops) stop();
     for (const shard of shards.keys()) lose(shard);
   };
 };
+
+function withOutOfService(set: PolicySet | null): readonly NodePolicy[] {
+  return (set?.policies ?? []).filter(({ outOfService }) => outOfService !== null);
+}
 
 function nodeMetrics(metrics: Metrics) {
   return {

@@ -38,11 +38,11 @@ interface ReceivedLimits {
 export class PolicyStatuses {
   readonly #io: Io;
   readonly #problemOf: (policy: string) => RemediationProblem | null | undefined;
-  readonly #stops: readonly Stop[];
+  #stops: readonly Stop[] = [];
   readonly #limits = new Map<string, ReceivedLimits>();
   readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
   readonly #writing = new Set<string>();
-  readonly #limitsAwaitedUntilMs: number;
+  #limitsAwaitedUntilMs = 0;
   #feeds: readonly ShardFeed[] = [];
   #resolved: readonly ResolvedPolicy[] = [];
   #resources: ReadonlyMap<string, PolicyResource> = new Map();
@@ -53,16 +53,7 @@ export class PolicyStatuses {
   constructor(io: Io, problemOf: (policy: string) => RemediationProblem | null | undefined) {
     this.#io = io;
     this.#problemOf = problemOf;
-    this.#limitsAwaitedUntilMs = io.clock.monotonicMs() + LIMITS_KNOWN_MS;
     this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
-    this.#stops = [
-      io.policies.follow(() => {
-        for (const { node } of this.#resolutions.values()) this.#resolve(node);
-      }),
-      io.bus.subscribe("judged.limits", 0, ({ body }) => {
-        this.#limits.set(body.policy, { body, receivedMs: io.clock.monotonicMs() });
-      }),
-    ];
   }
 
   stop(): void {
@@ -75,9 +66,21 @@ export class PolicyStatuses {
   update(resolved: readonly ResolvedPolicy[], resources: ReadonlyMap<string, PolicyResource>): void {
     this.#resolved = resolved;
     this.#resources = resources;
-    if (resources.size > 0 && this.#feeds.length === 0) {
-      this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
-    }
+    if (resources.size > 0 && this.#feeds.length === 0) this.#follow();
+  }
+
+  #follow(): void {
+    const { bus, clock, policies } = this.#io;
+    this.#limitsAwaitedUntilMs = clock.monotonicMs() + LIMITS_KNOWN_MS;
+    this.#stops = [
+      policies.follow(() => {
+        for (const { node } of this.#resolutions.values()) this.#resolve(node);
+      }),
+      bus.subscribe("judged.limits", 0, ({ body }) => {
+        this.#limits.set(body.policy, { body, receivedMs: clock.monotonicMs() });
+      }),
+    ];
+    this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
   }
 
   #feed(shard: number): ShardFeed {

@@ -26,6 +26,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Io, PolicyResource, Service, Stop, Timer, Watch } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse.ts";
@@ -104,6 +105,8 @@ class ActivePolicies {
   #areListed = false;
   readonly #freezes: Freezes;
   #resolved: readonly ResolvedPolicy[] = [];
+  /** The policies with limits, and the whole cluster where it has a breaker. */
+  #limited: readonly string[] = [];
   readonly #limits: LimitMemoryStore;
   #published: ReadonlyMap<string, PublishedVersion> = new Map();
   /** The place of the policy whose turn comes next. */
@@ -172,6 +175,7 @@ class ActivePolicies {
   #resolve(): void {
     if (!this.#areKnown) return;
     this.#resolved = resolvedPolicies(this.#configured, [...this.#resources.values()], this.#io.profile);
+    this.#limited = limitedPolicies(this.#resolved, this.#io.profile);
     this.#updateFreezes();
     this.#report();
     this.#statuses.update(this.#resolved, this.#resources);
@@ -197,15 +201,6 @@ class ActivePolicies {
     this.#timer.cancel();
     this.#dueMs = dueMs;
     this.#timer = this.#io.clock.after(COLLECT_MS, () => this.#due());
-  }
-
-  /** The policies with limits, and the whole cluster where it has a breaker; beside upstream nothing is limited. */
-  #limited(): string[] {
-    if (this.#io.profile.upstream === "beside") return [];
-    const names = this.#resolved.flatMap(({ name, spec }) =>
-      spec !== null && hasLimits(nodePolicyOf(name, spec)) ? [name] : [],
-    );
-    return hasClusterBreaker(this.#io.profile) ? [WHOLE_CLUSTER, ...names] : names;
   }
 
   /**
@@ -244,7 +239,7 @@ class ActivePolicies {
     bus.publish("judged.policies", { policies, ...everywhere }, null);
     // Beside upstream nothing is limited for a while, and nothing is written.
     if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.limitsText);
-    this.#limits.publish(this.#limited(), this.#isForAll);
+    this.#limits.publish(this.#limited, this.#isForAll);
     this.#isForAll = false;
   }
 
@@ -292,4 +287,13 @@ class ActivePolicies {
       frozen: [...this.#freezes.frozen(name)],
     };
   }
+}
+
+/** The policies with limits, and the whole cluster where it has a breaker; beside upstream nothing is limited. */
+function limitedPolicies(resolved: readonly ResolvedPolicy[], profile: Profile): readonly string[] {
+  if (profile.upstream === "beside") return [];
+  const names = resolved.flatMap(({ name, spec }) =>
+    spec !== null && hasLimits(nodePolicyOf(name, spec)) ? [name] : [],
+  );
+  return hasClusterBreaker(profile) ? [WHOLE_CLUSTER, ...names] : names;
 }

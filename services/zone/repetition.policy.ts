@@ -28,7 +28,8 @@ export function isRepeatDue(published: Published, nowMs: number, pulses: Pulses)
  * in five seconds with everything costs less than five with a share each.
  */
 export function isRoundDue(all: Iterable<Published>, nowMs: number, pulses: Pulses): boolean {
-  return [...all].some((published) => isOverdue(published, nowMs, pulses));
+  for (const published of all) if (isOverdue(published, nowMs, pulses)) return true;
+  return false;
 }
 
 function isOverdue({ atMs }: Published, nowMs: number, { pulsePeriodMs }: Pulses): boolean {

@@ -21,8 +21,6 @@ import {
   damageOf,
   damageOfState,
   isNewlyTainted,
-  type ZoneProfile,
-  zoneProfileOf,
 } from "./zone.policy.ts";
 import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
 
@@ -269,19 +267,16 @@ class Zones {
    * entirely unknown. A generator, because the first zone nearly always decides.
    */
   *#damages(): Generator<Damage | null> {
+    // Partial or normal is one to all zones together, so it does not matter which policy sets another threshold.
+    const { unhealthyZoneThreshold } = this.#io.profile;
     for (const [zone, { count }] of this.#roster.zones()) {
       if (count.size === 0) continue;
       const isCovered = this.#coverage.covers(zone);
       const isOwn = isCovered && this.#shards.has(shardOf(zone));
-      const { unhealthyZoneThreshold } = this.#profileOf(zone);
       const damage = isOwn ? damageOf(count, unhealthyZoneThreshold) : this.#announcedDamage(zone);
       yield damage ?? (isCovered ? null : this.#coverage.certainDamage(zone));
     }
     if (this.#coverage.isPartial) yield null;
-  }
-
-  #profileOf(zone: string): ZoneProfile {
-    return zoneProfileOf(this.#io.profile, zone, this.#io.policies.current());
   }
 
   /** The damage of a zone as another process last announced it; null without a recent announcement. */

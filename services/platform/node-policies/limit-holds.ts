@@ -5,6 +5,7 @@
  */
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 
@@ -66,5 +67,37 @@ export class LimitHolds {
     if (latest === undefined || nowMs - latest.receivedMs >= this.#profile.pulseTimeoutMs + REPEATED_MS)
       return "limits not known yet";
     return limitHoldOf(latest.limits, stormCooldownMs, wallMs);
+  }
+}
+
+/** Receives the limits of policies for `LimitHolds`, while there is a policy that may have to wait for them. */
+export class LimitReceiver {
+  readonly #io: Pick<Io, "bus" | "clock">;
+  readonly #holds: LimitHolds;
+  readonly #taken: (cause: string) => void;
+  #stop: Stop | null = null;
+
+  /** `taken` is called after each message, with its id. */
+  constructor(io: Pick<Io, "bus" | "clock">, holds: LimitHolds, taken: (cause: string) => void) {
+    this.#io = io;
+    this.#holds = holds;
+    this.#taken = taken;
+  }
+
+  /** Takes the policies that may have to wait. Without any, a process is not woken for limits. */
+  follow(policies: readonly NodePolicy[]): void {
+    this.#holds.keep(new Set(policies.map(({ name }) => name)));
+    if (policies.length === 0) this.stop();
+    else {
+      this.#stop ??= this.#io.bus.subscribe("judged.limits", 0, (message) => {
+        this.#holds.take(message, this.#io.clock.monotonicMs());
+        this.#taken(message.id);
+      });
+    }
+  }
+
+  stop(): void {
+    this.#stop?.();
+    this.#stop = null;
   }
 }

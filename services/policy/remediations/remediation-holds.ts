@@ -5,7 +5,7 @@ import type { Io, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { hasClusterBreaker, hasLimits } from "../../domain/limited-policies.ts";
 import { domainKeyOf } from "../../domain/zone-key.ts";
-import { LimitHolds } from "../../platform/node-policies/limit-holds.ts";
+import { LimitHolds, LimitReceiver } from "../../platform/node-policies/limit-holds.ts";
 import { feedShard, type ShardFeed } from "../../platform/shard-view/shard-feed.ts";
 import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
 
@@ -13,6 +13,7 @@ import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
 export class RemediationHolds {
   readonly #io: Io;
   readonly #limits: LimitHolds;
+  readonly #limitReceiver: LimitReceiver;
   readonly #halts: ZoneHalts;
   readonly #stops: readonly Stop[];
   readonly #nodes = new Map<string, ObservedNode>();
@@ -22,9 +23,9 @@ export class RemediationHolds {
     const { bus, clock, profile } = io;
     this.#io = io;
     this.#limits = new LimitHolds(profile);
+    this.#limitReceiver = new LimitReceiver(io, this.#limits, () => {});
     this.#halts = new ZoneHalts(profile);
     this.#stops = [
-      bus.subscribe("judged.limits", 0, (message) => this.#limits.take(message, clock.monotonicMs())),
       bus.subscribe("judged.zone", "all", ({ body, source }) => this.#halts.take(body, source, clock.monotonicMs())),
       bus.onGap((type, shard) => {
         if (type.startsWith("observed.")) this.#feeds[shard]?.markSuspect("messages went missing", null);
@@ -33,13 +34,14 @@ export class RemediationHolds {
   }
 
   stop(): void {
+    this.#limitReceiver.stop();
     for (const stop of this.#stops) stop();
     for (const feed of this.#feeds) feed.stop();
   }
 
   /** Takes the policies with remediations; the first one begins to follow the nodes. */
   follow(policies: readonly NodePolicy[]): void {
-    this.#limits.keep(new Set(policies.map(({ name }) => name)));
+    this.#limitReceiver.follow(policies);
     if (policies.length === 0 || this.#feeds.length > 0) return;
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) =>
       feedShard(this.#io, shard, {

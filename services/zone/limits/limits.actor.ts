@@ -195,7 +195,9 @@ export class LimitsActor {
     const at = this.#instant();
     const { nowMs } = at;
     if (!isSynced() || nodes.unknown > 0) return;
-    const rounds = this.#rounds(repetition === "due" ? this.#restless(nowMs) : this.#limits, at);
+    const due = repetition === "due" ? this.#restless(nowMs) : this.#limits;
+    if (due.size === 0) return;
+    const rounds = this.#rounds(due, at);
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
       this.#memories.set(policy, round.memory);

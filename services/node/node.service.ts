@@ -39,14 +39,14 @@ export const nodeService: Service = (io) => {
     shards.get(shard)?.stop();
     shards.delete(shard);
   };
-  limitReceiver.follow(withOutOfService(io.policies.current()));
+  limitReceiver.follow(policiesWithOutOfService(io.policies.current()));
   const stops = [
     fleet.follow("node", { gained: (shard) => shards.set(shard, new NodeShard(shared, shard)), lost: lose }),
     bus.onGap((type, shard) => {
       if (type.startsWith("observed.")) shards.get(shard)?.gap();
     }),
     io.policies.follow((cause) => {
-      limitReceiver.follow(withOutOfService(io.policies.current()));
+      limitReceiver.follow(policiesWithOutOfService(io.policies.current()));
       conflicts.keep(io.policies.current()?.policies ?? []);
       for (const shard of shards.values()) shard.policiesChanged(cause);
     }),
@@ -63,7 +63,7 @@ export const nodeService: Service = (io) => {
   };
 };
 
-function withOutOfService(set: PolicySet | null): readonly NodePolicy[] {
+function policiesWithOutOfService(set: PolicySet | null): readonly NodePolicy[] {
   return (set?.policies ?? []).filter(({ outOfService }) => outOfService !== null);
 }
 

@@ -6,6 +6,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import { LIMITS_REPEAT_MS } from "../domain/limited-policies.ts";
 import { limitMemoryText, NO_MEMORIES, readLimitMemories } from "./limit-memory.policy.ts";
 
 /** How long changes are collected before they are written, and a failed request waits for the next, in milliseconds. */
@@ -13,7 +14,7 @@ const WRITE_MS = 1000;
 /** How long a denied write waits for the next, in milliseconds: somebody has to grant the right first. */
 const DENIED_MS = 60_000;
 /** How long after a `judged.limits` the owner of the limits is taken to have that memory, in milliseconds. */
-const KNOWN_MS = 10_000;
+const KNOWN_MS = LIMITS_REPEAT_MS + 5_000;
 
 /** The memory of the limits while this process is the active one of the policy service. */
 export class LimitMemoryStore {

@@ -30,6 +30,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse.ts";
+import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import { EVERYWHERE } from "./freezes.policy.ts";
 import { Freezes } from "./freezes.ts";
@@ -43,8 +44,8 @@ import { type ResolvedPolicy, refusedFields, resolvedPolicies } from "./resolved
 const ACTIVE_SHARD = 0;
 /** How often the versions are published again, in milliseconds. */
 const REPEAT_MS = 5_000;
-/** How many policies are published again with them: of twenty, each every 20 s. */
-const REPEATED_POLICIES = 5;
+/** How many policies are published again with them: of twenty, each every 50 s. */
+const REPEATED_POLICIES = 2;
 /** For how long a new version is published each time, in milliseconds, in case a process missed it. */
 const NEW_MS = 15_000;
 /** How long changes and new processes are collected before everything is published, in milliseconds. */
@@ -210,11 +211,17 @@ class ActivePolicies {
   #due(): void {
     const { clock } = this.#io;
     if (clock.monotonicMs() - this.#dueMs > STANDSTILL_MS) this.#readAgain();
-    this.#dueMs = clock.monotonicMs() + REPEAT_MS;
-    this.#timer = clock.after(REPEAT_MS, () => this.#due());
+    const pauseMs = this.#pauseMs();
+    this.#dueMs = clock.monotonicMs() + pauseMs;
+    this.#timer = clock.after(pauseMs, () => this.#due());
     clock.soon(() => {
       if (this.#areKnown && !this.#isStopped) this.#publish();
     });
+  }
+
+  /** Until the next publication. With policies it goes with a pulse, for which the process wakes anyway. */
+  #pauseMs(): number {
+    return this.#resolved.length === 0 ? REPEAT_MS : pauseUntilPulseMs(this.#io.clock.wallMs(), REPEAT_MS);
   }
 
   #readAgain(): void {

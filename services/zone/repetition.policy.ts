@@ -4,8 +4,8 @@
  */
 import type { Profile } from "../../protocols/profile.ts";
 
-/** How often what has been the same for a while is published again, in milliseconds. */
-const REPEAT_MS = 5_000;
+/** How often a zone that has been the same for a while is published again, in milliseconds. */
+const ZONE_REPEAT_MS = 5_000;
 
 /** When something was published first and last since it changed, on the monotonic clock. */
 export interface Published {
@@ -15,28 +15,40 @@ export interface Published {
 
 type Pulses = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs">;
 
+/** How something is repeated: with pulses after a change, and then every `repeatMs` milliseconds. */
+export interface Repetition {
+  readonly pulses: Pulses;
+  readonly repeatMs: number;
+}
+
+/** How zones are repeated. */
+export function zoneRepetition(pulses: Pulses): Repetition {
+  return { pulses, repeatMs: ZONE_REPEAT_MS };
+}
+
 /**
  * Whether a pulse repeats what is unchanged. A reader drops what a former owner said once that is older than a pulse
  * timeout and somebody contradicts it, so what is new is repeated with each pulse for twice as long.
  */
-export function isRepeatDue(published: Published, nowMs: number, pulses: Pulses): boolean {
-  return nowMs - published.sinceMs <= 2 * pulses.pulseTimeoutMs || isOverdue(published, nowMs, pulses);
+export function isRepeatDue(published: Published, nowMs: number, repetition: Repetition): boolean {
+  const isNew = nowMs - published.sinceMs <= 2 * repetition.pulses.pulseTimeoutMs;
+  return isNew || isOverdue(published, nowMs, repetition);
 }
 
 /**
  * Whether a pulse repeats everything of an owner, because some of it is due for no other reason than its age: one pulse
  * in five seconds with everything costs less than five with a share each.
  */
-export function isRoundDue(all: Iterable<Published>, nowMs: number, pulses: Pulses): boolean {
-  for (const published of all) if (isOverdue(published, nowMs, pulses)) return true;
+export function isRoundDue(all: Iterable<Published>, nowMs: number, repetition: Repetition): boolean {
+  for (const published of all) if (isOverdue(published, nowMs, repetition)) return true;
   return false;
 }
 
-function isOverdue({ atMs }: Published, nowMs: number, { pulsePeriodMs }: Pulses): boolean {
-  return nowMs - atMs > REPEAT_MS - pulsePeriodMs / 2;
+function isOverdue({ atMs }: Published, nowMs: number, { repeatMs, pulses }: Repetition): boolean {
+  return nowMs - atMs > repeatMs - pulses.pulsePeriodMs / 2;
 }
 
-/** How long a reader relies on what was published, in milliseconds: until a repetition is overdue. */
+/** How long a reader relies on what was published about a zone, in milliseconds: until a repetition is overdue. */
 export function announcementTimeoutMs({ pulseTimeoutMs }: Pulses): number {
-  return REPEAT_MS + pulseTimeoutMs;
+  return ZONE_REPEAT_MS + pulseTimeoutMs;
 }

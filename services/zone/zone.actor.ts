@@ -5,7 +5,7 @@ import type { Io, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import { RetrySchedule, requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
-import { isRepeatDue, type Published } from "./repetition.policy.ts";
+import { isRepeatDue, type Published, zoneRepetition } from "./repetition.policy.ts";
 import {
   atRate,
   type Bucket,
@@ -170,7 +170,8 @@ export class ZoneActor {
     const { profile, clock } = this.#options.io;
     if (this.#announced === null) return;
     const isWell = this.#announced.body.queueLength === 0 && WELL.has(this.#state.disruption);
-    if (isWell && !isRound && !isRepeatDue(this.#announced, clock.monotonicMs(), profile)) return;
+    const isDue = isRound || isRepeatDue(this.#announced, clock.monotonicMs(), zoneRepetition(profile));
+    if (isWell && !isDue) return;
     this.#announce(true, null);
   }
 

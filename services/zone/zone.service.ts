@@ -10,7 +10,7 @@ import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { ZoneLimits } from "./limits/zone-limits.ts";
-import { announcementTimeoutMs, isRoundDue } from "./repetition.policy.ts";
+import { announcementTimeoutMs, isRoundDue, zoneRepetition } from "./repetition.policy.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { ZoneCoverage } from "./zone.coverage.ts";
 import { Grants, isOtherOwner } from "./zone.grants.ts";
@@ -307,7 +307,7 @@ class Zones {
     this.#markSuspectShards();
     this.#coverage.update(this.#now());
     const published = [...this.#actors.values()].flatMap((actor) => actor.published ?? []);
-    const isRound = isRoundDue(published, this.#now(), this.#io.profile);
+    const isRound = isRoundDue(published, this.#now(), zoneRepetition(this.#io.profile));
     for (const [zone, actor] of this.#actors) {
       if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.repeat(isRound);
       // Retries, as of removing taints, are due without any message.

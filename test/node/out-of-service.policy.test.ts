@@ -16,8 +16,8 @@ import { LimitHolds, limitHoldOf } from "../../services/platform/node-policies/l
 import { condition, nodeWith, taint } from "./node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 1);
-/** How long limits count that are published again every 5 s. */
-const KNOWN_MS = STANDARD_PROFILE.pulseTimeoutMs + 5_000;
+/** How long limits count that are published again every 10 s. */
+const KNOWN_MS = STANDARD_PROFILE.pulseTimeoutMs + 10_000;
 const UNREACHABLE = taint("node.kubernetes.io/unreachable", "NoExecute");
 const OWN = { ...OUT_OF_SERVICE, timeAdded: "2026-01-01T00:30:00Z" };
 const OWN_AT = Date.UTC(2026, 0, 1, 0, 30);

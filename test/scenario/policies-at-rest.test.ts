@@ -58,13 +58,13 @@ class PoolsAtRest extends EvictionWorld {
 
 test("limits at rest wake only the services that always need them", async () => {
   const world = new PoolsAtRest(LIMITS);
-  // Every 5 s each policy once, to the owner's zones, the candidate for its Lease, its memory and the ledger.
-  expect(await world.receivedAtRest("judged.limits")).toBe((60 / 5) * POOLS * 4);
+  // Every 10 s each policy once, to the owner's zones, the candidate for its Lease, its memory and the ledger.
+  expect(await world.receivedAtRest("judged.limits")).toBe((60 / 10) * POOLS * 4);
 });
 
 test("limits wake the node service too where a policy has outOfService", async () => {
   const world = new PoolsAtRest({ ...LIMITS, outOfService: { after: "10m", proof: ["Manual"] } });
-  expect(await world.receivedAtRest("judged.limits")).toBe((60 / 5) * POOLS * 5);
+  expect(await world.receivedAtRest("judged.limits")).toBe((60 / 10) * POOLS * 5);
 });
 
 test("a grace of a policy adds no messages about zones and limits", async () => {

@@ -7,7 +7,7 @@ import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { hasClusterBreaker, hasLimits, LIMITS_REPEAT_MS, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 
 type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory">;
 
@@ -29,9 +29,6 @@ export function limitHoldOf(
   if (isCooling) return "stormCooldownDuration";
   return budget !== undefined && condemned > budget ? "budgets" : null;
 }
-
-/** How often limits at rest are published again, in milliseconds. */
-const REPEATED_MS = 5_000;
 
 /** The latest limits of each policy. */
 export class LimitHolds {
@@ -64,7 +61,7 @@ export class LimitHolds {
 
   #holdOf(name: string, stormCooldownMs: number | null, { nowMs, wallMs }: HoldInstant): string | null {
     const latest = this.#latest.get(name);
-    if (latest === undefined || nowMs - latest.receivedMs >= this.#profile.pulseTimeoutMs + REPEATED_MS)
+    if (latest === undefined || nowMs - latest.receivedMs >= this.#profile.pulseTimeoutMs + LIMITS_REPEAT_MS)
       return "limits not known yet";
     return limitHoldOf(latest.limits, stormCooldownMs, wallMs);
   }

@@ -17,8 +17,8 @@
 import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
-import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { isRepeatDue, isRoundDue, type Published } from "../repetition.policy.ts";
+import { LIMITS_REPEAT_MS, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { isRepeatDue, isRoundDue, type Published, type Repetition } from "../repetition.policy.ts";
 import { isOtherOwner } from "../zone.grants.ts";
 import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
@@ -70,7 +70,7 @@ const ROUND_MS = 100;
 const NO_NODES = new LimitGroup();
 
 /** Which unchanged limits a decision publishes again: all, those that are due, or none. */
-type Repetition = "all" | "due" | "none";
+type Repeated = "all" | "due" | "none";
 
 /** What was published last about a policy. */
 interface PublishedLimits extends Published {
@@ -80,6 +80,7 @@ interface PublishedLimits extends Published {
 /** Decides for all policies with limits while this process is the owner. */
 export class LimitsActor {
   readonly #context: LimitsContext;
+  readonly #repetition: Repetition;
   #limits: ReadonlyMap<string, Limits> = new Map();
   readonly #memories = new Map<string, LimitMemory>();
   readonly #published = new Map<string, PublishedLimits>();
@@ -93,6 +94,7 @@ export class LimitsActor {
 
   constructor(context: LimitsContext) {
     this.#context = context;
+    this.#repetition = { pulses: context.io.profile, repeatMs: LIMITS_REPEAT_MS };
   }
 
   /** The limits to keep, by policy. */
@@ -132,7 +134,7 @@ export class LimitsActor {
   tick(): void {
     this.#forget();
     if (this.#ownerSinceMs === null || this.#limits.size === 0) return;
-    const isRound = isRoundDue(this.#published.values(), this.#now(), this.#context.io.profile);
+    const isRound = isRoundDue(this.#published.values(), this.#now(), this.#repetition);
     this.#decide(isRound ? "all" : "due");
   }
 
@@ -190,18 +192,18 @@ export class LimitsActor {
     return { nowMs, wallMs: nowMs + this.#aheadMs };
   }
 
-  #decide(repetition: Repetition): void {
+  #decide(repeated: Repeated): void {
     const { nodes, isSynced } = this.#context;
     const at = this.#instant();
     const { nowMs } = at;
     if (!isSynced() || nodes.unknown > 0) return;
-    const due = repetition === "due" ? this.#restless(nowMs) : this.#limits;
+    const due = repeated === "due" ? this.#restless(nowMs) : this.#limits;
     if (due.size === 0) return;
     const rounds = this.#rounds(due, at);
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
       this.#memories.set(policy, round.memory);
-      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), repetition);
+      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), repeated);
     }
   }
 
@@ -213,7 +215,7 @@ export class LimitsActor {
       const published = this.#published.get(policy);
       const { isAtRest: isGroupAtRest } = nodes.group(policy) ?? NO_NODES;
       const isAtRest = isGroupAtRest && this.#memories.get(policy)?.isStorm === false;
-      return !isAtRest || published === undefined || isRepeatDue(published, nowMs, this.#context.io.profile);
+      return !isAtRest || published === undefined || isRepeatDue(published, nowMs, this.#repetition);
     };
     return new Map([...this.#limits].filter(([policy]) => isRestless(policy)));
   }
@@ -301,13 +303,13 @@ export class LimitsActor {
     return ranked.map(({ node }) => node);
   }
 
-  #publish(body: Announced, repetition: Repetition): void {
+  #publish(body: Announced, repeated: Repeated): void {
     const text = JSON.stringify(body);
     const nowMs = this.#now();
     const before = this.#published.get(body.policy);
     const same = before?.text === text ? before : null;
-    if (same !== null && repetition === "none") return;
-    if (same !== null && repetition === "due" && !this.#isRepeatDue(body, same, nowMs)) return;
+    if (same !== null && repeated === "none") return;
+    if (same !== null && repeated === "due" && !this.#isRepeatDue(body, same, nowMs)) return;
     this.#published.set(body.policy, { text, sinceMs: same?.sinceMs ?? nowMs, atMs: nowMs });
     this.#context.io.bus.publish("judged.limits", body, null);
   }
@@ -315,7 +317,7 @@ export class LimitsActor {
   /** A permit ends without a repetition. */
   #isRepeatDue({ permits, holds }: Announced, published: Published, nowMs: number): boolean {
     if (permits.length > 0 || holds.length > 0) return true;
-    return isRepeatDue(published, nowMs, this.#context.io.profile);
+    return isRepeatDue(published, nowMs, this.#repetition);
   }
 }
 

@@ -81,7 +81,7 @@ test("a budget that was taken away and given again counts the nodes that are con
   expect(world.published("judged.limits").at(-1)?.body).toMatchObject({ selected: 12, unhealthy: 3, condemned: 1 });
 });
 
-test("limits are repeated with each pulse after a change, and every 5 s at rest", () => {
+test("limits are repeated with each pulse after a change, and every 10 s at rest", () => {
   const policies = new HandPolicies({ budgets: [{ nodes: 1 }] });
   const { world } = worldWith(policies, 6, { pulsePeriodMs: 1 * S, pulseTimeoutMs: 3 * S });
   const times = (ms: number): number => {
@@ -90,7 +90,7 @@ test("limits are repeated with each pulse after a change, and every 5 s at rest"
     return world.published("judged.limits").length - before;
   };
   world.advance(MINUTE);
-  expect(times(MINUTE)).toBe(12);
+  expect(times(MINUTE)).toBe(6);
   world.silence(["a-0", "a-1"]);
   world.advance(MINUTE);
   expect(holds(world)).toEqual(["budgets 1"]);
@@ -126,6 +126,20 @@ test("a breaker trips on the first node too many, stays open, and resets", () =>
   expect(condemned(world)).toHaveLength(2);
   world.advance(MINUTE);
   expect(condemned(world)).toHaveLength(4);
+});
+
+test("a breaker resets on time while no node needs it", () => {
+  const circuitBreaker = { maxNodes: 1, duration: "1m", resetAfter: "10m" };
+  const { world } = worldWith(new HandPolicies({ circuitBreaker }), 6, { pulsePeriodMs: 1 * S, pulseTimeoutMs: 3 * S });
+  world.silence(["a-0", "b-0"]);
+  world.advance(3 * MINUTE);
+  world.revive(["a-0", "b-0"]);
+  world.advance(2 * MINUTE);
+  const last = () => world.published("judged.limits").at(-1)?.body.memory;
+  const resetAt = last()?.resetAt ?? 0;
+  expect(resetAt).toBeGreaterThan(world.clock.wallMs());
+  world.advance(resetAt + world.profile.pulsePeriodMs - world.clock.wallMs());
+  expect(last()).toMatchObject({ trippedAt: null, resetAt: null });
 });
 
 test("a breaker with a longer window counts nodes that are still condemned", () => {

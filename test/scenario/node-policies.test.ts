@@ -390,7 +390,8 @@ describe("a NodePolicy object", () => {
       world.advance(10 * S);
     }
     expect(statusOf("p-1")).toMatchObject({ nodes: 0 });
-    expect(world.policies - before).toBe(50);
+    // Two of the ten every 5 s, as at rest.
+    expect(world.policies - before).toBe((50 / 5) * 2);
   });
 
   test("with a wrong field says so in the log", () => {

@@ -37,7 +37,7 @@ export function isRepeatDue(published: Published, nowMs: number, repetition: Rep
 
 /**
  * Whether a pulse repeats everything of an owner, because some of it is due for no other reason than its age: one pulse
- * in five seconds with everything costs less than five with a share each.
+ * with everything costs less than several with a share each.
  */
 export function isRoundDue(all: Iterable<Published>, nowMs: number, repetition: Repetition): boolean {
   for (const published of all) if (isOverdue(published, nowMs, repetition)) return true;

@@ -10,11 +10,15 @@
  */
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import type { Io, LastHolder, LeaseCandidate, Stop, Timer } from "../../../protocols/ports.ts";
+import { LIMITS_REPEAT_MS } from "../../domain/limited-policies.ts";
 import { pauseUntilPulseMs } from "../../platform/process/pulse.policy.ts";
 
 const LEASE = { ...LIMITS_LEASE, gauge: "vigil_limits_lease" } as const;
-/** How long after the last `judged.limits` the Lease is kept for the limits of nodes, in milliseconds. */
-const KEPT_MS = 15_000;
+/**
+ * How long after the last `judged.limits` the Lease is kept for the limits of nodes, in milliseconds: with the pulse
+ * timeout that is added, until the second repetition is overdue.
+ */
+const KEPT_MS = 2 * LIMITS_REPEAT_MS;
 
 /** What a candidate needs of the owner of the eviction rates. */
 export interface PermitLeaseContext {

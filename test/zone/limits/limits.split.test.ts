@@ -1,7 +1,8 @@
 /** The limits of nodes on a bus that is split: each side reaches the API server and has an owner of the limits. */
 import { expect, test } from "vitest";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
-import type { Wire } from "../../../protocols/ports.ts";
+import type { Transport, Wire } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import type { Call } from "../../../services/sandbox/apiserver/routes.ts";
 import { ApiPath } from "../../sim/api-path.ts";
@@ -17,8 +18,8 @@ const isLease = ({ name, resource }: Call): boolean => resource.plural === "leas
 const isHolder = ({ metrics }: VirtualProcess): boolean => metrics.gaugeValue("vigil_limits_lease") === 1;
 
 /** Four nodes of zone a under these limits, and one of zone c without a policy. */
-function worldUnder(fields: PolicyFields) {
-  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+function worldUnder(fields: PolicyFields, profile: Partial<Profile> = {}) {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, ...profile });
   const policies = new HandPolicies({ unhealthyZoneThreshold: 1, ...fields });
   world.addZone("a", 4);
   world.addZone("c", 1);
@@ -125,4 +126,22 @@ test("a side that does not see the cluster keeps the Lease from no other", () =>
   world.advance(3 * MINUTE);
   expect(isHolder(seeing)).toBe(true);
   expect(tainted()).toEqual(["a-0"]);
+});
+
+test("the Lease stays where it is when a message about limits at rest is lost", () => {
+  const { world, policies } = worldUnder({ budgets: [{ nodes: 1 }] }, { pulsePeriodMs: S, pulseTimeoutMs: 4 * S });
+  const inner = memoryTransport(world.clock);
+  let lost = Number.POSITIVE_INFINITY;
+  const publish: Transport["publish"] = (subject, payload) => {
+    if (!subject.includes("judged.limits") || lost++ > 0) inner.publish(subject, payload);
+  };
+  const process = world.start(EVICTING, { member: "vigil", policies, transport: { ...inner, publish } });
+  world.advance(2 * MINUTE);
+  expect(isHolder(process)).toBe(true);
+  lost = 0;
+  for (let second = 0; second < 40; second++) {
+    world.advance(S);
+    expect(isHolder(process)).toBe(true);
+  }
+  expect(lost).toBeGreaterThan(1);
 });

@@ -7,7 +7,7 @@ import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 import { LEASE_SECONDS, openWorld } from "./bench-world.ts";
-import { type BenchReport, type Measurement, measurement } from "./measurements.ts";
+import { type BenchReport, type Measurement, mean, measurement } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import { usageOver, type WindowUsage } from "./process-usage.ts";
@@ -96,10 +96,6 @@ function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Measurement
     measurement(`${where}: CPU of a process without nodes`, "cores", [meanCores - slope * meanShare]),
     measurement(`${where}: CPU that a heartbeat adds`, "µs", [(slope * 1e6) / (nodes * HEARTBEATS_PER_NODE_SECOND)]),
   ];
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function figuresOf(nodes: number, usage: readonly WindowUsage[], aloneCores: number, index: number): Measurement[] {

@@ -39,6 +39,11 @@ function median(values: readonly number[]): number {
   return ((sorted[Math.floor(at)] ?? Number.NaN) + (sorted[Math.ceil(at)] ?? Number.NaN)) / 2;
 }
 
+/** The mean of the values; NaN of none. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 /** A measurement from the values of several runs. */
 export function measurement(name: string, unit: string, runs: readonly number[]): Measurement {
   return { name, unit, median: median(runs), least: Math.min(...runs), most: Math.max(...runs) };

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openWorld, type World } from "./bench-world.ts";
 import { type Controller, startVigil } from "./controllers.ts";
-import { type BenchReport, type Measurement, measurement } from "./measurements.ts";
+import { type BenchReport, type Measurement, mean, measurement } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import type { WindowUsage } from "./process-usage.ts";
@@ -112,8 +112,4 @@ function figuresOf(where: string, windows: Windows): Measurement[] {
     ];
   };
   return [...of("CPU", "cores", ({ cores }) => cores), ...of("memory", "MiB", ({ rssMebibytes }) => rssMebibytes)];
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

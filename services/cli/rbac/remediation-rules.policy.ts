@@ -38,6 +38,16 @@ export function remediationRoles(
     ]);
 }
 
+/**
+ * Whether a template is of Kubernetes itself, which the API server or an extension of it serves: its group has no dot,
+ * or ends with k8s.io.
+ * Custom resources of Kubernetes' own projects are in x-k8s.io.
+ */
+export function hasBuiltInGroup(template: Remediation["template"]): boolean {
+  const { group = "" } = templateRef(template).resource ?? {};
+  return !group.includes(".") || group === "k8s.io" || group.endsWith(".k8s.io");
+}
+
 /** A template is read by its name; the objects are listed, and written one by one. */
 function rulesOf(templates: readonly Remediation["template"][]): object[] {
   const byKind = Map.groupBy(templates, ({ apiVersion, kind }) => `${apiVersion.split("/")[0]} ${kind}`);

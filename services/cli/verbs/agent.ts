@@ -54,7 +54,14 @@ export const agentVerb: Verb = defineVerb({
 const refuse = (): never => {
   throw new Error("a dry run connects to no cluster");
 };
-const NO_KUBE: Kube = { watch: refuse, read: refuse, write: refuse, minorVersion: refuse };
+const NO_KUBE: Kube = {
+  watch: refuse,
+  read: refuse,
+  write: refuse,
+  minorVersion: refuse,
+  leaseHistory: refuse,
+  componentLeases: refuse,
+};
 
 function agentIo(values: Values, ports: Ports): Omit<AgentIo, "kube"> {
   const settings = agentSettings(values, hostname().trim().toLowerCase());

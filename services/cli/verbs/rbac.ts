@@ -4,7 +4,7 @@ import { checkSpec, nodePolicyOf } from "../../domain/node-policy.parse.ts";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { recordOf, textOf } from "../../platform/structures/json.ts";
-import { remediationRoles, type ServiceAccount } from "../rbac/remediation-rules.policy.ts";
+import { hasBuiltInGroup, remediationRoles, type ServiceAccount } from "../rbac/remediation-rules.policy.ts";
 import { defineVerb, ExitCode, Failure, readNamedFile, type Verb } from "../verb.ts";
 import { yamlText } from "../yaml.ts";
 
@@ -69,7 +69,20 @@ function specsIn(text: string, file: string): ReturnType<typeof nodePolicyOf>[] 
       if (checked.spec === null || problem !== undefined) {
         throw new Failure(`--file=${file}: NodePolicy ${named}: ${problem?.message}`);
       }
-      return nodePolicyOf(named, checked.spec);
+      const policy = nodePolicyOf(named, checked.spec);
+      refuseBuiltInGroups(file, policy);
+      return policy;
     });
   });
+}
+
+/** A policy's author must not get Vigil rights on pods or roles by a template that has their name. */
+function refuseBuiltInGroups(file: string, { name, remediations }: ReturnType<typeof nodePolicyOf>): void {
+  for (const [index, { template }] of remediations.entries()) {
+    if (!hasBuiltInGroup(template)) continue;
+    throw new Failure(
+      `--file=${file}: NodePolicy ${name}: spec.remediations[${index}].template.apiVersion: ${template.apiVersion} is a ` +
+        "group of Kubernetes itself, for which no rights are printed; name a template of a custom resource",
+    );
+  }
 }

@@ -1,8 +1,9 @@
 /** The environment of this process: its streams, files, signals and end. No other file touches them. */
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
+import { writePrivateFile } from "./private-file.ts";
 import { openTerminal, type Terminal, type TerminalListener } from "./terminal.ts";
 
 /** The process as the command line uses it. */
@@ -24,7 +25,7 @@ export interface ProcessPort {
   readFile(path: string): string;
   /** Whether every user of the machine can read a file; false for a missing one. */
   readableByAll(path: string): boolean;
-  /** Writes a text file that only its owner can read. Throws the file system's Error. */
+  /** Writes a text file that only its owner can read, and follows no link. Throws the file system's Error. */
   writeFile(path: string, text: string): void;
   /** Makes a temporary folder under an unpredictable name that only its owner can enter. */
   makeFolder(): string;
@@ -63,7 +64,7 @@ export function thisProcess(): ProcessPort {
     name: `${hostname()}-${process.pid}`,
     wallMs: () => Date.now(),
     readFile: (path) => readFileSync(path, "utf8"),
-    writeFile: (path, text) => writeFileSync(path, text, { mode: 0o600 }),
+    writeFile: writePrivateFile,
     readableByAll: (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & READABLE_BY_ALL) !== 0,
     makeFolder: () => mkdtempSync(join(tmpdir(), "vigil-")),
     stopped: stopSignal(),

@@ -62,3 +62,21 @@ test.each([
 ])("are not printed for a file without right remediations", async (file, err) => {
   expect(await print(file)).toEqual({ code: 1, out: "", err });
 });
+
+const templateOf = (apiVersion: string): string =>
+  POLICIES.replace(/apiVersion: self-\S+/, `apiVersion: ${apiVersion}`);
+
+test.each(["v1", "apps/v1", "rbac.authorization.k8s.io/v1", "metrics.k8s.io/v1beta1"])(
+  "are not printed for %s, a group of Kubernetes",
+  async (apiVersion) => {
+    const { code, out, err } = await print(templateOf(apiVersion));
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toContain("NodePolicy gpu: spec.remediations[0].template.apiVersion: ");
+  },
+);
+
+test("are printed for a custom resource of a project of Kubernetes", async () => {
+  const { code, out } = await print(templateOf("infrastructure.cluster.x-k8s.io/v1beta1"));
+  expect(code).toBe(0);
+  expect(out).toContain("infrastructure.cluster.x-k8s.io");
+});

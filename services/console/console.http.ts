@@ -3,20 +3,24 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Bus, Io, Log, Stop } from "../../protocols/ports.ts";
+import type { Bus, Clock, Io, Log, Stop } from "../../protocols/ports.ts";
 import { listenProblem } from "../platform/config/address.ts";
+import type { ReadableMetrics } from "../platform/process/metrics.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { carriesToken, isOwnHost, isProbe, tokenIn } from "./console.access.policy.ts";
 import { EventStream, type Follower } from "./console.events.ts";
 import { type About, answerTo, answerWaiting, problem, type RouteAnswer } from "./console.routes.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
 import { pageFile } from "./page-files.ts";
+import { Readers } from "./readers.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
 
 /** Unsent bytes at which a page that reads too slowly is disconnected. */
 const FOLLOWER_BACKLOG_BYTES_MAX = 1024 * 1024;
-/** Requests per connection: a client can pipeline them and never read the answers. */
-export const REQUESTS_PER_SOCKET_MAX = 100;
+/** Requests per connection: what a client sends at once beyond them, Node refuses by itself. */
+const REQUESTS_PER_SOCKET_MAX = 100;
+/** How old the text of metrics may be, in milliseconds. Scrapers read it every 15 s or so. */
+const METRICS_AGE_MAX_MS = 1_000;
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Headers of every answer: no caching, no content of other sites. */
@@ -36,7 +40,8 @@ export interface FrontOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly log: Log;
-  readonly metricsText: () => Promise<string>;
+  readonly clock: Clock;
+  readonly metrics: ReadableMetrics;
   /** Public names of the console, besides addresses and names of the cluster. */
   readonly hosts?: readonly string[];
   /** Gives the current token that all requests but probes must carry; null for none. */
@@ -89,9 +94,16 @@ interface Serving {
 
 /** Starts to listen. Rejects with an Error of one line when the address cannot be used. */
 export async function startConsole(front: FrontOptions): Promise<RunningConsole> {
-  const { host, port, tls = null } = front;
+  const { host, port, tls = null, clock, metrics } = front;
+  const readers = new Readers(front);
+  const metricsText = kept(() => metrics.text(), METRICS_AGE_MAX_MS, clock);
   let serving = waiting("starting");
-  const server = serverOf(tls, (request, response) => void serve(request, response, front, serving));
+  const server = serverOf(tls, (request, response) => {
+    const probe = isProbe(urlOf(request)?.pathname ?? "");
+    const answer = (streams?: Stop) => void serve(request, response, { front, metricsText, serving, streams });
+    if (probe) answer();
+    else readers.take(request, response, { answer, refuse: () => refuse(response) });
+  });
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -105,6 +117,7 @@ export async function startConsole(front: FrontOptions): Promise<RunningConsole>
     },
     async close() {
       serving.stop();
+      readers.stop();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
@@ -152,17 +165,24 @@ function showing(options: ShownOptions): Serving {
   };
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  front: FrontOptions,
-  serving: Serving,
-): Promise<void> {
+/** What a request is answered from. */
+interface Sources {
+  readonly front: FrontOptions;
+  readonly metricsText: () => Promise<string>;
+  readonly serving: Serving;
+  /** Called when the answer has become a stream. */
+  readonly streams: Stop | undefined;
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, sources: Sources): Promise<void> {
+  const { front } = sources;
   try {
-    const refused = await refusalOf(request, front);
+    const refusal = refusalOf(request, front);
+    // Not awaited where it is known: what an answer costs is measured until the first wait.
+    const refused = refusal instanceof Promise ? await refusal : refusal;
     if (response.closed) return;
     if (refused === null) {
-      await answer(request, response, front, serving);
+      await answer(request, response, sources);
       return;
     }
     if (refused.status === 401) response.setHeader("www-authenticate", CHALLENGES);
@@ -176,8 +196,7 @@ async function serve(
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { metricsText }: FrontOptions,
-  serving: Serving,
+  { metricsText, serving, streams }: Sources,
 ): Promise<void> {
   const { method = "", url: target = "/" } = request;
   const url = urlOf(request);
@@ -192,9 +211,28 @@ async function answer(
   } else if (stream !== null) {
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
     else follow(response, stream, request.socket.remoteAddress ?? "");
+    streams?.();
   } else {
     send(response, (await serving.answer(url)) ?? problem(404, `${url.pathname}: no such path`));
   }
+}
+
+/** What `make` gives, made again when it is older than that. */
+function kept(make: () => Promise<string>, ageMaxMs: number, clock: Clock): () => Promise<string> {
+  let made: { readonly atMs: number; readonly text: Promise<string> } | null = null;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (made === null || nowMs - made.atMs >= ageMaxMs) made = { atMs: nowMs, text: make() };
+    return made.text;
+  };
+}
+
+/** Refuses what readers ask beyond their share, and ends the connection. */
+function refuse(response: ServerResponse): void {
+  if (response.destroyed) return;
+  response.setHeader("retry-after", 1);
+  response.setHeader("connection", "close");
+  send(response, problem(503, "the console answers other requests; ask again in a second"));
 }
 
 function urlOf({ url = "/" }: IncomingMessage): URL | null {
@@ -202,10 +240,10 @@ function urlOf({ url = "/" }: IncomingMessage): URL | null {
 }
 
 /** Why a request is refused; null when it may be answered. */
-async function refusalOf(
+function refusalOf(
   request: IncomingMessage,
   { hosts = [], token = null, access = null }: FrontOptions,
-): Promise<RouteAnswer | null> {
+): RouteAnswer | null | Promise<RouteAnswer | null> {
   const { host, authorization } = request.headers;
   if (!isOwnHost(host, hosts)) {
     const name = JSON.stringify(host);
@@ -217,8 +255,9 @@ async function refusalOf(
   if (access === null) {
     return problem(401, "this console requires its token; give it with --token-file, or as the password in a browser");
   }
-  const decision = await access.decide({ token: tokenIn(authorization), path: url?.pathname ?? "" });
-  return decision === "ok" ? null : problem(decision.status, decision.problem);
+  return access
+    .decide({ token: tokenIn(authorization), path: url?.pathname ?? "" })
+    .then((decision) => (decision === "ok" ? null : problem(decision.status, decision.problem)));
 }
 
 function follow(response: ServerResponse, stream: EventStream, client: string): void {

@@ -1,8 +1,10 @@
 /** Readiness of a process, decided from its bus, its watch health and its own checks. Pure. */
 
 import type { WatchHealthReport, WatchName } from "../../protocols/ledger-reader.ts";
+import { apiTime } from "../domain/api-time.ts";
 import type { ReachabilityReport } from "../platform/kube/transport/reachability.ts";
 import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
+import { leasePathText } from "../platform/shard-view/lease-path-text.ts";
 
 /** One line of a probe. */
 export interface Check {
@@ -38,6 +40,8 @@ export function readinessOf({ busConnected, watchHealth, own }: ReadinessInputs)
     { name: "bus", problem: busConnected ? null : "not connected to NATS" },
     ...WATCHES.map((watch) => cacheCheck(watch, watchHealth)),
     { name: "watch-health", problem: watchHealthProblem(watchHealth), ...unpublishedNote(watchHealth) },
+    { name: "lease-path", problem: null, ...leasePathNote(watchHealth) },
+    { name: "outage", problem: null, ...outageNote(watchHealth) },
     ...own,
   ];
 }
@@ -78,6 +82,18 @@ function unpublishedNote({ unpublished }: WatchHealthReport): Pick<Check, "note"
   if (unpublished === undefined) return {};
   const excess = `${unpublished.nodes} nodes and ${unpublished.pods} pods`;
   return { note: `${excess} exceed the size of a message and are not watched; the observer's log names them` };
+}
+
+/** A note too: nothing that this process does would renew a lease, so it has to stay ready. */
+function leasePathNote({ leasePath }: WatchHealthReport): Pick<Check, "note"> {
+  return leasePath === undefined ? {} : { note: leasePathText(leasePath) };
+}
+
+/** A note as well: after an outage the process has to go on. */
+function outageNote({ outage }: WatchHealthReport): Pick<Check, "note"> {
+  if (outage === undefined) return {};
+  const since = outage.sinceAt === null ? "" : ` since ${apiTime(outage.sinceAt)}`;
+  return { note: `no node can be heard${since}; countdowns for the silence of nodes stand still` };
 }
 
 /**

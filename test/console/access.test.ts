@@ -1,4 +1,5 @@
 /** Access to the console: host names, tokens and TLS, from the server and from the command line. */
+
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -10,7 +11,9 @@ import { runCommandLine } from "../../services/cli/command-line.ts";
 import { type ListenFiles, listenGuard } from "../../services/cli/run/listen-files.ts";
 import { carriesToken, isOwnHost } from "../../services/console/console.access.policy.ts";
 import { type FrontOptions, type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { fakeHost } from "../cli/fake-host.ts";
 import { makeCertificates } from "../support/certificates.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
@@ -32,8 +35,8 @@ afterEach(async () => {
 });
 
 async function listening(changes: Partial<FrontOptions> = {}): Promise<string> {
-  const metricsText = async () => "up 1\n";
-  const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, ...changes });
+  const io = { clock: realClock(), log: silentLog, metrics: createMetrics() };
+  const served = await startConsole({ host: "127.0.0.1", port: 0, ...io, ...changes });
   running.push(served);
   return served.url;
 }

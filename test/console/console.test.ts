@@ -1,4 +1,5 @@
 /** The console over real HTTP: probes, metrics, the API, the event stream and the page. */
+
 import { request } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -6,12 +7,13 @@ import type { Bus } from "../../protocols/ports.ts";
 import { FOLLOWERS_PER_CLIENT_MAX, SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import {
   type FrontOptions,
-  REQUESTS_PER_SOCKET_MAX,
   type RunningConsole,
   type ShownOptions,
   startConsole,
 } from "../../services/console/console.http.ts";
+import { HELD_MS } from "../../services/console/reader-turns.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import {
   judgedNode,
   judgedPod,
@@ -48,7 +50,7 @@ async function setup(changes: Partial<FrontOptions & ShownOptions> = {}): Promis
     beside: false,
     version: "0.0.0",
   };
-  const front = { host: "127.0.0.1", port: 0, log: io.log, metricsText: () => metrics.text() };
+  const front = { host: "127.0.0.1", port: 0, clock, log: io.log, metrics };
   const running_ = await startConsole({ ...front, ...changes });
   running.push(running_);
   const shown = { clock, profile: io.profile, about, bus: consoleBus(world), ledger: ledger.reader };
@@ -100,7 +102,7 @@ describe("probes", () => {
     syncAll(world);
     expect((await get("/readyz")).status).toBe(200);
     expect(await (await get("/readyz?verbose")).text()).toBe(
-      "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]watch-health ok\nreadyz check passed\n",
+      "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]watch-health ok\n[+]lease-path ok\n[+]outage ok\nreadyz check passed\n",
     );
     world.clock.advance(4000);
     expect((await get("/readyz")).status).toBe(500);
@@ -122,7 +124,7 @@ describe("/metrics", () => {
   });
 
   test("that fail are an error and not a crash", async () => {
-    const { get } = await setup({ metricsText: () => Promise.reject(new Error("broken")) });
+    const { get } = await setup({ metrics: { ...createMetrics(), text: () => Promise.reject(new Error("broken")) } });
     expect((await get("/metrics")).status).toBe(500);
     expect((await get("/livez")).status).toBe(200);
   });
@@ -323,17 +325,25 @@ describe("the page", () => {
   });
 });
 
-test("a client that pipelines requests gets a limited number of answers", async () => {
-  let asked = 0;
-  const { url } = await setup({ metricsText: async () => `${asked++}` });
+test("a client that sends requests before it has the answer is cut off", async () => {
+  const { url, world } = await setup();
   const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
-  socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(REQUESTS_PER_SOCKET_MAX + 50));
+  socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50));
   let text = "";
   for await (const more of socket) {
     text += more;
-    if (text.includes("HTTP/1.1 503 ")) break;
+    world.clock.advance(HELD_MS);
   }
-  expect(asked).toBe(REQUESTS_PER_SOCKET_MAX);
+  expect(text.match(/^HTTP/gm)).toEqual(["HTTP"]);
+});
+
+test("metrics are made once for all who ask within a second", async () => {
+  let made = 0;
+  const { get, world } = await setup({ metrics: { ...createMetrics(), text: async () => `${++made}` } });
+  const texts = await Promise.all([1, 2, 3].map(async () => (await get("/metrics")).text()));
+  expect(texts).toEqual(["1", "1", "1"]);
+  world.clock.advance(1000);
+  expect(await (await get("/metrics")).text()).toBe("2");
 });
 
 test("a port that is taken fails the start with one line", async () => {

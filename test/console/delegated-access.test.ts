@@ -1,9 +1,12 @@
 /** Console access by the API server's reviews: their specs, their cache, and what happens without an answer. */
+
 import { afterEach, describe, expect, test } from "vitest";
 import type { KubeReviews, ReviewKind, ReviewReply } from "../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
 import { DelegatedAccess } from "../../services/console/delegated-access.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
@@ -187,8 +190,8 @@ describe("a delegating console", () => {
 
   test("needs a token but for probes, as bearer token or password", async () => {
     const { access } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
-    const metricsText = async () => "up 1\n";
-    const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, access });
+    const io = { clock: realClock(), log: silentLog, metrics: createMetrics() };
+    const served = await startConsole({ host: "127.0.0.1", port: 0, ...io, access });
     running.push(served);
     const statusOf = async (path: string, headers = {}) => (await fetch(`${served.url}${path}`, { headers })).status;
     expect(await Promise.all(["/livez", "/healthz"].map((path) => statusOf(path)))).toEqual([200, 200]);
@@ -202,9 +205,9 @@ describe("a delegating console", () => {
 
   test("accepts the token of its file without a review", async () => {
     const { access, kinds } = stage();
-    const metricsText = async () => "up 1\n";
+    const io = { clock: realClock(), log: silentLog, metrics: createMetrics() };
     const token = () => "a-token-of-22-letters";
-    const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, access, token });
+    const served = await startConsole({ host: "127.0.0.1", port: 0, ...io, access, token });
     running.push(served);
     const headers = { authorization: "Bearer a-token-of-22-letters" };
     expect((await fetch(`${served.url}/metrics`, { headers })).status).toBe(200);

@@ -5,10 +5,19 @@ import { describe, expect, test } from "vitest";
 import type { MetricOptions } from "../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { startController } from "../../services/cli/controller.ts";
+import { taintName } from "../../services/domain/toleration.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import { askedCondition, askedEviction, doneNode, donePod, judgedPod, ledgerWorld } from "../ledger/ledger-world.ts";
+import {
+  askedCondition,
+  askedEviction,
+  doneNode,
+  donePod,
+  judgedPod,
+  ledgerWorld,
+  UNREACHABLE,
+} from "../ledger/ledger-world.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { documented, ROOT, read, rowsOf } from "./documented-metrics.ts";
 
@@ -81,12 +90,16 @@ describe("docs/events.md", () => {
     }
     receive("judged.pod", judgedPod({ uid: "3" }), null);
     receive("judged.pod", judgedPod({ uid: "3", eviction: "none" }), null);
+    const taint = { key: "maintenance", effect: "NoExecute" };
+    receive("judged.pod", judgedPod({ uid: "4", eviction: "none", deadlineAt: null, taint, kept: "mirror" }), null);
     receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     const written = kube.events.map(({ reason, type, source, involvedObject, message }) => {
       const { component } = source as { component: string };
       const template = message
         .replaceAll("n-1", "<node>")
+        .replaceAll(taintName(UNREACHABLE), "<taint>")
         .replaceAll("default/", "<namespace>/")
+        .replaceAll("maintenance:NoExecute", "<taint>")
         .replaceAll(/\bweb\b/g, "<pod>");
       return [reason, type, component, involvedObject.kind, template];
     });

@@ -53,8 +53,7 @@ async function open({
   const world = ledgerWorld({ isShadow: shadow, ...(policies && { policies }) });
   const { clock, transport, metrics, io, ledger } = world;
   const identity = { cluster: "test", service: "console", member: "m-0" };
-  const metricsText = () => metrics.text();
-  served = await startConsole({ host: "127.0.0.1", port: 0, log: io.log, metricsText });
+  served = await startConsole({ host: "127.0.0.1", port: 0, clock, log: io.log, metrics });
   served.show({
     clock,
     bus: typedBus({ ...identity, transport, clock, log: io.log, metrics, mailboxMessagesMax: 1000 }),

@@ -105,7 +105,7 @@ function troubledCluster(): LedgerWorld {
 }
 
 async function open({ clock, transport, metrics, io, ledger }: LedgerWorld): Promise<void> {
-  served = await startConsole({ host: "127.0.0.1", port: 0, log: io.log, metricsText: () => metrics.text() });
+  served = await startConsole({ host: "127.0.0.1", port: 0, clock, log: io.log, metrics });
   const bus = { transport, clock, cluster: "prod", service: "console", member: "vigil-0", log: io.log, metrics };
   const able = { lagMs: 2, unableSince: null, withheld: [] };
   const services = ["observer", "node", "zone", "taint-manager", "node-writer", "pod-writer", "ledger"];

@@ -34,6 +34,8 @@ describe("a process", () => {
       "cache-leases",
       "cache-pods",
       "watch-health",
+      "lease-path",
+      "outage",
     ]);
     expect(problems(checks)).toEqual({});
   });
@@ -44,6 +46,15 @@ describe("a process", () => {
     expect(probeAnswer("readyz", checks, true).text).toContain(
       "[+]watch-health ok: 1 nodes and 2 pods exceed the size of a message and are not watched; the observer's log names them\n",
     );
+  });
+
+  test.each([
+    [Date.UTC(2026, 0, 1), "no node can be heard since 2026-01-01T00:00:00Z; countdowns"],
+    [null, "no node can be heard; countdowns"],
+  ])("is ready while no node can be heard since %s, and notes it", (sinceAt, note) => {
+    const checks = readinessOf(vitals({ watchHealth: { ...OPEN, outage: { sinceAt } } }));
+    expect(problems(checks)).toEqual({});
+    expect(probeAnswer("readyz", checks, true).text).toContain(`[+]outage ok: ${note}`);
   });
 
   test("is not ready without its bus", () => {

@@ -1,6 +1,6 @@
 /** Opens the console of a process, if it has an address. */
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Log } from "../../../protocols/ports.ts";
+import type { Clock, Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
 import type { DelegatedAccess } from "../../console/delegated-access.ts";
 import { type Check, policiesCheck, reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
@@ -36,13 +36,13 @@ interface ShownProcess {
 /** Serves liveness and metrics, and the rest after `showOn`; null without an address. Throws a Failure. */
 export async function openConsole(
   { listen, flag = "listen", listenHosts: hosts = [], guard, access = null }: Address,
-  { log, metrics }: { readonly log: Log; readonly metrics: ReadableMetrics },
+  io: { readonly clock: Clock; readonly log: Log; readonly metrics: ReadableMetrics },
 ): Promise<RunningConsole | null> {
   if (listen === "") return null;
+  const { log } = io;
   const running = await startConsole({
     ...parseAddress(listen, flag),
-    log,
-    metricsText: () => metrics.text(),
+    ...io,
     hosts,
     ...guard,
     access,

@@ -41,14 +41,14 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
   checkNatsFiles(settings, host);
   const { metrics, log } = recordersOf(settings);
-  const clock = new ServerClock(realClock(), log);
+  const clock = new ServerClock(realClock(), log, metrics);
   const io = { clock, log, metrics };
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
   const access = settings.listenAuthentication === "kubernetes" ? new DelegatedAccess({ clock, log }) : null;
   const guarded = { ...settings, guard: listenGuard(settings, host, clock), access };
   // Before the API server answers, because a process that waits for it must pass its liveness probe.
-  const served = await openConsole(guarded, { log, metrics });
+  const served = await openConsole(guarded, io);
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;

@@ -104,6 +104,11 @@ export const askedEviction = z.object({
   taint: taintIdSchema.nullable(),
   /** The observed `timeAdded` of that taint, or null; a different one at the API means a different taint. */
   timeAdded: word.nullable().optional(),
+  /**
+   * When the requester knew the pod to be bound, if the pod's own stamp is later: that one was in the future then, or
+   * was changed. Absent where the stamp counts.
+   */
+  boundAt: instant.optional(),
   /** The policy of its node, if that limits the rate of evictions: the pod waits for a permit. Absent for none. */
   policy: name.optional(),
 });

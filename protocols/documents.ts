@@ -7,6 +7,7 @@ import { z } from "zod";
 import { count, name, rate, tokens } from "./bounds.ts";
 import { evictionStatusSchema, outOfServiceStateSchema, readinessSchema, zoneStateSchema } from "./judged.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
+import { brokenLeasePathSchema } from "./observed.ts";
 
 /** An instant in RFC 3339 with milliseconds, in UTC. */
 const time = z.string();
@@ -72,7 +73,14 @@ export const policyDocument = z.object({
   unhealthy: count,
   /** Nodes that another policy selects too, so that neither applies. */
   conflicts: count,
-  breaker: z.object({ state: z.enum(["open", "closed", "unknown"]), resetAt: time.nullable() }).nullable(),
+  breaker: z
+    .object({
+      state: z.enum(["open", "closed", "unknown"]),
+      resetAt: time.nullable(),
+      /** How many nodes have gone down within its duration and still are; absent where it does not hold readiness. */
+      down: count.optional(),
+    })
+    .nullable(),
   /** How many nodes the budgets allow to be evicted at once now, and how many more; null without budgets. */
   budget: z.object({ nodes: count, left: count }).nullable(),
   /** Which field of which policy holds back how many waiting nodes, and why. */
@@ -117,6 +125,8 @@ export const podDocument = z.object({
     .optional(),
   /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
   isBeforeFreeze: z.literal(true).optional(),
+  /** Set when it has no deadline, because no node can be heard and its countdown stands still. */
+  isInOutage: z.literal(true).optional(),
   /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */
   isEarliest: z.literal(true).optional(),
   taint: taintIdSchema.nullable(),
@@ -171,6 +181,9 @@ export const watchHealthDocument = z.object({
   blindShards: count,
   oldestPulseMs: z.number().nullable(),
   unpublished: z.object({ nodes: count, pods: count }).optional(),
+  leasePath: brokenLeasePathSchema.optional(),
+  /** Since when no node can be heard, in epoch milliseconds, or null where nothing shows it; absent while nodes can. */
+  outage: z.object({ sinceAt: z.number().nullable() }).optional(),
   /** For each watch, for how long it has been synced, in milliseconds; null while it is not. */
   watches: z.record(z.string(), z.number().nullable()),
 });

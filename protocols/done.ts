@@ -53,6 +53,8 @@ export const doneWrite = z.object({
   detail: text,
   /** The object's resourceVersion after the write; null when there is none. */
   resourceVersion: name.nullable(),
+  /** The live renewal of its node's lease that refused an eviction; absent for any other outcome. */
+  leaseRenewedAt: instant.optional(),
   /** The permit that an eviction under a rate used in this attempt; absent for an attempt that used none. */
   permit: evictionPermitSchema.optional(),
   /** What a shadowed write to a node would have changed; absent for any other outcome. */

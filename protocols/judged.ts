@@ -16,6 +16,7 @@ import {
 } from "./bounds.ts";
 import { nodePolicySpecSchema, pauseRequestSchema } from "./node-policy.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
+import { outageSchema } from "./observed.ts";
 
 /** A node's readiness, a state of its machine. */
 export const readinessSchema = z.enum(["starting", "ready", "notReady", "unknown"]);
@@ -110,6 +111,8 @@ export const judgedNode = z.object({
   conflict: listOf(name, CONFLICT_MAX).optional(),
   /** The field of its policy that keeps the NoSchedule taint of a Ready node on, and until when; absent for none. */
   taintHold: z.object({ field: word, untilAt: instant }).optional(),
+  /** Until when `unhealthyDelay` of its policy keeps a node that reports Ready=False from waiting; absent otherwise. */
+  unhealthyDelay: z.object({ untilAt: instant }).optional(),
   /** The conditions that hold its evictions by `maintenance` of its policy; absent for none. */
   maintenance: z.object({ types: listOf(key, JUDGED_CONDITIONS_MAX), sinceAt: instant, untilAt: instant }).optional(),
   /** The conditions that its policy makes taints of, as far as the node has them; absent for none. */
@@ -172,6 +175,15 @@ export const judgedPod = z.object({
    * `deadlineAt` counts with that end, and is null without one. Absent while the countdown runs.
    */
   held: z.object({ field: text, untilAt: instant.nullable(), remainingMs: durationMs }).optional(),
+  /** The last outage in which the countdown stands or has stood still; absent for none. */
+  outage: outageSchema.optional(),
+  /**
+   * How many pods of the same owner were created on the node again after their eviction and evicted once more, and when
+   * this one is deleted at the earliest. Absent for a pod that does not wait for that.
+   */
+  recreated: z.object({ deletions: count, nextAt: instant }).optional(),
+  /** Why a pod that `taint` evicts stays: it mirrors a static pod. Absent for any other pod. */
+  kept: z.enum(["mirror"]).optional(),
 });
 
 /** Longest name of a policy, in characters: with the key of a zone it is the key of a disruption domain. */
@@ -215,12 +227,16 @@ export const judgedPolicies = z.object({
   /** When all nodes were and are frozen, and by whom; absent for never. */
   frozen: frozenIntervals.optional(),
   pauseRequests: listOf(pauseRequestSchema, PAUSE_REQUESTS_MAX).optional(),
+  /** The outages that are remembered; absent where none can be. */
+  outages: frozenIntervals.optional(),
 });
 
 /** Most permits of one policy at once. A zone grants a node every few seconds, so more would only wait. */
 export const PERMITS_MAX = 64;
-/** Most condemnations that a message carries, the latest first. */
+/** Most condemnations that a message carries with their nodes, the latest first. */
 export const CONDEMNATIONS_MAX = 128;
+/** Most spans of time in which the condemnations before those are counted. */
+export const CONDEMNATION_SPANS_MAX = 32;
 /** Most reasons for which nodes of one policy are held back: each limit of the policy, and of the cluster. */
 const HOLDS_MAX = 8;
 
@@ -233,6 +249,8 @@ export const limitMemorySchema = z.object({
   isStorm: z.boolean(),
   stormEndedAt: instant.nullable(),
   condemnations: listOf(z.object({ node: name, at: instant }), CONDEMNATIONS_MAX),
+  /** How many were condemned beyond those: the earliest and the latest instant of each span. Absent for none. */
+  earlier: listOf(z.object({ fromAt: instant, toAt: instant, count }), CONDEMNATION_SPANS_MAX).optional(),
 });
 
 /**
@@ -259,6 +277,12 @@ export const judgedLimits = z.object({
     HOLDS_MAX,
   ),
   memory: limitMemorySchema,
+  /**
+   * Where the breaker holds readiness: how many nodes have gone down within its duration and still are, and since when
+   * the last of all that are down is, as its `judged.node` says; null for none. A node that is down since a later
+   * instant is not counted yet.
+   */
+  down: z.object({ nodes: count, newestAt: instant.nullable() }).optional(),
 });
 
 /** Most permits of one policy at once: an eviction takes well below a second, so more would only wait. */

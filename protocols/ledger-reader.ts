@@ -2,6 +2,7 @@
 import type { EvictionStatus, OutOfServiceState, Readiness, ZoneState } from "./judged.ts";
 import type { BodyOf } from "./messages.ts";
 import type { ConditionStatus, TaintId } from "./objects.ts";
+import type { BrokenLeasePath } from "./observed.ts";
 import type { Stop } from "./ports.ts";
 
 /** What holds back waiting nodes of a zone. */
@@ -55,6 +56,8 @@ export interface BreakerReport {
   readonly state: "open" | "closed" | "unknown";
   /** When an open one resets, in epoch milliseconds; null when it does not by itself. */
   readonly resetAt: number | null;
+  /** How many nodes have gone down within its duration and still are; absent where it does not hold readiness. */
+  readonly down?: number;
 }
 
 /** Why waiting nodes are held back, and how many. */
@@ -153,6 +156,8 @@ export interface PendingEviction {
   readonly waits?: WaitingEviction;
   /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
   readonly isBeforeFreeze?: true;
+  /** Set when it has no deadline, because no node can be heard and its countdown stands still. */
+  readonly isInOutage?: true;
   /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */
   readonly isEarliest?: true;
   readonly taint: TaintId | null;
@@ -172,6 +177,10 @@ export interface WatchHealthReport {
   readonly oldestPulseMs: number | null;
   /** Nodes and pods too large for a message, which are therefore not judged; absent when there are none. */
   readonly unpublished?: { readonly nodes: number; readonly pods: number };
+  /** How no lease of any node is renewed though statuses still arrive; absent while leases are renewed. */
+  readonly leasePath?: BrokenLeasePath;
+  /** Since when no node can be heard, in epoch milliseconds, or null where nothing shows it; absent while nodes can. */
+  readonly outage?: { readonly sinceAt: number | null };
   /** For each watch, how long it has been synced without a break, in milliseconds; null while it is not synced. */
   readonly watches: Readonly<Record<WatchName, number | null>>;
 }

@@ -53,6 +53,9 @@ export const FOLLOWING_LABELS: readonly (readonly [string, string])[] = [
   [Label.arch, Label.archBeta],
 ];
 
+/** The annotation of a mirror pod, by which the API shows a static pod: Kubernetes' ConfigMirrorAnnotationKey. */
+export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+
 /** Vigil's own annotations. */
 export const Annotation = {
   /**
@@ -82,6 +85,8 @@ export const Annotation = {
   outOfService: "vigil.v1/out-of-service",
   /** On a Lease of Vigil's that was released: what its last holder hands over to the next. */
   handover: "vigil.v1/handover",
+  /** On HEARTBEATS_LEASE: the resourceVersion of the node leases when Vigil had received all heartbeats until then. */
+  leasesVersion: "vigil.v1/leases-version",
 } as const;
 
 /** The node labels that the observer keeps; all others are dropped while parsing. */
@@ -125,6 +130,9 @@ export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", 
 
 /** The Lease of the side of the bus that may permit anything under the rates and limits of node policies. */
 export const LIMITS_LEASE = { namespace: "kube-system", name: "vigil-limits" } as const;
+
+/** The Lease whose renewTime says until when Vigil has heard nodes, written while a countdown runs. */
+export const HEARTBEATS_LEASE = { namespace: "kube-system", name: "vigil-heartbeats" } as const;
 
 /** What can prove that a node is down. Time alone is no proof. */
 export const DOWN_PROOFS = ["RemediationSucceeded", "Manual"] as const;

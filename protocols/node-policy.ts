@@ -118,12 +118,19 @@ export const pauseRequestSchema = record(
   "{name: oncall, reason: network maintenance}",
 );
 
+/** What an open circuit breaker may hold: further evictions, and marks of the pods of silent nodes as not ready. */
+const BREAKER_HOLDS = ["Evictions", "Readiness"] as const;
+const HOLDS_FIX = "[Evictions], or [Evictions, Readiness]";
+
 const circuitBreaker = record(
   {
     percentage: countOf(1, "a percentage from 1 to 100, without %").max(100, wrong("100 or less")).optional(),
     maxNodes: countOf(1, "a number of nodes, such as 5").optional(),
     duration: positive,
     resetAfter: positive.optional(),
+    holds: list(choice(BREAKER_HOLDS), HOLDS_FIX)
+      .refine((holds) => holds.includes("Evictions"), wrong(HOLDS_FIX))
+      .optional(),
   },
   "{percentage: 10, maxNodes: 5, duration: 10m, resetAfter: 30m}",
 ).refine(
@@ -215,6 +222,7 @@ export const NODE_POLICY_FIELDS = {
   circuitBreaker: circuitBreaker.optional(),
   stormCooldownDuration: duration.optional(),
   healthyDelay: duration.optional(),
+  unhealthyDelay: duration.optional(),
   flapping: record(
     { transitions: countOf(2, "2 to 64").max(64, wrong("2 to 64")), window: positive, holdDown: positive },
     "{transitions: 4, window: 30m, holdDown: 1h}",

@@ -204,11 +204,15 @@ export const podSchema = z.object({
   tolerations: listOf(tolerationSchema),
   /** Kind of the controlling owner, such as `DaemonSet`; null when there is none. */
   owner: key.nullable(),
+  /** The uid of that owner; absent without one. */
+  ownerUid: name.optional(),
   createdAt: instant,
   /** When the pod was bound: its PodScheduled condition, else its start time, else its creation. */
   boundAt: instant,
   /** The pod's deletionTimestamp; null while it is not terminating. */
   deletionAt: instant.nullable(),
+  /** Set for the mirror of a static pod, which its kubelet creates again for as long as the manifest exists. */
+  mirror: z.boolean().optional(),
   /** The generation of its spec, which a condition names as observed; absent where the API has none. */
   generation: count.optional(),
   /** The precondition of a write; absent in a BoundPod, which has it beside the pod. */

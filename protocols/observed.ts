@@ -1,6 +1,6 @@
 /** Messages with the state that the API server shows. The observer publishes them; they hold no conclusion. */
 import { z } from "zod";
-import { checksum, count, listOf, name, shard } from "./bounds.ts";
+import { checksum, count, instant, listOf, name, shard } from "./bounds.ts";
 import { heartbeatSchema, nodeSchema, podSchema, watchStateSchema } from "./objects.ts";
 
 /** A count and an order-free checksum of what the observer has published about a shard (see digest.ts). */
@@ -42,6 +42,39 @@ export const observedPods = z.object({
 /** Body of `observed.gone`: a node was deleted, so every actor for this uid ends. */
 export const observedGone = z.object({ node: name, uid: name });
 
+/** Most outages that a pulse carries, the last ones; older ones become one over the time between. */
+export const OUTAGES_MAX = 8;
+
+/** A time in which no node could be heard; null for an end that has not come. Instants of the API server's clock. */
+export const outageSchema = z.object({ fromAt: instant, toAt: instant.nullable() });
+
+/** How leases are not renewed while their nodes are alive. */
+export const brokenLeasePathSchema = z.object({
+  /** The nodes that have or had a lease. */
+  nodes: count,
+  /** When a lease of any of them was last seen renewed. */
+  renewedAt: instant,
+  /** The nodes whose status has arrived since, and when the last one did. */
+  posted: count,
+  postedAt: instant,
+});
+/** How leases are not renewed while their nodes are alive. */
+export type BrokenLeasePath = z.infer<typeof brokenLeasePathSchema>;
+
+/** Most contested leases that one pulse names: with the longest names they fill 40 of the 64 KiB. */
+export const CONTESTED_LEASES_MAX = 16;
+
+/** A lease that may be renewed by something else than the kubelet of its node. */
+export const contestedLeaseSchema = z.object({
+  node: name,
+  /** The uid of the node object that owns the lease, where that is another one than the node's. */
+  ownerUid: name.optional(),
+  /** The two holders that renew it in turn. */
+  holders: z.tuple([name, name]).optional(),
+});
+/** A lease that may be renewed by something else than the kubelet of its node. */
+export type ContestedLease = z.infer<typeof contestedLeaseSchema>;
+
 /**
  * Body of `observed.pulse`: which watches are synced, and a digest of what was published of one shard. A receiver whose
  * own digest differs has missed a message and requests a resync.
@@ -61,4 +94,15 @@ export const observedPulse = z.object({
   resyncs: count,
   /** How many objects of the shard are too large for a message, and so in no digest; absent when there are none. */
   unpublished: z.object({ nodes: count, pods: count }).optional(),
+  /** The outages that this observer has found, in order; absent for none. */
+  outages: listOf(outageSchema, OUTAGES_MAX).optional(),
+  /**
+   * Only of shard 0: until when the API server is known to have accepted heartbeats, and the version of the leases from
+   * which later renewals can be read.
+   */
+  heard: z.object({ at: instant, leasesVersion: name.optional() }).optional(),
+  /** That no lease of any node is renewed, though statuses still arrive; the same in every shard, absent otherwise. */
+  leasePath: brokenLeasePathSchema.optional(),
+  /** Contested leases of the shard, at most CONTESTED_LEASES_MAX of them; absent for none. */
+  contestedLeases: listOf(contestedLeaseSchema, CONTESTED_LEASES_MAX).optional(),
 });

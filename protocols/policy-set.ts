@@ -44,6 +44,11 @@ export interface CircuitBreaker {
   readonly durationMs: number;
   /** When a tripped breaker closes by itself; null for never. */
   readonly resetAfterMs: number | null;
+  /**
+   * Whether it also keeps the pods of silent nodes from being marked not ready. Then it trips, too, once more nodes
+   * have gone down within the duration than it lets be condemned.
+   */
+  readonly holdsReadiness: boolean;
 }
 
 /** How many nodes may be disrupted at once, always or while a schedule holds. */
@@ -117,6 +122,7 @@ export interface NodePolicy extends Freezes {
   readonly circuitBreaker: CircuitBreaker | null;
   readonly stormCooldownMs: number | null;
   readonly healthyDelayMs: number | null;
+  readonly unhealthyDelayMs: number | null;
   readonly flapping: { readonly transitions: number; readonly windowMs: number; readonly holdDownMs: number } | null;
   readonly unhealthyConditions: readonly UnhealthyCondition[];
   readonly maintenance: Maintenance | null;
@@ -138,6 +144,8 @@ export interface PolicySet {
   readonly conditionTypes: readonly string[];
   /** The freezes of all nodes, whatever their policies. */
   readonly everywhere: Freezes;
+  /** The outages that are remembered, in order and apart; null where no process remembers any. */
+  readonly outages: readonly FrozenInterval[] | null;
 }
 
 /** What policies need of a node and the observer otherwise drops. */
@@ -163,4 +171,5 @@ export const NO_POLICIES: PolicySet = {
   labelKeys: [],
   conditionTypes: [],
   everywhere: NO_FREEZES,
+  outages: null,
 };

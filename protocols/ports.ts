@@ -16,6 +16,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Epoch milliseconds on the wall clock; may step. */
   wallMs(): number;
+  /** How far the machine's own wall clock is ahead of `wallMs`, in milliseconds; absent where that is the machine's. */
+  machineAheadMs?(): number;
   /** Calls `fire` once, not before `delayMs` have passed. Timers due at one instant fire in the order they were set. */
   after(delayMs: number, fire: () => void): Timer;
   /** Calls `run` as soon as the current actor has handled its message. */
@@ -66,6 +68,13 @@ export interface Transport {
 export interface ObservedLease {
   readonly node: string;
   readonly renewedAt: number | null;
+  /**
+   * The uid of the node that owns it; null for no owner. Absent where only a renewal was read: a kubelet sets the owner
+   * when it creates its lease, and never changes it.
+   */
+  readonly ownerUid?: string | null;
+  /** Who renewed it last; absent for the node, as of each kubelet, and where it has no holder. */
+  readonly holder?: string;
 }
 
 /** A pod with its resourceVersion and the node it is bound to. Unbound pods are not reported. */
@@ -88,7 +97,9 @@ export interface PolicyResource {
   readonly status: unknown;
 }
 
-/** The ConfigMap with freezes and the memory of limits; its texts are unchecked, and null where they are missing. */
+/**
+ * The ConfigMap with freezes, outages and the memory of limits; its texts are unchecked, null where they are missing.
+ */
 export interface FreezeResource {
   readonly name: string;
   readonly uid: string;
@@ -96,6 +107,7 @@ export interface FreezeResource {
   readonly pauseRequests: string | null;
   readonly frozen: string | null;
   readonly limits: string | null;
+  readonly outages: string | null;
 }
 
 /** The resources that can be watched, and the projection of each object. */
@@ -135,6 +147,8 @@ export interface Watch<T = unknown> {
   held(namespace: string, name: string): T | null;
   /** Wall-clock instant of the last event, bookmark or list; null before the first. */
   confirmedAt(): number | null;
+  /** The version of the last event, bookmark or list: a watch from it shows what is new. Null before the first. */
+  version(): string | null;
   /** Lists again, because the caller suspects that the watch is stale. */
   relist(reason: string): void;
   /** Lists again, because the caller needs other fields of the objects; the watch was complete until now. */
@@ -158,7 +172,7 @@ export interface ObjectRef {
     | "CustomResource";
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
-  /** Empty for the whole collection of a CustomResource: a read then gives the list of its objects. */
+  /** Empty for a whole collection: a read then gives the list of its objects. */
   readonly name: string;
   /** The node of a pod or CustomResource, where it is known. It does not identify the object. */
   readonly node?: string;
@@ -212,7 +226,16 @@ export type WriteRequest = {
       readonly isDryRun?: true;
     }
   | { readonly verb: "update"; readonly body: unknown }
-  | { readonly verb: "patch"; readonly patch: "strategic" | "merge" | "json"; readonly body: unknown }
+  | ({ readonly verb: "patch"; readonly patch: "strategic" | "merge" | "json" } & (
+      | { readonly body: unknown }
+      | {
+          /**
+           * Makes the body when the request is sent, which may be seconds later: for one with an instant of writing in
+           * it, such as `timeAdded`. Null where nothing is to be written any more: the write then fails as late.
+           */
+          readonly bodyAtSend: () => unknown;
+        }
+    ))
   | {
       readonly verb: "delete";
       /** Preconditions; if they do not hold, the API answers with a conflict. */
@@ -268,6 +291,13 @@ export type WriteReply =
       readonly disruptionBudget?: string;
     };
 
+/** One renewal of a node's lease, as the API server stored it. */
+export interface LeaseRenewal {
+  readonly node: string;
+  /** In epoch milliseconds; null where the lease has none, or one that cannot be read. */
+  readonly renewTime: number | null;
+}
+
 /** The Kubernetes API. Replies come later, each exactly once, never within the call. */
 export interface Kube {
   watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]>;
@@ -277,6 +307,17 @@ export interface Kube {
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;
   /** The minor version of the API server, 26 for 1.26; null if it does not say. It may be some minutes old. */
   minorVersion(done: (minor: number | null) => void): void;
+  /**
+   * The renewals of node leases after a resourceVersion that the API server still has in its history, in order; of many
+   * the first LEASE_HISTORY_MAX. Null where they prove nothing: the version is too old or none of this server's, or the
+   * request was refused or lost. It takes 5 s at most.
+   */
+  leaseHistory(fromVersion: string, done: (renewals: readonly LeaseRenewal[] | null) => void): void;
+  /**
+   * The renewTimes of the leases in kube-system, which control-plane components and API servers renew, in epoch
+   * milliseconds and in no order; null where they cannot be listed.
+   */
+  componentLeases(done: (renewTimes: readonly number[] | null) => void): void;
 }
 
 /** Reviews: who a token authenticates, and what a user may do. The API server answers them and stores nothing. */

@@ -1,4 +1,14 @@
-/** Every tunable of the controller: unit, default, flag and meaning. platform/config reads flags and files. */
+/**
+ * Every tunable of the controller: unit, default, flag and meaning; and the bounds of its lists, which have no flag.
+ * platform/config reads flags and files.
+ */
+import {
+  CONDEMNATION_SPANS_MAX,
+  CONDEMNATIONS_MAX,
+  EVICTION_PERMITS_MAX,
+  FROZEN_INTERVALS_MAX,
+  PERMITS_MAX,
+} from "./judged.ts";
 
 /** The unit of a tunable, which decides how it is written on a command line and in a file. */
 export type TunableUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice";
@@ -125,6 +135,16 @@ export const TUNABLES = {
     false,
     0,
   ),
+  circuitBreakerHolds: {
+    unit: "choice",
+    flag: "circuit-breaker-holds",
+    standard: "Evictions",
+    choices: ["Evictions", "Evictions,Readiness"],
+    meaning:
+      "What the cluster's breaker holds while it is open. With Readiness the pods of silent nodes are not marked not " +
+      "ready either, and it also trips once more nodes are newly down than it lets be condemned.",
+    upstream: false,
+  } as Tunable<string>,
   evictionMode: {
     unit: "choice",
     flag: "eviction-mode",
@@ -222,10 +242,53 @@ export const TUNABLES = {
 /** The name of a tunable. */
 export type TunableName = keyof typeof TUNABLES;
 
-/** A value for every tunable, in the unit of its name. */
-export type Profile = { readonly [N in TunableName]: (typeof TUNABLES)[N] extends Tunable<infer V> ? V : never };
+/**
+ * The most of each list that a process keeps, publishes or stores, as far as the bound changes what Vigil does: a
+ * simulation sets them to 2 or 3, so that a few nodes reach what thousands would. No flag sets them. A value is never
+ * higher than its default, which a message or an object of the API has room for.
+ */
+export interface Bounds {
+  /** Condemned nodes that `judged.limits` names; the others are counted. */
+  readonly condemnationsMax: number;
+  /** Spans of time in which those others are counted. */
+  readonly condemnationSpansMax: number;
+  /** Characters of the memory of limits in its ConfigMap: half of what one holds. */
+  readonly limitMemoryCharactersMax: number;
+  /** Nodes of one policy that its zones may grant at once. */
+  readonly permitsMax: number;
+  /** Pods of one policy that their writers may evict at once. */
+  readonly evictionPermitsMax: number;
+  /** Waiting pods of a policy that an owner of the rates hands over. */
+  readonly handedOverPodsMax: number;
+  /** Characters of all that it hands over. The annotations of an object have 256 KiB. */
+  readonly handoverCharactersMax: number;
+  /** Frozen intervals of one policy, or of all nodes. */
+  readonly frozenIntervalsMax: number;
+  /** Ended times of a node in which conditions held its evictions. */
+  readonly endedHoldsMax: number;
+}
+
+/** The bounds of every process that is not simulated. */
+export const STANDARD_BOUNDS: Bounds = {
+  condemnationsMax: CONDEMNATIONS_MAX,
+  condemnationSpansMax: CONDEMNATION_SPANS_MAX,
+  limitMemoryCharactersMax: 512 * 1024,
+  permitsMax: PERMITS_MAX,
+  evictionPermitsMax: EVICTION_PERMITS_MAX,
+  handedOverPodsMax: 500,
+  handoverCharactersMax: 200_000,
+  frozenIntervalsMax: FROZEN_INTERVALS_MAX,
+  endedHoldsMax: 16,
+};
+
+/** A value for every tunable, in the unit of its name, and the bounds. */
+export type Profile = { readonly [N in TunableName]: (typeof TUNABLES)[N] extends Tunable<infer V> ? V : never } & {
+  readonly bounds: Bounds;
+};
+
+const STANDARD_TUNABLES = Object.fromEntries(
+  Object.entries(TUNABLES).map(([name, tunable]) => [name, tunable.standard]),
+) as Omit<Profile, "bounds">;
 
 /** The profile with all defaults. */
-export const STANDARD_PROFILE: Profile = Object.fromEntries(
-  Object.entries(TUNABLES).map(([name, tunable]) => [name, tunable.standard]),
-) as Profile;
+export const STANDARD_PROFILE: Profile = { ...STANDARD_TUNABLES, bounds: STANDARD_BOUNDS };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EFFECT_RULES } from "./architecture/effects.rules.ts";
 import { IMPORT_RULES, unusedDependencies } from "./architecture/imports.rules.ts";
-import { completedLock } from "./architecture/lockfile.ts";
+import { completedLock, unhashedPackages } from "./architecture/lockfile.ts";
 import { PLANTED } from "./architecture/planted.ts";
 import { SHAPE_RULES } from "./architecture/shape.rules.ts";
 import { type Breach, filesBelow, parse, sourcesBelow } from "./architecture/source.ts";
@@ -32,7 +32,12 @@ describe("the source", () => {
 
 test("package-lock.json names the packages of every platform; npm run fix adds them", () => {
   const lock = readFileSync(join(ROOT, "package-lock.json"), "utf8");
-  expect(completedLock(lock)).toBe(lock);
+  const unknown = () => "unknown";
+  expect(completedLock(lock, unknown)).toBe(lock);
+});
+
+test("package-lock.json has a hash of every package", () => {
+  expect(unhashedPackages(readFileSync(join(ROOT, "package-lock.json"), "utf8"))).toEqual([]);
 });
 
 describe("the tree", () => {
@@ -64,10 +69,14 @@ describe("a planted breach is caught", () => {
 
   test("a lock file without a platform's package", () => {
     const holder = { version: "1.0.0", dev: true, optionalDependencies: { "@x/binding-linux-arm64-musl": "1.0.0" } };
-    const lock = JSON.parse(completedLock(JSON.stringify({ packages: { "node_modules/x": holder } })));
+    const integrityOf = (name: string, of: string) => `hash of ${name} ${of}`;
+    const text = JSON.stringify({ packages: { "node_modules/x": holder } });
+    const lock = JSON.parse(completedLock(text, integrityOf));
+    expect(lock.packages["node_modules/x"].integrity).toBe("hash of x 1.0.0");
     const platform = { os: ["linux"], cpu: ["arm64"], libc: ["musl"] };
     expect(lock.packages["node_modules/@x/binding-linux-arm64-musl"]).toEqual({
       version: "1.0.0",
+      integrity: "hash of @x/binding-linux-arm64-musl 1.0.0",
       dev: true,
       optional: true,
       ...platform,

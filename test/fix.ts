@@ -1,4 +1,5 @@
 /** Writes the files that follow from others: tables, drawings and AsyncAPI of the docs, the lock file, NATS' roles. */
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
@@ -21,7 +22,7 @@ rewrite("docs/machines.md", withMachineDrawings);
 rewrite("deploy/helm/vigil/values.schema.json", withSettingNames);
 rewrite("deploy/helm/vigil/README.md", withValuesTable);
 rewrite("deploy/helm/vigil/Chart.yaml", (chart) => withVersion(chart, version));
-rewrite("package-lock.json", completedLock);
+rewrite("package-lock.json", (lock) => completedLock(lock, publishedIntegrity));
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
 rewrite("deploy/crd/nodepolicies.yaml", () => nodePolicyDefinitionText());
 rewrite("docs/asyncapi.yaml", () => asyncApiText(version));
@@ -37,4 +38,8 @@ function rewrite(path: string, mend: (text: string) => string): void {
   if (mended === text) return;
   writeFileSync(file, mended);
   process.stdout.write(`wrote ${path}\n`);
+}
+
+function publishedIntegrity(name: string, packageVersion: string): string {
+  return execFileSync("npm", ["view", `${name}@${packageVersion}`, "dist.integrity"], { encoding: "utf8" }).trim();
 }

@@ -49,6 +49,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
     items: [
       { text: "Troubleshooting by symptom", link: "/docs/troubleshooting" },
       { text: "When an alert fires", link: "/docs/alerts" },
+      { text: "When the API server is away", link: "/docs/outages" },
       { text: "FAQ", link: "/docs/faq" },
     ],
   },

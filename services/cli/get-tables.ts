@@ -113,8 +113,10 @@ function limitText({ policy, field }: HoldReport, name: string): string {
   return policy === name ? field : `${field} of ${policy || "the cluster"}`;
 }
 
-function breakerText({ state, resetAt }: BreakerReport): string {
-  return state === "open" && resetAt !== null ? `open until ${apiTime(resetAt)}` : state;
+/** A breaker that holds readiness shows how many nodes count towards it. */
+function breakerText({ state, resetAt, down }: BreakerReport): string {
+  const readiness = down === undefined ? "" : `, ${down} newly down`;
+  return `${state}${state === "open" && resetAt !== null ? ` until ${apiTime(resetAt)}` : ""}${readiness}`;
 }
 
 function untilText(untilAt: number | null): string {
@@ -217,10 +219,11 @@ function waitingText({ field, place, waiting, expectedAt, behind, lease }: Waiti
 
 /** When a pod is deleted; `isEarliest` where the zone's rate limiter has yet to admit its node. */
 function dueText(pod: PendingEviction, nowMs: number): string {
-  const { deadlineAt, isEarliest, isShadow, isBeforeFreeze, frozen, waits } = pod;
+  const { deadlineAt, isEarliest, isShadow, isBeforeFreeze, isInOutage, frozen, waits } = pod;
   if (frozen !== undefined) return frozenText(frozen);
   if (waits !== undefined) return waitingText(waits, nowMs);
   if (isBeforeFreeze) return "after a planned freeze";
+  if (isInOutage) return "once nodes can be heard";
   const would = isShadow ? "would be " : "";
   if (deadlineAt === null || deadlineAt <= nowMs) return `${would}${isEarliest ? "once its node is admitted" : "now"}`;
   const span = `${would}in ${spanText(deadlineAt - nowMs)}`;

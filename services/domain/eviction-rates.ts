@@ -4,8 +4,8 @@
  */
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { EvictionSettings, FrozenInterval, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
-import { countdownEndAt } from "./frozen-time.ts";
 import { policyOf } from "./node-policy.ts";
+import { type OutageTime, silenceCountdownEndAt } from "./paused-time/outages.ts";
 
 /** The most pods that may be evicted within a minute: in all, and of one namespace; null for no limit. */
 export type EvictionRates = Pick<EvictionSettings, "perMinuteMax" | "perNamespacePerMinuteMax">;
@@ -39,17 +39,19 @@ export function ratedPolicyOf(
 export interface RefusedEviction {
   readonly deadlineAt: number;
   readonly frozen: readonly FrozenInterval[];
+  /** The outages that pause the eviction; absent for none. */
+  readonly outages?: OutageTime;
 }
 
 /**
- * When a pod is deleted although its eviction is refused, in epoch milliseconds; null for never. Frozen time does not
- * count.
+ * When a pod is deleted although its eviction is refused, in epoch milliseconds; null for never. Frozen time and
+ * outages do not count.
  */
 export function deleteAt(
   { method, deleteAfterMs }: Pick<EvictionSettings, "method" | "deleteAfterMs">,
-  { deadlineAt, frozen }: RefusedEviction,
+  { deadlineAt, ...paused }: RefusedEviction,
 ): number | null {
   return method === "EvictThenDelete" && deleteAfterMs !== null
-    ? countdownEndAt(deadlineAt, deleteAfterMs, frozen)
+    ? silenceCountdownEndAt(deadlineAt, deleteAfterMs, paused)
     : null;
 }

@@ -3,7 +3,7 @@ import type { FreezeCause, FreezeReport } from "../../protocols/ledger-reader.ts
 import type { Freezes, NodePolicy } from "../../protocols/policy-set.ts";
 import { type NamedText, named, namedList, policyText } from "./format.ts";
 import { activeRequests, freezesByMode } from "./freeze.ts";
-import { frozenAt, mergedIntervals } from "./frozen-time.ts";
+import { frozenAt, mergedIntervals } from "./paused-time/frozen-time.ts";
 
 /** How nodes under these policies are frozen at an instant of the API's clock; null while they are not. */
 export function freezeReport(policies: readonly NodePolicy[], everywhere: Freezes, at: number): FreezeReport | null {

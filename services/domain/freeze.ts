@@ -9,9 +9,9 @@ import type {
   PolicyOfNode,
   PolicySet,
 } from "../../protocols/policy-set.ts";
-import { frozenAt, mergedIntervals } from "./frozen-time.ts";
 import { holdIntervals, type MaintainedNode, presentHold } from "./maintenance.ts";
 import { policyOf, selectingPolicies } from "./node-policy.ts";
+import { frozenAt, mergedIntervals } from "./paused-time/frozen-time.ts";
 
 /** What freezes a node. */
 export interface Freeze {

@@ -10,7 +10,7 @@ import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "./node-conditions.ts";
 import { policyOf } from "./node-policy.ts";
-import { isSwappable } from "./taint-swap.ts";
+import { isSwappable } from "./toleration.ts";
 import { domainKeyOf, isCounted, partsOfDomain, zoneKeyOf } from "./zone-key.ts";
 
 type Judgement = BodyOf<"judged.node">;

@@ -37,6 +37,30 @@ export function budgetLeft({
   return budget === undefined ? null : Math.max(0, budget - condemned - permits.length);
 }
 
+/** The fields of a process that are about the breaker of the cluster. */
+export type ClusterBreakerProfile = Pick<
+  Profile,
+  "circuitBreakerNodesMax" | "circuitBreakerPercentage" | "circuitBreakerHolds" | "upstream"
+>;
+
+/**
+ * Whose breakers keep the pods of the silent nodes of a policy, null for none, from being marked not ready while they
+ * are open: the policy's, or that of the whole cluster. Beside upstream nobody counts, so they hold nothing.
+ */
+export function readinessBreakersOf(
+  policy: Pick<NodePolicy, "name" | "circuitBreaker"> | null,
+  profile: ClusterBreakerProfile,
+): readonly string[] {
+  if (profile.upstream === "beside") return [];
+  const own = policy?.circuitBreaker?.holdsReadiness === true ? [policy.name] : [];
+  return clusterHoldsReadiness(profile) ? [...own, WHOLE_CLUSTER] : own;
+}
+
+/** Whether the breaker of the cluster holds readiness too. */
+export function clusterHoldsReadiness(profile: Omit<ClusterBreakerProfile, "upstream">): boolean {
+  return hasClusterBreaker(profile) && profile.circuitBreakerHolds.split(",").includes("Readiness");
+}
+
 /** Whether the cluster has a breaker of its own. */
 export function hasClusterBreaker({
   circuitBreakerNodesMax,

@@ -5,7 +5,7 @@
  */
 import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
 import type { FrozenInterval, NodePolicy } from "../../protocols/policy-set.ts";
-import { mergedIntervals } from "./frozen-time.ts";
+import { mergedIntervals } from "./paused-time/frozen-time.ts";
 
 /** The parts of a node that say what holds it. */
 export type MaintainedNode = Pick<ObservedNode, "labels" | "policyLabels"> &

@@ -86,6 +86,7 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     circuitBreaker: circuitBreakerOf(spec.circuitBreaker),
     stormCooldownMs: durationOf(spec.stormCooldownDuration),
     healthyDelayMs: durationOf(spec.healthyDelay),
+    unhealthyDelayMs: durationOf(spec.unhealthyDelay),
     flapping: flappingOf(spec.flapping),
     unhealthyConditions: (spec.unhealthyConditions ?? []).map(unhealthyConditionOf),
     maintenance: maintenanceOf(spec.maintenance),
@@ -126,6 +127,7 @@ function circuitBreakerOf(written: NodePolicySpec["circuitBreaker"]): CircuitBre
     nodesMax: written.maxNodes ?? null,
     durationMs: durationOf(written.duration) ?? 0,
     resetAfterMs: durationOf(written.resetAfter),
+    holdsReadiness: written.holds?.includes("Readiness") === true,
   };
 }
 

@@ -23,8 +23,12 @@ const KEPT_CONDITIONS: readonly string[] = Object.values(ConditionType);
 const NONE: PolicyOfNode = { kind: "none" };
 const UNKNOWN: PolicyOfNode = { kind: "unknown" };
 
-/** A set of policies, and the freezes of all nodes. */
-export function policySet(policies: readonly NodePolicy[], everywhere: Freezes = NO_FREEZES): PolicySet {
+/** A set of policies, the freezes of all nodes, and the outages that are remembered; null for no memory of them. */
+export function policySet(
+  policies: readonly NodePolicy[],
+  everywhere: Freezes = NO_FREEZES,
+  outages: PolicySet["outages"] = null,
+): PolicySet {
   const labelKeys = selectorKeys(policies);
   const conditionTypes = policyConditionTypes(policies);
   return {
@@ -33,6 +37,7 @@ export function policySet(policies: readonly NodePolicy[], everywhere: Freezes =
     conditionTypes,
     labelsChecksum: labelsChecksum({ labelKeys, conditionTypes }),
     everywhere,
+    outages,
   };
 }
 

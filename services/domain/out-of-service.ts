@@ -9,9 +9,9 @@ import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { FrozenInterval, OutOfServiceSettings } from "../../protocols/policy-set.ts";
 import { API_TIME_STEP_MS, epochMsOf } from "./api-time.ts";
-import { countdownEndAt } from "./frozen-time.ts";
 import { readyConditionOf } from "./node-conditions.ts";
-import { isSwappable } from "./taint-swap.ts";
+import { NO_OUTAGES, type OutageTime, silenceCountdownEndAt } from "./paused-time/outages.ts";
+import { isSwappable } from "./toleration.ts";
 
 /** The taint, with the value that Kubernetes' documentation gives it. */
 export const OUT_OF_SERVICE: Taint = {
@@ -42,14 +42,15 @@ export function provableFrom(node: Pick<ObservedNode, "conditions">): number | n
 }
 
 /**
- * How far a node is from the taint; null for a node that is not silent. A frozen node's `after` stands still, by
- * intervals that are merged.
+ * How far a node is from the taint; null for a node that is not silent. Its `after` stands still while it
+ * is frozen, by intervals that are merged, and in outages.
  */
 export function outOfServiceStage(
   node: SilentNode,
   { afterMs, proofs }: Pick<OutOfServiceSettings, "afterMs" | "proofs">,
   frozen: readonly FrozenInterval[],
   wallMs: number,
+  outages: OutageTime = NO_OUTAGES,
 ): OutOfServiceStage | null {
   const silentAt = provableFrom(node);
   if (silentAt === null) return null;
@@ -60,7 +61,7 @@ export function outOfServiceStage(
   if (!isProof || provedDown.at > wallMs + API_TIME_STEP_MS) return { state: "unproved" };
   if (provedDown.at < silentAt) return { state: "outdated" };
   if (outOfServiceAt !== undefined && outOfServiceAt + API_TIME_STEP_MS > provedDown.at) return { state: "takenOff" };
-  const fromAt = countdownEndAt(silentAt, afterMs, frozen);
+  const fromAt = silenceCountdownEndAt(silentAt, afterMs, { frozen, outages });
   if (wallMs < fromAt) return { state: "waits", fromAt };
   // Limits, freezes and halts hold the taint of an eviction back, and this one comes after it.
   return { state: node.taints.some(isSwappable) ? "due" : "notAdmitted" };

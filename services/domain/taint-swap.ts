@@ -6,7 +6,7 @@ import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
 import { parsed, recordOf } from "../platform/structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
-import { type TaintLineage, taintName } from "./toleration.ts";
+import { isSwappable, type TaintLineage, taintName } from "./toleration.ts";
 
 type TaintStartRecords = Pick<ObservedNode, "taintsSeenAt" | "taintSwap">;
 
@@ -15,11 +15,6 @@ const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].
   key,
   effect: TaintEffect.noExecute,
 }));
-
-/** Whether a taint is one of these two. */
-export function isSwappable({ key, effect }: TaintId): boolean {
-  return effect === TaintEffect.noExecute && (key === TaintKey.notReady || key === TaintKey.unreachable);
-}
 
 /** Identifies a taint: its key and effect. */
 export function taintIdOf({ key, effect }: TaintId): TaintId {

@@ -1,8 +1,9 @@
 /** When a pod with these tolerations must leave a node with these NoExecute taints. It reads no clock. */
-import { TaintEffect } from "../../protocols/names.ts";
+import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedPod, Taint, TaintId, Toleration } from "../../protocols/objects.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
-import { countdownEndAt } from "./frozen-time.ts";
+import { countdownEndAt } from "./paused-time/frozen-time.ts";
+import { NO_OUTAGES, type OutageTime, silenceCountdownEndAt } from "./paused-time/outages.ts";
 
 /** A NoExecute taint and the instant it counts from, in milliseconds on any clock of the caller. */
 export interface StandingTaint {
@@ -26,11 +27,13 @@ export interface TolerationRules {
   readonly comparisonOperators: boolean;
   /** When countdowns stood and stand still, on the clock of the taints' `since`; absent for never. */
   readonly frozen?: readonly FrozenInterval[];
+  /** What outages mean for countdowns by the node's health, on the same clock; absent for none. */
+  readonly outages?: OutageTime;
 }
 
 /** When a pod has to leave because of a taint. */
 export interface Eviction {
-  /** On the clock of the taints' `since`; negative infinity for at once, infinity for a freeze without a known end. */
+  /** On the clock of the taints' `since`; negative infinity for at once, infinity for a freeze or outage that lasts. */
   readonly at: number;
   /** The taint that decides. */
   readonly taint: Taint;
@@ -63,6 +66,14 @@ export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
   return taints.filter(({ effect }) => effect === TaintEffect.noExecute);
 }
 
+/**
+ * Whether a taint says that its node is not ready or not heard: those two replace each other when the node's Ready
+ * status changes between False and Unknown (R8.18).
+ */
+export function isSwappable({ key, effect }: TaintId): boolean {
+  return effect === TaintEffect.noExecute && (key === TaintKey.notReady || key === TaintKey.unreachable);
+}
+
 /** Phases of a pod with nothing left to run; evicting it only loses its record (upstream issue 96363). */
 const COMPLETED_PHASES: readonly string[] = ["Succeeded", "Failed"];
 
@@ -74,8 +85,9 @@ export function hasCompleted({ phase }: Pick<ObservedPod, "phase">): boolean {
 /**
  * When a pod must leave; null when it may stay for ever. Each taint counts from its own `since`, but not before the pod
  * was bound, and for the seconds of the first toleration that matches it (R8.34, R8.35). The earliest end decides. A
- * taint without a match, or tolerated for 0 seconds or less, evicts at once; a toleration without seconds never does. A
- * running countdown continues when the opposite taint replaces its own (R8.18).
+ * taint without a match, or tolerated for 0 seconds or less, evicts at once; a toleration without seconds never does,
+ * nor does a taint that a toleration may match which cannot be read. A running countdown continues when the opposite
+ * taint replaces its own (R8.18). What the node's health causes waits for the node to be heard after an outage.
  */
 export function evictionOf(
   taints: readonly StandingTaint[],
@@ -91,6 +103,27 @@ export function evictionOf(
   return earliest;
 }
 
+/** What is known of a binding besides its stamp; instants are epoch milliseconds. */
+export interface BindingSight {
+  /** When the pod was known to be bound, if that is before its stamp; null if nothing earlier is known. */
+  readonly seenAt: number | null;
+  readonly nowAt: number;
+}
+
+/**
+ * When a pod counts as bound. Its stamp is by the clock of the API server or kubelet that wrote it, or by a user who
+ * may write pod status, but a pod was bound at the latest when it was first seen on its node. A stamp in the future
+ * counts for nothing: without an earlier sight of the pod only its taints decide, and the result is negative infinity.
+ * A sight from before the pod's creation is ignored, unless the creation is in the future too.
+ */
+export function bindingAt(
+  { boundAt, createdAt }: Pick<ObservedPod, "boundAt" | "createdAt">,
+  { seenAt, nowAt }: BindingSight,
+): number {
+  if (seenAt !== null && seenAt < boundAt && (seenAt >= createdAt || createdAt > nowAt)) return seenAt;
+  return boundAt > nowAt ? Number.NEGATIVE_INFINITY : boundAt;
+}
+
 function evictionBy(
   standing: StandingTaint,
   tolerations: readonly Toleration[],
@@ -100,21 +133,25 @@ function evictionBy(
   const { taint, since } = standing;
   const own = secondsFor(taint, tolerations, rules);
   if (own === Number.POSITIVE_INFINITY) return null;
-  if (own === null) return evictionAtOnce(taint, own);
+  if (own === null) return evictionAtOnce(taint, own, rules);
   const running = runningBy(standing, tolerations, boundAt, rules);
-  if (running === null && own <= 0) return evictionAtOnce(taint, own);
+  if (running === null && own <= 0) return evictionAtOnce(taint, own, rules);
   const { startAt, seconds, toleratedTaint } = running ?? {
     startAt: Math.max(since, boundAt),
     seconds: own,
     toleratedTaint: null,
   };
   if (startAt + seconds * SECOND_MS >= NEVER_MS) return null;
-  const at = countdownEndAt(startAt, seconds * SECOND_MS, rules.frozen ?? []);
+  const durationMs = seconds * SECOND_MS;
+  const at = isSwappable(taint)
+    ? silenceCountdownEndAt(startAt, durationMs, rules)
+    : countdownEndAt(startAt, durationMs, rules.frozen ?? []);
   return { at, taint, tolerationSeconds: seconds, toleratedTaint: seconds === own ? null : toleratedTaint };
 }
 
-function evictionAtOnce(taint: Taint, tolerationSeconds: number | null): Eviction {
-  return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds, toleratedTaint: null };
+function evictionAtOnce(taint: Taint, tolerationSeconds: number | null, rules: TolerationRules): Eviction {
+  const { notBeforeAt } = isSwappable(taint) ? (rules.outages ?? NO_OUTAGES) : NO_OUTAGES;
+  return { at: notBeforeAt, taint, tolerationSeconds, toleratedTaint: null };
 }
 
 /**
@@ -150,22 +187,85 @@ function isBefore(left: number, right: number): boolean {
   return left < right - SECOND_MS / 2;
 }
 
-/** Seconds for which a taint is tolerated: infinity without a limit, null without a match. */
+/** Seconds for which a taint is tolerated: infinity without a limit or if that cannot be read, null without a match. */
 function secondsFor(taint: Taint, tolerations: readonly Toleration[], rules: TolerationRules): number | null {
-  const first = tolerations.find((toleration) => tolerates(toleration, taint, rules));
-  return first === undefined ? null : (first.tolerationSeconds ?? Number.POSITIVE_INFINITY);
+  for (const toleration of tolerations) {
+    const match = matchOf(toleration, taint, rules);
+    if (match === "unreadable") return Number.POSITIVE_INFINITY;
+    if (match === "matches") return toleration.tolerationSeconds ?? Number.POSITIVE_INFINITY;
+  }
+  return null;
 }
 
 /** Whether a toleration matches a taint (R8.33). An empty effect or key matches every one. */
 export function tolerates(toleration: Toleration, taint: Taint, rules: TolerationRules): boolean {
-  const { key = "", effect = "", operator = "", value = "" } = toleration;
-  if (effect !== "" && effect !== taint.effect) return false;
-  if (key !== "" && key !== taint.key) return false;
-  if (operator === "Exists") return true;
+  return matchOf(toleration, taint, rules) === "matches";
+}
+
+/** A toleration that may or may not match a taint, because Vigil cannot read its operator or its effect. */
+export interface UnreadableToleration {
+  readonly taint: TaintId;
+  readonly toleration: Toleration;
+}
+
+/**
+ * The toleration for which a pod is not evicted by one of these taints, because it cannot be read and comes before each
+ * one that matches; null for none. Example: a pod tolerates version=2 with the operator SemverGt of a later Kubernetes,
+ * and nobody here knows whether that is so. Upstream evicts it.
+ */
+export function unreadableTolerationOf(
+  taints: readonly Taint[],
+  tolerations: readonly Toleration[],
+  rules: TolerationRules,
+): UnreadableToleration | null {
+  for (const taint of taints) {
+    const first = tolerations.find((toleration) => matchOf(toleration, taint, rules) !== "differs");
+    if (first !== undefined && matchOf(first, taint, rules) === "unreadable") return { taint, toleration: first };
+  }
+  return null;
+}
+
+/** What cannot be read of a toleration, and the remedy, for people. */
+export function unreadableText({ operator = "", effect = "" }: Toleration): string {
+  if (operator === "Lt" || operator === "Gt") {
+    const gate = "--feature-gates=TaintTolerationComparisonOperators=true";
+    return `toleration operator ${operator}: give ${gate} or delete the pod by hand`;
+  }
+  const isOperator = !isKnownOperator(operator);
+  const what = isOperator ? `operator ${operator}` : `effect ${effect}`;
+  return `toleration ${what}: this version of Vigil does not know it, so upgrade Vigil or delete the pod by hand`;
+}
+
+const OPERATORS: readonly string[] = ["", "Exists", "Equal", "Lt", "Gt"];
+
+/** Whether some version of Vigil's rules compares by this operator; one may need a gate. */
+export function isKnownOperator(operator: string): boolean {
+  return OPERATORS.includes(operator);
+}
+
+const EFFECTS: readonly string[] = ["", ...Object.values(TaintEffect)];
+
+/** Whether a toleration of this effect may concern a NoExecute taint: an unknown effect may mean any. */
+export function mayConcernNoExecute(effect: string): boolean {
+  return effect === "" || effect === TaintEffect.noExecute || !EFFECTS.includes(effect);
+}
+
+type Match = "matches" | "differs" | "unreadable";
+
+function matchOf(toleration: Toleration, taint: Taint, rules: TolerationRules): Match {
+  const { key = "", effect = "" } = toleration;
+  if (key !== "" && key !== taint.key) return "differs";
+  if (effect === "" || effect === taint.effect) return valueMatchOf(toleration, taint, rules);
+  if (EFFECTS.includes(effect)) return "differs";
+  return valueMatchOf(toleration, taint, rules) === "differs" ? "differs" : "unreadable";
+}
+
+function valueMatchOf({ operator = "", value = "" }: Toleration, taint: Taint, rules: TolerationRules): Match {
+  if (operator === "Exists") return "matches";
   const taintValue = taint.value ?? "";
-  if (operator === "" || operator === "Equal") return value === taintValue;
-  if (!rules.comparisonOperators || (operator !== "Lt" && operator !== "Gt")) return false;
-  return isBeyond(operator, integerOf(taintValue), integerOf(value));
+  if (operator === "" || operator === "Equal") return value === taintValue ? "matches" : "differs";
+  if (!rules.comparisonOperators || (operator !== "Lt" && operator !== "Gt")) return "unreadable";
+  return isBeyond(operator, integerOf(taintValue), integerOf(value)) ? "matches" : "differs";
 }
 
 function isBeyond(operator: "Lt" | "Gt", taintValue: bigint | null, bound: bigint | null): boolean {

@@ -6,8 +6,7 @@
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
-import { isSwappable } from "./taint-swap.ts";
-import { taintName } from "./toleration.ts";
+import { isSwappable, taintName } from "./toleration.ts";
 
 /** Taints with such a key are Vigil's even when no policy names them any more. */
 const OWN_KEY_PREFIX = "vigil.io/";

@@ -38,6 +38,7 @@ export interface NodeRecord {
     | "policy"
     | "conflict"
     | "taintHold"
+    | "unhealthyDelay"
     | "conditions"
     | "outOfService"
     | "maintenance"
@@ -308,11 +309,12 @@ function ailmentsOf({ conditions = [] }: OfPolicy): string[] {
 
 /** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */
 function policyPartOf(body: BodyOf<"judged.node">) {
-  const { policy, conflict, taintHold, conditions, outOfService, maintenance } = body;
+  const { policy, conflict, taintHold, unhealthyDelay, conditions, outOfService, maintenance } = body;
   return {
     ...(policy === undefined ? {} : { policy }),
     ...(conflict === undefined ? {} : { conflict }),
     ...(taintHold === undefined ? {} : { taintHold }),
+    ...(unhealthyDelay === undefined ? {} : { unhealthyDelay }),
     ...(conditions === undefined ? {} : { conditions }),
     ...(outOfService === undefined ? {} : { outOfService }),
     ...(maintenance === undefined ? {} : { maintenance }),

@@ -2,6 +2,7 @@
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { taintName } from "../domain/toleration.ts";
 import type { InvolvedObject, Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
@@ -57,6 +58,10 @@ function eventsOfDeparture({ node, uid }: BodyOf<"observed.gone">, before: NodeR
 /** A countdown that ran is cancelled; not once the deletion has been requested (L28). */
 function eventsOfPod(body: BodyOf<"judged.pod">, before: ClusterState): Events {
   const pod = before.pods.get(body.uid);
+  if (body.kept === "mirror" && body.taint !== null) {
+    const kept = `Keeping Pod ${body.namespace}/${body.name} despite ${taintName(body.taint)}: it mirrors a static pod`;
+    return [onPod(body, EventReason.taintEviction, "Warning", kept, EventSource.taint)];
+  }
   if (body.eviction !== "none" || pod?.judged?.eviction !== "pending") return NONE;
   if (pod.asked !== null || pod.order !== "none") return NONE;
   const message = `Cancelling deletion of Pod ${body.namespace}/${body.name}`;

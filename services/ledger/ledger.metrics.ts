@@ -8,8 +8,8 @@ import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
 import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
-import { frozenAt } from "../domain/frozen-time.ts";
 import { hasLimits, LEASE_HOLD, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import { frozenAt } from "../domain/paused-time/frozen-time.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { ClusterState, PolicyCount } from "./cluster-state.ts";
@@ -76,6 +76,15 @@ const HOLDS: readonly (readonly [field: string, label: string])[] = [
 
 type Gauge = ReturnType<Metrics["gauge"]>;
 
+/** Metrics of outages. */
+function ofOutages(metrics: Metrics) {
+  const { gauge } = declaring(metrics);
+  const isOutage = "1 while no node can be heard: countdowns for the silence of nodes stand still; 0 otherwise.";
+  const seconds =
+    "For how long no node can be heard; 0 while nodes can be, and where nothing shows since when they cannot.";
+  return { outage: gauge("vigil_outage", isOutage), outageSeconds: gauge("vigil_outage_seconds", seconds) };
+}
+
 /** Metrics that upstream lacks. */
 function own(metrics: Metrics) {
   const { gauge, counter, histogram } = declaring(metrics);
@@ -84,6 +93,8 @@ function own(metrics: Metrics) {
   const held =
     "Nodes due for eviction that this field of the policy, or the Lease of limits, holds back; an empty policy is the whole cluster.";
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
+  const newlyDown =
+    "Nodes of the policy that went down within the duration of its circuit breaker and still are; absent where that does not hold readiness.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
   const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
   const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
@@ -95,6 +106,7 @@ function own(metrics: Metrics) {
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
+    ...ofOutages(metrics),
     zoneState: gauge("vigil_zone_state", state, ["zone", "state"]),
     zoneHalted: gauge("vigil_zone_halted", "1 while the zone is halted because all zones are disrupted.", ZONE),
     zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second that the zone may taint NoExecute now.", ZONE),
@@ -102,6 +114,7 @@ function own(metrics: Metrics) {
     zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait to be admitted for eviction.", ZONE),
     heldNodes: gauge("vigil_policy_held_nodes", held, ["policy", "field"]),
     breakerOpen: gauge("vigil_policy_breaker_open", breaker, ["policy"]),
+    newlyDown: gauge("vigil_policy_newly_down_nodes", newlyDown, ["policy"]),
     frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
     shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
     waiting: gauge("vigil_policy_waiting_evictions", waiting, ["policy"]),
@@ -167,8 +180,10 @@ export class LedgerMetrics {
   }
 
   /** Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit holds it back. */
-  limits({ policy, holds, memory }: BodyOf<"judged.limits">): void {
+  limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
     this.#limited.add(policy);
+    if (down === undefined) this.#own.newlyDown.remove(policy);
+    else this.#own.newlyDown.set(down.nodes, policy);
     this.#own.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
     for (const [field, label] of HOLDS) {
       const held = holds.filter((hold) => hold.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
@@ -201,6 +216,7 @@ export class LedgerMetrics {
     for (const name of this.#limited) {
       if (name === WHOLE_CLUSTER || limited.has(name)) continue;
       this.#own.breakerOpen.remove(name);
+      this.#own.newlyDown.remove(name);
       for (const [, label] of HOLDS) this.#own.heldNodes.remove(name, label);
       this.#limited.delete(name);
     }
@@ -241,8 +257,11 @@ export class LedgerMetrics {
     state: ClusterState,
     ages: HeartbeatAges,
     watchHealth: WatchHealthReport,
-    historyEntries: number,
-    nowMs: number,
+    {
+      historyEntries,
+      nowMs,
+      wallMs,
+    }: { readonly historyEntries: number; readonly nowMs: number; readonly wallMs: number },
   ): void {
     for (const readiness of readinessSchema.options) this.#own.nodes.set(state.readiness[readiness], readiness);
     this.#byPolicy(this.#own.conditionNodes, state.conditionCounts.entries());
@@ -256,6 +275,9 @@ export class LedgerMetrics {
     }
     this.#own.pulseAge.set(watchHealth.oldestPulseMs === null ? -1 : watchHealth.oldestPulseMs / 1000);
     this.#own.blindShards.set(watchHealth.blindShards);
+    const { outage } = watchHealth;
+    this.#own.outage.set(outage === undefined ? 0 : 1);
+    this.#own.outageSeconds.set(Math.max(0, wallMs - (outage?.sinceAt ?? wallMs)) / 1000);
     this.#own.historyEntries.set(historyEntries);
   }
 

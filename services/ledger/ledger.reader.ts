@@ -5,6 +5,7 @@ import { shardOf } from "../../protocols/subjects.ts";
 import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { conditionText, waitingTaintOf } from "../domain/judgement.ts";
 import { policyOf } from "../domain/node-policy.ts";
+import { NO_OUTAGES, nodeOutagesOf } from "../domain/paused-time/outages.ts";
 import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
@@ -23,7 +24,13 @@ import type { LivePods, PodRead } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
 import { type PodRecord, targetOf } from "./pod-records.ts";
 import { policyReports } from "./policy-reports.ts";
-import { frozenEviction, isBeforeFreeze, type PresentFreezes, presentFreezes } from "./present-freezes.policy.ts";
+import {
+  frozenEviction,
+  isBeforeFreeze,
+  isInOutage,
+  type PresentFreezes,
+  presentFreezes,
+} from "./present-freezes.policy.ts";
 import { zoneHolds } from "./zone-holds.policy.ts";
 
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
@@ -98,13 +105,21 @@ function explainContext(node: string | null, sources: ReaderSources): ExplainCon
     history,
     profile,
     ...shadowOn(node, sources),
+    leasePath: watchHealth.leasePath,
+    contestedLease: (name) => watchHealth.contestedLease(name),
     blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
     freezes: presentFreezes(policies.current(), profile, clock.wallMs()),
+    outagesOf: (observed) =>
+      profile.upstream === "beside"
+        ? NO_OUTAGES
+        : nodeOutagesOf(observed, policies.current(), watchHealth.outages, profile),
+    observedOutages: watchHealth.outages,
     rated: ratedNow(policies),
     policyNamed: (name) => policies.current()?.policies.find((policy) => policy.name === name) ?? null,
     isPolicyKnown: (observed) => policyOf(observed, policies.current()).kind !== "unknown",
     isDrainEmpty: (name) => drainPods.isEmpty(name),
     unknownReason: (name) => inventory.unknownReason(name, clock.monotonicMs()),
+    machineAheadMs: clock.machineAheadMs?.() ?? 0,
     now: clock.wallMs(),
   };
 }
@@ -238,10 +253,12 @@ function* pendingOf(sources: PendingSources, rates: PresentRates, freezes: Prese
     const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
     const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
     const planned = isBeforeFreeze(judged, host, freezes) ? ({ isBeforeFreeze: true } as const) : {};
+    const silent = isInOutage(judged) ? ({ isInOutage: true } as const) : {};
     const waits = pending.frozen === undefined ? waitingEviction(record, rates) : null;
     yield {
       ...pending,
       ...planned,
+      ...silent,
       ...(waits === null ? {} : { waits }),
       ...(toleratedTaint === undefined ? {} : { toleratedTaint }),
     };
@@ -264,8 +281,9 @@ function placeOfWait({ waits }: PendingEviction): number {
 }
 
 /** When a pod is due: one that must go at once sorts first, one without an estimate last. */
-function dueAt({ deadlineAt, isEarliest, isBeforeFreeze: isPlanned, frozen, waits }: PendingEviction): number {
+function dueAt({ deadlineAt, frozen, waits, ...pending }: PendingEviction): number {
   if (waits !== undefined) return waits.expectedAt ?? Number.POSITIVE_INFINITY;
   if (frozen !== undefined) return Math.max(deadlineAt ?? 0, frozen.untilAt ?? Number.POSITIVE_INFINITY);
-  return deadlineAt ?? (isEarliest || isPlanned ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
+  const isUndated = pending.isEarliest === true || pending.isBeforeFreeze === true || pending.isInOutage === true;
+  return deadlineAt ?? (isUndated ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
 }

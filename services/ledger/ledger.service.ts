@@ -34,7 +34,7 @@ import { LivePods } from "./live-pods.ts";
 import { LostReplies } from "./lost-replies.ts";
 import { type Instants, MissingJudgements } from "./missing-judgements.ts";
 import { NodeInventory } from "./node-inventory.ts";
-import { frozenEviction, isBeforeFreeze, presentFreezes } from "./present-freezes.policy.ts";
+import { frozenEviction, isBeforeFreeze, isInOutage, presentFreezes } from "./present-freezes.policy.ts";
 import { UnconfirmedPods } from "./unconfirmed-pods.ts";
 
 /** How often the gauges that change with time alone are set. */
@@ -461,7 +461,8 @@ class RunningLedger {
     const set = policies.current();
     if (set !== null) this.#metrics.policies(set, clock.wallMs());
     this.#foreign.review();
-    this.#metrics.refresh(this.#state, this.#ages, this.#watchHealth.report(now), this.#history.size, now);
+    const at = { historyEntries: this.#history.size, nowMs: now, wallMs: clock.wallMs() };
+    this.#metrics.refresh(this.#state, this.#ages, this.#watchHealth.report(now), at);
   }
 
   #sweep(): void {
@@ -473,6 +474,7 @@ class RunningLedger {
       isFrozen: (judged, node) => {
         const record = this.#state.nodes.get(node);
         if (record === undefined) return false;
+        if (isInOutage(judged)) return true;
         return isBeforeFreeze(judged, record, freezes) || frozenEviction(judged, record, freezes) !== null;
       },
     });

@@ -9,6 +9,7 @@ import { type ComparisonRecord, decodeRecord, encodeRecord, recordKeyOf } from "
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Io, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
+import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { type RetrySettings, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
   type Buckets,
@@ -82,6 +83,7 @@ interface Put {
 
 class JetStreamStore implements LedgerStore {
   readonly #options: StoreOptions;
+  readonly #health: MemoryHealth;
   readonly #history: HistoryOf | null;
   readonly #limits: StoreLimits;
   readonly #ready: { set(value: number): void };
@@ -106,6 +108,7 @@ class JetStreamStore implements LedgerStore {
   constructor(options: StoreOptions) {
     const { cluster, clusterUid } = options;
     this.#options = options;
+    this.#health = new MemoryHealth(options);
     this.#history = clusterUid === null ? null : { cluster, clusterUid };
     this.#limits = { ...STANDARD_LIMITS, ...options.limits };
     this.#tombstoneTtl = `${Math.ceil(this.#limits.tombstoneMs / 1000)}s`;
@@ -328,10 +331,11 @@ class JetStreamStore implements LedgerStore {
     try {
       await (value === null ? entries.purge(key, { ttl: this.#tombstoneTtl }) : entries.put(key, value));
       this.#count(bucket, "written");
+      this.#health.report("history", { outcome: "ok" });
       this.#failures = 0;
     } catch (error) {
       this.#count(bucket, "failed");
-      this.#options.log.debug("an entry of the ledger's history was not stored", { bucket, key, error });
+      this.#health.report("history", { outcome: "failed", detail: `${bucket}: ${String(error)}` });
       if (this.#history !== null) this.#recreate(this.#history);
     }
     this.#underWay--;

@@ -191,10 +191,10 @@ export class MissingJudgements {
 
 /** When something ends that a policy says of a node, so that it is judged again; never for nothing. */
 function endOf(
-  { taintHold, maintenance, conditions = [], outOfService }: BodyOf<"judged.node">,
+  { taintHold, unhealthyDelay, maintenance, conditions = [], outOfService }: BodyOf<"judged.node">,
   wallMs: number,
 ): number {
-  const ends = [taintHold, maintenance, ...conditions].map((each) => each?.untilAt ?? NEVER);
+  const ends = [taintHold, unhealthyDelay, maintenance, ...conditions].map((each) => each?.untilAt ?? NEVER);
   // One that is over already has not led to another judgement, and waits for something else.
   return Math.min(...[...ends, outOfService?.fromAt ?? NEVER].map((at) => (at > wallMs ? at : NEVER)));
 }

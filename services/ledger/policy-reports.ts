@@ -75,9 +75,13 @@ function limitsReport(
   if (record === undefined || !isRecent(record, now)) {
     return { breaker: hasBreaker ? { state: "unknown", resetAt: null } : null, budget: null, holds: [] };
   }
-  const { budget, holds, memory } = record.judged;
+  const { budget, holds, memory, down } = record.judged;
   const state = memory.trippedAt === null ? "closed" : "open";
-  const breaker: BreakerReport = { state, resetAt: memory.resetAt };
+  const breaker: BreakerReport = {
+    state,
+    resetAt: memory.resetAt,
+    ...(down === undefined ? {} : { down: down.nodes }),
+  };
   return {
     breaker: hasBreaker ? breaker : null,
     budget: budget === undefined ? null : { nodes: budget, left: budgetLeft(record.judged) ?? 0 },

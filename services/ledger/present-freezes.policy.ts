@@ -4,7 +4,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { FrozenInterval, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { freezeReport, freezeText } from "../domain/freeze-report.ts";
-import { mergedIntervals } from "../domain/frozen-time.ts";
+import { mergedIntervals } from "../domain/paused-time/frozen-time.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
 
@@ -138,8 +138,13 @@ export function isRefuted(
   return asked === null && hasNoDeadline(judged) && hasOnlyEndingFreezes(node, freezes);
 }
 
+/** Whether the countdown of a pod stands still because no node can be heard. */
+export function isInOutage(judged: BodyOf<"judged.pod"> | null): boolean {
+  return judged?.eviction === "pending" && judged.deadlineAt === null && judged.outage?.toAt === null;
+}
+
 function hasNoDeadline(judged: BodyOf<"judged.pod"> | null): boolean {
-  return judged?.eviction === "pending" && judged.deadlineAt === null;
+  return judged?.eviction === "pending" && judged.deadlineAt === null && !isInOutage(judged);
 }
 
 /** Whether each freeze of a node has an end; false while its freezes are not known. */

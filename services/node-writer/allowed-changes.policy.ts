@@ -17,8 +17,7 @@ import { isReservedTaintKey } from "../../protocols/node-policy.ts";
 import type { TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { isOutOfService } from "../domain/out-of-service.ts";
-import { isSwappable } from "../domain/taint-swap.ts";
-import { taintName } from "../domain/toleration.ts";
+import { isSwappable, taintName } from "../domain/toleration.ts";
 
 /** The annotations that Vigil sets by themselves; that of a swap goes with its taints. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([

@@ -13,6 +13,7 @@ import {
 } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
+import { refutesSilence } from "../domain/node-conditions.ts";
 import { isOutOfService } from "../domain/out-of-service.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
 import { projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
@@ -31,7 +32,6 @@ import {
   decideTaints,
   type NodePatch,
   type NodeWriteDecision,
-  refutesSilence,
 } from "./node-writer.policy.ts";
 import { outOfServiceRefusal } from "./out-of-service.policy.ts";
 
@@ -95,7 +95,7 @@ function changeOf({ type, body }: NodeRequest): string {
 export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
   const settle = (live: LiveNodeRead | null, lease?: LiveLease): void => {
     if (isWithdrawn(newest())) report(unwritten("ok", "the verdict requested before is withdrawn"));
-    else write(io, { ask, live, leaseReadAtMs: lease?.readAtMs }, decide(io, ask, live?.node() ?? null, lease), report);
+    else write(io, { ask, newest, live, lease }, report);
   };
   const proceed = (live: LiveNodeRead | null): void => {
     if (!needsLease(ask)) settle(live);
@@ -188,16 +188,18 @@ function readNode(
   io.kube.read(refOf(ask.body.node), take, { urgency: urgencyOf(ask), stepsBefore });
 }
 
-function write(
-  io: Io,
-  {
-    ask,
-    live,
-    leaseReadAtMs,
-  }: { readonly ask: NodeRequest; readonly live: LiveNodeRead | null; readonly leaseReadAtMs: number | undefined },
-  decision: NodeWriteDecision,
-  report: Report,
-): void {
+/** What a patch rests on. */
+interface PatchGrounds extends Pick<NodeWriteAttempt, "ask" | "newest"> {
+  readonly live: LiveNodeRead | null;
+  readonly lease: LiveLease | undefined;
+}
+
+/**
+ * Writes what is decided now. The patch may wait behind another one of its node for as long as that is unanswered, 15 s
+ * at most, so it is decided and stamped again when it is sent: a countdown begins with the stamp.
+ */
+function write(io: Io, { ask, newest, live, lease }: PatchGrounds, report: Report): void {
+  const decision = decide(io, ask, live?.node() ?? null, lease);
   if (decision.kind !== "write") {
     report(unwritten(decision.kind, decision.detail));
     return;
@@ -205,9 +207,15 @@ function write(
   const { change, shadow } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
   // A kubelet may return while a verdict waits, so the lease must be read shortly before the write.
-  const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
+  const readAt = lease === undefined ? {} : { readAtMs: lease.readAtMs };
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
-  io.kube.write({ ...where, verb: "patch", ...patchOf(ask, decision, live) }, (reply) => {
+  const bodyAtSend = (): unknown => {
+    if (isWithdrawn(newest())) return null;
+    const latest = decide(io, ask, live?.node() ?? null, lease);
+    return latest.kind === "write" ? patchOf(ask, latest, live).body : null;
+  };
+  const { patch } = patchOf(ask, decision, live);
+  io.kube.write({ ...where, verb: "patch", patch, bodyAtSend }, (reply) => {
     const result = { ...written(reply, change), isOnce: isGrant(ask) };
     report(reply.outcome === "shadowed" ? { ...result, nodeShadow: shadow } : result);
   });

@@ -16,8 +16,8 @@ import { conditionTaintsText } from "../domain/condition-records.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { isOutOfService, OUT_OF_SERVICE } from "../domain/out-of-service.ts";
-import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
-import { taintName } from "../domain/toleration.ts";
+import { evictingTaintOf, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
+import { isSwappable, taintName } from "../domain/toleration.ts";
 import { conditionTaintsOf, isRemovable, ruleFor, statusOf } from "../domain/unhealthy-conditions.ts";
 import { type NodeRecords, nodeRecords } from "../platform/kube/watch/node-annotations.ts";
 import type { PatchBasis, VersionedPatch } from "../platform/requests/guarded-patch.ts";
@@ -57,11 +57,6 @@ export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
 const CLOCKS_APART_MS = 2000;
 
 const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to change" };
-
-/** Whether a live lease refutes the verdict: its renewTime differs from the one known, in either direction. */
-export function refutesSilence(basis: BodyOf<"asked.condition">["basis"], liveRenewedAt: number | null): boolean {
-  return liveRenewedAt !== null && liveRenewedAt !== basis.leaseRenewedAt;
-}
 
 /**
  * Decides `asked.condition`. `live` is the node as just read; null to rely on the resourceVersion of the request. A

@@ -1,6 +1,8 @@
 /** The node-writer: the only writer of Node objects. node-writer.policy.ts decides whether a request still holds. */
 import { serviceOf } from "../../protocols/frame.ts";
 import type { Service, Stop } from "../../protocols/ports.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
@@ -11,6 +13,7 @@ import { attemptNodeWrite, isRepeated, isSameChange, type NodeRequest } from "./
 export const nodeWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
   const refuse = forbiddenRefusal(io);
+  const health = new MemoryHealth(io);
   const jobs = new WriteJobs<NodeRequest>({
     clock,
     random,
@@ -26,6 +29,7 @@ export const nodeWriterService: Service = (io) => {
       const { type, id } = ask;
       const { node, uid } = ask.body;
       const { outcome, change, detail, resourceVersion, nodeShadow } = result;
+      if (isRecord(ask)) health.report("node-records", result, node);
       const shadow = nodeShadow === undefined ? {} : { nodeShadow };
       const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
@@ -46,6 +50,18 @@ export const nodeWriterService: Service = (io) => {
       take(shard, source, { type: "asked.label", id, body, ageMs: clock.wallMs() - at }),
     ),
   ];
-  const drop = (shard: number): void => jobs.drop((key) => key.startsWith(`${shard}/`));
-  return followRequests(fleet, { service: "node-writer", subscribe, drop });
+  const drop = (shard: number): void => {
+    jobs.drop((key) => key.startsWith(`${shard}/`));
+    health.forget("node-records", (node) => shardOf(node) === shard);
+  };
+  const stop = followRequests(fleet, { service: "node-writer", subscribe, drop });
+  return () => {
+    stop();
+    health.stop();
+  };
 };
+
+/** Whether a request writes a record on a node that Vigil has to find there again, such as when a taint appeared. */
+function isRecord({ type, body }: NodeRequest): boolean {
+  return type === "asked.label" && Object.values(body.annotations ?? {}).some((text) => text !== null);
+}

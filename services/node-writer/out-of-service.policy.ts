@@ -10,9 +10,10 @@ import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
+import { readyConditionOf, refutesSilence } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { isOutOfService, outOfServiceStage, ownOutOfServiceTaint } from "../domain/out-of-service.ts";
+import { nodeOutagesOf } from "../domain/paused-time/outages.ts";
 import type { PatchBasis } from "../platform/requests/guarded-patch.ts";
 
 /**
@@ -31,7 +32,7 @@ export interface LiveSituation {
   readonly leaseRenewedAt: number | null | undefined;
   readonly policies: PolicySet | null;
   readonly wallMs: number;
-  readonly profile: Pick<Profile, "nodeMonitorGraceMs">;
+  readonly profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">;
 }
 
 type OutOfServiceAsk = NonNullable<BodyOf<"asked.taint">["outOfService"]>;
@@ -45,10 +46,11 @@ export function outOfServiceRefusal(ask: OutOfServiceAsk, situation: LiveSituati
   const resolved = policyOf(live, policies);
   const policy = resolved.kind === "policy" ? resolved.policy : null;
   if (policy === null || policy.outOfService === null) return `no policy of node ${live.node} has outOfService`;
+  const outages = nodeOutagesOf(live, policies, [], situation.profile);
   const graceMs = policy.nodeMonitorGraceMs ?? situation.profile.nodeMonitorGraceMs;
   const alive = leaseProblem(ask, { leaseRenewedAt, graceMs, wallMs });
   if (alive !== null) return alive;
-  const stage = outOfServiceStage(live, policy.outOfService, frozen, wallMs);
+  const stage = outOfServiceStage(live, policy.outOfService, frozen, wallMs, outages);
   if (stage === null) return `node ${live.node} is not silent`;
   if (stage.state === "on") return null;
   if (stage.state !== "due") return `node ${live.node} may not be declared out of service: ${stage.state}`;
@@ -84,7 +86,7 @@ interface LiveLease {
 function leaseProblem(ask: OutOfServiceAsk, { leaseRenewedAt, graceMs, wallMs }: LiveLease): string | null {
   if (leaseRenewedAt === null) return null;
   const at = apiTime(leaseRenewedAt);
-  if (leaseRenewedAt !== ask.leaseRenewedAt) return `its kubelet renewed its lease meanwhile, at ${at}`;
+  if (refutesSilence(ask, leaseRenewedAt)) return `its kubelet renewed its lease meanwhile, at ${at}`;
   const isRecent = leaseRenewedAt >= ask.provedAt || wallMs - leaseRenewedAt < graceMs;
   return isRecent ? `its kubelet renewed its lease at ${at}, after the proof or within its grace` : null;
 }

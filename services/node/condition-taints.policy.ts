@@ -13,6 +13,7 @@ import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../prot
 import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { conditionTaintsText, sightingsText } from "../domain/condition-records.ts";
+import { type OutageTime, silenceCountdownEndAt } from "../domain/paused-time/outages.ts";
 import { taintName } from "../domain/toleration.ts";
 import {
   conditionTaintsOf,
@@ -42,6 +43,8 @@ export interface ConditionSituation {
   readonly sightings: Sightings;
   readonly policies: PolicySet | null;
   readonly evictionMode: Profile["evictionMode"];
+  /** The outages in which its kubelet could not have reported that a condition is over; absent for none. */
+  readonly outages?: OutageTime;
   readonly now: SightingNow;
 }
 
@@ -97,20 +100,19 @@ export function conditionPlanOf(situation: ConditionSituation): ConditionPlan {
 
 /** The rules that a condition of the node meets. In direct mode no taint evicts, so those that would do nothing. */
 function ruleStates(situation: ConditionSituation): JudgedCondition[] {
-  const { node, rules, sightings, evictionMode } = situation;
+  const { rules, sightings, evictionMode } = situation;
   return (rules?.unhealthyConditions ?? []).flatMap((rule): JudgedCondition[] => {
     const sighting = sightings.get(rule.type);
     const isIdle = evictionMode === "direct" && rule.taint.effect === TaintEffect.noExecute;
     if (isIdle || sighting?.status !== rule.status) return [];
-    return [ruleState(node, rule, sighting, situation.now)];
+    return [ruleState(rule, sighting, situation)];
   });
 }
 
 function ruleState(
-  node: ObservedNode,
   rule: UnhealthyCondition,
   sighting: Sighting,
-  now: SightingNow,
+  { node, now, outages }: ConditionSituation,
 ): JudgedCondition {
   const { type, status, durationMs } = rule;
   const { key, effect, value } = rule.taint;
@@ -118,10 +120,12 @@ function ruleState(
   const since = recorded?.since ?? sinceAt(sighting, now);
   const judged = { type, status, since, taint: { key, effect, ...(value === null ? {} : { value }) } };
   if (node.taints.some((taint) => isSameTaint(taint, rule.taint))) return { ...judged, state: "tainted" };
-  const dueAt = since + durationMs;
+  // Only what evicts waits: a NoSchedule taint goes as soon as the kubelet can say that the condition is over.
+  const paused = effect === TaintEffect.noExecute && outages !== undefined ? { outages } : {};
+  const dueAt = silenceCountdownEndAt(since, durationMs, paused);
   // Without its record a taint would not be explained after a restart, and its writer refuses it.
   if (recorded !== null && dueAt <= now.wallMs) return { ...judged, state: "due" };
-  return { ...judged, state: "waiting", ...(dueAt > now.wallMs ? { untilAt: dueAt } : {}) };
+  return { ...judged, state: "waiting", ...(dueAt > now.wallMs && Number.isFinite(dueAt) ? { untilAt: dueAt } : {}) };
 }
 
 /** What happens to a taint that Vigil put on; null for one that its rule still calls for. A state of null: it goes. */

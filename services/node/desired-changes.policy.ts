@@ -19,6 +19,8 @@ export interface NodeSituation {
   /** The pods bound while the kubelet reports Ready=False; null while it reports another status. */
   readonly bound: BoundPods | null;
   readonly isSilent: boolean;
+  /** Whether a circuit breaker keeps the pods of a silent node from being marked not ready. */
+  readonly isReadinessHeld?: boolean;
   readonly eviction: EvictionStatus;
   /** Whether the policy of a Ready node keeps its NoSchedule taint on. */
   readonly isTaintHeld: boolean;
@@ -58,7 +60,7 @@ export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
     ),
     labels: labelChangeOf(node),
     annotations: situation.annotations,
-    unready: podsToMarkUnready(node, pods, bound),
+    unready: situation.isReadinessHeld === true ? [] : podsToMarkUnready(node, pods, bound),
     evictions: isDrained ? podsToEvict(pods) : [],
   };
 }

@@ -3,11 +3,10 @@
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
-import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
-import { countdownEndAt } from "../domain/frozen-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { type PausedTime, silenceCountdownEndAt } from "../domain/paused-time/outages.ts";
 import type { NodeEvent } from "./node.machine.ts";
 import { publishedInstant } from "./published-instant.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
@@ -23,12 +22,31 @@ export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEven
 }
 
 /**
- * The eviction event in taint mode. A node is evicted while it has a NoExecute taint of ours, no matter which process
- * set it, so a restarted process knows the status again.
+ * Until when `unhealthyDelay` of its policy keeps a node from waiting for eviction, on the clock of `transitionMs`;
+ * minus infinity for a node that its kubelet does not report as not ready. Example: with 10 s, a kubelet that restarts
+ * and reports Ready=False for 2 s never makes its node wait. Frozen time and outages
+ * do not count.
  */
-export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
+export function delayedUntilMs(
+  readiness: Readiness,
+  { transitionMs, delayMs }: { readonly transitionMs: number; readonly delayMs: number | null },
+  paused: PausedTime = {},
+): number {
+  if (readiness !== "notReady" || delayMs === null) return Number.NEGATIVE_INFINITY;
+  return silenceCountdownEndAt(transitionMs, delayMs, paused);
+}
+
+/**
+ * The eviction event in taint mode. A node is evicted while it has a NoExecute taint of ours, no matter which process
+ * set it, so a restarted process knows the status again. A delayed node does not wait, even if it did while silent.
+ */
+export function taintEvictionEvent(
+  node: Pick<ObservedNode, "taints">,
+  readiness: Readiness,
+  isDelayed = false,
+): NodeEvent {
   if (carriesNoExecute(node)) return "evictionFound";
-  return isDown(readiness) ? "evictionDue" : "evictionCancelled";
+  return isDown(readiness) && !isDelayed ? "evictionDue" : "evictionCancelled";
 }
 
 /** What a direct eviction depends on, besides the node's readiness. */
@@ -38,17 +56,21 @@ export interface DirectEviction {
   readonly isOverdue: boolean;
   /** Whether it has pods to delete; null while its pods are not known. */
   readonly hasPods: boolean | null;
+  /** Whether `unhealthyDelay` of its policy keeps it from waiting. */
+  readonly isDelayed?: boolean;
 }
 
 /**
  * The eviction event in direct mode: due once a node has been down for pod-eviction-timeout, cancelled when ready. An
  * evicted or queued node stays so while it is down (R5.8). A node without a pod to delete needs no drain, so it does
  * not wait for one (R5.13). While its pods are not known, a node neither begins to wait nor stops: an empty one would
- * be drained, and a pod that is bound to it later would go past the rate. A missing Ready changes nothing else (R2.23).
+ * be drained, and a pod that is bound to it later would go past the rate. A delayed node stops to wait. A missing Ready
+ * changes nothing else (R2.23).
  */
 export function directEvictionEvent(readiness: Readiness, eviction: DirectEviction): NodeEvent | null {
-  const { status, isOverdue, hasPods } = eviction;
-  if (readiness === "ready" || (status === "toBeEvicted" && hasPods === false)) return "evictionCancelled";
+  const { status, isOverdue, hasPods, isDelayed = false } = eviction;
+  const isNeedless = hasPods === false || isDelayed;
+  if (readiness === "ready" || (status === "toBeEvicted" && isNeedless)) return "evictionCancelled";
   return isDown(readiness) && status === "unmarked" && isOverdue && hasPods === true ? "evictionDue" : null;
 }
 
@@ -66,19 +88,20 @@ export interface DownSince {
 /**
  * The first instant at which a node's pods may be deleted in direct mode (R5.3). False counts from the transition,
  * Unknown from the last heartbeat. A heartbeat that was not seen to arrive is dated by the API: it came a grace before
- * the node became Unknown. Frozen time, on the same clock, does not count.
+ * the node became Unknown. Frozen time and outages, on the same clock, do not
+ * count.
  */
 export function directEvictionFromMs(
   down: DownSince,
   profile: Pick<Profile, "podEvictionTimeoutMs" | "nodeMonitorGraceMs">,
-  frozen: readonly FrozenInterval[] = [],
+  paused: PausedTime = {},
 ): number {
   // It may not have had its policy then, so of the two graces the shorter one counts.
   const graceMs = Math.min(profile.nodeMonitorGraceMs, down.policyGraceMs ?? profile.nodeMonitorGraceMs);
   const impliedMs = down.transitionMs - graceMs;
   const lastHeartbeatMs = down.isHeartbeatWitnessed ? down.lastHeartbeatMs : Math.min(down.lastHeartbeatMs, impliedMs);
   const fromMs = down.readiness === "unknown" ? lastHeartbeatMs : down.transitionMs;
-  return countdownEndAt(fromMs, profile.podEvictionTimeoutMs, frozen) + FIRST_LATER_MS;
+  return silenceCountdownEndAt(fromMs, profile.podEvictionTimeoutMs, paused) + FIRST_LATER_MS;
 }
 
 /** The drain that is ahead, for publishing; `fromMs` is that instant, and null when none is ahead. */

@@ -8,12 +8,10 @@ import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
 import type { Maintenance } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { holdsText } from "../domain/condition-records.ts";
-import { boundedIntervals } from "../domain/frozen-time.ts";
+import { boundedIntervals } from "../domain/paused-time/frozen-time.ts";
 import { statusOf } from "../domain/unhealthy-conditions.ts";
 import { type SightingNow, type Sightings, sinceAt } from "./condition-sightings.ts";
 
-/** Most holds that have ended which are kept; beyond that the two closest become one. */
-const ENDED_MAX = 16;
 /** A hold without a sighting ends at a whole second, so that it is requested once. */
 const STEP_MS = 1000;
 /** How far ahead the clock of another process may be when it records the end of a hold, in milliseconds. */
@@ -26,6 +24,8 @@ export interface MaintenanceSituation {
   readonly maintenances: readonly Maintenance[];
   readonly sightings: Sightings;
   readonly evictionMode: Profile["evictionMode"];
+  /** Most holds that have ended which are kept; beyond that the two closest become one. */
+  readonly endedHoldsMax: number;
   readonly now: SightingNow;
 }
 
@@ -71,9 +71,10 @@ function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
     const isOpen = holdTypes(maintenances).includes(hold.type) && statusOf(node, hold.type) === "True";
     return isOpen && openOf(node, hold.type) === hold ? [] : [{ ...hold, toAt: endOf(hold, situation) }];
   });
-  if (ended.length <= ENDED_MAX) return ended;
+  const { endedHoldsMax } = situation;
+  if (ended.length <= endedHoldsMax) return ended;
   const [first] = ended;
-  return boundedIntervals(ended, ENDED_MAX).map(({ fromAt, toAt }) => ({ type: first?.type ?? "", fromAt, toAt }));
+  return boundedIntervals(ended, endedHoldsMax).map(({ fromAt, toAt }) => ({ type: first?.type ?? "", fromAt, toAt }));
 }
 
 /** A hold that ended in the future, by a wrong clock, ends now: it would stop countdowns for as long. */

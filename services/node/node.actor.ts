@@ -6,13 +6,14 @@ import { CONFLICT_MAX, type Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
-import type { NodePolicy } from "../../protocols/policy-set.ts";
+import type { FrozenInterval, NodePolicy } from "../../protocols/policy-set.ts";
 import type { Metrics } from "../../protocols/ports.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
-import { onClock } from "../domain/frozen-time.ts";
 import { type PresentHold, presentHold } from "../domain/maintenance.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
+import { graceMsOf, readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf, selectingPolicies } from "../domain/node-policy.ts";
+import { onClock } from "../domain/paused-time/frozen-time.ts";
+import { nodeOutagesOf, type OutageTime, outagesOnClock, type PausedTime } from "../domain/paused-time/outages.ts";
 import { isInShadow } from "../domain/policy-shadow.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
@@ -27,6 +28,7 @@ import {
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
 import {
   type DrainAhead,
+  delayedUntilMs,
   directEvictionEvent,
   directEvictionFromMs,
   drainAhead,
@@ -48,10 +50,11 @@ import {
 import { sendRequests } from "./node.requests.ts";
 import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./out-of-service.ts";
 import type { PolicyConflicts } from "./policy-conflicts.ts";
+import { publishedInstant } from "./published-instant.ts";
 import { ReadyRecord } from "./ready-record.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { ShadowedDrain } from "./shadowed-drain.ts";
-import { graceMsOf, silentFromMs } from "./silence.policy.ts";
+import { silentFromMs } from "./silence.policy.ts";
 import {
   isHoldEffective,
   type PublishedHold,
@@ -69,6 +72,8 @@ export interface NodeView {
   blindness(nowMs: number): string | null;
   /** Since when the watches have been synced, on the monotonic clock. */
   readonly watchHealth: { readonly since: number | null };
+  /** The outages that the observer has found. */
+  readonly outages: readonly FrozenInterval[];
   /** The pods of a node; null where they are not known. */
   pods(node: string): { readonly pods: readonly ObservedPod[] } | null;
 }
@@ -85,7 +90,7 @@ export interface NodeContext extends OutOfServiceContext {
   readonly heldBack: ReturnType<Metrics["counter"]>;
   /** The actors to review again once the view of the shard is synced. */
   readonly waiting: Set<NodeActor>;
-  /** The actors to review with each message about limits, because something holds an out-of-service taint back. */
+  /** The actors to review with each message about limits, because they hold something back. */
   readonly heldActors: Set<NodeActor>;
   readonly conflicts: PolicyConflicts;
   /** `ZoneHalts.endedMs` of a zone. */
@@ -110,6 +115,10 @@ export class NodeActor {
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
   #drainAhead: DrainAhead = {};
+  /** Until when `unhealthyDelay` of its policy keeps it from waiting for eviction, monotonic; never if it is over. */
+  #delayedUntilMs = Number.POSITIVE_INFINITY;
+  /** The same as published last, in epoch milliseconds. */
+  #publishedDelayAt: number | undefined = undefined;
   /** The last known policy of the node; null for none, undefined while it is not known. */
   #policy: NodePolicy | null | undefined;
   /** The names of the policies that select it where several do. */
@@ -293,6 +302,7 @@ export class NodeActor {
       canJudge,
       quietFromMs: isConfirmed ? this.#silentFromMs() : Number.POSITIVE_INFINITY,
       leaseRenewedAt: this.#heartbeats.basisFor(this.#node).leaseRenewedAt,
+      outages: this.#outages(),
     };
   }
 
@@ -365,12 +375,18 @@ export class NodeActor {
     const readiness = judgedReadiness(this.#state);
     const isDirect = io.profile.evictionMode === "direct";
     const hasPods = hasPodsToEvict(this.#context.view.pods(this.#node.node)?.pods ?? null);
+    const isDelayed = this.#delay(readiness, nowMs);
     const fromMs = isDirect && hasPods !== false ? this.#directEvictionFromMs(readiness) : null;
     const isOverdue = fromMs !== null && nowMs >= fromMs;
     if (isOverdue && !canJudge) this.#context.waiting.add(this);
     const event = isDirect
-      ? directEvictionEvent(readiness, { status: this.#state.eviction, isOverdue: isOverdue && canJudge, hasPods })
-      : taintEvictionEvent(this.#node, readiness);
+      ? directEvictionEvent(readiness, {
+          status: this.#state.eviction,
+          isOverdue: isOverdue && canJudge,
+          hasPods,
+          isDelayed,
+        })
+      : taintEvictionEvent(this.#node, readiness, isDelayed);
     if (event !== null) this.#step(event);
     if (readiness !== this.#readiness) this.#since = io.clock.wallMs();
     this.#readiness = readiness;
@@ -379,6 +395,25 @@ export class NodeActor {
     const drain = { fromMs: aheadMs, hasPods };
     this.#drainAhead = drainAhead(this.#drainAhead, drain, { nowMs, wallMs: io.clock.wallMs() });
     return dueMs;
+  }
+
+  /** Whether `unhealthyDelay` of its policy keeps the node from waiting for eviction. */
+  #delay(readiness: Readiness, nowMs: number): boolean {
+    const reported = { transitionMs: this.#ready.shownMs, delayMs: this.#policy?.unhealthyDelayMs ?? null };
+    const isPossible = readiness === "notReady" && reported.delayMs !== null;
+    const untilMs = delayedUntilMs(readiness, reported, isPossible ? this.#paused(nowMs) : {});
+    const isDelayed = nowMs < untilMs;
+    this.#delayedUntilMs = isDelayed ? untilMs : Number.POSITIVE_INFINITY;
+    return isDelayed;
+  }
+
+  /** When what its silence causes stood and stands still, on the monotonic clock. */
+  #paused(nowMs: number): PausedTime {
+    const { clock, policies } = this.#context.io;
+    const wallMs = clock.wallMs();
+    const { frozen } = nodeFreezeOf(this.#node, policies.current(), wallMs);
+    const aheadMs = nowMs - wallMs;
+    return { frozen: onClock(frozen, aheadMs), outages: outagesOnClock(this.#outages(), aheadMs) };
   }
 
   /** Decides whether the node's policy keeps its NoSchedule taint on. An unknown policy is taken for the one before. */
@@ -395,7 +430,7 @@ export class NodeActor {
   /** Decides which taints its conditions call for; while its policy is not known, what was decided last stays open. */
   #reviewConditions(nowMs: number): void {
     const { io, view } = this.#context;
-    const { upstream, evictionMode } = io.profile;
+    const { upstream, evictionMode, bounds } = io.profile;
     if (upstream === "beside") return;
     if (!this.#isPolicyKnown) {
       this.#conditions = { ...NO_CONDITION_PLAN, judged: this.#conditions.judged };
@@ -413,8 +448,17 @@ export class NodeActor {
     const [node, policies] = [this.#node, io.policies.current()];
     const sightings = withSightings(this.#sightings, node, types, { ...now, isUnbroken });
     this.#sightings = sightings;
-    this.#conditions = conditionPlanOf({ node, rules, sightings, policies, evictionMode, now });
-    this.#holdsText = holdsChange({ node, maintenances, sightings, evictionMode, now });
+    this.#conditions = conditionPlanOf({
+      node,
+      rules,
+      sightings,
+      policies,
+      evictionMode,
+      outages: this.#outages(),
+      now,
+    });
+    const { endedHoldsMax } = bounds;
+    this.#holdsText = holdsChange({ node, maintenances, sightings, evictionMode, endedHoldsMax, now });
     this.#hold = presentHold(node, this.#selecting, now.wallMs);
   }
 
@@ -428,19 +472,25 @@ export class NodeActor {
       isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
       policyGraceMs: this.#policy?.nodeMonitorGraceMs ?? null,
     };
-    const { profile, clock, policies } = this.#context.io;
-    const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
-    const { frozen } = nodeFreezeOf(this.#node, policies.current(), wallMs);
-    return directEvictionFromMs(down, profile, onClock(frozen, nowMs - wallMs));
+    const { profile, clock } = this.#context.io;
+    const fromMs = directEvictionFromMs(down, profile, this.#paused(clock.monotonicMs()));
+    return Number.isFinite(this.#delayedUntilMs) ? Math.max(fromMs, this.#delayedUntilMs) : fromMs;
+  }
+
+  /** The outages that count for the node. */
+  #outages(): OutageTime {
+    const { io, view } = this.#context;
+    return nodeOutagesOf(this.#node, io.policies.current(), view.outages, io.profile);
   }
 
   /**
-   * Whether to republish the judgement because a drain waits for its grant. A judgement that was lost then contradicts
-   * nothing that the zone observes, so no other component would request it.
+   * Whether to republish the judgement because a drain, or a node that was delayed, waits for its grant. A judgement
+   * that was lost then contradicts nothing that the zone observes, so no other component would request it.
    */
   #isGrantRequestDue(nowMs: number): boolean {
     const { profile } = this.#context.io;
-    const isWaiting = profile.evictionMode === "direct" && this.#state.eviction === "toBeEvicted";
+    const isUncontradicted = profile.evictionMode === "direct" || this.#policy?.unhealthyDelayMs != null;
+    const isWaiting = isUncontradicted && this.#state.eviction === "toBeEvicted";
     if (!isWaiting && this.#requests === null) return false;
     this.#requests ??= new RequestSchedule(profile);
     return this.#requests.isDue("grant", isWaiting ? "drain" : null, nowMs);
@@ -453,7 +503,7 @@ export class NodeActor {
     const ready = isSilent(this.#state) ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
     const { zone } = this;
     const counted = isCounted(labels);
-    const hold = this.#publishedTaintHold();
+    const hold = { ...this.#publishedTaintHold(), ...this.#publishedDelay() };
     const policy = this.#publishedPolicy();
     const { report } = this.#outOfService;
     const outOfService = report === undefined ? {} : { outOfService: report };
@@ -486,6 +536,18 @@ export class NodeActor {
     };
   }
 
+  #publishedDelay(): Pick<BodyOf<"judged.node">, "unhealthyDelay"> {
+    const { clock } = this.#context.io;
+    const untilMs = this.#delayedUntilMs;
+    // A freeze without an end has no instant.
+    if (!Number.isFinite(untilMs)) this.#publishedDelayAt = undefined;
+    else {
+      const now = { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+      this.#publishedDelayAt = publishedInstant(this.#publishedDelayAt, untilMs, now);
+    }
+    return this.#publishedDelayAt === undefined ? {} : { unhealthyDelay: { untilAt: this.#publishedDelayAt } };
+  }
+
   /** What keeps the NoSchedule taint on, for people; nothing for a node that carries none. */
   #publishedTaintHold(): Pick<BodyOf<"judged.node">, "taintHold"> {
     const { clock } = this.#context.io;
@@ -508,6 +570,7 @@ export class NodeActor {
       pods,
       bound: this.#bound,
       isSilent: isSilent(this.#state),
+      isReadinessHeld: this.#isReadinessHeld(nowMs),
       eviction,
       isTaintHeld: this.#taintHold !== null,
       conditionTaints: this.#conditions,
@@ -526,6 +589,15 @@ export class NodeActor {
     const request = { io, node, ...verdict, toEvict: changes.evictions, schedule, nowMs, cause };
     if (sendRequests(request, mustWait ? harmlessChanges(changes) : changes)) this.#step("verdictRequested");
     this.#requests = schedule.isEmpty() ? null : schedule;
+  }
+
+  /** Whether a circuit breaker keeps its pods from being marked; if so, each message about limits reviews it. */
+  #isReadinessHeld(nowMs: number): boolean {
+    const { limits, heldActors } = this.#context;
+    if (readyConditionOf(this.#node)?.status !== "Unknown") return false;
+    const isHeld = limits.holdsReadiness(this.#policy ?? null, this.#since, nowMs);
+    if (isHeld) heldActors.add(this);
+    return isHeld;
   }
 
   /** The change of the records of its conditions: since when they count, and when they have held its evictions. */
@@ -552,6 +624,7 @@ export class NodeActor {
       this.#requests?.nextDueMs() ?? never,
       evictionFromMs ?? never,
       this.#taintHold?.untilMs ?? never,
+      this.#delayedUntilMs,
       clock.monotonicMs() +
         Math.max(0, Math.min(this.#conditions.nextAt, this.#hold?.untilAt ?? never) - clock.wallMs()),
       this.#outOfService.nextMs,

@@ -33,6 +33,7 @@ export class NodeShard {
         node: (node, previous, cause) => this.#observe(node, previous, cause),
         gone: ({ node }) => this.#end(node),
         pods: ({ node }, _pods, cause) => this.#actors.get(node)?.review(cause),
+        outagesChanged: (cause) => this.policiesChanged(cause),
         pulse: (cause) => this.#reviewWaiting(cause),
       },
     });
@@ -75,7 +76,7 @@ export class NodeShard {
     for (const actor of this.#actors.values()) if (actor.zone === zone) actor.zoneHalted(isHalted, cause);
   }
 
-  /** Reviews every node by the policies that are in force now. */
+  /** Reviews every node by the policies that are in force now, and by the outages that are known. */
   policiesChanged(cause: string | null): void {
     for (const actor of this.#actors.values()) actor.review(cause);
   }

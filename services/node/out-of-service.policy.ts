@@ -9,6 +9,7 @@ import type { ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { FrozenInterval, NodePolicy } from "../../protocols/policy-set.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { outOfServiceStage, ownOutOfServiceTaint } from "../domain/out-of-service.ts";
+import type { OutageTime } from "../domain/paused-time/outages.ts";
 import type { TaintChange } from "./taint.policy.ts";
 
 /** The identity of the taint. */
@@ -23,6 +24,8 @@ export interface OutOfServiceSituation {
   readonly policy: Pick<NodePolicy, "outOfService"> | null;
   /** When the node was and is frozen, merged. */
   readonly frozen: readonly FrozenInterval[];
+  /** The outages that pause `after`; absent for none. */
+  readonly outages?: OutageTime;
   /** What holds it back besides; null for nothing. */
   readonly heldBy: string | null;
   readonly wallMs: number;
@@ -30,10 +33,10 @@ export interface OutOfServiceSituation {
 
 /** How far a node is from the taint. */
 export function outOfServiceReport(situation: OutOfServiceSituation): OutOfServiceReport {
-  const { node, policy, frozen, heldBy, wallMs } = situation;
+  const { node, policy, frozen, outages, heldBy, wallMs } = situation;
   const settings = policy?.outOfService ?? null;
   if (settings === null) return undefined;
-  const stage = outOfServiceStage(node, settings, frozen, wallMs);
+  const stage = outOfServiceStage(node, settings, frozen, wallMs, outages);
   if (stage === null) {
     const isKept = isReady(node) && !settings.removeWhenReady && ownOutOfServiceTaint(node) !== null;
     return isKept ? { state: "kept" } : undefined;

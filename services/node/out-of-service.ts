@@ -3,6 +3,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Io } from "../../protocols/ports.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
+import type { OutageTime } from "../domain/paused-time/outages.ts";
 import type { LimitHolds } from "../platform/node-policies/limit-holds.ts";
 import {
   endedRecords,
@@ -32,6 +33,7 @@ export interface OutOfServiceView {
   /** When its silence has lasted for its grace, on the monotonic clock; infinity while the API does not show it. */
   readonly quietFromMs: number;
   readonly leaseRenewedAt: number | null;
+  readonly outages: OutageTime;
 }
 
 /** The way of one node to the taint and back. */
@@ -57,7 +59,7 @@ export class OutOfService {
   /** Decides how far the node is. */
   review(view: OutOfServiceView): void {
     const { io, limits, isHalted } = this.#context;
-    const { node, policy = null, zone, canJudge, quietFromMs } = view;
+    const { node, policy = null, zone, canJudge, quietFromMs, outages } = view;
     const isOwner = io.profile.evictionMode === "taint" && io.profile.upstream !== "beside";
     this.#report = undefined;
     this.#nextMs = Number.POSITIVE_INFINITY;
@@ -69,7 +71,7 @@ export class OutOfService {
     const heard = at.nowMs < quietFromMs ? "a heartbeat within its grace" : null;
     const unseen = canJudge ? null : "a view that is not synced";
     const heldBy = freeze?.field ?? halt ?? unseen ?? heard ?? limits.holdOn(policy, at);
-    this.#report = outOfServiceReport({ node, policy, frozen, heldBy, wallMs: at.wallMs });
+    this.#report = outOfServiceReport({ node, policy, frozen, outages, heldBy, wallMs: at.wallMs });
     const { state, fromAt } = this.#report ?? {};
     const msOf = (instant: number): number => at.nowMs + (instant - at.wallMs);
     if (state === "waits" && fromAt !== undefined) this.#nextMs = msOf(fromAt);

@@ -2,8 +2,6 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FORCED_CONDITIONS, SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
-import type { NodePolicy } from "../../protocols/policy-set.ts";
-import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 
 /** A condition to write on a silent node. */
@@ -22,20 +20,6 @@ export const FIRST_LATER_MS = 1;
  */
 export function isFresh(renewedAt: Heartbeat["renewedAt"], before: Heartbeat["renewedAt"] | undefined): boolean {
   return before === undefined || (renewedAt !== null && renewedAt !== before);
-}
-
-/** The graces of a node; those of its policy count before those of the profile. */
-export type Graces = Pick<NodePolicy, "nodeMonitorGraceMs" | "nodeStartupGraceMs">;
-
-/** A node's grace in milliseconds. It is longer until the node posts a Ready condition (R2.32, R2.33). */
-export function graceMsOf(
-  node: Pick<ObservedNode, "conditions">,
-  profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">,
-  policy: Graces | null = null,
-): number {
-  return readyConditionOf(node) === null
-    ? (policy?.nodeStartupGraceMs ?? profile.nodeStartupGraceMs)
-    : (policy?.nodeMonitorGraceMs ?? profile.nodeMonitorGraceMs);
 }
 
 /** The first instant after a node's grace. Time before the watches were last synced does not count. */

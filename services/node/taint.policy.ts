@@ -1,11 +1,10 @@
 /** Which taints and labels a node should carry by its conditions. The zone decides when to add a NoExecute taint. */
-
 import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { isSwappable } from "../domain/taint-swap.ts";
+import { isSwappable } from "../domain/toleration.ts";
 import type { ConditionPlan } from "./condition-taints.policy.ts";
 
 /** A change of a node's taints in one patch, with its reason. */

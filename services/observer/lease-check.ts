@@ -25,6 +25,8 @@ export class LeaseCheck {
   readonly #leases: KnownLeases;
   #receivedMs: number;
   #timer: Timer;
+  /** Nodes whose lease was compared within the last second for a writer's reading. */
+  readonly #compared = new Set<string>();
   #hasEnded = false;
 
   constructor(io: Io, leases: KnownLeases) {
@@ -37,6 +39,14 @@ export class LeaseCheck {
   /** Records an event of the lease watch. */
   received(): void {
     this.#receivedMs = this.#io.clock.monotonicMs();
+  }
+
+  /** Takes a renewal that a writer has read: one lease of a node is compared for all its pods. */
+  onRenewal(name: string, renewedAt: number): void {
+    if (this.#compared.has(name) || !isBehind(this.#leases.renewedAt(name), renewedAt)) return;
+    this.#compared.add(name);
+    this.#io.clock.after(CATCH_UP_MS, () => this.#compared.delete(name));
+    this.compare(name);
   }
 
   /** Compares one lease now, because a writer has read a newer one than was published. */

@@ -1,7 +1,10 @@
 /** What the observer holds of one node name: its state, its lease, and which versions of both it has published. */
 import { nodeVersion } from "../../protocols/digest.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { ContestedLease } from "../../protocols/observed.ts";
+import type { ObservedLease } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { alternatingHolders, contestOf, holdersAfter, type LeaseHolders } from "./contested-lease.policy.ts";
 
 /** When an earlier observer first saw this exact stamp, on our monotonic clock; null if it did not. */
 export type SeenBefore = (node: string, kind: Heartbeat["kind"], renewedAt: number | null) => number | null;
@@ -22,6 +25,12 @@ export class NodeEntry {
   #statusSeenMs = 0;
   #leaseRenewedAt: number | null | undefined = undefined;
   #leaseSeenMs = 0;
+  /** The uid of the node object that owns the lease; null for none. */
+  #ownerUid: string | null = null;
+  /** Null while only the node has renewed the lease. */
+  #holders: LeaseHolders | null = null;
+  /** Whether it has or had a lease. */
+  hadLease = false;
   #isStatusUnsent = false;
   #isLeaseUnsent = false;
 
@@ -60,6 +69,7 @@ export class NodeEntry {
   /** Takes the lease's renewTime; a changed one is a heartbeat. Returns as takeNode does. */
   takeLease(renewedAt: number | null, seenMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
+    this.hadLease = true;
     const silentMs = seenMs - this.#lastHeartbeatMs;
     this.#leaseRenewedAt = renewedAt;
     this.#leaseSeenMs = seenBefore(this.name, "lease", renewedAt) ?? seenMs;
@@ -67,8 +77,26 @@ export class NodeEntry {
     return silentMs;
   }
 
+  /** Takes the owner and the holder of the lease. Returns whether `contest` may have changed. */
+  takeLeaseOwner({ ownerUid, holder = this.name }: ObservedLease, nowMs: number): boolean {
+    const isRenewal = ownerUid === undefined || ownerUid === this.#ownerUid;
+    if (!isRenewal) this.#ownerUid = ownerUid;
+    if (this.#holders === null && holder === this.name) return !isRenewal;
+    const before = this.#holders ?? { holder: this.name, other: null, changesMs: [] };
+    this.#holders = holdersAfter(before, holder, nowMs);
+    return true;
+  }
+
+  /** How its lease is contested; null where it is not, or there is no node. */
+  contest(nowMs: number): ContestedLease | null {
+    const holders = this.#holders === null ? null : alternatingHolders(this.#holders, nowMs);
+    return this.node === null ? null : contestOf(this.node, this.#ownerUid, holders);
+  }
+
   dropLease(): void {
     this.#leaseRenewedAt = undefined;
+    this.#ownerUid = null;
+    this.#holders = null;
     this.#isLeaseUnsent = false;
   }
 

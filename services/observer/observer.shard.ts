@@ -4,13 +4,21 @@
  */
 import { digestWith, digestWithout, EMPTY_DIGEST } from "../../protocols/digest.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
+import { SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
-import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
+import {
+  CONTESTED_LEASES_MAX,
+  type ContestedLease,
+  type Digest,
+  HEARTBEATS_PER_MESSAGE_MAX,
+} from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
-import { needsPods } from "../domain/node-conditions.ts";
+import { needsPods, readyConditionOf } from "../domain/node-conditions.ts";
+import type { LeasePathHealth } from "./lease-path.ts";
 import { boundedNode } from "./node-bounds.policy.ts";
 import { NodeEntry, type SeenBefore } from "./node-entry.ts";
 import { nodeChange, podChunks, waitedOf } from "./observer.policy.ts";
+import { countingSinceAt, isCounting, type Stamp } from "./outage-detection.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 import { Unpublished } from "./unpublished.ts";
 
@@ -23,6 +31,12 @@ const URGENT_SILENCE = 0.75;
 /** How long changes of a node's pods are collected, in milliseconds. */
 const PODS_BATCH_MS = 100;
 
+/** The shard whose pulses say until when nodes were heard. */
+const HEARD_SHARD = 0;
+
+/** What the pulses of all shards say of the whole cluster. */
+export type ClusterPulse = Pick<BodyOf<"observed.pulse">, "watches" | "outages" | "heard">;
+
 /** What the shards of one observer share. */
 export interface ObserverShardContext {
   readonly io: Io;
@@ -32,6 +46,10 @@ export interface ObserverShardContext {
   /** Whether the pods have been listed. */
   arePodsKnown(): boolean;
   readonly seenBeforeMs: SeenBefore;
+  /** Called with the stamp of each heartbeat; the first one of a node is found, not seen to arrive. */
+  heard(stamp: Stamp, isFound: boolean): void;
+  /** Hears every heartbeat. */
+  readonly leasePath: Pick<LeasePathHealth, "renewed" | "posted" | "broken">;
   /** Schedules a flush of all shards within `delayMs`. */
   flushWithin(delayMs: number): void;
 }
@@ -45,6 +63,10 @@ export class ObserverShard {
   readonly #dirtyPods = new Set<NodeEntry>();
   /** Objects too large for a message; no digest includes them. */
   readonly unpublished: Unpublished;
+  /** The nodes about which a countdown may run that outages pause. */
+  readonly #counting = new Set<NodeEntry>();
+  /** The nodes whose lease may be contested. */
+  readonly #contested = new Set<NodeEntry>();
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
   /** How many resyncs are finished. */
@@ -65,12 +87,29 @@ export class ObserverShard {
     return this.#entries.get(name);
   }
 
+  /** Since when a countdown may run that outages pause; null for none. */
+  countingSinceAt(): number | null {
+    let sinceAt: number | null = null;
+    for (const { node } of this.#counting) {
+      if (node !== null) sinceAt = Math.min(sinceAt ?? Number.POSITIVE_INFINITY, countingSinceAt(node));
+    }
+    return sinceAt;
+  }
+
   takeNode(live: ObservedNode): void {
     const node = boundedNode(live);
     const entry = this.#entryFor(node.node);
     const before = entry.node;
     if (before !== null && before.uid !== node.uid) this.#publishGone(entry, before);
-    this.#noteHeartbeat(entry, entry.takeNode(node, this.#nowMs(), this.#context.seenBeforeMs));
+    const nowMs = this.#nowMs();
+    const silentMs = entry.takeNode(node, nowMs, this.#context.seenBeforeMs);
+    // Its lease may be that of the node that was there before.
+    if (before?.uid !== node.uid) this.#contested.add(entry);
+    this.#noteHeartbeat(entry, silentMs);
+    if (silentMs !== null) this.#noteHeard(node, before?.uid !== node.uid);
+    if (silentMs !== null) this.#context.leasePath.posted(node.node, nowMs);
+    if (isCounting(node)) this.#counting.add(entry);
+    else this.#counting.delete(entry);
     const isNews = entry.publishedVersion === null || before === null || nodeChange(before, node) === "state";
     if (this.#mayPublish && isNews) this.#publishNode(entry, null);
   }
@@ -80,18 +119,25 @@ export class ObserverShard {
     if (entry === undefined || entry.node === null) return;
     this.#publishGone(entry, entry.node);
     entry.node = null;
+    this.#counting.delete(entry);
     this.#dropIfEmpty(entry);
   }
 
   /** Takes a lease, which may have waited `waitedMs` to be read. */
-  takeLease({ node, renewedAt }: ObservedLease, waitedMs: number): void {
+  takeLease(lease: ObservedLease, waitedMs: number): void {
     const { clock } = this.#context.io;
+    const { node, renewedAt } = lease;
     const entry = this.#entryFor(node);
     // In this order an interruption between the reads makes a heartbeat late, not early.
     const wallMs = clock.wallMs();
     const nowMs = this.#nowMs();
     const seenMs = waitedMs === 0 ? nowMs : nowMs - waitedOf(renewedAt, wallMs, waitedMs);
-    this.#noteHeartbeat(entry, entry.takeLease(renewedAt, seenMs, this.#context.seenBeforeMs));
+    const isFound = entry.leaseRenewedAt === undefined;
+    if (entry.takeLeaseOwner(lease, nowMs)) this.#contested.add(entry);
+    const silentMs = entry.takeLease(renewedAt, seenMs, this.#context.seenBeforeMs);
+    this.#noteHeartbeat(entry, silentMs);
+    if (silentMs !== null) this.#context.heard({ by: node, at: renewedAt }, isFound);
+    if (silentMs !== null) this.#context.leasePath.renewed(seenMs, Math.min(renewedAt ?? wallMs, wallMs));
   }
 
   takeLeaseGone(name: string): void {
@@ -139,15 +185,29 @@ export class ObserverShard {
   }
 
   /** Counts a resync as finished and publishes the pulse that ends it. */
-  closeResync(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
+  closeResync(state: ClusterPulse, cause: string | null): void {
     this.#resyncs += 1;
-    this.pulse(watches, cause);
+    this.pulse(state, cause);
+  }
+
+  /** The contested leases. */
+  contestedLeases(): ContestedLease[] {
+    const nowMs = this.#nowMs();
+    const contests: ContestedLease[] = [];
+    for (const entry of this.#contested) {
+      const contest = entry.contest(nowMs);
+      if (contest === null) this.#contested.delete(entry);
+      else contests.push(contest);
+    }
+    return contests;
   }
 
   /** Publishes a pulse, unless the first resync has still to finish. */
-  pulse(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
+  pulse({ watches, outages, heard }: ClusterPulse, cause: string | null): void {
     if (this.#resyncs === 0) return;
     const { nodes, pods } = this.unpublished;
+    const { broken } = this.#context.leasePath;
+    const contested = this.contestedLeases();
     const body = {
       shard: this.#shard,
       watches,
@@ -155,6 +215,10 @@ export class ObserverShard {
       pods: this.#podsDigest,
       resyncs: this.#resyncs,
       ...(nodes + pods === 0 ? {} : { unpublished: { nodes, pods } }),
+      ...(outages === undefined ? {} : { outages }),
+      ...(heard === undefined || this.#shard !== HEARD_SHARD ? {} : { heard }),
+      ...(broken === null ? {} : { leasePath: broken }),
+      ...(contested.length === 0 ? {} : { contestedLeases: contested.slice(0, CONTESTED_LEASES_MAX) }),
     };
     this.#context.io.bus.publish("observed.pulse", body, cause);
   }
@@ -175,6 +239,13 @@ export class ObserverShard {
     if (entry.node !== null || entry.leaseRenewedAt !== undefined) return;
     this.#entries.delete(entry.name);
     this.#unsent.delete(entry);
+  }
+
+  /** Reports the status of a node as heard, unless Vigil wrote it for a kubelet that has never posted one. */
+  #noteHeard(node: ObservedNode, isFound: boolean): void {
+    const ready = readyConditionOf(node);
+    if (ready === null || ready.reason === SilentReason.never.reason) return;
+    this.#context.heard({ by: node.node, at: ready.heartbeatAt }, isFound);
   }
 
   /** Schedules a heartbeat. One after a long silence may be only just in time, so it is flushed at once. */

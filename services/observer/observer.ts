@@ -5,13 +5,17 @@
 import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, WatchState } from "../../protocols/objects.ts";
+import type { ContestedLease } from "../../protocols/observed.ts";
 import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch, WatchSink } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
+import { LeasePathHealth } from "./lease-path.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
 import { observerCounters } from "./observer.counters.ts";
-import { ObserverShard } from "./observer.shard.ts";
+import { type ClusterPulse, ObserverShard } from "./observer.shard.ts";
+import type { Stamp } from "./outage-detection.policy.ts";
+import { type Heard, type HeardBefore, type HeardCluster, OutageDetection } from "./outage-detection.ts";
 import { PodIndex } from "./pod-index.ts";
 import { ResyncQueue } from "./resync-queue.ts";
 import type { Standby } from "./standby.ts";
@@ -43,6 +47,8 @@ export class Observer {
   readonly #shards: readonly ObserverShard[];
   readonly #resyncs: ResyncQueue;
   readonly #leaseCheck: LeaseCheck;
+  readonly #outages: OutageDetection;
+  readonly #leasePath: LeasePathHealth;
   readonly #watchHistory: Readonly<Record<WatchName, WatchHistory>> = {
     nodes: { ...NEVER_SYNCED },
     leases: { ...NEVER_SYNCED },
@@ -65,11 +71,14 @@ export class Observer {
     this.#io = io;
     this.#predecessor = before;
     this.#counters = observerCounters(io.metrics);
+    this.#leasePath = new LeasePathHealth(io);
     const context = {
       io,
+      leasePath: this.#leasePath,
       pods: this.#pods,
       arePodsKnown: () => this.#watchHistory.pods.wasSynced,
       seenBeforeMs: (...heartbeat: Parameters<Standby["seenMs"]>) => this.#predecessor?.seenMs(...heartbeat) ?? null,
+      heard: (stamp: Stamp, isFound: boolean) => this.#outages.take(stamp, isFound),
       leaseBatchMs: Math.min(io.profile.leaseBatchMs, io.profile.nodeMonitorGraceMs * LEASE_BATCH_SHARE),
       flushWithin: (delayMs: number) => this.#flushWithin(delayMs),
     };
@@ -81,15 +90,21 @@ export class Observer {
         close: (cause) => this.#closeResync(shard, cause),
       })),
     );
-    const leases = this.#watchLeases();
+    this.#outages = new OutageDetection(
+      io,
+      this.#heardCluster(() => leases.version()),
+      before?.heardBefore() ?? null,
+    );
     this.#leaseCheck = new LeaseCheck(io, {
       sample: (count) => this.#sampleLeases(count),
       renewedAt: (name) => this.#shardOf(name).entry(name)?.leaseRenewedAt,
       stale: (detail) => {
         this.#counters.stale();
-        leases.relist(detail);
+        // The same server, or one restored from the same backup, may have sent the other watches nothing either.
+        for (const watch of this.#watches) watch.relist(detail);
       },
     });
+    const leases = this.#watchLeases();
     const nodes = this.#watchNodes();
     this.#watches = [leases, nodes, this.#watchPods()];
     this.#stops = [...this.#listen(), this.#followPolicies(nodes)];
@@ -100,6 +115,7 @@ export class Observer {
     for (const watch of this.#watches) watch.stop();
     for (const stop of this.#stops) stop();
     this.#leaseCheck.stop();
+    this.#outages.stop();
     this.#resyncs.stop();
     this.#flushTimer?.cancel();
     this.#pulseTimer.cancel();
@@ -120,6 +136,28 @@ export class Observer {
   /** The state of the previous observer; null once every watch of this one has synced. */
   get predecessor(): Standby | null {
     return this.#predecessor;
+  }
+
+  /** Until when it has heard nodes and the outages it has found, for the Standby that follows it; null before. */
+  heardBefore(): HeardBefore | null {
+    const { heard, outages } = this.#outages;
+    return heard === null ? null : { heard, outages: outages.filter(({ toAt }) => toAt !== null) };
+  }
+
+  #heardCluster(leasesVersion: () => string | null): HeardCluster {
+    const { nodes, leases } = this.#watchHistory;
+    return {
+      isSynced: () => nodes.sinceMs !== null && leases.sinceMs !== null,
+      leasesVersion,
+      stamps: () => [...this.heartbeats()].map(({ node, renewedAt }) => ({ by: node, at: renewedAt })),
+      countingSinceAt: () => {
+        const sinces = this.#shards.map((shard) => shard.countingSinceAt()).filter((since) => since !== null);
+        return sinces.length === 0 ? null : Math.min(...sinces);
+      },
+      changed: () => this.#publishPulses(),
+      // A version may be given out again for another state, which no digest tells apart.
+      restored: () => this.#publishAll(),
+    };
   }
 
   #watchNodes(): Watch {
@@ -178,6 +216,7 @@ export class Observer {
       }),
       bus.subscribe("done.write", "all", ({ body }) => {
         if (body.ask === "asked.condition" && body.outcome === "refused") this.#leaseCheck.compare(body.node);
+        if (body.leaseRenewedAt !== undefined) this.#leaseCheck.onRenewal(body.node, body.leaseRenewedAt);
       }),
     ];
   }
@@ -201,8 +240,9 @@ export class Observer {
     history.wasSynced ||= state.synced;
     if (Object.values(this.#watchHistory).every(({ wasSynced }) => wasSynced)) this.#predecessor = null;
     this.#counters.synced(name, state.synced);
-    if (isFirst && name === "nodes") this.#publishFirst();
+    if (isFirst && name === "nodes") this.#publishAll();
     if (isFirst && name === "pods") for (const shard of this.#shards) shard.noteAllPods();
+    this.#outages.review();
     // A reader must receive everything the watch delivered before it learns that the watch is synced.
     this.#flush();
     this.#publishPulses();
@@ -215,7 +255,8 @@ export class Observer {
     return ownMs - history.first.ownMs > this.#io.profile.watchBlindMs ? ownMs : history.first.sinceMs;
   }
 
-  #publishFirst(): void {
+  /** Publishes every shard, and so answers the requests from before the nodes were listed. */
+  #publishAll(): void {
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       this.#resyncs.request(shard, this.#earlyResyncs.get(shard) ?? null);
     }
@@ -225,7 +266,7 @@ export class Observer {
   #closeResync(shard: ObserverShard, cause: string | null): void {
     this.#counters.resync();
     shard.flush();
-    shard.closeResync(this.#watchStates(), cause);
+    shard.closeResync(this.#clusterPulse(), cause);
   }
 
   /** Flushes within `delayMs`; if a pulse comes first, its flush does, so that subscribers wake once for both. */
@@ -255,6 +296,7 @@ export class Observer {
       if (this.#resumedMs >= dueMs) for (const watch of this.#watches) watch.relist("this process stood still");
       this.#pulseTimer = this.#armPulse();
       this.#flush();
+      this.#outages.review();
       this.#publishPulses();
     });
   }
@@ -275,14 +317,37 @@ export class Observer {
   }
 
   #publishPulses(): void {
-    const watches = this.#watchStates();
+    const [leasesMs, nodesMs] = [this.sinceMs("leases"), this.sinceMs("nodes")];
+    const syncedMs = leasesMs === null || nodesMs === null ? null : Math.max(leasesMs, nodesMs);
+    this.#leasePath.review(() => this.#leasedNodes(), syncedMs);
+    this.#counters.leasePath(this.#leasePath.broken !== null);
+    const state = this.#clusterPulse();
     let [nodes, pods] = [0, 0];
+    const contested: ContestedLease[] = [];
     for (const shard of this.#shards) {
-      shard.pulse(watches, null);
+      shard.pulse(state, null);
       nodes += shard.unpublished.nodes;
       pods += shard.unpublished.pods;
+      contested.push(...shard.contestedLeases());
     }
+    this.#counters.contested(contested);
     this.#counters.unpublished(nodes, pods);
+  }
+
+  #clusterPulse(): ClusterPulse {
+    const { outages, heard } = this.#outages;
+    return {
+      watches: this.#watchStates(),
+      ...(outages.length === 0 ? {} : { outages: [...outages] }),
+      ...(heard === null ? {} : { heard: heardBody(heard) }),
+    };
+  }
+
+  #leasedNodes(): number {
+    let count = 0;
+    for (const shard of this.#shards)
+      for (const { node, hadLease } of shard.entries()) count += node !== null && hadLease ? 1 : 0;
+    return count;
   }
 
   #watchStates(): BodyOf<"observed.pulse">["watches"] {
@@ -314,4 +379,8 @@ export class Observer {
     }
     return names;
   }
+}
+
+function heardBody({ at, leasesVersion }: Heard): NonNullable<ClusterPulse["heard"]> {
+  return { at, ...(leasesVersion === null ? {} : { leasesVersion }) };
 }

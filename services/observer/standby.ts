@@ -12,6 +12,7 @@ import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
 import { PulseLateness, publisherOf } from "../platform/shard-view/pulse-lateness.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
+import type { HeardBefore } from "./outage-detection.ts";
 
 /** Names this process's own ended observer as a publisher. */
 const OURSELVES = "ourselves";
@@ -20,6 +21,7 @@ const OURSELVES = "ourselves";
 export interface EndedObserver {
   heartbeats(): Iterable<KnownHeartbeat>;
   sinceMs(watch: WatchName): number | null;
+  heardBefore(): HeardBefore | null;
   /** Its own predecessor, unless every watch had synced. */
   readonly predecessor: Standby | null;
 }
@@ -51,12 +53,14 @@ export class Standby {
   readonly #resyncs = new Map<number, PublishedResyncs>();
   readonly #sync = new Map<WatchName, PublishedSync>();
   readonly #lateness: PulseLateness;
+  #heardBefore: HeardBefore | null;
   readonly #stops: readonly Stop[];
 
   /** `ended` is an observer of this process whose state the standby inherits. */
   constructor(io: Io, ended: EndedObserver | null = null) {
     this.#io = io;
     this.#lateness = new PulseLateness(io.profile, io.clock.monotonicMs());
+    this.#heardBefore = ended?.heardBefore() ?? null;
     if (ended !== null) this.#inherit(ended);
     this.#stops = [
       io.bus.subscribe("observed.lease", "all", (message) => this.#takeHeartbeats(message)),
@@ -81,6 +85,11 @@ export class Standby {
     const sync = this.#sync.get(watch);
     if (sync === undefined || clock.monotonicMs() - sync.publishedMs > profile.watchBlindMs) return null;
     return sync.sinceMs;
+  }
+
+  /** Until when the observer has heard nodes, and the outages it has found; null for none. */
+  heardBefore(): HeardBefore | null {
+    return this.#heardBefore;
   }
 
   #inherit(ended: EndedObserver): void {
@@ -130,6 +139,13 @@ export class Standby {
     this.#resyncs.set(shard, { publisher, resyncs });
     // An old pulse, read after a stop of this process, would cover that time, in which nobody may have observed.
     if (!this.#lateness.take(message, this.#io.clock.monotonicMs())) this.#takeSync(watches, message.at);
+    this.#takeHeard(message.body);
+  }
+
+  #takeHeard({ heard, outages = [] }: BodyOf<"observed.pulse">): void {
+    if (heard === undefined || heard.at < (this.#heardBefore?.heard.at ?? Number.NEGATIVE_INFINITY)) return;
+    const { at, leasesVersion = null } = heard;
+    this.#heardBefore = { heard: { at, leasesVersion }, outages: outages.filter(({ toAt }) => toAt !== null) };
   }
 
   #resyncsBy(publisher: string, shard: number): number {

@@ -26,6 +26,7 @@ type PodTarget = Pick<BodyOf<"asked.eviction">, "node" | "uid">;
 interface Listeners {
   readonly podsChanged: (node: string) => void;
   readonly nodeObserved: (node: ObservedNode) => void;
+  readonly nodeGone: (node: string) => void;
 }
 
 /** Observed pods by node. */
@@ -42,7 +43,10 @@ export class ObservedPods {
     return [
       bus.subscribe("observed.pods", shard, ({ body }) => this.#take(body)),
       bus.subscribe("observed.node", shard, ({ body }) => this.#takeNode(body)),
-      bus.subscribe("observed.gone", shard, ({ body }) => this.#forget(body.node)),
+      bus.subscribe("observed.gone", shard, ({ body }) => {
+        this.#forget(body.node);
+        this.#listeners.nodeGone(body.node);
+      }),
     ];
   }
 

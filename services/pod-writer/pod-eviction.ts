@@ -4,16 +4,20 @@
  * exactly that version.
  */
 import type { EvictionPermit } from "../../protocols/done.ts";
-import type { Taint } from "../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { EvictionSettings, PolicySet } from "../../protocols/policy-set.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
 import { policyOf } from "../domain/node-policy.ts";
+import { nodeOutagesOf } from "../domain/paused-time/outages.ts";
+import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unwritten, written } from "../platform/requests/write-result.ts";
 import { afterEviction, dueSince, UPSTREAM_EVICTIONS } from "./eviction-method.policy.ts";
+import { renewalProblem, restsOnSilence } from "./lease.policy.ts";
+import type { LeaseRead } from "./lease-renewals.ts";
 import { endUnneeded, type LiveNodeRead, livePod, readBoth, readNode } from "./pod-reads.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf } from "./pod-request.ts";
 import { patchStatus, writtenOr } from "./pod-status.ts";
@@ -75,7 +79,7 @@ function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void 
 }
 
 function decisionOn(
-  { io, latestMs }: PodWriterContext,
+  { io, outages: observed, latestMs }: PodWriterContext,
   { ask }: EvictionAttempt,
   read: LiveNodeRead,
   known: KnownPod | null,
@@ -83,8 +87,11 @@ function decisionOn(
   const comparisonOperators = io.profile.tolerationComparisonOperators;
   const instants = { wallMs: io.clock.wallMs(), latestMs: latestMs(), behindMs: ask.behindMs };
   const node = read.node();
-  const freeze = nodeFreezeOf(node, io.policies.current(), instants.wallMs);
-  return decideEviction(ask.body, node, known, { comparisonOperators, ...instants, ...freeze });
+  const policies = io.policies.current();
+  const freeze = nodeFreezeOf(node, policies, instants.wallMs);
+  const { blindness, outages: found } = observed.about(ask.body.node);
+  const outages = nodeOutagesOf(node, policies, found, io.profile);
+  return decideEviction(ask.body, node, known, { comparisonOperators, ...instants, ...freeze, outages, blindness });
 }
 
 function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionSettings {
@@ -92,18 +99,60 @@ function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionS
   return (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
 }
 
-function instantsOf({ io }: PodWriterContext, { ask, history }: EvictionAttempt, { known, node, taint }: PodEviction) {
+function instantsOf(
+  { io, outages: observed }: PodWriterContext,
+  { ask, history }: EvictionAttempt,
+  { known, node, taint }: PodEviction,
+) {
   const comparisonOperators = io.profile.tolerationComparisonOperators;
   const nowAt = io.clock.wallMs();
   const { frozen } = nodeFreezeOf(node.node(), io.policies.current(), nowAt);
   const nowMs = io.clock.monotonicMs();
   const refusedAt = nowAt - (nowMs - (history.failingSinceMs ?? nowMs));
   const deadlineAt = dueSince(ask.body, node.node(), known.pod, { taint, refusedAt, comparisonOperators });
-  return { deadlineAt, nowAt, frozen };
+  const found = observed.about(ask.body.node).outages;
+  return { deadlineAt, nowAt, frozen, outages: nodeOutagesOf(node.node(), io.policies.current(), found, io.profile) };
+}
+
+/**
+ * Evicts a pod, unless its node may be alive. An eviction that turns out to rest on the silence of its node is
+ * attempted again with the node's lease.
+ */
+function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omit<PodEviction, "policies">): void {
+  const { lease, ...read } = decided.node;
+  const node = read.node();
+  if (!restsOnSilence(node, decided.taint)) evictAtRate(context, attempt, decided);
+  else if (lease === null) attemptEviction(context, { ...attempt, isLeaseNeeded: true });
+  else {
+    const refused = refusalByLease(context, node, lease);
+    const readAtMs = Math.min(decided.readAtMs, lease.readAtMs);
+    if (refused === null) evictAtRate(context, attempt, { ...decided, readAtMs });
+    else attempt.report(refused);
+  }
+}
+
+/** How an eviction ends because of the live lease of its silent node; null if it goes on. */
+function refusalByLease(
+  { io, leases }: PodWriterContext,
+  node: ObservedNode,
+  lease: LiveRead<LeaseRead>,
+): TryResult | null {
+  if (lease.found.kind === "unread") return lease.found.result;
+  const resolved = policyOf(node, io.policies.current());
+  const ownMs = resolved.kind === "policy" ? resolved.policy.nodeMonitorGraceMs : null;
+  const graceMs = ownMs ?? io.profile.nodeMonitorGraceMs;
+  const known = leases.apply(node, lease, graceMs);
+  const problem = known && renewalProblem(node.node, known, { nowMs: io.clock.monotonicMs(), graceMs });
+  if (known === null || problem === null) return null;
+  return { ...unwritten("refused", problem), leaseRenewedAt: known.leaseRenewedAt ?? undefined };
 }
 
 /** Evicts a pod by the method of its node's policy, once the rates of that policy permit it. */
-function evict(context: PodWriterContext, attempt: EvictionAttempt, decided: Omit<PodEviction, "policies">): void {
+function evictAtRate(
+  context: PodWriterContext,
+  attempt: EvictionAttempt,
+  decided: Omit<PodEviction, "policies">,
+): void {
   const policies = context.io.policies.current();
   const eviction = { ...decided, policies };
   const rated = ratedPolicyOf(eviction.node.node(), policies);
@@ -190,14 +239,17 @@ function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: Pod
   const { io } = context;
   const { ask, history, report } = attempt;
   const { known, node, readAtMs, taint } = eviction;
-  const body = taint === null ? nodeLostPatch(known) : disruptionTargetPatch(known, taint, apiTime(io.clock.wallMs()));
-  if (body === null) {
+  const bodyAtSend = () =>
+    taint === null ? nodeLostPatch(known) : disruptionTargetPatch(known, taint, apiTime(io.clock.wallMs()));
+  if (bodyAtSend() === null) {
+    if (taint !== null) context.marks.note(ask.body);
     remove(context, attempt, eviction, change);
     return;
   }
-  patchStatus(io.kube, ask, { body, readAtMs, stepsBefore: 1 }, (reply) => {
+  patchStatus(io.kube, ask, { bodyAtSend, readAtMs, stepsBefore: 1 }, (reply) => {
     const arePoliciesSame = io.policies.current() === eviction.policies;
     if (reply.outcome === "ok") {
+      if (taint !== null) context.marks.note(ask.body);
       const marked = livePod(reply.object);
       const decision = decisionOn(context, attempt, node, marked);
       if (decision.kind === "moot") report(unwritten(decision.outcome, decision.detail));
@@ -208,6 +260,7 @@ function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: Pod
       }
     } else if (reply.outcome === "shadowed") remove(context, attempt, eviction, change);
     else if (arePoliciesSame && mayDeleteUnmarked(reply.outcome, taint === null, history, io.clock.monotonicMs())) {
+      if (reply.outcome === "denied") context.countUnmarked();
       remove(context, attempt, eviction, `${change}, unmarked (${reply.detail})`);
     } else report(unmarked(written(reply, change)));
   });
@@ -221,13 +274,14 @@ function unmarked(result: TryResult): TryResult {
 
 /** Deletes exactly this pod, with its own grace period (R8.30). */
 function remove(
-  { io: { kube, clock } }: PodWriterContext,
+  { io: { kube, clock }, marks }: PodWriterContext,
   { ask, history, report }: EvictionAttempt,
   { known, readAtMs }: Pick<PodEviction, "known" | "readAtMs">,
   change: string,
 ): void {
   const where = { ref: refOf(ask), urgency: Urgency.eviction, readAtMs };
-  kube.write({ ...where, verb: "delete", ...deletePreconditions(known, history) }, (reply) =>
-    report(writtenOr(reply, change, { deletedAt: clock.wallMs() })),
-  );
+  kube.write({ ...where, verb: "delete", ...deletePreconditions(known, history) }, (reply) => {
+    if (reply.outcome === "ok" || reply.outcome === "gone") marks.settle(ask.body.uid);
+    report(writtenOr(reply, change, { deletedAt: clock.wallMs() }));
+  });
 }

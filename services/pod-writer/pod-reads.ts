@@ -5,11 +5,16 @@ import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten } from "../platform/requests/write-result.ts";
+import { mayRestOnSilence } from "./lease.policy.ts";
+import type { LeaseRead } from "./lease-renewals.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
 import type { LivePod, NotNeeded } from "./pod-writer.policy.ts";
 
 /** How long a read of a node serves further pods, in milliseconds. */
 export const NODE_READ_KEPT_MS = 500;
+
+/** An attempt that waits for the next pulse of the observer is no failure of the API server. */
+const SOON = { isLate: true, retryWithinMs: 1000 } as const;
 
 /** Projects a node's read once for all its pods, and again after the policies have changed. */
 export function nodeReader(policies: Pick<Policies, "current">): (reply: ReadReply) => NodeRead {
@@ -24,6 +29,8 @@ export type NodeRead =
 /** A node as read live, and when that was sent and answered on the monotonic clock. */
 export interface LiveNodeRead {
   readonly node: LiveNode;
+  /** Its lease, read in parallel; null where the request did not need it. */
+  readonly lease: LiveRead<LeaseRead> | null;
   readonly sentAtMs: number;
   readonly readAtMs: number;
 }
@@ -65,7 +72,7 @@ export function readBoth(
   const { kube, clock } = context.io;
   const { ask, report } = attempt;
   let pod: LivePodRead | null = null;
-  let nodeRead: LiveRead<NodeRead> | null = null;
+  let nodeRead: LiveParts | null = null;
   let isNodeRequested = false;
   const join = (): void => {
     const known = pod;
@@ -96,15 +103,38 @@ export function livePod(object: KubeObject): LivePod | null {
   return bound === null ? null : { ...bound, object };
 }
 
+/** A node and its lease as read live; null where no lease is needed. */
+interface LiveParts {
+  readonly node: LiveRead<NodeRead>;
+  readonly lease: LiveRead<LeaseRead> | null;
+}
+
+/** Reads the node of a request, and in parallel its lease if the request may rest on the silence of the node. */
 function takeNode(
-  { nodes }: PodWriterContext,
-  { ask, isReadAgain }: PodWriteAttempt,
-  take: (read: LiveRead<NodeRead>) => void,
+  { nodes, leases }: PodWriterContext,
+  { ask, isReadAgain, isLeaseNeeded }: PodWriteAttempt,
+  take: (read: LiveParts) => void,
 ): void {
+  const needsLease = isLeaseNeeded === true || (ask.type === "asked.eviction" && mayRestOnSilence(ask.body));
+  let node: LiveRead<NodeRead> | null = null;
+  let lease: LiveRead<LeaseRead> | null = null;
+  const join = (): void => {
+    if (node !== null && (lease !== null || !needsLease)) take({ node, lease });
+  };
   const ref = { kind: "Node", namespace: "", name: ask.body.node } as const;
   // An eviction sends two requests after this read.
   const place = { urgency: urgencyOf(ask), stepsBefore: ask.type === "asked.eviction" ? 2 : 1 } as const;
-  nodes.read(ref, take, place, isReadAgain === true ? ask.receivedMs : undefined);
+  const sentSinceMs = isReadAgain === true ? ask.receivedMs : undefined;
+  const onNode = (read: LiveRead<NodeRead>): void => {
+    node = read;
+    join();
+  };
+  const onLease = (read: LiveRead<LeaseRead>): void => {
+    lease = read;
+    join();
+  };
+  nodes.read(ref, onNode, place, sentSinceMs);
+  if (needsLease) leases.read(ask.body.node, onLease, sentSinceMs);
 }
 
 /**
@@ -118,14 +148,15 @@ export function endUnneeded<A extends PodWriteAttempt>(
   attemptAgain: (attempt: A) => void,
 ): void {
   if (outcome === "refused" && sentAtMs < attempt.ask.receivedMs) attemptAgain({ ...attempt, isReadAgain: true });
+  else if (outcome === "failed") attempt.report({ ...unwritten(outcome, detail), ...SOON });
   else attempt.report(unwritten(outcome, detail));
 }
 
 function withNode(
-  { found, ...read }: LiveRead<NodeRead>,
+  { node: { found, ...read }, lease }: LiveParts,
   { report }: PodWriteAttempt,
   proceed: (read: LiveNodeRead) => void,
 ): void {
-  if (found.kind === "read") proceed({ node: found.node, ...read });
+  if (found.kind === "read") proceed({ node: found.node, lease, ...read });
   else report(found.result);
 }

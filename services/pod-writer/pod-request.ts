@@ -4,6 +4,9 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { type Io, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import type { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
+import type { EvictionMarks } from "./eviction-marks.ts";
+import type { LeaseRenewals } from "./lease-renewals.ts";
+import type { ObservedOutages } from "./observed-outages.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import type { NodeRead } from "./pod-reads.ts";
 import type { PermitGate } from "./rates/permit-gate.ts";
@@ -29,9 +32,17 @@ export interface PodWriterContext {
   readonly io: Io;
   /** Requests for the pods of one node come together, so one live read of the node serves them all. */
   readonly nodes: SingleFlightReads<NodeRead>;
+  /** What is known of the leases of silent nodes. */
+  readonly leases: LeaseRenewals;
   readonly pods: Pick<ObservedPods, "find">;
   /** Where evictions wait for the rates of their policies. */
   readonly permits: PermitGate;
+  /** When nodes could not be heard, as the observer has found. */
+  readonly outages: Pick<ObservedOutages, "about">;
+  /** Pods that are marked and not deleted yet. */
+  readonly marks: Pick<EvictionMarks, "note" | "settle">;
+  /** Counts an eviction whose mark the API server denied. */
+  readonly countUnmarked: () => void;
   /** The latest possible present instant, epoch milliseconds. */
   readonly latestMs: () => number;
 }
@@ -43,6 +54,8 @@ export interface PodWriteAttempt {
   readonly report: (result: TryResult) => void;
   /** Whether no earlier read of the node will do than one sent after the request was received. */
   readonly isReadAgain?: boolean;
+  /** Whether the lease of the node is read too, although the request does not show that it is needed. */
+  readonly isLeaseNeeded?: boolean;
   /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it is used. */
   readonly permit?: EvictionPermit;
 }

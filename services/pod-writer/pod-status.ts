@@ -10,7 +10,8 @@ import type { StatusPatch } from "./pod-writer.policy.ts";
 /** A patch of a pod's status; `readAtMs` is when the older of its reads was answered. */
 export interface StatusWrite {
   readonly patch?: "strategic" | "json";
-  readonly body: StatusPatch | readonly PatchOperation[];
+  /** Makes the patch when it is sent: a condition has the instant of writing in it. */
+  readonly bodyAtSend: () => StatusPatch | readonly PatchOperation[] | null;
   readonly readAtMs: number;
   /** Set if a deletion follows. */
   readonly stepsBefore?: 1;
@@ -20,11 +21,11 @@ export interface StatusWrite {
 export function patchStatus(
   kube: Pick<Kube, "write">,
   ask: PodRequest,
-  { patch = "strategic", body, ...place }: StatusWrite,
+  { patch = "strategic", bodyAtSend, ...place }: StatusWrite,
   done: (reply: WriteReply) => void,
 ): void {
   const where = { ref: refOf(ask), urgency: urgencyOf(ask), subresource: "status", ...place } as const;
-  kube.write({ ...where, verb: "patch", patch, body }, done);
+  kube.write({ ...where, verb: "patch", patch, bodyAtSend }, done);
 }
 
 /** The result of a write; a shadowed one carries what it would have changed. */

@@ -69,8 +69,8 @@ function markAsSeen(
   if (notNeeded !== null) endUnneeded(attempt, read, notNeeded, (again) => attemptUnready(context, again));
   else {
     const { readAtMs } = read;
-    const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
-    patchStatus(io.kube, ask, { body, readAtMs }, (reply) => report(unreadyResult(io, reply)));
+    const bodyAtSend = () => unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
+    patchStatus(io.kube, ask, { bodyAtSend, readAtMs }, (reply) => report(unreadyResult(io, reply)));
   }
 }
 
@@ -86,9 +86,9 @@ function markAsRead(
   if (decision.kind === "moot") endUnneeded(attempt, read, decision, (again) => attemptUnready(context, again));
   else if (live !== null) {
     // Tests fields instead of the version, because some pods change faster than a slow server answers.
-    const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
-    const guarded = guardedPatch(body, live.object);
-    const patch = guarded === null ? { body } : { patch: "json" as const, body: guarded };
+    const body = () => unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
+    const guarded = () => guardedPatch(body(), live.object);
+    const patch = guarded() === null ? { bodyAtSend: body } : { patch: "json" as const, bodyAtSend: guarded };
     const readAtMs = Math.min(pod.readAtMs, read.readAtMs);
     patchStatus(io.kube, ask, { ...patch, readAtMs }, (reply) => report(unreadyResult(io, reply)));
   }

@@ -1,20 +1,26 @@
 /** Decides from live objects whether a request about a pod still holds, and builds the patches. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { ConditionType } from "../../protocols/names.ts";
-import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import { ConditionType, TaintKey } from "../../protocols/names.ts";
+import type { ObservedNode, Taint, Toleration } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../domain/api-time.ts";
 import type { Freeze } from "../domain/freeze.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { isInOutage, NO_OUTAGES } from "../domain/paused-time/outages.ts";
 import { lineageOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
+  bindingAt,
   evictionOf,
   hasCompleted,
+  isSwappable,
   noExecuteTaints,
   type StandingTaint,
   type TolerationRules,
+  taintName,
+  unreadableText,
+  unreadableTolerationOf,
 } from "../domain/toleration.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory } from "../platform/requests/write-jobs.ts";
@@ -23,7 +29,8 @@ import { type JsonRecord, listOf, recordOf } from "../platform/structures/json.t
 /** The request ends without a write. */
 export interface NotNeeded {
   readonly kind: "moot";
-  readonly outcome: Extract<Outcome, "ok" | "gone" | "refused">;
+  /** `failed` for a request that may hold in a moment, and is attempted again. */
+  readonly outcome: Extract<Outcome, "ok" | "gone" | "refused" | "failed">;
   readonly detail: string;
 }
 
@@ -48,6 +55,8 @@ export interface EvictionRules extends TolerationRules {
   readonly latestMs: number;
   /** What freezes the node; null or absent for nothing. */
   readonly freeze?: Freeze | null;
+  /** Why an outage may not be known yet, after which a node has to be heard first; null when it would be. */
+  readonly blindness?: string | null;
   /** How far the writer's wall clock was behind the requester's when the request came, in milliseconds. */
   readonly behindMs: number;
 }
@@ -85,7 +94,7 @@ export function decideEviction(
   if (absent !== null || known === null) return absent ?? notNeeded("gone", "the pod is gone");
   if (known.pod.deletionAt !== null) return notNeeded("gone", "the pod is terminating already");
   if (rules.freeze != null) return notNeeded("refused", `node ${ask.node} is frozen: ${rules.freeze.field}`);
-  return ask.mode === "taint" ? decideTaintEviction(ask, node, known, rules) : decideDirectEviction(node, known);
+  return ask.mode === "taint" ? decideTaintEviction(ask, node, known, rules) : decideDirectEviction(node, known, rules);
 }
 
 /** Whether to set a pod's Ready condition to False (R3.2, R3.5): it has one that is not False, and its node is down. */
@@ -123,9 +132,13 @@ function decideTaintEviction(
   rules: EvictionRules,
 ): PodWriteDecision {
   if (hasCompleted(pod)) return notNeeded("refused", `the pod has completed: ${pod.phase}`);
+  if (pod.mirror === true) return notNeeded("refused", "it mirrors a static pod, which only its kubelet can end");
   const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, ask, rules.wallMs));
-  const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
-  if (eviction === null) return notNeeded("refused", `the pod tolerates every NoExecute taint of node ${ask.node}`);
+  const boundAt = bindingAt(pod, { seenAt: ask.boundAt ?? null, nowAt: rules.latestMs });
+  const eviction = evictionOf(standing, pod.tolerations, boundAt, rules);
+  if (eviction === null) return notNeeded("refused", stayReason(ask.node, standing, pod.tolerations, rules));
+  const unheard = isSwappable(eviction.taint) ? (reportedAgain(node, eviction.taint) ?? notHeard(rules)) : null;
+  if (unheard !== null) return unheard;
   if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");
   if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");
   if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {
@@ -135,6 +148,19 @@ function decideTaintEviction(
     );
   }
   return { kind: "act", taint: eviction.taint };
+}
+
+/** Why no taint of its node evicts a pod. */
+function stayReason(
+  node: string,
+  standing: readonly StandingTaint[],
+  tolerations: readonly Toleration[],
+  rules: TolerationRules,
+): string {
+  const taints = standing.map(({ taint }) => taint);
+  const unreadable = unreadableTolerationOf(taints, tolerations, rules);
+  if (unreadable === null) return `the pod tolerates every NoExecute taint of node ${node}`;
+  return `the pod may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
 }
 
 /**
@@ -157,9 +183,27 @@ function isSeenByRequester({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked
   return ask.taint.key === key && ask.taint.effect === effect && ask.timeAdded === (timeAdded ?? null);
 }
 
-function decideDirectEviction(node: ObservedNode, { pod }: KnownPod): PodWriteDecision {
-  const notDownNode = notDown(node);
-  if (notDownNode !== null) return notDownNode;
+/**
+ * Ends a request that rests on the silence of a node whose kubelet has reported since: the taint is about to be
+ * removed, or replaced by `not-ready`, for which the pod may have another toleration.
+ */
+function reportedAgain(node: ObservedNode, { key }: Taint): NotNeeded | null {
+  const status = readyConditionOf(node)?.status;
+  if (key !== TaintKey.unreachable || status === undefined || status === "Unknown") return null;
+  return notNeeded("failed", `node ${node.node} is heard again: its kubelet reports Ready=${status}`);
+}
+
+/** Why what the silence of a node causes has to wait, because the node could not be heard; null when it need not. */
+function notHeard({ blindness = null, outages = NO_OUTAGES, latestMs }: EvictionRules): NotNeeded | null {
+  if (blindness !== null) return notNeeded("failed", `whether nodes could be heard is not known: ${blindness}`);
+  if (isInOutage(outages)) return notNeeded("refused", "no node can be heard, or that is not remembered yet");
+  if (outages.notBeforeAt <= latestMs + CLOCKS_APART_MS) return null;
+  return notNeeded("refused", "the node has not had its grace period since nodes can be heard again");
+}
+
+function decideDirectEviction(node: ObservedNode, { pod }: KnownPod, rules: EvictionRules): PodWriteDecision {
+  const blocked = notDown(node) ?? notHeard(rules);
+  if (blocked !== null) return blocked;
   if (pod.owner === "DaemonSet") return notNeeded("refused", "the pod belongs to a DaemonSet");
   return { kind: "act", taint: null };
 }
@@ -170,9 +214,10 @@ const MARKING_TIMEOUT_MS = 60_000;
 const VERSION_CONFLICTS_MAX = 3;
 
 /**
- * Whether a pod may be deleted although its mark failed with this outcome. A drain deletes at once. A taint eviction
- * needs the condition (R8.27) for up to MARKING_TIMEOUT_MS: a webhook that denies every status may itself depend on
- * pods of the dead node. After a conflict or throttling the next attempt comes soon enough.
+ * Whether a pod may be deleted although its mark failed with this outcome. A drain deletes at once, and so does an
+ * eviction whose mark the API server denies: to wait would not bring the right, and the pod has to go. If the mark
+ * failed otherwise, a taint eviction needs the condition (R8.27) for up to MARKING_TIMEOUT_MS, because a webhook may
+ * itself depend on pods of the dead node. After a conflict or throttling the next attempt comes soon enough.
  */
 export function mayDeleteUnmarked(
   outcome: WriteReply["outcome"],
@@ -181,7 +226,7 @@ export function mayDeleteUnmarked(
   nowMs: number,
 ): boolean {
   if (outcome === "conflict" || outcome === "throttled") return false;
-  return isDrain || (failingSinceMs !== null && nowMs - failingSinceMs >= MARKING_TIMEOUT_MS);
+  return isDrain || outcome === "denied" || (failingSinceMs !== null && nowMs - failingSinceMs >= MARKING_TIMEOUT_MS);
 }
 
 /**
@@ -220,7 +265,11 @@ export function marksEvictions(minorVersion: number | null): boolean {
 }
 
 /** The condition of an evicted pod (R8.28). */
-const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
+export const DISRUPTION_TARGET = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "DeletionByTaintManager",
+} as const;
 
 /**
  * Marks a pod as evicted (R8.28); unlike upstream, the message names taint and node. Null if the mark is there. A pod

@@ -5,6 +5,9 @@ import { followRequests } from "../platform/requests/request-shards.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
+import { EvictionMarks } from "./eviction-marks.ts";
+import { LeaseRenewals } from "./lease-renewals.ts";
+import { ObservedOutages } from "./observed-outages.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import { NODE_READ_KEPT_MS, nodeReader } from "./pod-reads.ts";
 import { isRepeated, isRepeatedUnderRate, type PodRequest, type PodWriterContext } from "./pod-request.ts";
@@ -35,13 +38,12 @@ export const podWriterService: Service = (io) => {
   const reads = { project: nodeReader(io.policies), keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
   const permits = new PermitGate(clock);
-  const pods = new ObservedPods({
-    podsChanged: (node) => permits.review(node),
-    nodeObserved: (node) => {
-      permits.reviewPolicy(node.node, () => ratedPolicyOf(node, io.policies.current())?.name ?? null);
-    },
-  });
-  const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), pods, permits, latestMs };
+  const leases = new LeaseRenewals(io, NODE_READ_KEPT_MS);
+  const pods = observedPods(io, permits, leases);
+  const outages = new ObservedOutages(clock, profile);
+  const nodes = new SingleFlightReads({ kube: io.kube, clock, ...reads });
+  const marks = new EvictionMarks(io);
+  const context = { io, nodes, leases, pods, permits, outages, latestMs, marks, countUnmarked: unmarkedCounter(io) };
   const jobs = podWriteJobs(context);
   const take = (shard: number, ask: PodRequest): void => {
     latestMs();
@@ -55,6 +57,7 @@ export const podWriterService: Service = (io) => {
     permits.gain(shard);
     return [
       ...pods.follow(bus, shard),
+      outages.follow(bus, shard),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.eviction", id, body, ...receipt(at) }),
       ),
@@ -66,13 +69,36 @@ export const podWriterService: Service = (io) => {
   const drop = (shard: number): void => {
     jobs.drop((key) => key.startsWith(`${shard}/`));
     pods.drop(shard);
+    leases.drop(shard);
     permits.drop(shard);
   };
   const stops = [followRates(io, permits), followRequests(fleet, { service: "pod-writer", subscribe, drop })];
   return () => {
     for (const stop of stops) stop();
+    marks.stop();
   };
 };
+
+/** The observed pods, whose news the gate of permits and the renewals of leases take. */
+function observedPods({ policies }: Pick<Io, "policies">, permits: PermitGate, leases: LeaseRenewals): ObservedPods {
+  return new ObservedPods({
+    podsChanged: (node) => permits.review(node),
+    nodeGone: (node) => leases.forget(node),
+    nodeObserved: (node) => {
+      leases.onNode(node);
+      permits.reviewPolicy(node.node, () => ratedPolicyOf(node, policies.current())?.name ?? null);
+    },
+  });
+}
+
+/** Counts evictions without their mark. */
+function unmarkedCounter({ metrics }: Pick<Io, "metrics">): () => void {
+  const unmarked = metrics.counter({
+    name: "vigil_evictions_unmarked_total",
+    help: "Pods deleted without the condition DisruptionTarget, because the API server denied it.",
+  });
+  return () => unmarked.add(1);
+}
 
 /** The requests that are carried out; the outcome of each attempt is published. */
 function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
@@ -93,10 +119,11 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
       else refuse(ask, foreign, report);
     },
     reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
-      const { outcome, change, detail, resourceVersion, permit, podShadow } = result;
+      const { outcome, change, detail, resourceVersion, permit, podShadow, leaseRenewedAt } = result;
       const optional = {
         ...(permit === undefined ? {} : { permit }),
         ...(podShadow === undefined ? {} : { podShadow }),
+        ...(leaseRenewedAt === undefined ? {} : { leaseRenewedAt }),
       };
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...optional }, id);

@@ -6,11 +6,11 @@
  */
 import { FROZEN_INTERVALS_MAX, PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { NodePolicySpec, PauseRequestSpec } from "../../protocols/node-policy.ts";
-import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
+import type { FrozenInterval, PauseRequest, PolicySet } from "../../protocols/policy-set.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
 import { freezesByMode } from "../domain/freeze.ts";
-import { boundedIntervals, mergedIntervals } from "../domain/frozen-time.ts";
 import { pauseRequestOf, readablePauseRequest } from "../domain/node-policy.parse.ts";
+import { boundedIntervals, mergedIntervals } from "../domain/paused-time/frozen-time.ts";
 import { listOf, parsed, recordOf, textOf } from "../platform/structures/json.ts";
 
 /** The scope of freezes of all nodes; every other scope is the name of a policy. */
@@ -48,26 +48,30 @@ export function freezeMemory(
   before: FreezeMemory,
   { sourcesBefore = new Map(), sources }: { readonly sourcesBefore?: FreezeSources; readonly sources: FreezeSources },
   nowAt: number,
+  intervalsMax: number = FROZEN_INTERVALS_MAX,
 ): FreezeMemory {
   const scopes = [...sources].map(([scope, source]): [string, readonly FrozenInterval[]] => {
     const sourceBefore = sourcesBefore.get(scope) ?? null;
-    return [scope, remembered(before.get(scope) ?? [], { sourceBefore, source }, nowAt)];
+    return [scope, remembered(before.get(scope) ?? [], { sourceBefore, source, intervalsMax }, nowAt)];
   });
   return new Map(scopes.filter(([, intervals]) => intervals.length > 0));
 }
 
-/** Most freezes of the present and the future that countdowns take: each later one follows when one has ended. */
-const FROZEN_AHEAD_MAX = FROZEN_INTERVALS_MAX / 2;
-
 /**
  * When the nodes of a scope were and are frozen, as countdowns take it. Only what is past becomes one over the time
- * between: joined for the future, it would freeze nodes when nobody asked for it.
+ * between: joined for the future, it would freeze nodes when nobody asked for it. Half of the list is for freezes of
+ * the present and the future: each later one follows when one has ended.
  */
-export function frozenTime(memory: FreezeMemory, scope: string, nowAt: number): readonly FrozenInterval[] {
+export function frozenTime(
+  memory: FreezeMemory,
+  scope: string,
+  nowAt: number,
+  intervalsMax: number = FROZEN_INTERVALS_MAX,
+): readonly FrozenInterval[] {
   const intervals = mergedIntervals(memory.get(scope) ?? []);
-  const ahead = intervals.filter((interval) => !isOver(interval, nowAt)).slice(0, FROZEN_AHEAD_MAX);
+  const ahead = intervals.filter((interval) => !isOver(interval, nowAt)).slice(0, intervalsMax / 2);
   const over = intervals.filter((interval) => isOver(interval, nowAt));
-  return [...boundedIntervals(over, FROZEN_INTERVALS_MAX - ahead.length), ...ahead];
+  return [...boundedIntervals(over, intervalsMax - ahead.length), ...ahead];
 }
 
 function isOver({ toAt }: FrozenInterval, nowAt: number): boolean {
@@ -81,7 +85,15 @@ function isOver({ toAt }: FrozenInterval, nowAt: number): boolean {
  */
 function remembered(
   before: readonly FrozenInterval[],
-  { sourceBefore, source }: { readonly sourceBefore: FreezeSource | null; readonly source: FreezeSource },
+  {
+    sourceBefore,
+    source,
+    intervalsMax,
+  }: {
+    readonly sourceBefore: FreezeSource | null;
+    readonly source: FreezeSource;
+    readonly intervalsMax: number;
+  },
   nowAt: number,
 ): readonly FrozenInterval[] {
   const over = before.filter((interval) => isOver(interval, nowAt));
@@ -101,7 +113,7 @@ function remembered(
   const known = [...past, ...present, ...ended, ...withdrawn];
   const bounded = boundedIntervals(
     known.filter((interval) => isOver(interval, nowAt)),
-    FROZEN_INTERVALS_MAX,
+    intervalsMax,
   );
   return distinctIntervals([...bounded, ...known.filter((interval) => !isOver(interval, nowAt))]);
 }
@@ -221,6 +233,11 @@ export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMem
   return new Map([...scopes].map((scope) => [scope, distinctIntervals(both(scope))]));
 }
 
+/** The memory that a process has published. */
+export function publishedMemory({ policies, everywhere }: PolicySet): FreezeMemory {
+  return new Map([[EVERYWHERE, everywhere.frozen], ...policies.map(({ name, frozen }) => [name, frozen] as const)]);
+}
+
 /**
  * The text under `frozen`. The last interval of a scope says what froze its nodes, of `lastingSources`, so that the next
  * process sees what has ended while none ran.
@@ -325,9 +342,13 @@ export function readPauseRequests(text: string | null): RecordedPauseRequests {
     const problem = "data.pauseRequests: is no JSON list; all nodes are frozen until it is one";
     return { requests: [UNREADABLE], problems: [problem] };
   }
-  const entries = written.slice(0, PAUSE_REQUESTS_MAX).map(readEntry);
+  // Each is read, however many a person writes: the last one may be the freeze of the moment.
+  const entries = written.map(readEntry);
   const problems = entries.flatMap(({ problem }) => problem ?? []);
-  if (written.length > PAUSE_REQUESTS_MAX) problems.push(`data.pauseRequests: at most ${PAUSE_REQUESTS_MAX} entries`);
+  if (written.length > PAUSE_REQUESTS_MAX) {
+    const most = `has ${written.length} entries, more than ${PAUSE_REQUESTS_MAX}`;
+    problems.push(`data.pauseRequests: ${most}: remove those that have ended`);
+  }
   return { requests: entries.flatMap(({ requests }) => requests), problems };
 }
 

@@ -1,13 +1,11 @@
 /** The text in which the memory of limits is stored: JSON, by policy, in the fields of `judged.limits`. */
-import { limitMemorySchema } from "../../protocols/judged.ts";
+import { CONDEMNATION_SPANS_MAX, limitMemorySchema } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { KubeObject } from "../../protocols/ports.ts";
+import { boundedSpans } from "../platform/structures/counted-spans.ts";
 import { parsed, recordOf, textOf } from "../platform/structures/json.ts";
 
 type LimitMemory = NonNullable<BodyOf<"judged.memory">["memory"]>;
-
-/** Longest text that is stored, in characters: half of what a ConfigMap holds. */
-const TEXT_CHARACTERS_MAX = 512 * 1024;
 
 /** The text for no memories. */
 export const NO_MEMORIES = "{}";
@@ -20,14 +18,31 @@ export interface StoredMemories {
   readonly problem: string | null;
 }
 
-/** The text for these memories. Where it would be too long, condemned nodes that have healed are left out. */
-export function limitMemoryText(memories: ReadonlyMap<string, LimitMemory | null>): string {
+/**
+ * The text for these memories. Where it would have more than `charactersMax`, condemned nodes are counted without their
+ * names, and at last all of a policy in one span, so that a breaker counts no less after a restart.
+ */
+export function limitMemoryText(memories: ReadonlyMap<string, LimitMemory | null>, charactersMax: number): string {
   const entries = [...memories].flatMap(([policy, memory]) => (memory === null ? [] : [[policy, memory] as const]));
   entries.sort(([left], [right]) => (left < right ? -1 : 1));
   const text = JSON.stringify(Object.fromEntries(entries));
-  if (text.length <= TEXT_CHARACTERS_MAX) return text;
-  const shorter = entries.map(([policy, memory]) => [policy, { ...memory, condemnations: [] }]);
-  return JSON.stringify(Object.fromEntries(shorter));
+  if (text.length <= charactersMax) return text;
+  const unnamed = (spansMax: number): string =>
+    JSON.stringify(Object.fromEntries(entries.map(([policy, memory]) => [policy, withoutNames(memory, spansMax)])));
+  const shorter = unnamed(CONDEMNATION_SPANS_MAX);
+  return shorter.length <= charactersMax ? shorter : unnamed(1);
+}
+
+function withoutNames({ condemnations, earlier = [], ...memory }: LimitMemory, spansMax: number): LimitMemory {
+  const named = condemnations.map(({ at }) => ({ fromAt: at, toAt: at, count: 1 }));
+  const spans = boundedSpans([...earlier, ...named], spansMax);
+  return { ...memory, condemnations: [], ...(spans.length === 0 ? {} : { earlier: [...spans] }) };
+}
+
+/** A memory that may lack a breaker that has tripped: as if it tripped at this instant, in epoch milliseconds. */
+export function trippedMemory(memory: LimitMemory | null, at: number): LimitMemory {
+  const known = memory ?? { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
+  return { ...known, trippedAt: Math.max(known.trippedAt ?? at, at), resetAt: null };
 }
 
 /** Reads a ConfigMap. An entry that is wrong counts as none. */

@@ -2,12 +2,14 @@
  * Remembers what the limits of policies need over a restart of everything, and the API server does not show: open
  * breakers, storms, and condemned nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
  * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the next owner.
+ * A memory that could not be written may lack a breaker that tripped, so it is published as one that trips now.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
 import { LIMITS_REPEAT_MS } from "../domain/limited-policies.ts";
-import { limitMemoryText, NO_MEMORIES, readLimitMemories } from "./limit-memory.policy.ts";
+import type { MemoryHealth } from "../platform/process/memory-health.ts";
+import { limitMemoryText, NO_MEMORIES, readLimitMemories, trippedMemory } from "./limit-memory.policy.ts";
 
 /** How long changes are collected before they are written, and a failed request waits for the next, in milliseconds. */
 const WRITE_MS = 1000;
@@ -18,7 +20,8 @@ const KNOWN_MS = LIMITS_REPEAT_MS + 5_000;
 
 /** The memory of the limits while this process is the active one of the policy service. */
 export class LimitMemoryStore {
-  readonly #io: Pick<Io, "bus" | "kube" | "clock" | "log">;
+  readonly #io: Pick<Io, "bus" | "kube" | "clock" | "log" | "profile">;
+  readonly #health: MemoryHealth;
   readonly #memories = new Map<string, BodyOf<"judged.memory">["memory"]>();
   /** When the owner of the limits last published a policy, on the monotonic clock. */
   readonly #knownMs = new Map<string, number>();
@@ -31,9 +34,12 @@ export class LimitMemoryStore {
   #timer: Timer | null = null;
   #isRead = false;
   #isStopped = false;
+  /** When the memory was found to have a hole, in epoch milliseconds; null where it has none. */
+  #holeAt: number | null = null;
 
-  constructor(io: Pick<Io, "bus" | "kube" | "clock" | "log">) {
+  constructor(io: Pick<Io, "bus" | "kube" | "clock" | "log" | "profile">, health: MemoryHealth) {
     this.#io = io;
+    this.#health = health;
     this.#stop = io.bus.subscribe("judged.limits", 0, ({ body: { policy, memory } }) => {
       this.#knownMs.set(policy, io.clock.monotonicMs());
       if (JSON.stringify(this.#memories.get(policy)) === JSON.stringify(memory)) return;
@@ -46,6 +52,11 @@ export class LimitMemoryStore {
     this.#isStopped = true;
     this.#timer?.cancel();
     this.#stop();
+  }
+
+  /** Takes that the ConfigMap could not be written before now, so that it may lack a breaker that has tripped. */
+  distrust(): void {
+    this.#holeAt ??= this.#io.clock.wallMs();
   }
 
   /** Takes what the watch shows of the ConfigMap. One that somebody has deleted is written again. */
@@ -70,8 +81,14 @@ export class LimitMemoryStore {
     for (const policy of policies) {
       const knownMs = this.#knownMs.get(policy) ?? Number.NEGATIVE_INFINITY;
       if (!isForAll && nowMs - knownMs < KNOWN_MS) continue;
-      this.#io.bus.publish("judged.memory", { policy, memory: this.#memories.get(policy) ?? null }, null);
+      this.#io.bus.publish("judged.memory", { policy, memory: this.#memoryOf(policy) }, null);
     }
+  }
+
+  /** What the next owner has to know of a policy: what its owner has published to this process is complete. */
+  #memoryOf(policy: string): BodyOf<"judged.memory">["memory"] {
+    const memory = this.#memories.get(policy) ?? null;
+    return this.#holeAt === null || this.#knownMs.has(policy) ? memory : trippedMemory(memory, this.#holeAt);
   }
 
   #forget(policy: string): void {
@@ -119,7 +136,7 @@ export class LimitMemoryStore {
   }
 
   #write(): void {
-    const text = limitMemoryText(this.#memories);
+    const text = limitMemoryText(this.#memories, this.#io.profile.bounds.limitMemoryCharactersMax);
     if (text === this.#stored) return;
     const { namespace, name } = FREEZE_CONFIG_MAP;
     const data = { limits: text };
@@ -132,7 +149,9 @@ export class LimitMemoryStore {
     else this.#io.kube.write({ ...target, verb: "create", body }, done);
   }
 
-  #settle({ outcome }: WriteReply, text: string): void {
+  #settle(reply: WriteReply, text: string): void {
+    const { outcome } = reply;
+    this.#health.report("limits", reply);
     if (outcome === "exists") this.#exists = true;
     if (outcome === "gone") this.#exists = false;
     if (outcome === "ok") this.#exists = true;

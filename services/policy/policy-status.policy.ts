@@ -17,6 +17,8 @@ export interface PolicyNodes {
   readonly conflict: { readonly count: number; readonly node: string; readonly others: readonly string[] } | null;
   /** Why its remediations do not work; null where they do, undefined for a policy without any. */
   readonly remediations?: RemediationProblem | null | undefined;
+  /** A sentence for each memory that cannot be written; absent for none. */
+  readonly unwritten?: readonly string[];
 }
 
 /** What a policy does now. */
@@ -88,7 +90,10 @@ function timeOf(at: number | null): string | null {
   return at === null ? null : apiTime(at);
 }
 
-function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict, remediations }: PolicyNodes): Condition[] {
+function conditionsOf(
+  { spec, problems }: ResolvedPolicy,
+  { conflict, remediations, unwritten = [] }: PolicyNodes,
+): Condition[] {
   const isInvalid = problems.some(({ kind }) => kind === "invalid");
   const message = problems
     .map((problem) => problem.message)
@@ -103,6 +108,7 @@ function conditionsOf({ spec, problems }: ResolvedPolicy, { conflict, remediatio
     problems.length === 0 ? accepted : refused,
     conflictCondition(conflict),
     ...(remediations === undefined ? [] : [remediationsCondition(remediations)]),
+    ...(unwritten.length === 0 ? [] : [unwrittenCondition(unwritten)]),
   ] as Condition[];
 }
 
@@ -121,6 +127,11 @@ function remediationsCondition(problem: RemediationProblem | null): Condition {
   const type = "RemediationsReady";
   if (problem === null) return { type, status: "True", reason: "TemplatesFound", message: "every template was read" };
   return { type, status: "False", reason: problem.reason, message: problem.message.slice(0, MESSAGE_MAX) };
+}
+
+function unwrittenCondition(sentences: readonly string[]): Condition {
+  const message = sentences.join("; ").slice(0, MESSAGE_MAX);
+  return { type: "MemoryWritten", status: "False", reason: "WriteFailed", message };
 }
 
 function sameConditions(known: readonly Readonly<Record<string, unknown>>[], wanted: readonly object[]): boolean {

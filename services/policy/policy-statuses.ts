@@ -34,10 +34,18 @@ interface ReceivedLimits {
   readonly receivedMs: number;
 }
 
+/** What other parts of the policy service know about policies. */
+interface PolicyProblems {
+  /** Why the remediations of a policy do not work; null where they do, undefined for a policy without any. */
+  readonly remediations: (policy: string) => RemediationProblem | null | undefined;
+  /** A sentence for each memory that cannot be written. */
+  readonly memory: () => readonly string[];
+}
+
 /** The statuses that one active policy service writes. */
 export class PolicyStatuses {
   readonly #io: Io;
-  readonly #problemOf: (policy: string) => RemediationProblem | null | undefined;
+  readonly #problems: PolicyProblems;
   #stops: readonly Stop[] = [];
   readonly #limits = new Map<string, ReceivedLimits>();
   readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
@@ -49,10 +57,9 @@ export class PolicyStatuses {
   #problem = "";
   #timer: Timer;
 
-  /** `problemOf` says why the remediations of a policy do not work; undefined for a policy without any. */
-  constructor(io: Io, problemOf: (policy: string) => RemediationProblem | null | undefined) {
+  constructor(io: Io, problems: PolicyProblems) {
     this.#io = io;
-    this.#problemOf = problemOf;
+    this.#problems = problems;
     this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
   }
 
@@ -113,7 +120,8 @@ export class PolicyStatuses {
   }
 
   #found(policy: ResolvedPolicy, numbers: PolicyNodes): PolicyNodes & PolicyActivity {
-    return { ...numbers, ...this.#activityOf(policy), remediations: this.#problemOf(policy.name) };
+    const { remediations, memory } = this.#problems;
+    return { ...numbers, ...this.#activityOf(policy), remediations: remediations(policy.name), unwritten: memory() };
   }
 
   #activityOf({ name, spec }: ResolvedPolicy): PolicyActivity {

@@ -10,6 +10,8 @@
  *
  *   nodes that are not Ready ──▶ objects of remediations, judged.remediations   (remediations/)
  *
+ *   observed.pulse ──▶ ConfigMap vigil-freeze ──▶ judged.policies   (outage-memory.ts: when no node could be heard)
+ *
  *   judged.limits ◀──▶ ConfigMap vigil-freeze ──▶ judged.memory   (limit-memory.ts: breakers that are open)
  *
  * A field that a service honours is read there: `policyOf(node, io.policies.current())` gives the policy, and
@@ -25,16 +27,19 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
-import type { Io, PolicyResource, Service, Stop, Timer, Watch } from "../../protocols/ports.ts";
+import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse.ts";
+import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import { EVERYWHERE } from "./freezes.policy.ts";
 import { Freezes } from "./freezes.ts";
 import { LimitMemoryStore } from "./limit-memory.ts";
+import { OutageMemory } from "./outage-memory.ts";
+import { PolicyObjects } from "./policy-objects.ts";
 import { PolicyStatuses } from "./policy-statuses.ts";
 import { publishedRequests } from "./published-requests.policy.ts";
 import { Remediations } from "./remediations/remediations.ts";
@@ -84,37 +89,33 @@ interface PublishedVersion {
   readonly sinceMs: number;
 }
 
-/** Whether two states of an object differ in their status at most, which this service writes itself and often. */
-function isSamePolicy(left: PolicyResource, right: PolicyResource): boolean {
-  const policy = ({ uid, generation, changedAt, spec }: PolicyResource) =>
-    JSON.stringify([uid, generation, changedAt, spec]);
-  return policy(left) === policy(right);
-}
-
 /** Reads and publishes the policies until it is stopped. */
 class ActivePolicies {
   readonly #io: Io;
   readonly #configured: readonly ConfiguredPolicy[];
-  readonly #resources = new Map<string, PolicyResource>();
   readonly #members = new BoundedMap<string, number>(MEMBERS_MAX);
   readonly #reported = new Set<string>();
-  readonly #watch: Watch;
+  readonly #objects: PolicyObjects;
   readonly #statuses: PolicyStatuses;
   readonly #remediations: Remediations;
   readonly #stops: readonly Stop[];
-  /** Whether the watch has listed every object, or found that there are none. */
-  #areListed = false;
+  /** Whether both sources were confirmed after each other, so that together they are of one instant. */
+  #isOrdered = false;
+  readonly #health: MemoryHealth;
   readonly #freezes: Freezes;
   #resolved: readonly ResolvedPolicy[] = [];
   /** The policies with limits, and the whole cluster where it has a breaker. */
   #limited: readonly string[] = [];
   readonly #limits: LimitMemoryStore;
+  #outages: OutageMemory | null = null;
   #published: ReadonlyMap<string, PublishedVersion> = new Map();
   /** The place of the policy whose turn comes next. */
   #turn = 0;
   #timer: Timer;
   #dueMs: number;
   #isStopped = false;
+  /** The present attempt to confirm both sources. */
+  #round: object | null = null;
   /** Whether the next publication is for a new process, or of a change. */
   #isForAll = true;
 
@@ -123,24 +124,22 @@ class ActivePolicies {
     this.#configured = configured;
     this.#dueMs = io.clock.monotonicMs() + REPEAT_MS;
     this.#timer = io.clock.after(REPEAT_MS, () => this.#due());
-    this.#freezes = new Freezes(io, () => this.#resolve());
-    this.#limits = new LimitMemoryStore(io);
-    this.#remediations = new Remediations(io);
-    this.#statuses = new PolicyStatuses(io, (policy) => this.#remediations.problemOf(policy));
-    this.#watch = io.kube.watch("policies", {
-      changed: (resource) => {
-        const before = this.#resources.get(resource.name);
-        this.#resources.set(resource.name, resource);
-        if (before === undefined || !isSamePolicy(before, resource)) this.#resolve();
-      },
-      gone: (name) => {
-        this.#resources.delete(name);
-        this.#resolve();
-      },
-      state: ({ synced }) => {
-        if (synced) this.#known();
-      },
-      absent: () => this.#known(),
+    this.#health = new MemoryHealth(io);
+    this.#freezes = new Freezes(io, this.#health, {
+      changed: () => this.#changed(),
+      loosened: (confirmed) => this.#objects.confirmation.confirm(confirmed),
+    });
+    // Beside upstream Vigil evicts nobody, so no countdown needs the memory.
+    if (io.profile.upstream !== "beside") this.#outages = new OutageMemory(io, this.#health, () => this.#publishSoon());
+    this.#limits = new LimitMemoryStore(io, this.#health);
+    this.#remediations = new Remediations(io, this.#health, () => this.#outages?.observed ?? []);
+    this.#statuses = new PolicyStatuses(io, {
+      remediations: (policy) => this.#remediations.problemOf(policy),
+      memory: () => this.#health.problems(),
+    });
+    this.#objects = new PolicyObjects(io, {
+      changed: () => this.#changed(),
+      loosened: (confirmed) => this.#freezes.confirmation.confirm(confirmed),
     });
     this.#stops = [
       io.bus.subscribe("pulse.member", "all", ({ body: { member, since } }) => {
@@ -153,35 +152,59 @@ class ActivePolicies {
 
   stop(): void {
     this.#isStopped = true;
-    this.#watch.stop();
+    this.#objects.stop();
     this.#freezes.stop();
     this.#limits.stop();
+    this.#outages?.stop();
     this.#statuses.stop();
     this.#remediations.stop();
+    this.#health.stop();
     this.#timer.cancel();
     for (const stop of this.#stops) stop();
   }
 
-  #known(): void {
-    if (this.#areListed) return;
-    this.#areListed = true;
-    this.#resolve();
+  #changed(): void {
+    if (this.#isOrdered) this.#resolve();
+    else if (this.#objects.isKnown && this.#freezes.isKnown) this.#order();
+  }
+
+  /**
+   * Confirms both sources, one after the other and the first again, before anything is published: what was listed first
+   * may have changed before the other was listed. It begins again with each change meanwhile.
+   */
+  #order(): void {
+    const round = {};
+    this.#round = round;
+    const next = (run: () => void) => (): void => {
+      if (this.#round === round && !this.#isStopped) run();
+    };
+    const [freezes, objects] = [this.#freezes.confirmation, this.#objects.confirmation];
+    const end = next(() => {
+      this.#isOrdered = true;
+      this.#objects.isFirst = false;
+      this.#resolve();
+    });
+    freezes.confirm(next(() => objects.confirm(next(() => freezes.confirm(end)))));
   }
 
   /** Whether every policy and every freeze is known. */
   get #areKnown(): boolean {
-    return this.#areListed && this.#freezes.isKnown;
+    return this.#isOrdered && this.#objects.isKnown && this.#freezes.isKnown;
   }
 
   #resolve(): void {
     if (!this.#areKnown) return;
-    this.#resolved = resolvedPolicies(this.#configured, [...this.#resources.values()], this.#io.profile);
+    if (this.#freezes.hasHole) this.#limits.distrust();
+    this.#resolved = resolvedPolicies(this.#configured, [...this.#objects.resources.values()], this.#io.profile);
     this.#limited = limitedPolicies(this.#resolved, this.#io.profile);
     this.#updateFreezes();
+    this.#outages?.shown(this.#freezes.resource);
     this.#report();
-    this.#statuses.update(this.#resolved, this.#resources);
+    this.#statuses.update(this.#resolved, this.#objects.resources);
     const inForce = this.#resolved.filter(({ source, spec }) => source === "resource" && spec !== null);
-    this.#remediations.update(new Map(inForce.map(({ name }) => [name, this.#resources.get(name)?.uid ?? null])));
+    this.#remediations.update(
+      new Map(inForce.map(({ name }) => [name, this.#objects.resources.get(name)?.uid ?? null])),
+    );
     this.#publishSoon();
   }
 
@@ -225,9 +248,9 @@ class ActivePolicies {
   }
 
   #readAgain(): void {
-    this.#areListed = false;
+    this.#isOrdered = false;
     const reason = "this process stood still";
-    this.#watch.relist(reason);
+    this.#objects.readAgain(reason);
     this.#freezes.readAgain(reason);
   }
 
@@ -242,10 +265,11 @@ class ActivePolicies {
     const everywhere = {
       ...(frozen.length === 0 ? {} : { frozen: [...frozen] }),
       ...(pauseRequests.length === 0 ? {} : { pauseRequests }),
+      outages: [...(this.#outages?.remembered ?? [])],
     };
     bus.publish("judged.policies", { policies, ...everywhere }, null);
     // Beside upstream nothing is limited for a while, and nothing is written.
-    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.limitsText);
+    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.resource?.limits ?? null);
     this.#limits.publish(this.#limited, this.#isForAll);
     this.#isForAll = false;
   }

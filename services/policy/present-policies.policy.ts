@@ -1,5 +1,4 @@
 /** The policies and freezes at one instant, from the API and --config, as the policy service would publish them. */
-import { PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { FreezeResource, PolicyResource } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -14,6 +13,7 @@ import {
   readPauseRequests,
   readSources,
 } from "./freezes.policy.ts";
+import { readOutages } from "./outage-memory.policy.ts";
 import { resolvedPolicies } from "./resolved-policies.policy.ts";
 
 /** What the policies at one instant follow from. */
@@ -37,9 +37,10 @@ export function presentPolicies({ configured, resources, freeze, profile }: Poli
   const memory = freezeMemory(readMemory(text), { sourcesBefore: readSources(text), sources }, at);
   const ofScope = (scope: string) => requests.filter((each) => each.scope === scope).map(({ request }) => request);
   const policies = inForce.map(({ name, spec }) => {
-    const pauseRequests = [...(spec.pauseRequests ?? []), ...ofScope(name)].slice(0, PAUSE_REQUESTS_MAX);
+    const pauseRequests = [...(spec.pauseRequests ?? []), ...ofScope(name)];
     return nodePolicyOf(name, { ...spec, pauseRequests }, [...frozenTime(memory, name, at)]);
   });
   const pauseRequests = ofScope(EVERYWHERE).map(pauseRequestOf);
-  return policySet(policies, { pauseRequests, frozen: frozenTime(memory, EVERYWHERE, at) });
+  const everywhere = { pauseRequests, frozen: frozenTime(memory, EVERYWHERE, at) };
+  return policySet(policies, everywhere, readOutages(freeze?.outages ?? null, at));
 }

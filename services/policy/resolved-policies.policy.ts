@@ -1,6 +1,5 @@
 /** Decides which policies are in force, out of the objects of the API and those of --config. */
 import {
-  PAUSE_REQUESTS_MAX,
   POLICIES_MAX,
   POLICY_NAME_MAX,
   REFUSED_FIELD_CHARACTERS_MAX,
@@ -47,7 +46,7 @@ export function resolvedPolicies(
 ): readonly ResolvedPolicy[] {
   const names = new Set(configured.map(({ name }) => name));
   const candidates = [
-    ...configured.map((policy) => resolved(withRequestsOf(policy, resources), "config", remediationDryRun)),
+    ...configured.map((policy) => withRequestsOf(resolved(policy, "config", remediationDryRun), resources)),
     ...resources.map((resource) => {
       const { name } = resource;
       const policy = resolved(resource, "resource", remediationDryRun);
@@ -57,16 +56,16 @@ export function resolvedPolicies(
   return withinLimits(candidates.sort((left, right) => (left.name < right.name ? -1 : 1)));
 }
 
-function withRequestsOf(policy: ConfiguredPolicy, resources: readonly PolicyResource[]): ConfiguredPolicy {
+/** Of two lists that are each as long as allowed, no request is left out: any of them may be the one that freezes. */
+function withRequestsOf(policy: ResolvedPolicy, resources: readonly PolicyResource[]): ResolvedPolicy {
   const namesake = resources.find(({ name }) => name === policy.name);
   // A wrong selector of the object takes no request out of force: the nodes are those of the other selector.
   const { pauseRequests: written } = recordOf(namesake?.spec);
   const { spec } = checkSpec({ selector: {}, ...(written === undefined ? {} : { pauseRequests: written }) });
   const requests = spec?.pauseRequests ?? [];
-  if (requests.length === 0) return policy;
-  // A longer list would be refused as a whole. Those of the object that came first have ended, if any has.
-  const pauseRequests = [...requests, ...(policy.spec.pauseRequests ?? [])].slice(-PAUSE_REQUESTS_MAX);
-  return { ...policy, spec: { ...policy.spec, pauseRequests } };
+  if (requests.length === 0 || policy.spec === null) return policy;
+  const all = { ...policy.spec, pauseRequests: [...requests, ...(policy.spec.pauseRequests ?? [])] };
+  return { ...policy, spec: all, version: versionOf(JSON.stringify(all)) };
 }
 
 function resolved(

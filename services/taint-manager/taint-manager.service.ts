@@ -10,11 +10,13 @@ import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../domain/freeze.ts";
+import { nodeOutagesOf } from "../domain/paused-time/outages.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
 import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { Deadlines } from "../platform/structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { HeldPods } from "./held-pods.ts";
 import { RivalJudgements } from "./rival-judgements.ts";
 import {
   contradictedForMs,
@@ -23,7 +25,7 @@ import {
   startsToWrite,
   type ViewHistory,
 } from "./taint-manager.policy.ts";
-import { type EvictionSchedule, stayingJudgement, TaintedNode } from "./tainted-node.ts";
+import { type EvictionSchedule, stayingJudgement, TaintedNode, type TaintedNodeContext } from "./tainted-node.ts";
 
 /** The start of the source of a ledger, in any process: nobody else keeps the deadlines of pods. */
 const LEDGER_PREFIX = "ledger@";
@@ -37,13 +39,14 @@ export const taintManagerService: Service = (io) => {
   const shards = new Map<number, TaintShard>();
   const fire = (schedule: EvictionSchedule): void => shards.get(shardOf(schedule.node.name))?.requestEviction(schedule);
   const deadlines = new Deadlines<EvictionSchedule>({ clock: io.clock, fire });
+  const held = new HeldPods(io);
   const lose = (shard: number): void => {
     shards.get(shard)?.stop();
     shards.delete(shard);
   };
   const stops = [
     io.fleet.follow("taint-manager", {
-      gained: (shard) => shards.set(shard, new TaintShard(io, shard, deadlines)),
+      gained: (shard) => shards.set(shard, new TaintShard(io, shard, { io, deadlines, held })),
       lost: lose,
     }),
     io.policies.follow((cause) => {
@@ -63,7 +66,7 @@ export const taintManagerService: Service = (io) => {
 /** The tainted nodes of one shard. */
 class TaintShard {
   readonly #io: Io;
-  readonly #deadlines: Deadlines<EvictionSchedule>;
+  readonly #context: TaintedNodeContext;
   readonly #feed: ShardFeed;
   readonly #nodes = new Map<string, TaintedNode>();
   /** Schedules that came due while the view was blind or the node frozen. */
@@ -83,9 +86,9 @@ class TaintShard {
   /** When the view was last complete, on the monotonic clock: a taint that is new now was absent then. */
   #wholeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(io: Io, shard: number, deadlines: Deadlines<EvictionSchedule>) {
+  constructor(io: Io, shard: number, context: TaintedNodeContext) {
     this.#io = io;
-    this.#deadlines = deadlines;
+    this.#context = context;
     this.#gainedMs = io.clock.monotonicMs();
     this.#annotationRetries = new RetrySchedule(requestRetries(io.profile));
     const { clock, profile, fleet, bus } = io;
@@ -113,6 +116,7 @@ class TaintShard {
         node: (node, previous, cause) => this.#review(node, previous, cause),
         pods: (node, _pods, cause) => this.#review(node, node, cause),
         gone: (node, cause) => this.#forget(node.node, cause),
+        outagesChanged: (cause) => this.#reviewAll(cause),
         pulse: (cause) => this.#pulse(cause),
       },
     });
@@ -134,11 +138,15 @@ class TaintShard {
 
   /** Takes a change of the node policies: each countdown counts again, and what is not frozen any more goes on. */
   takePolicies(cause: string | null): void {
+    this.#reviewAll(cause);
+    this.#release();
+  }
+
+  #reviewAll(cause: string | null): void {
     for (const [name, tainted] of this.#nodes) {
       const node = this.#feed.view.node(name);
       if (node !== null) this.#reviewTainted(tainted, node, this.#viewHistory(true), cause);
     }
-    this.#release();
   }
 
   stop(): void {
@@ -167,7 +175,7 @@ class TaintShard {
     if (noExecuteTaints(node.taints).length === 0) {
       this.#end(node.node, cause);
     } else {
-      const tainted = this.#nodes.get(node.node) ?? new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node);
+      const tainted = this.#nodes.get(node.node) ?? new TaintedNode(this.#context, node);
       this.#nodes.set(node.node, tainted);
       this.#reviewTainted(tainted, node, this.#viewHistory(isSame), cause);
     }
@@ -183,7 +191,8 @@ class TaintShard {
   ): void {
     const pods = this.#feed.view.pods(node.node)?.pods ?? [];
     const ratedPolicy = ratedPolicyOf(node, this.#io.policies.current())?.name ?? null;
-    tainted.review(node, pods, { ...seen, ...this.#freezeOf(node), ratedPolicy }, cause);
+    const outages = nodeOutagesOf(node, this.#io.policies.current(), this.#feed.view.outages, this.#io.profile);
+    tainted.review(node, pods, { ...seen, ...this.#freezeOf(node), outages, ratedPolicy }, cause);
   }
 
   /** The view before a node's present state. A node known before was seen after this shard was gained. */

@@ -5,10 +5,22 @@ import type { ObservedNode, ObservedPod, Taint, TaintId } from "../../protocols/
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
 import type { Freeze, NodeFreeze } from "../domain/freeze.ts";
+import { NO_OUTAGES, type OutageTime, type PausedTime } from "../domain/paused-time/outages.ts";
 import { taintIdOf } from "../domain/taint-swap.ts";
-import { type Eviction, evictionOf, type StandingTaint } from "../domain/toleration.ts";
+import {
+  bindingAt,
+  type Eviction,
+  evictionOf,
+  isSwappable,
+  type StandingTaint,
+  type UnreadableToleration,
+  unreadableText,
+  unreadableTolerationOf,
+} from "../domain/toleration.ts";
 import type { Deadlines } from "../platform/structures/deadlines.ts";
 import { requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import type { HeldPods } from "./held-pods.ts";
+import { RecreatedPods } from "./recreated-pods.ts";
 import {
   boundMsOf,
   isEvictable,
@@ -47,6 +59,15 @@ const SETTLED = 2 ** 30;
 export interface TaintedNodeContext {
   readonly io: Pick<Io, "clock" | "profile"> & { readonly bus: Pick<Bus, "publish"> };
   readonly deadlines: Deadlines<EvictionSchedule>;
+  /** Counts the pods that are held by a toleration that cannot be read; absent where nobody counts them. */
+  readonly held?: HeldPods;
+}
+
+/** What its countdowns and evictions depend on besides its taints, its pods and its freezes. */
+interface NodeConditions {
+  readonly outages?: OutageTime;
+  /** The policy of the node, if that limits the rate of evictions. */
+  readonly ratedPolicy?: string | null;
 }
 
 /** A node from its first NoExecute taint to its last. */
@@ -56,10 +77,18 @@ export class TaintedNode {
   readonly #schedules = new Map<string, EvictionSchedule>();
   /** When pods were bound that have no schedule but had one or came after some taint; almost always empty. */
   readonly #boundLate = new Map<string, number>();
+  /** When pods with a later stamp were known to be bound, on the API's clock; almost always empty. */
+  readonly #boundSeenAt = new Map<string, number>();
+  readonly #recreated = new RecreatedPods();
+  /** Mirror pods of which it was published that they stay. */
+  readonly #kept = new Set<string>();
+  /** The pods, by uid, that stay because a toleration cannot be read; almost always empty. */
+  readonly #unreadable = new Map<string, UnreadableToleration>();
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
   #frozen: readonly FrozenInterval[] = [];
   #freeze: Freeze | null = null;
+  #outages: OutageTime = NO_OUTAGES;
   /** The policy of the node, if that limits the rate of evictions. */
   #ratedPolicy: string | null = null;
   #cause: string | null = null;
@@ -100,9 +129,10 @@ export class TaintedNode {
     {
       frozen = [],
       freeze = null,
+      outages = NO_OUTAGES,
       ratedPolicy = null,
       ...seen
-    }: Omit<ViewHistory, keyof Now> & Partial<NodeFreeze> & { readonly ratedPolicy?: string | null },
+    }: Omit<ViewHistory, keyof Now> & Partial<NodeFreeze> & NodeConditions,
     cause: string | null,
   ): void {
     const now = this.#now();
@@ -110,6 +140,7 @@ export class TaintedNode {
     this.#cause = cause;
     this.#frozen = frozen;
     this.#freeze = freeze;
+    this.#outages = outages;
     this.#ratedPolicy = ratedPolicy;
     const before = this.#taints;
     this.#taints = knownTaints(node, before, { ...now, ...seen });
@@ -120,7 +151,10 @@ export class TaintedNode {
       this.#reviewPod(pod, now, isCorrection);
     }
     for (const [uid, schedule] of this.#schedules) if (!present.has(uid)) this.#endLeaving(schedule, now);
-    for (const uid of this.#boundLate.keys()) if (!present.has(uid)) this.#boundLate.delete(uid);
+    for (const known of [this.#boundLate, this.#boundSeenAt, this.#kept]) {
+      for (const uid of known.keys()) if (!present.has(uid)) known.delete(uid);
+    }
+    for (const uid of this.#unreadable.keys()) if (!present.has(uid)) this.#release(uid);
   }
 
   /** Cancels every schedule; the node is gone or has no NoExecute taint left. */
@@ -128,12 +162,14 @@ export class TaintedNode {
     this.#cause = cause;
     const now = this.#now();
     for (const schedule of this.#schedules.values()) this.#cancel(schedule, now);
+    for (const uid of this.#unreadable.keys()) this.#release(uid);
   }
 
   /** Drops every schedule without a message, because another process owns the node now. */
   drop(): void {
     for (const { slot } of this.#schedules.values()) this.#context.deadlines.remove(slot);
     this.#schedules.clear();
+    for (const uid of this.#unreadable.keys()) this.#release(uid);
   }
 
   /** Records that the pod with this uid is terminating. */
@@ -150,14 +186,25 @@ export class TaintedNode {
     // A schedule that was held back while the view was blind may have a new deadline, which is still to come.
     if (deadlines.dueAt(slot) !== Number.POSITIVE_INFINITY) return;
     const now = this.#now();
-    if (this.#frozen.length > 0 && (this.#evictionOf(pod, now)?.at ?? 0) > now.monotonicMs) return;
+    if (this.#isPaused && (this.#evictionOf(pod, now)?.at ?? 0) > now.monotonicMs) return;
+    if (schedule.requests === 0) {
+      const pause = this.#recreated.pauseOf(pod, now);
+      if (pause !== null) {
+        deadlines.set(slot, now.monotonicMs + pause.waitMs);
+        this.#publish(schedule, "due", now);
+        return;
+      }
+      this.#recreated.onEviction(pod, now);
+    }
     const cause = schedule.requests === 0 ? this.#publish(schedule, "due", now) : this.#cause;
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
     // Pods under a rate are evicted in the order of these instants, which a restart must not change.
     const deadlineAt = this.#ratedPolicy === null ? this.#deadlineAt(schedule, now) : this.#dueSince(schedule, now);
     const decided = { deadlineAt, taint: taintIdOf(taint), timeAdded: taint.timeAdded ?? null };
     const rated = this.#ratedPolicy === null ? {} : { policy: this.#ratedPolicy };
-    io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided, ...rated }, cause);
+    const boundAt = this.#boundSeenAt.get(pod.uid);
+    const seen = boundAt === undefined ? {} : { boundAt };
+    io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided, ...seen, ...rated }, cause);
     if (schedule.requests !== SETTLED) schedule.requests += 1;
     deadlines.set(slot, now.monotonicMs + retryPauseMs(schedule.requests, requestRetries(io.profile)));
   }
@@ -197,7 +244,11 @@ export class TaintedNode {
       this.#endLeaving(schedule, now);
       return;
     }
-    const eviction = isEvictable(pod) ? this.#evictionOf(pod, now) : null;
+    this.#noteBinding(pod, schedule, now);
+    const evictedBy = isEvictable(pod) ? this.#evictionOf(pod, now) : null;
+    const eviction = pod.mirror === true ? null : evictedBy;
+    if (pod.mirror === true && evictedBy !== null) this.#publishKept(pod, evictedBy.taint);
+    this.#holdOrRelease(pod, evictedBy);
     if (eviction === null) {
       if (schedule !== undefined) this.#cancel(schedule, now);
       return;
@@ -206,50 +257,100 @@ export class TaintedNode {
     else if (!this.#change(schedule, pod, eviction, now) && isCorrection) this.#repeat(schedule, now);
   }
 
+  /** Counts a pod that stays because a toleration cannot be read. */
+  #holdOrRelease(pod: ObservedPod, eviction: Eviction | null): void {
+    if (eviction !== null && this.#unreadable.size === 0) return;
+    const unreadable = eviction === null && isEvictable(pod) ? this.#unreadableOf(pod) : null;
+    const before = this.#unreadable.get(pod.uid);
+    if (before === undefined && unreadable === null) return;
+    const textOf = (each: UnreadableToleration): string => unreadableText(each.toleration);
+    if (before !== undefined && unreadable !== null && textOf(before) === textOf(unreadable)) return;
+    this.#release(pod.uid);
+    if (unreadable === null) return;
+    this.#unreadable.set(pod.uid, unreadable);
+    this.#context.held?.add(pod, this.name, unreadable);
+  }
+
+  #unreadableOf({ tolerations }: ObservedPod): UnreadableToleration | null {
+    const comparisonOperators = this.#context.io.profile.tolerationComparisonOperators;
+    const taints = this.#taints.map(({ taint }) => taint);
+    return unreadableTolerationOf(taints, tolerations, { comparisonOperators });
+  }
+
+  #release(uid: string): void {
+    const unreadable = this.#unreadable.get(uid);
+    this.#unreadable.delete(uid);
+    if (unreadable !== undefined) this.#context.held?.remove(unreadable);
+  }
+
   /**
-   * When the pod must leave, on the monotonic clock. Frozen time is known on the API's clock, so what it adds to a
-   * countdown is taken from there.
+   * When the pod must leave, on the monotonic clock. Frozen time and outages are known on the API's clock, so what they
+   * add to a countdown is taken from there.
    */
   #evictionOf(pod: ObservedPod, now: Now): Eviction | null {
     const running = this.#evictionUnder(this.#taints, pod, this.#boundMs(pod, now));
-    if (running === null || this.#frozen.length === 0) return running;
-    const frozen = this.#evictionOnApiTime(pod, this.#frozen);
-    const own = this.#taints.find(({ taint }) => taint === frozen?.taint);
-    return frozen === null || own === undefined ? running : { ...frozen, at: own.since + (frozen.at - own.sinceAt) };
+    if (running === null || !this.#isPaused) return running;
+    const paused = this.#evictionOnApiTime(pod, this.#paused);
+    const own = this.#taints.find(({ taint }) => taint === paused?.taint);
+    return paused === null || own === undefined ? running : { ...paused, at: own.since + (paused.at - own.sinceAt) };
   }
 
-  /** The same on the API's clock. An eviction without a deadline is due now; infinity is a freeze without an end. */
-  #deadlineAt({ pod }: EvictionSchedule, now: Now, frozen = this.#frozen): number {
-    const at = this.#evictionOnApiTime(pod, frozen)?.at ?? Number.NEGATIVE_INFINITY;
+  get #paused(): PausedTime {
+    return { frozen: this.#frozen, outages: this.#outages };
+  }
+
+  /** Whether countdowns of the node stand still, or have. */
+  get #isPaused(): boolean {
+    return this.#frozen.length > 0 || this.#outages.intervals.length > 0;
+  }
+
+  /** The same on the API's clock. An eviction without a deadline is due now; infinity is a pause without an end. */
+  #deadlineAt({ pod }: EvictionSchedule, now: Now, paused = this.#paused): number {
+    const at = this.#evictionOnApiTime(pod, paused)?.at ?? Number.NEGATIVE_INFINITY;
     return at === Number.NEGATIVE_INFINITY ? now.wallMs : at;
   }
 
   /** The same, but an eviction without a deadline is due since its taint began, or since the pod was bound. */
   #dueSince({ pod, taint }: EvictionSchedule, now: Now): number {
-    const at = this.#evictionOnApiTime(pod, this.#frozen)?.at ?? Number.NEGATIVE_INFINITY;
+    const at = this.#evictionOnApiTime(pod, this.#paused)?.at ?? Number.NEGATIVE_INFINITY;
     if (at !== Number.NEGATIVE_INFINITY) return at;
     const sinceAt = this.#taints.find((each) => each.taint === taint)?.sinceAt ?? now.wallMs;
-    return Math.min(now.wallMs, Math.max(sinceAt, pod.boundAt));
+    return Math.min(now.wallMs, Math.max(sinceAt, this.#boundAt(pod, now)));
   }
 
-  #evictionOnApiTime(pod: ObservedPod, frozen: readonly FrozenInterval[]): Eviction | null {
-    return this.#evictionUnder(onApiTime(this.#taints), pod, pod.boundAt, frozen);
+  #evictionOnApiTime(pod: ObservedPod, paused: PausedTime): Eviction | null {
+    return this.#evictionUnder(onApiTime(this.#taints), pod, this.#boundAt(pod, this.#now()), paused);
+  }
+
+  /** Keeps when a pod was bound whose stamp is in the future, or later than the stamp that it had. */
+  #noteBinding({ uid, boundAt }: ObservedPod, schedule: EvictionSchedule | undefined, now: Now): void {
+    if (this.#boundSeenAt.has(uid) || this.#boundLate.has(uid)) return;
+    const seenAt = schedule?.pod.boundAt ?? now.wallMs;
+    if (boundAt > seenAt) this.#boundSeenAt.set(uid, seenAt);
+  }
+
+  /** When a pod was bound, on the API's clock. */
+  #boundAt(pod: ObservedPod, now: Now): number {
+    const seenAt = this.#boundSeenAt.get(pod.uid) ?? null;
+    // A stamp was not in the future when it was first seen, although the clock may have been set back since.
+    const nowAt = seenAt === null ? pod.boundAt : now.wallMs;
+    return bindingAt(pod, { seenAt, nowAt });
   }
 
   #evictionUnder(
     taints: readonly StandingTaint[],
     pod: ObservedPod,
     boundAt: number,
-    frozen: readonly FrozenInterval[] = [],
+    paused: PausedTime = {},
   ): Eviction | null {
     const comparisonOperators = this.#context.io.profile.tolerationComparisonOperators;
-    return evictionOf(taints, pod.tolerations, boundAt, { comparisonOperators, frozen });
+    return evictionOf(taints, pod.tolerations, boundAt, { comparisonOperators, ...paused });
   }
 
   #boundMs(pod: ObservedPod, now: Now): number {
     const known = this.#schedules.get(pod.uid)?.boundMs ?? this.#boundLate.get(pod.uid);
     if (known !== undefined) return known;
-    const boundMs = boundMsOf(pod.boundAt, this.#taints, now);
+    const boundMs = boundMsOf(this.#boundAt(pod, now), this.#taints, now);
     const isLate = this.#taints.some(({ since, lineage }) => boundMs > Math.min(since, lineage?.since ?? since));
     if (isLate) this.#boundLate.set(pod.uid, boundMs);
     return boundMs;
@@ -304,6 +405,18 @@ export class TaintedNode {
     if (schedule.requests !== SETTLED) this.#publish(schedule, "none", now);
   }
 
+  /**
+   * Publishes once that the mirror of a static pod stays: its kubelet creates it again at once, so it would be deleted
+   * for ever and nothing would stop.
+   */
+  #publishKept(pod: ObservedPod, taint: Taint): void {
+    if (this.#kept.has(pod.uid)) return;
+    this.#kept.add(pod.uid);
+    const { namespace, name, uid } = pod;
+    const judged = stayingJudgement({ namespace, name, uid, node: this.#node.node });
+    this.#context.io.bus.publish("judged.pod", { ...judged, taint: taintIdOf(taint), kept: "mirror" }, this.#cause);
+  }
+
   #publish(schedule: EvictionSchedule, eviction: PodJudgement["eviction"], now: Now): string | null {
     return this.#context.io.bus.publish("judged.pod", this.#judgement(schedule, eviction, now), this.#cause);
   }
@@ -328,16 +441,35 @@ export class TaintedNode {
       tolerationSeconds: schedule.tolerationSeconds,
       ...(schedule.toleratedTaint === null ? {} : { toleratedTaint: schedule.toleratedTaint }),
       ...this.#heldBack(schedule, now),
+      ...this.#pause(schedule, eviction, now),
+      ...this.#lastOutage(schedule),
     };
+  }
+
+  #lastOutage({ taint }: EvictionSchedule): Pick<PodJudgement, "outage"> {
+    const last = this.#outages.intervals.at(-1);
+    const sinceAt = this.#taints.find((each) => each.taint === taint)?.sinceAt ?? Number.NEGATIVE_INFINITY;
+    const isMet = last !== undefined && isSwappable(taint) && (last.toAt ?? Number.POSITIVE_INFINITY) > sinceAt;
+    return isMet ? { outage: last } : {};
+  }
+
+  /** Why a due pod waits, if its owner creates such pods again on this node. */
+  #pause(
+    { pod, requests }: EvictionSchedule,
+    eviction: PodJudgement["eviction"],
+    now: Now,
+  ): Pick<PodJudgement, "recreated"> {
+    const pause = eviction === "due" && requests === 0 ? this.#recreated.pauseOf(pod, now) : null;
+    if (pause === null) return {};
+    return { recreated: { deletions: pause.deletions, nextAt: now.wallMs + pause.waitMs } };
   }
 
   /** What freezes the node, and how much of a countdown would be left if it were thawed now. */
   #heldBack(schedule: EvictionSchedule, now: Now): Pick<BodyOf<"judged.pod">, "held"> {
     if (this.#freeze === null) return {};
-    const ended = this.#frozen
-      .filter(({ fromAt }) => fromAt < now.wallMs)
-      .map(({ fromAt, toAt }) => ({ fromAt, toAt: Math.min(toAt ?? now.wallMs, now.wallMs) }));
-    const remainingMs = Math.max(0, this.#deadlineAt(schedule, now, ended) - now.wallMs);
+    const outages = { ...NO_OUTAGES, intervals: endedBy(this.#outages.intervals, now.wallMs) };
+    const paused = { frozen: endedBy(this.#frozen, now.wallMs), outages };
+    const remainingMs = Math.max(0, this.#deadlineAt(schedule, now, paused) - now.wallMs);
     return { held: { ...this.#freeze, remainingMs } };
   }
 }
@@ -354,4 +486,11 @@ export function stayingJudgement({
 
 function finiteOrNull(at: number): number | null {
   return Number.isFinite(at) ? at : null;
+}
+
+/** What has begun of intervals, as if all of it ended at an instant. */
+function endedBy(intervals: readonly FrozenInterval[], at: number): FrozenInterval[] {
+  return intervals
+    .filter(({ fromAt }) => fromAt < at)
+    .map(({ fromAt, toAt }) => ({ fromAt, toAt: Math.min(toAt ?? at, at) }));
 }

@@ -1,5 +1,4 @@
 /** How disrupted a zone is, how fast it may evict, and which of its nodes wait for a grant. Pure functions. */
-
 import type { JudgedCondition, ZoneState } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintEffect } from "../../protocols/names.ts";
@@ -8,7 +7,8 @@ import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { evictingTaintOf, isSwappable, taintIdOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
+import { evictingTaintOf, taintIdOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
+import { isSwappable } from "../domain/toleration.ts";
 import { evictingConditionTaintsOf } from "../domain/unhealthy-conditions.ts";
 import { partsOfDomain, zoneKeyOf } from "../domain/zone-key.ts";
 
@@ -152,7 +152,9 @@ export function waitsForGrant(node: NodeInZone, evictionMode: Profile["evictionM
   return waitsForReadiness(node) || dueConditionOf(node) !== null;
 }
 
+/** A policy may delay a node that has just begun to report Ready=False, so its judgement has to be of that status. */
 function waitsForReadiness({ observed, judged }: NodeInZone): boolean {
+  if (judged.policy !== undefined && judged.ready !== readyOf(observed)) return false;
   return judged.eviction === "toBeEvicted" && evictingTaintOf(readyOf(observed)) !== null;
 }
 

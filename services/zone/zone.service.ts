@@ -4,7 +4,7 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { isSwappable } from "../domain/taint-swap.ts";
+import { isSwappable } from "../domain/toleration.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";

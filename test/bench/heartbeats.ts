@@ -91,6 +91,7 @@ export function watchesInto(sinks: Sinks): Kube {
       return {
         state: () => state,
         confirmedAt: () => null,
+        version: () => null,
         held: () => null,
         relist: nothing,
         refresh: nothing,
@@ -100,5 +101,7 @@ export function watchesInto(sinks: Sinks): Kube {
     read: () => {},
     write: () => {},
     minorVersion: () => {},
+    leaseHistory: () => {},
+    componentLeases: () => {},
   };
 }

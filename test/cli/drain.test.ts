@@ -16,6 +16,7 @@ function heldKube() {
       state: () => ({ synced: false, since: null }),
       held: () => null,
       confirmedAt: () => null,
+      version: () => null,
       relist() {},
       refresh() {},
       stop() {},
@@ -23,6 +24,8 @@ function heldKube() {
     read: (_ref, done) => replies.push(() => done(gone)),
     write: (_request, done) => replies.push(() => done(gone)),
     minorVersion: (done) => replies.push(() => done(null)),
+    leaseHistory: (_from, done) => replies.push(() => done(null)),
+    componentLeases: (done) => replies.push(() => done(null)),
   };
   return { kube, replyNext: () => replies.shift()?.() };
 }

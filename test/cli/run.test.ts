@@ -148,7 +148,7 @@ describe("vigil run", () => {
     expect([asked.status, await asked.json()]).toEqual([503, { error: why }]);
     const late = await listen(apiserver, { port: apiPort, token: TOKEN });
     await expect.poll(async () => (await probed(port)).readyz, { timeout: 20_000 }).toEqual([200, "ok"]);
-    expect(await metrics()).toMatch(/^vigil_running 1$/m);
+    await expect.poll(metrics, { timeout: 5_000 }).toMatch(/^vigil_running 1$/m);
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
     await late.close();

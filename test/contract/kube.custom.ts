@@ -241,7 +241,9 @@ function objectTests(client: () => RawClient): void {
     const taints = [{ key: "a", effect: "NoSchedule" }];
     expect(object.spec).toEqual({ labels: { b: "c" }, free: { kept: null }, taints, mode: "Enforce" });
     const bare = await client().post(LIMITS, limit("null-key", { taints: [{ key: null }] }));
-    expect(causes(bare)).toEqual([["spec.taints[0].key", "Required value"]]);
+    // A server of 1.20 names no place in a list.
+    const named = JSON.stringify(causes(bare)).replace("taints[0]", "taints");
+    expect(named).toBe(JSON.stringify([["spec.taints.key", "Required value"]]));
   });
 
   test("only a change of the spec counts as a generation", async () => {

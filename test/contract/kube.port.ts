@@ -1,7 +1,7 @@
 /** The contract's part about the Kubernetes port: what the product's own client sees of the server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
-import { type Kube, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import { type Kube, type LeaseRenewal, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { scanLease } from "../../services/platform/kube/watch/lease-scan.ts";
@@ -185,6 +185,48 @@ export function portContract(server: () => ProvidedServer): void {
     raw.abort();
     const [line = ""] = text().split("\n");
     expect(scanLease(Buffer.from(line))?.object).toEqual({ node: "k-lease", renewedAt });
+  });
+
+  test("the history of leases has past renewals; those of kube-system are listed", async () => {
+    const renewed = (namespace: string, at: string, metadata: Record<string, unknown> = {}) => ({
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "k-heard", namespace, ...metadata },
+      spec: { holderIdentity: "k-heard", leaseDurationSeconds: 40, renewTime: at },
+    });
+    const times = ["2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:10.250000Z", "2026-01-01T00:00:20.500000Z"];
+    const [first = "", ...later] = times;
+    let { metadata } = await created(lease("k-heard"), renewed(LEASE_NAMESPACE, first));
+    const fromVersion = String(metadata.resourceVersion);
+    for (const at of later) {
+      const body = renewed(LEASE_NAMESPACE, at, metadata);
+      const reply = await write(kube, { ref: lease("k-heard"), urgency, verb: "update", body });
+      if (reply.outcome === "ok") metadata = reply.object.metadata;
+    }
+    // Past the time for which any server might hold changes back.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const history = await new Promise<readonly LeaseRenewal[] | null>((done) => kube.leaseHistory(fromVersion, done));
+    expect(history?.filter(({ node }) => node === "k-heard")).toEqual(
+      later.map((at) => ({ node: "k-heard", renewTime: Date.parse(at) })),
+    );
+    const component: ObjectRef = { kind: "Lease", namespace: "kube-system", name: "k-heard" };
+    await created(component, renewed("kube-system", first));
+    const listed = await new Promise<readonly number[] | null>((done) => kube.componentLeases(done));
+    expect(listed).toContain(Date.parse(first));
+  });
+
+  test("the history of leases from a forgotten version is unknown", async () => {
+    const { metadata } = await created(lease("k-forgotten"), {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "k-forgotten", namespace: LEASE_NAMESPACE },
+      spec: { holderIdentity: "k-forgotten", renewTime: "2026-01-01T00:00:00.000000Z" },
+    });
+    await created(node("k-meanwhile"), nodeNamed("k-meanwhile"));
+    await server().compact();
+    const history = await new Promise((done) => kube.leaseHistory(String(metadata.resourceVersion), done));
+    expect(history).toBeNull();
+    await created(node("k-later"), nodeNamed("k-later"));
   });
 
   test("a watch survives forgotten history: it lists again and sees later changes", async () => {

@@ -43,7 +43,8 @@ const STATUS: Schema = {
     frozenUntil: { type: "string", format: "date-time", description: "When the freeze ends by itself." },
     conditions: {
       type: "array",
-      description: "Ready, FieldsAccepted, SelectorConflict, and RemediationsReady where there are remediations.",
+      description:
+        "Ready, FieldsAccepted, SelectorConflict, RemediationsReady with remediations, MemoryWritten while False.",
       items: CONDITION,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],

@@ -26,8 +26,11 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "circuitBreaker.maxNodes": "It opens when so many nodes were condemned within duration.",
   "circuitBreaker.duration": "The time within which condemned nodes count.",
   "circuitBreaker.resetAfter": "How long it stays open. If unset, until circuitBreaker is removed and added again.",
+  "circuitBreaker.holds":
+    "What it holds. With Readiness pods of silent nodes are not marked, and nodes newly down open it too.",
   stormCooldownDuration: "After a breaker, a halt or maxUnhealthy, so long nobody is evicted, so long again slowly.",
   healthyDelay: "How long a node has to be Ready before its NoSchedule taint goes. If unset, 0.",
+  unhealthyDelay: "How long its kubelet has to report Ready=False before a node waits for eviction. If unset, 0.",
   flapping: "Keeps the NoSchedule taint on a node whose readiness changes all the time.",
   "flapping.transitions": "Changes of readiness within window from which a node counts as flapping.",
   "flapping.window": "The time within which changes count.",

@@ -19,6 +19,7 @@ interface Job {
   readonly steps: readonly Step[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly "timeout-minutes"?: number;
+  readonly environment?: string;
 }
 interface Workflow {
   readonly permissions: Readonly<Record<string, string>>;
@@ -116,6 +117,21 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: ROOT }))("the workflow 
   test("may write only what a job says, and each job ends in time", () => {
     expect(Object.values(permissions).filter((right) => right !== "read")).toEqual([]);
     expect(Object.values(jobs).filter((job) => job["timeout-minutes"] === undefined)).toEqual([]);
+  });
+
+  test("runs no code of other people where it may write", () => {
+    const trusted = Object.values(jobs).filter(({ permissions: rights = {} }) =>
+      Object.values(rights).includes("write"),
+    );
+    const commands = trusted.flatMap((job) => job.steps).map(({ run = "" }) => run);
+    const foreign = /\bnpm (?:ci|install|i|run|exec|pack|test)\b|\bnpx\b|buildx build|npm publish(?! --ignore-scripts)/;
+    expect(commands.filter((command) => foreign.test(command))).toEqual([]);
+    expect(trusted.filter(({ environment }) => environment !== "release")).toEqual([]);
+  });
+
+  test("installs packages without their scripts", () => {
+    const installs = steps.flatMap(({ run = "" }) => [...run.matchAll(/npm ci\b.*/g)].map(([command]) => command));
+    expect(installs.filter((command) => !command.startsWith("npm ci --ignore-scripts"))).toEqual([]);
   });
 
   test("runs scripts and files that exist", () => {

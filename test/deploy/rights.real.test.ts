@@ -159,12 +159,17 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
     describeWithHelm("in place of taint eviction alone", () => {
       test.each(INSTALLS)("%s evicts, and only needs to read nodes", async (_, suffix, rendered) => {
         const [node, restless, patient] = [`marked-${suffix}`, `restless-${suffix}`, `patient-${suffix}`];
-        joins(node);
+        const kubelet = joins(node);
         const use = await cluster.run(await rendered("taint-eviction-only"), async (url) => {
           await isEvicted(suffix);
           await isReadBeforeRetry(suffix);
           await runsPod(restless, node, 0);
           await runsPod(patient, node, 300);
+          // Upstream's other controller has found the node silent.
+          kubelets.delete(kubelet);
+          const ready = { type: "Ready", status: "Unknown", lastTransitionTime: new Date().toISOString() };
+          const patch = JSON.stringify({ status: { conditions: [ready] } });
+          await ask("patch", "node", node, "--subresource=status", "--type=strategic", `--patch=${patch}`);
           const taint = "node.kubernetes.io/unreachable:NoExecute";
           for (const _ of [1, 2]) {
             await ask("taint", "node", node, taint);

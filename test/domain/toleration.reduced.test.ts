@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { reducedTolerations } from "../../services/domain/toleration.reduced.ts";
-import { evictionOf } from "../../services/domain/toleration.ts";
+import { evictionOf, unreadableTolerationOf } from "../../services/domain/toleration.ts";
 
 const key = fc.constantFrom("", "a", "b", "c");
 const value = fc.constantFrom("", "1", "2", "x");
@@ -12,7 +12,7 @@ const anyToleration = fc.record(
     key,
     operator: fc.constantFrom("", "Exists", "Equal", "Lt", "Gt", "In"),
     value,
-    effect: fc.constantFrom("", "NoExecute", "NoSchedule", "PreferNoSchedule"),
+    effect: fc.constantFrom("", "NoExecute", "NoSchedule", "PreferNoSchedule", "NoAdmit"),
     tolerationSeconds: fc.constantFrom(-1, 0, 30, 300),
   },
   { requiredKeys: [] },
@@ -29,7 +29,10 @@ test("for any NoExecute taints and taint swaps, with or without comparisons", ()
         const [first = { key: "a", effect: "NoExecute" }, second = { key: "b", effect: "NoExecute" }] = taints;
         const lineage = { first, second, since: 0, secondSince: 1000 };
         const standing = taints.map((taint, index) => ({ taint, since: 2000, ...(index === 0 ? { lineage } : {}) }));
-        const decide = (list: readonly Toleration[]) => evictionOf(standing, list, 500, { comparisonOperators });
+        const decide = (list: readonly Toleration[]) => [
+          evictionOf(standing, list, 500, { comparisonOperators }),
+          unreadableTolerationOf(taints, list, { comparisonOperators }),
+        ];
         const reduced = reducedTolerations(tolerations);
         expect(decide(reduced)).toEqual(decide(tolerations));
         expect(reducedTolerations(reduced)).toEqual(reduced);

@@ -2,10 +2,11 @@
  * A real API server with hollow nodes, upstream's real controller manager with its controllers on, and Vigil beside it,
  * installed from its overlay with its own account. It records what the API shows, field by field.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ComparisonReport, Explanation } from "../../protocols/ledger-reader.ts";
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { call } from "../../services/platform/kube/transport/call.ts";
@@ -17,6 +18,7 @@ import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { applyTo } from "../deploy/installed.ts";
 import { type Manifests, render } from "../deploy/manifests.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
+import { customResourcesBroken } from "../support/kube-assets.ts";
 import type { AuditedRequest } from "../support/kube-audit.ts";
 import { type ControllerManager, startControllerManager } from "../support/kube-controller-manager.ts";
 import { writeKubeconfig } from "../support/kubectl.ts";
@@ -226,6 +228,17 @@ export class BesideCluster {
     return Date.parse((await this.api.kubectl(...lease)).stdout);
   }
 
+  /** Creates a policy of no node, as `kubectl apply` does, where the server serves custom resources. */
+  async createPolicy(name: string): Promise<void> {
+    if (customResourcesBroken() !== null) return;
+    const spec = { selector: { matchLabels: { pool: "none" } }, nodeMonitorGracePeriod: "20s" };
+    const file = join(this.#folder, `${name}.json`);
+    const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name }, spec };
+    writeFileSync(file, JSON.stringify(policy));
+    const { code, stderr } = await this.api.kubectl("apply", "-f", file);
+    if (code !== 0) throw new Error(stderr);
+  }
+
   /** The status of a merge patch that Vigil's account sends as a dry run. */
   dryRun(path: string, patch: object): Promise<number> {
     const headers = { "content-type": "application/merge-patch+json" };
@@ -255,12 +268,12 @@ export class BesideCluster {
     return this.api.audited().filter(({ isDryRun }) => !isDryRun);
   }
 
-  /** Successful writes of Vigil's account so far, without Events and its own Lease: how many, by verb and resource. */
+  /** Successful writes of Vigil's account so far, without Events and its own Leases: how many, by verb and resource. */
   writes(): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { verb, resource, namespace, status } of this.requests()) {
       if (!["create", "update", "patch", "delete", "deletecollection"].includes(verb) || status >= 300) continue;
-      const isOwnLease = resource === "leases" && namespace === "vigil-system";
+      const isOwnLease = resource === "leases" && namespace !== LEASE_NAMESPACE;
       if (resource !== "events" && !isOwnLease)
         counts[`${verb} ${resource}`] = (counts[`${verb} ${resource}`] ?? 0) + 1;
     }

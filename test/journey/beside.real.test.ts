@@ -159,6 +159,11 @@ describeWithKube("beside upstream's real controllers", () => {
   });
 
   test("Vigil has the rights that it uses and no other, and cannot delete a pod", async () => {
+    await cluster.createPolicy("unused");
+    await until(
+      "the status of the policy is written",
+      () => cluster.writes()["patch nodepolicies/status"] !== undefined,
+    );
     expect(await cluster.stopVigil()).toEqual([0]);
     const grants = usableGrants(cluster.manifests);
     const use = () => ({ grants, requests: cluster.requests() });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { HEARTBEATS_LEASE } from "../../protocols/names.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { freePort } from "../support/nats-server.ts";
 import { Stage, vigilWith } from "../support/stage.ts";
@@ -41,6 +42,11 @@ describeWithKube("conditions of a policy on a real kube-apiserver", () => {
     await until("the nodes are registered", () => record.nodes.size === 3, WITHIN);
     await stage.create([{ name: "job", node: "gpu-0", tolerations: [] }]);
     await stage.restart();
+    await until(
+      "what Vigil hears is recorded",
+      async () => (await stage.leaseRenewedAt(HEARTBEATS_LEASE)) !== null,
+      WITHIN,
+    );
   });
 
   afterAll(async () => {

@@ -35,7 +35,7 @@ export function describeWithPolicies(title: string, journey: (open: () => Promis
 }
 
 /** The embedded API as the server of a stage, which has no kubectl. */
-async function embeddedServer(): Promise<StageServer> {
+export async function embeddedServer(): Promise<StageServer> {
   const folder = mkdtempSync(join(tmpdir(), "vigil-embedded-"));
   const kubeconfig = join(folder, "kubeconfig");
   const apiserver = new ApiServer({ clock: realClock(), random: seededRandom(1) });

@@ -78,6 +78,15 @@ describe("Events about nodes", () => {
   });
 });
 
+test("the mirror of a static pod that a taint would evict gets one Event", () => {
+  const world = ledgerWorld();
+  const taint = { key: "maintenance", effect: "NoExecute" };
+  world.receive("judged.pod", judgedPod({ eviction: "none", deadlineAt: null, taint, kept: "mirror" }), null);
+  const message = "Keeping Pod default/web despite maintenance:NoExecute: it mirrors a static pod";
+  const event = expect.objectContaining({ involvedObject: webObject, message, type: "Warning" });
+  expect(eventsWith(world, "TaintManagerEviction")).toEqual([event]);
+});
+
 describe("NodeNotReady", () => {
   function silenced(ready: "True" | "False", outcome: "ok" | "refused" | "shadowed" = "ok"): LedgerWorld {
     const world = ledgerWorld();

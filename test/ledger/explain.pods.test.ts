@@ -54,6 +54,17 @@ test("a pod that Vigil deleted on a silent node stays terminating", () => {
   ]);
 });
 
+test("the mirror of a static pod stays despite the taint of its node", () => {
+  const world = ledgerWorld();
+  world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
+  const metadata = { annotations: { "kubernetes.io/config.mirror": "5b1d" } };
+  world.kube.pods.set("default/web", livePod({ metadata }));
+  expect(podSentences(world)[0]).toBe(
+    "Pod default/web stays despite node.kubernetes.io/unreachable:NoExecute: it mirrors a static pod, which only its " +
+      "kubelet can end. Remove its manifest from the node, or let it tolerate the taint.",
+  );
+});
+
 test("a terminating pod is held by its finalizers", () => {
   const world = deletedWorld();
   world.kube.pods.set("default/web", terminating({ finalizers: ["example.com/backup"] }));
@@ -177,6 +188,16 @@ test("a pod that is gone has an explanation only where it has a history", () => 
     "Pod default/web no longer exists.",
     "Vigil deleted it at 2026-01-01T00:00:00Z.",
   ]);
+});
+
+test("a pod that may tolerate the coming taint is not evicted then", () => {
+  const world = ledgerWorld();
+  world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "toBeEvicted" }), null);
+  world.kube.pods.set("default/web", livePod({ spec: { tolerations: [{ operator: "SemverGt" }] } }));
+  expect(podSentences(world)[1]).toBe(
+    "It may tolerate node.kubernetes.io/unreachable:NoExecute, so it is not evicted then: toleration operator SemverGt: this version of Vigil does not know it, so upgrade Vigil or delete the pod by hand.",
+  );
 });
 
 test("a pod that now tolerates every taint of its node has no deadline", () => {

@@ -85,6 +85,14 @@ export class LedgerKube implements Kube {
     throw new Error("the ledger asks for no version");
   }
 
+  leaseHistory(): never {
+    throw new Error("the ledger asks for no history of leases");
+  }
+
+  componentLeases(): never {
+    throw new Error("the ledger lists no leases");
+  }
+
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
     this.requests.push(request);
     const object: KubeObject = { metadata: { name: request.ref.name } };

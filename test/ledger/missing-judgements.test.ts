@@ -153,6 +153,7 @@ describe("a judgement until some instant", () => {
   const inMs = (world: LedgerWorld, ms: number) => world.clock.wallMs() + ms;
   const CONDITION = { type: "Bad", taint: { key: "vigil.io/bad", effect: "NoExecute" }, state: "waiting" } as const;
   const until: Record<string, (untilAt: number) => Partial<BodyOf<"judged.node">>> = {
+    "a delayed node": (untilAt) => ({ unhealthyDelay: { untilAt } }),
     "a held taint": (untilAt) => ({ taintHold: { field: "healthyDelay", untilAt } }),
     "a maintenance": (untilAt) => ({ maintenance: { types: ["DrainInProgress"], sinceAt: 0, untilAt } }),
     "a condition": (untilAt) => ({ conditions: [{ ...CONDITION, untilAt }] }),

@@ -7,7 +7,7 @@ import { createMetrics } from "../../services/platform/process/metrics.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import type { TestKubelet } from "../support/test-kubelet.ts";
-import { type StartOptions, VirtualCluster } from "../support/virtual-cluster.ts";
+import { type StartOptions, VirtualCluster, type VirtualProcess } from "../support/virtual-cluster.ts";
 
 /** The NoExecute taint of a silent node. */
 export const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
@@ -21,11 +21,12 @@ export class Scene {
   readonly cluster: VirtualCluster;
   readonly kubelet: TestKubelet;
   readonly calls: string[] = [];
+  readonly process: VirtualProcess;
 
   constructor(profile: Partial<Profile> = {}, options: Pick<StartOptions, "policies"> = {}) {
     this.cluster = new VirtualCluster({ profile });
     this.kubelet = this.cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
-    this.cluster.start({ "node-writer": nodeWriterService }, options);
+    this.process = this.cluster.start({ "node-writer": nodeWriterService }, options);
     const note = ({ verb, resource, subresource }: Call): boolean => {
       this.calls.push(`${verb} ${resource.plural}${subresource === "" ? "" : `/${subresource}`}`);
       return false;

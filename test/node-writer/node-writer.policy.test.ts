@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ConditionStatus as ReadyStatus, Taint } from "../../protocols/objects.ts";
+import { refutesSilence } from "../../services/domain/node-conditions.ts";
 import { taintSwapText } from "../../services/domain/taint-swap.ts";
-import { decideConditions, decideTaints, refutesSilence } from "../../services/node-writer/node-writer.policy.ts";
+import { decideConditions, decideTaints } from "../../services/node-writer/node-writer.policy.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 0, 0, 5, 999);
@@ -56,7 +57,7 @@ test.each([
   ["one without a time", null, null, false],
   ["one that lost its time", 100, null, false],
 ])("silence is refuted by a live lease: %s", (_what, leaseRenewedAt, renewedAt, isRefuted) => {
-  expect(refutesSilence({ leaseRenewedAt, statusHeartbeatAt: 50 }, renewedAt)).toBe(isRefuted);
+  expect(refutesSilence({ leaseRenewedAt }, renewedAt)).toBe(isRefuted);
 });
 
 describe("asked.condition", () => {

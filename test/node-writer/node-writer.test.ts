@@ -109,6 +109,19 @@ test("labels are patched after a live read, and again after a failure", () => {
   expect(scene.cluster.node("node-1").metadata.labels).toMatchObject({ "beta.kubernetes.io/os": "linux" });
 });
 
+test("a patch that waits for another one of its node stamps its taint when it is sent", () => {
+  const scene = new Scene();
+  scene.cluster.patch(NODE, { metadata: { labels: { "kubernetes.io/os": "linux" } } });
+  scene.cluster.api.faults.add({ fault: { kind: "stall" }, when: ({ verb }) => verb === "patch", times: 1 });
+  const { uid, resourceVersion } = scene.cluster.node("node-1").metadata;
+  scene.ask("asked.label", { node: "node-1", uid, resourceVersion, labels: { "beta.kubernetes.io/os": "linux" } });
+  scene.cluster.advance(10);
+  scene.ask("asked.taint", scene.taintAsk());
+  scene.cluster.advance(15_000);
+  const taint = scene.cluster.node("node-1").spec.taints?.find(({ key }) => key.endsWith("memory-pressure"));
+  expect(taint?.timeAdded).toBe("2026-01-01T00:00:15Z");
+});
+
 describe("a record of when taints began", () => {
   const SEEN = "vigil.v1/taints-seen";
   const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
@@ -132,6 +145,22 @@ describe("a record of when taints began", () => {
     expect(scene.calls).toEqual(["patch nodes"]);
     expect(scene.outcomes()).toEqual(["ok"]);
     expect(Object.keys(scene.cluster.records("node-1"))).toEqual([SEEN]);
+  });
+
+  test("is warned about while it is denied", () => {
+    const { scene, record } = tainted();
+    const mended = scene.cluster.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ verb }) => verb === "patch",
+    });
+    scene.ask("asked.label", record());
+    mended();
+    scene.cluster.advance(1_000);
+    scene.ask("asked.label", record());
+    scene.cluster.advance(1_000);
+    const lines = scene.process.log.lines.map(({ message }) => message);
+    expect(lines.find((line) => line.startsWith("a record on a node cannot be written"))).toBeDefined();
+    expect(lines.at(-1)).toBe("a record on a node is written again");
   });
 
   test("reads a node that has changed since", () => {

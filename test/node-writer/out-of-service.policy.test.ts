@@ -29,7 +29,7 @@ const SITUATION = {
   leaseRenewedAt: RENEWED_AT as number | null | undefined,
   policies: policySet([POLICY]),
   wallMs: NOW,
-  profile: { nodeMonitorGraceMs: GRACE_MS },
+  profile: { nodeStartupGraceMs: 60_000, nodeMonitorGraceMs: GRACE_MS },
 };
 const frozen = { ...NO_FREEZES, frozen: [{ fromAt: NOW - S, toAt: null }] };
 const unproved = nodeWith(null, { conditions: LIVE.conditions, taints: LIVE.taints });

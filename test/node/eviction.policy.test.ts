@@ -84,7 +84,7 @@ describe("in direct mode", () => {
   ])("frozen time %s", (_what, frozen, fromMs) => {
     const heartbeat = { lastHeartbeatMs: 60_000, isHeartbeatWitnessed: true };
     const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat } as const;
-    expect(directEvictionFromMs(down, profile, frozen)).toBe(fromMs);
+    expect(directEvictionFromMs(down, profile, { frozen })).toBe(fromMs);
   });
 });
 

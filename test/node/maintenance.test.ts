@@ -10,6 +10,7 @@ import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { withSightings } from "../../services/node/condition-sightings.ts";
 import { holdsChange } from "../../services/node/maintenance.policy.ts";
+import { policyService } from "../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
 import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import { condition, nodeWith } from "./node-fixtures.ts";
@@ -96,7 +97,7 @@ describe("the record of a hold", () => {
     evictionMode: Profile["evictionMode"] = "taint",
   ) => {
     const sightings = withSightings(new Map(), of, [DRAIN], { ...now, isUnbroken: true });
-    return holdsChange({ node: of, maintenances, sightings, evictionMode, now });
+    return holdsChange({ node: of, maintenances, sightings, evictionMode, endedHoldsMax: 16, now });
   };
   const carrying = { taints: NO_EXECUTE };
   test.each([
@@ -164,7 +165,7 @@ describe("with all services", () => {
     world.addTolerantPod("a-0", "p");
     const policies = new HandPolicies(fields);
     if (conflicting !== null) policies.putConflicting(fields, conflicting);
-    const start = () => world.start(EVICTING, { member: "vigil", policies });
+    const start = () => world.start({ ...EVICTING, policy: policyService([]) }, { member: "vigil", policies });
     const process = start();
     world.advance(10 * S);
     return { world, process, start, policies };

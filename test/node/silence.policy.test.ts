@@ -1,7 +1,8 @@
 /** When a node has been silent too long, and what is then forced, as tables with both sides of each boundary. */
 import { describe, expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { conditionsToForce, graceMsOf, isFresh, silentFromMs } from "../../services/node/silence.policy.ts";
+import { graceMsOf } from "../../services/domain/node-conditions.ts";
+import { conditionsToForce, isFresh, silentFromMs } from "../../services/node/silence.policy.ts";
 import { condition, nodeWith } from "./node-fixtures.ts";
 
 describe("a heartbeat is fresh:", () => {

@@ -42,15 +42,16 @@ describe("a delete", () => {
     expect(named(3)).toEqual({ uid: "uid-p" });
   });
 
-  test.each(["denied", "failed", "unknown"] as const)(
-    "goes without its condition a minute after it %s first",
-    (how) => {
-      const since = (failingSinceMs: number | null) =>
-        mayDeleteUnmarked(how, false, { ...UNTRIED, failingSinceMs }, 60_000);
-      expect([since(null), since(1), since(0)]).toEqual([false, false, true]);
-      expect(mayDeleteUnmarked(how, true, UNTRIED, 0)).toBe(true);
-    },
-  );
+  test("goes without its condition at once if that is denied", () => {
+    expect(mayDeleteUnmarked("denied", false, UNTRIED, 0)).toBe(true);
+  });
+
+  test.each(["failed", "unknown"] as const)("goes without its condition a minute after it %s first", (how) => {
+    const since = (failingSinceMs: number | null) =>
+      mayDeleteUnmarked(how, false, { ...UNTRIED, failingSinceMs }, 60_000);
+    expect([since(null), since(1), since(0)]).toEqual([false, false, true]);
+    expect(mayDeleteUnmarked(how, true, UNTRIED, 0)).toBe(true);
+  });
 
   test.each(["conflict", "throttled"] as const)("waits for its next attempt if the patch ended in %s", (how) => {
     for (const isDrain of [true, false]) {
@@ -62,6 +63,11 @@ describe("a delete", () => {
 describe("an eviction by taint", () => {
   test("holds at its deadline and names the taint that decides now", () => {
     expect(decideEviction(ask, tainted, live(), rules)).toEqual({ kind: "act", taint });
+  });
+
+  test.each(["True", "False"] as const)("is refused once its kubelet reports Ready=%s", (ready) => {
+    const heard = observedNode("a", { ready, taints: [taint] });
+    expect(decideEviction(ask, heard, live(), rules)).toMatchObject({ outcome: "failed" });
   });
 
   test("is refused before its deadline by our own count of time", () => {
@@ -89,7 +95,7 @@ describe("an eviction by taint", () => {
     const since = Date.parse("2026-01-01T00:00:00Z");
     const restamped = { ...noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:04:59Z" }) };
     const recorded = {
-      ...observedNode("a", { taints: [restamped] }),
+      ...observedNode("a", { ready: "Unknown", taints: [restamped] }),
       taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: since },
     };
     const asked = (timeAdded: string | null) => ({
@@ -108,7 +114,10 @@ describe("an eviction by taint", () => {
   });
 
   test("is refused if the present taints give it a later deadline", () => {
-    const readded = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:01Z" })] });
+    const readded = observedNode("a", {
+      ready: "Unknown",
+      taints: [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:01Z" })],
+    });
     expect(decideEviction(ask, readded, live(), rules)).toMatchObject({ outcome: "refused" });
   });
 
@@ -150,7 +159,7 @@ describe("an eviction by taint", () => {
   });
 
   test("without timeAdded counts from its record, else the request", () => {
-    const bare = observedNode("a", { taints: [noExecute(UNREACHABLE)] });
+    const bare = observedNode("a", { ready: "Unknown", taints: [noExecute(UNREACHABLE)] });
     expect(decideEviction(ask, bare, live(), rules)).toMatchObject({ kind: "act" });
     const written = { ...bare, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: DUE_AT - 10_000 } };
     expect(decideEviction(ask, written, live(), rules)).toMatchObject({ outcome: "refused" });
@@ -159,7 +168,7 @@ describe("an eviction by taint", () => {
   test.each(["2099-01-01T00:00:00Z", "2026-01-01T00:05:01Z"])(
     "stamped ahead, %s, accepts the requester's deadline",
     (timeAdded) => {
-      const ahead = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
+      const ahead = observedNode("a", { ready: "Unknown", taints: [noExecute(UNREACHABLE, { timeAdded })] });
       expect(decideEviction(ask, ahead, live(), rules)).toMatchObject({ kind: "act" });
     },
   );
@@ -167,7 +176,7 @@ describe("an eviction by taint", () => {
   test("counts from the recorded start before the stamp", () => {
     const written = (at: number) => ({ taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: at } });
     for (const timeAdded of ["1970-01-01T00:00:00Z", "2026-01-01T00:04:00Z", "2099-01-01T00:00:00Z"]) {
-      const stamped = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
+      const stamped = observedNode("a", { ready: "Unknown", taints: [noExecute(UNREACHABLE, { timeAdded })] });
       expect(decideEviction(ask, { ...stamped, ...written(ADDED_AT) }, live(), rules)).toMatchObject({ kind: "act" });
       const later = { ...stamped, ...written(ADDED_AT + 1000) };
       expect(decideEviction(ask, later, live(), rules)).toMatchObject({ outcome: "refused" });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FROZEN_INTERVALS_MAX } from "../../protocols/judged.ts";
 import type { FrozenInterval, PauseRequest } from "../../protocols/policy-set.ts";
-import { frozenAt } from "../../services/domain/frozen-time.ts";
+import { frozenAt } from "../../services/domain/paused-time/frozen-time.ts";
 import {
   type FreezeMemory,
   type FreezeSource,
@@ -276,6 +276,13 @@ describe("the text of recorded requests", () => {
         expect.stringContaining("data.pauseRequests[4].until: "),
       ],
     });
+  });
+
+  test("freezes by the 65th entry, with a problem", () => {
+    const ended = Array.from({ length: 64 }, (_, index) => ({ name: `e${index}`, until: "2026-01-01T00:00:00Z" }));
+    const { requests, problems } = readPauseRequests(JSON.stringify([...ended, { name: "oncall", policy: "gpu" }]));
+    expect(requests.at(-1)).toEqual({ scope: "gpu", request: { name: "oncall" } });
+    expect(problems).toEqual(["data.pauseRequests: has 65 entries, more than 64: remove those that have ended"]);
   });
 
   test.each([null, "", " "])("asks for nothing when it is %j", (text) => {

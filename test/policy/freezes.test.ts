@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { Urgency } from "../../protocols/ports.ts";
-import { frozenAt } from "../../services/domain/frozen-time.ts";
+import { frozenAt } from "../../services/domain/paused-time/frozen-time.ts";
+import { MemoryHealth } from "../../services/platform/process/memory-health.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { Freezes } from "../../services/policy/freezes.ts";
 import { recordingLog } from "../support/recording-log.ts";
@@ -17,8 +18,13 @@ class FreezeWorld extends VirtualWorld {
   /** Follows the ConfigMap as another process. */
   follow(): Freezes {
     const { clock, log, profile } = this;
-    const kube = this.createKube("policy", log, createMetrics());
-    const freezes: Freezes = new Freezes({ kube, clock, log, profile }, () => freezes.update([]));
+    const metrics = createMetrics();
+    const kube = this.createKube("policy", log, metrics);
+    const io = { kube, clock, log, profile, policies: { current: () => null, follow: () => () => {} } };
+    const freezes: Freezes = new Freezes(io, new MemoryHealth({ clock, log, metrics }), {
+      changed: () => freezes.update([]),
+      loosened: (confirmed) => clock.soon(confirmed),
+    });
     this.advance(5 * S);
     return freezes;
   }

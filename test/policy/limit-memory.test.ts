@@ -4,8 +4,10 @@ import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { type Clock, type KubeObject, Urgency, type Wire } from "../../protocols/ports.ts";
+import { STANDARD_BOUNDS } from "../../protocols/profile.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { countOf } from "../../services/platform/structures/counted-spans.ts";
 import { limitMemoryText, readLimitMemories } from "../../services/policy/limit-memory.policy.ts";
 import { policyService } from "../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
@@ -14,6 +16,7 @@ import { recordingLog } from "../support/recording-log.ts";
 import type { StartOptions } from "../support/virtual-cluster.ts";
 
 const S = 1000;
+const { limitMemoryCharactersMax } = STANDARD_BOUNDS;
 const MINUTE = 60 * S;
 type LimitMemory = NonNullable<BodyOf<"judged.memory">["memory"]>;
 const MEMORY: LimitMemory = {
@@ -67,16 +70,29 @@ describe("the stored text", () => {
         ["gpu", MEMORY],
         ["spot", null],
       ]),
+      limitMemoryCharactersMax,
     );
     expect(readLimitMemories(configMap(text))).toEqual({ memories: new Map([["gpu", MEMORY]]), text, problem: null });
   });
 
-  test("leaves healed nodes out where it would be too long", () => {
+  test("counts condemned nodes without names rather than leave them out", () => {
     const condemnations = Array.from({ length: 128 }, (_, index) => ({ node: `${index}`.padEnd(200, "x"), at: index }));
     const many = Array.from({ length: 40 }, (_, index) => [`p${index}`, { ...MEMORY, condemnations }] as const);
-    const { memories } = readLimitMemories(configMap(limitMemoryText(new Map(many))));
+    const { memories } = readLimitMemories(configMap(limitMemoryText(new Map(many), limitMemoryCharactersMax)));
     expect(memories.size).toBe(40);
-    expect(memories.get("p0")).toEqual({ ...MEMORY, condemnations: [] });
+    const { condemnations: named, earlier = [], ...rest } = memories.get("p0") ?? MEMORY;
+    expect({ ...rest, condemnations: named }).toEqual({ ...MEMORY, condemnations: [] });
+    expect([earlier.length, countOf(earlier), earlier.at(-1)?.toAt]).toEqual([32, 128, 127]);
+  });
+
+  test("counts all nodes of a policy in one span at the shortest", () => {
+    const earlier = [
+      { fromAt: 100, toAt: 200, count: 7 },
+      { fromAt: 300, toAt: 400, count: 5 },
+    ];
+    const { memories } = readLimitMemories(configMap(limitMemoryText(new Map([["gpu", { ...MEMORY, earlier }]]), 0)));
+    const one = [{ fromAt: 100, toAt: 500, count: 13 }];
+    expect(memories.get("gpu")).toEqual({ ...MEMORY, condemnations: [], earlier: one });
   });
 
   test.each([
@@ -121,6 +137,26 @@ describe("after a restart of everything", () => {
     world.addZone("c", 3);
     return world;
   };
+
+  test("a breaker that could not be remembered is open", () => {
+    const world = worldOf();
+    const kill = run(world, { circuitBreaker });
+    const { namespace, name } = FREEZE_CONFIG_MAP;
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name } };
+    world.write({ verb: "create", ref: FREEZE_CONFIG_MAP, urgency: Urgency.status, body });
+    world.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ verb, resource }) => verb === "patch" && resource.plural === "configmaps",
+    });
+    world.advance(MINUTE);
+    kill();
+    run(world, { circuitBreaker });
+    world.silence(["a-0"]);
+    world.advance(9 * MINUTE);
+    expect(world.tainted).toHaveLength(0);
+    world.advance(2 * MINUTE);
+    expect(world.tainted).toHaveLength(1);
+  });
 
   test("an open breaker stays open until it resets", () => {
     const world = worldOf();

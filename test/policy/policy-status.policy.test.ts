@@ -57,6 +57,13 @@ describe("the status of a policy", () => {
     expect(message(found(problem), "RemediationsReady")).toBe("there is no such template");
   });
 
+  test("says which memory cannot be written", () => {
+    const unwritten = ["the memory of freezes cannot be written: forbidden"];
+    const change = changeOf(RIGHT, { ...NODES, unwritten });
+    expect(brief(change)).toContain("MemoryWritten=False WriteFailed");
+    expect(message(change, "MemoryWritten")).toBe(unwritten[0]);
+  });
+
   test("has what its limits do", () => {
     const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
     const limits = { condemned: 3, inWindow: 4, budget: 5, permits: [{ node: "n-1", uid: "u" }], memory };

@@ -17,6 +17,7 @@ function freezeOf(pauseRequests: unknown, frozen: unknown = null) {
     pauseRequests: JSON.stringify(pauseRequests),
     frozen: frozen === null ? null : JSON.stringify(frozen),
     limits: null,
+    outages: null,
   };
   return { name: "vigil-freeze", uid: "u", resourceVersion: "1", ...texts };
 }

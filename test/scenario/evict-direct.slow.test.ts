@@ -7,6 +7,7 @@ import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
+import { policyService } from "../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandPolicies } from "../support/hand-policies.ts";
 
@@ -204,13 +205,24 @@ describe("after a halt with half the nodes back", () => {
   });
 
   test("due nodes queue for a token (R6.15)", () => {
-    const world = drained(all);
+    const world = drained([]);
+    for (const name of all) world.kubelet(name).report("Ready", "False");
     world.advance(600 * S);
     expect(world.deleted).toEqual([]);
-    world.revive(all.slice(3));
+    for (const name of all.slice(3)) world.kubelet(name).report("Ready", "True");
     const backMs = world.clock.monotonicMs();
     world.advance(60 * S);
     expect(world.deleted.map(({ atMs }) => Math.round(atMs - backMs))).toEqual([10 * S, 20 * S, 30 * S]);
+  });
+
+  test("time when no node was heard does not count", () => {
+    const world = drained(all);
+    world.advance(600 * S);
+    world.revive(all.slice(3));
+    const backMs = world.clock.monotonicMs();
+    world.advance(330 * S);
+    const deletedMs = world.deleted.map(({ atMs }) => Math.round(atMs - backMs));
+    expect(deletedMs).toEqual([300 * S + 1, 310 * S + 1, 320 * S + 1]);
   });
 });
 
@@ -301,7 +313,7 @@ test("after a restart a node with a shorter grace by its policy is drained no ea
   world.addZone("a", 3);
   world.addTolerantPod("a-0", "pod");
   const policies = new HandPolicies({ nodeMonitorGracePeriod: "20s" });
-  const start = () => world.start(EVICTING, { member: "vigil", policies });
+  const start = () => world.start({ ...EVICTING, policy: policyService([]) }, { member: "vigil", policies });
   const process = start();
   world.advance(30 * S);
   world.silence(["a-0"]);

@@ -4,6 +4,7 @@
 import { describe, expect, test } from "vitest";
 import type { ServiceName } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
+import { policyService } from "../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import type { StartOptions, VirtualProcess } from "../support/virtual-cluster.ts";
 
@@ -157,9 +158,10 @@ describe("a taint restamped every 3 s", () => {
  * time.
  */
 function startApart(world: EvictionWorld, aheadMs: Partial<Record<ServiceName, number>>, run = ""): VirtualProcess[] {
-  return Object.entries(EVICTING).map(([name, service]) => {
+  return Object.entries({ ...EVICTING, policy: policyService([]) }).map(([name, service]) => {
     const wallAheadMs = aheadMs[name as ServiceName] ?? 0;
-    const options: StartOptions = { member: `${name}${run}`, wallAheadMs };
+    const member = `${name}${run}`;
+    const options: StartOptions = { member, wallAheadMs, policies: world.receivedPolicies(member) };
     return world.start({ [name]: service }, options);
   });
 }

@@ -51,6 +51,7 @@ class ExtremeWorld extends EvictionWorld {
     this.#policies = new HandPolicies({
       flapping: { transitions: 3, window: "10m", holdDown: "10m" },
       healthyDelay: "1m",
+      unhealthyDelay: "30s",
       maintenance: { hold: ["MaintenanceInProgress"], atMost: "4h" },
       unhealthyConditions: [{ type: "KernelDeadlock", status: "True", duration: "1m", taint }],
       outOfService: { after: "3m", proof: ["Manual"] },

@@ -50,6 +50,7 @@ export class ApiPath {
   #cut: ApiCut | null = null;
   #latencies: Latencies = {};
   #replica: StaleReplica | null = null;
+  #staleShare = 1;
   /** How far watches are behind, in milliseconds. */
   watchLagMs = 0;
   /** How much of a request's latency lies before the server carries it out, from 0 to 1. */
@@ -94,10 +95,11 @@ export class ApiPath {
   /**
    * Connects the path to a server whose cache is stale: lists from the cache are old, and watches deliver nothing until
    * the returned function lets the server catch up. Reads and lists that require the newest state get it, as the API
-   * promises.
+   * promises. With a `share` below 1, a load balancer leads only that share of the new connections there.
    */
-  leadTo(replica: StaleReplica): Stop {
+  leadTo(replica: StaleReplica, share = 1): Stop {
     this.#replica = replica;
+    this.#staleShare = share;
     return () => {
       this.#replica = null;
       this.#goOn();
@@ -137,7 +139,9 @@ export class ApiPath {
   over(wire: Wire): Wire {
     return {
       send: (request, exchange) => {
-        const connection = new Connection(this, this.#replica?.(request) ?? request, exchange, () =>
+        const isFresh = this.#staleShare < 1 && this.#replica !== null && this.options.random() >= this.#staleShare;
+        const led = isFresh ? request : (this.#replica?.(request) ?? request);
+        const connection = new Connection({ path: this, request: led, isFresh, exchange }, () =>
           this.#connections.delete(connection),
         );
         this.#connections.add(connection);
@@ -167,12 +171,22 @@ export class ApiPath {
   }
 }
 
+/** A request, and where it leads. */
+interface ConnectionParts {
+  readonly path: ApiPath;
+  readonly request: HttpRequest;
+  /** Whether a load balancer has led it past the stale server. */
+  readonly isFresh: boolean;
+  readonly exchange: HttpExchange;
+}
+
 /** One request and its answer under way. */
 class Connection {
   readonly #path: ApiPath;
   readonly #request: HttpRequest;
   readonly #exchange: HttpExchange;
   readonly #closed: () => void;
+  readonly #isFresh: boolean;
   readonly #isWatch: boolean;
   /** What the path holds now, in order. */
   readonly #held: (() => void)[] = [];
@@ -184,9 +198,10 @@ class Connection {
   /** Whether the sending process is dead: the request arrives, and no process waits for its answer. */
   #isOrphaned = false;
 
-  constructor(path: ApiPath, request: HttpRequest, exchange: HttpExchange, closed: () => void) {
+  constructor({ path, request, isFresh, exchange }: ConnectionParts, closed: () => void) {
     this.#path = path;
     this.#request = request;
+    this.#isFresh = isFresh;
     this.#exchange = exchange;
     this.#closed = closed;
     this.#isWatch = request.path.includes("watch=");
@@ -272,7 +287,7 @@ class Connection {
     if (!this.#isOpen) return;
     const isCut = cut === "replies" || cut === "silent";
     if (isCut) options.count(this.#isWatch ? "watch held up by a cut" : "reply held up by a cut");
-    const isOld = isStale && this.#isWatch && part === "data";
+    const isOld = isStale && !this.#isFresh && this.#isWatch && part === "data";
     if (isOld) options.count("watch of a stale replica");
     // Parts behind a held part wait for it.
     if (isCut || isOld || this.#held.length > 0) this.#held.push(() => this.#deliver(piece, part));

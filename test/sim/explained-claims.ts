@@ -61,6 +61,7 @@ const hasPodsToDrain = ({ truth, node }: Claim) =>
   truth.pods.present().some((pod) => pod.spec.nodeName === node && isDrainable(pod));
 /** The pod is bound to the named node. */
 const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === claim.node);
+const isMirror = ({ metadata }: ExplainedPod) => metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
 /** The Ready status of a node in the words of explain. */
 const shownReady = (node: CheckedNode) => (readyOf(node) === null ? "no Ready condition" : `Ready=${readyOf(node)}`);
@@ -154,6 +155,9 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
     }),
   nodeTaintRemoved: () => false,
   nodeExcluded: always,
+  leasePathBroken: notInCalm,
+  nodeLeaseForeign: () => false,
+  nodeLeaseShared: () => false,
   nodeBlind: notInCalm,
   zoneState: counted,
   zoneQueue: counted,
@@ -201,6 +205,16 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podDue: dueAt,
   podDueNow: due,
   podOverdue: dueAt,
+  // The clocks of machines are off as the seed decides, and no process knows by how much exactly.
+  podClockBehind: always,
+  // A process that has just taken over has not read yet whether nodes were heard meanwhile, in calm too.
+  podOutage: always,
+  podOutageUndated: always,
+  // That countdowns are late enough after an outage, and not too late, is checked with every deletion.
+  podOutageOver: due,
+  podOutageGrace: due,
+  podOutageUnknown: due,
+  podOutageUnwritten: due,
   podTolerates: tolerated(isForSeconds),
   podToleratesOpposite: (claim) =>
     tolerated((seconds) => seconds !== null)(claim) && toleratesNamed("opposite", isForSeconds)(claim),
@@ -211,6 +225,8 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podDrained: (claim) => claim.isDirect && waits(claim),
   // A countdown stands still with the clock of a suspended machine (decision 15).
   podUnrequested: ({ isCalm, overdueMs, lostMs }) => !isCalm || overdueMs < REQUESTED_WITHIN_MS + lostMs,
+  podMirror: (claim) => due(claim) && somePod(claim, isMirror),
+  podRecreated: due,
   podForever: (claim) =>
     someNode(claim, ({ spec }) =>
       (spec?.taints ?? []).some(
@@ -218,6 +234,8 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
           taint.effect === "NoExecute" && somePod(claim, (pod) => secondsFor(pod, taint) === Number.POSITIVE_INFINITY),
       ),
     ),
+  // The API server of the simulation refuses such tolerations.
+  podUnreadable: () => false,
   podComputed: due,
   podComputedNow: due,
   podSafe: (claim) => isBound(claim) && untainted(claim),
@@ -227,6 +245,7 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podWaits: waits,
   podThenFor: toleratesNamed("taint", isForSeconds),
   podThenNot: toleratesNamed("taint", (seconds) => seconds === null),
+  podThenUnreadable: () => false,
   podThenForever: toleratesNamed("taint", (seconds) => seconds === Number.POSITIVE_INFINITY),
 };
 

@@ -21,8 +21,11 @@ export interface ExplainedSentence {
 /** The longest first: a sentence may go on where another one ends, as if with a longer value. */
 const FORMS = (Object.keys(PRESENT_SENTENCES) as PresentSentenceName[]).map((name) => {
   const parts = PRESENT_SENTENCES[name].split(/\{(\w+)\}/);
+  // A value that a sentence repeats is the same at each place.
+  const valueAt = (value: string, index: number): string =>
+    parts.indexOf(value) < index ? `\\k<${value}>` : `(?<${value}>.+?)`;
   const pattern = parts
-    .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&") : `(?<${part}>.+?)`))
+    .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&") : valueAt(part, index)))
     .join("");
   return { name, pattern: new RegExp(`^${pattern}$`, "is") };
 });

@@ -9,6 +9,7 @@ export interface ExplainedPod extends CheckedPod {
   readonly metadata: CheckedPod["metadata"] & {
     readonly deletionGracePeriodSeconds?: number;
     readonly finalizers?: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
   };
 }
 

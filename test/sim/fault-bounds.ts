@@ -25,13 +25,22 @@ const STALE_WATCH_MS = 60_000;
 /** A message that is late, or waits for a slow consumer. */
 const LATE_MESSAGE_MS = 13_000;
 
-const LOSING: readonly FaultClass[] = ["loss", "lostPulses", "doubling", "partitions", "crashes", "standstills"];
+const LOSING: readonly FaultClass[] = [
+  "loss",
+  "lostPulses",
+  "doubling",
+  "partitions",
+  "crashes",
+  "standstills",
+  "powerCuts",
+];
 const DELAYING: readonly FaultClass[] = ["lateness", "slowConsumers"];
 const SILENCING: readonly FaultClass[] = [
   ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "apiOutages"] as const),
   ...(["apiCuts", "slowApi", "listRefusals", "writeConflicts", "cacheSyncLag", "flakyApi"] as const),
+  ...(["longOutages", "powerCuts", "restores", "leaseRefusals"] as const),
 ];
-const STALE: readonly FaultClass[] = ["staleWatches", "staleReplica"];
+const STALE: readonly FaultClass[] = ["staleWatches", "staleReplica", "restores", "staleServers"];
 
 /** How far a process may be behind the API while it considers its view whole. */
 export function viewLagMs(swarm: Swarm): number {
@@ -47,9 +56,6 @@ export function viewLagMs(swarm: Swarm): number {
   );
 }
 
-/** Faults under which a write is stamped long before it lands: a pulse in between shows the node without the taint. */
-const SLOWING: readonly FaultClass[] = ["slowApi", "apiTimeouts"];
-
 /**
  * How long before its appearance a taint with a wrong stamp may count: since its owner last knew the node without it,
  * which was at a pulse (docs/decisions/0020-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle holds
@@ -59,7 +65,8 @@ export function appearanceLagMs(swarm: Swarm): number {
   const { faults, plot, profile } = swarm;
   if (faults.has("stolenSeeds")) return viewLagMs(swarm);
   if (plot === "wrongStamps") return profile.pulsePeriodMs + viewLagMs(swarm);
-  const isStampedEarly = faults.has("wrongClocks") && SLOWING.some((name) => faults.has(name));
+  // On a slow server a write lands long after it was sent and stamped: a pulse in between shows the node without it.
+  const isStampedEarly = faults.has("wrongClocks") && faults.has("slowApi");
   return isStampedEarly ? profile.pulsePeriodMs + WAY_MS : 0;
 }
 

@@ -259,14 +259,15 @@ export function checkDeletion(
   }
   const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   if (taints.length === 0) throw new BrokenInvariant(`${name} was deleted from a node without a NoExecute taint`);
-  const dueAts = taints.flatMap((taint) => {
-    const stood = standing(pod.spec.nodeName ?? "", taint);
-    const believed = { key: taint.key, at: stood.believedAt ?? Number.POSITIVE_INFINITY };
-    return [evictionDueAt(pod, taint, stood), endOf(pod, taint, believed, stood.frozen?.least)];
-  });
-  const dueAt = Math.min(...dueAts);
+  const dueAt = Math.min(...taints.map((taint) => earliestDueAt(pod, taint, standing(pod.spec.nodeName ?? "", taint))));
   if (wallMs + skewMs >= dueAt) return;
   throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
+}
+
+/** The earliest instant at which a pod may be evicted for a taint, by any stamp that an owner may have believed. */
+export function earliestDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+  const believed = { key: taint.key, at: standing.believedAt ?? Number.POSITIVE_INFINITY };
+  return Math.min(evictionDueAt(pod, taint, standing), endOf(pod, taint, believed, standing.frozen?.least));
 }
 
 function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): void {

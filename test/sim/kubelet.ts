@@ -1,6 +1,6 @@
 /**
- * The kubelet of a simulated node: it registers, renews, posts and removes its terminated pods while it is alive. It
- * never meets a fault of the API.
+ * The kubelet of a simulated node: it registers, renews, posts and removes its terminated pods while it is alive. Of
+ * the API's faults it meets only those that keep every kubelet from the server; then it tries again.
  */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
@@ -16,11 +16,14 @@ import {
 import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import type { HeartbeatKind } from "./heartbeat-history.ts";
+import type { KubeletAccess } from "./kubelet-access.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 
 const RENEWAL_MS = 10_000;
 const STATUS_MS = 60_000;
 const BURIAL_MS = 3_000;
+/** How soon a kubelet repeats a request that the API server did not accept. */
+const RETRY_MS = 10_000;
 
 const NODES = storedAs("nodes");
 const PODS = storedAs("pods");
@@ -39,6 +42,7 @@ export interface SignTold {
 export interface KubeletWorld {
   readonly clock: Clock;
   readonly api: ApiServer;
+  readonly access: KubeletAccess;
   /** Called for each heartbeat that reached the API, and for each post that removed the last one from it. */
   readonly signs: SignTold;
   /** Called for each pod that was made ready again. */
@@ -60,6 +64,8 @@ export class SimulatedKubelet {
   labels: Readonly<Record<string, string>>;
   /** How late its renewals are. */
   lagMs = 0;
+  /** Whether its statuses do not reach the API server. */
+  isStatusLost = false;
   /** What a hostile kubelet reports beside its own conditions. */
   absurdConditions: readonly JsonObject[] = [];
   /** What agents on its node report. */
@@ -98,7 +104,7 @@ export class SimulatedKubelet {
   start(): void {
     if (this.#alive) return;
     this.#alive = true;
-    this.#register();
+    if (this.#world.access.accepts()) this.#register();
     this.#every("renew", RENEWAL_MS, () => this.#renew());
     this.#every("post", STATUS_MS, () => this.#post());
     this.#every("bury", BURIAL_MS, () => this.#bury());
@@ -116,7 +122,7 @@ export class SimulatedKubelet {
     if (ready === this.#ready) return;
     this.#ready = ready;
     this.#readySince = this.#wallMs();
-    if (this.#alive) this.#post();
+    this.#postSoon();
   }
 
   #wallMs(): number {
@@ -131,10 +137,26 @@ export class SimulatedKubelet {
 
   #every(what: string, periodMs: number, act: () => void): void {
     if (!this.#alive) return;
-    this.#world.asWorld(act);
-    const pauseMs = periodMs + (what === "renew" ? this.lagMs : 0);
+    const isAccepted = this.#isAccepted(what === "renew" ? "lease" : what === "post" ? "status" : undefined);
+    if (isAccepted) this.#world.asWorld(act);
+    const pauseMs = isAccepted ? periodMs : Math.min(periodMs, RETRY_MS);
+    this.#after(pauseMs + (what === "renew" ? this.lagMs : 0), () => this.#every(what, periodMs, act));
+  }
+
+  #isAccepted(kind?: HeartbeatKind): boolean {
+    return this.#world.access.accepts(kind) && !(kind === "status" && this.isStatusLost);
+  }
+
+  #after(ms: number, act: () => void): void {
     if (this.#timers.length > 12) this.#timers.splice(0, 6);
-    this.#timers.push(this.#world.clock.after(pauseMs, () => this.#every(what, periodMs, act)));
+    this.#timers.push(this.#world.clock.after(ms, act));
+  }
+
+  /** Posts a change at once, or as soon as the API server accepts it. */
+  #postSoon(): void {
+    if (!this.#alive) return;
+    if (this.#isAccepted("status")) this.#world.asWorld(() => this.#post());
+    else this.#after(RETRY_MS, () => this.#postSoon());
   }
 
   #register(): void {

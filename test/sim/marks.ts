@@ -36,6 +36,12 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   hostileNodes: HOSTILE_SITUATIONS,
   lyingMembers: LYING_SITUATIONS,
   stolenSeeds: STOLEN_SEED_SITUATIONS,
+  longOutages: ["API server away for long"],
+  powerCuts: ["power cut"],
+  restores: ["etcd restored"],
+  leaseRefusals: ["leases refused"],
+  staticPods: ["static pod", "pod recreated on its node"],
+  staleServers: ["stale server behind a load balancer"],
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

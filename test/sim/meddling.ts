@@ -12,8 +12,10 @@ import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
+import { OUTAGE_FAULTS } from "./faults/outages.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
 import { PROCESS_FAULTS } from "./faults/processes.ts";
+import { RECREATED_POD_FAULTS } from "./faults/recreated-pods.ts";
 import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
 import { WRONG_CLOCK_FAULTS } from "./faults/wrong-clocks.ts";
 import type { Meddler, Reach } from "./meddler.ts";
@@ -21,9 +23,13 @@ import { PLOTS } from "./plots.ts";
 import { changePolicies } from "./policies/people.ts";
 import { proveNodesDown } from "./policies/provers.ts";
 import { remediateNodes } from "./policies/remediators.ts";
+import { inWaves } from "./policies/waves.ts";
 import type { FaultClass } from "./swarm.ts";
 
-const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
+/** The classes that hold from the beginning. */
+type LastingClass = "clockDrift" | "smallBounds";
+
+const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...BUS_FAULTS,
   ...API_FAULTS,
   ...PROCESS_FAULTS,
@@ -36,6 +42,8 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...LYING_MEMBER_FAULTS,
   ...STOLEN_SEED_FAULTS,
   ...HOSTILE_NODE_FAULTS,
+  ...OUTAGE_FAULTS,
+  ...RECREATED_POD_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */
@@ -53,11 +61,14 @@ export function meddle(reach: Reach): Stop {
     });
     timers.set(name, timer);
   };
-  for (const name of swarm.faults) if (name !== "clockDrift") plan(name, chanceOf(swarm.seed, `meddle/${name}`));
+  for (const name of swarm.faults) {
+    if (name !== "clockDrift" && name !== "smallBounds") plan(name, chanceOf(swarm.seed, `meddle/${name}`));
+  }
   const { plot } = swarm;
   if (plot !== null) undos.add(PLOTS[plot].play(reach, chanceOf(swarm.seed, `play/${plot}`)));
   if (swarm.policies !== undefined) {
     undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
+    if (swarm.policies.theme === "waves") undos.add(inWaves(reach, chanceOf(swarm.seed, "play/waves")));
     if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));
     if (swarm.policies.isRemediating) undos.add(remediateNodes(reach, chanceOf(swarm.seed, "play/remediations")));
   }

@@ -25,7 +25,12 @@ export const SECOND = 1000;
 /** Faults by which a node may count differently than the plot intends. */
 export const CHANGES_OF_NODES: ReadonlySet<string> = new Set(Object.keys({ ...NODE_FAULTS, ...JOINING_NODE_FAULTS }));
 /** Faults of people and pods, which slow down no process. */
-export const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
+export const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
+  "podChurn",
+  "tolerationEdits",
+  "cordons",
+  "smallBounds",
+]);
 
 /** A zone of this many nodes, labelled as the swarm's own zones are. */
 export function zone(number: number, nodes: number, { zones }: Swarm): ZonePlan {

@@ -5,6 +5,7 @@
 import { between, oneOf } from "./chance.ts";
 import { later } from "./meddler.ts";
 import { CHANGE_PLOTS } from "./plots.changes.ts";
+import { OUTAGE_PLOTS } from "./plots.outages.ts";
 import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import { ZONE_PLOTS } from "./plots.zones.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
@@ -30,6 +31,8 @@ export const PLOT_NAMES = [
   "lostNews",
   "drainsAndRestart",
   "wrongStamps",
+  "outageAndRestarts",
+  "lateStatuses",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
@@ -196,4 +199,5 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
   },
   ...ZONE_PLOTS,
   ...CHANGE_PLOTS,
+  ...OUTAGE_PLOTS,
 };

@@ -70,7 +70,7 @@ export interface ProcessWorld {
   /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
   /** Called for each death, and for each start but the first. */
-  readonly disturbed: (what: "start" | "death") => void;
+  readonly disturbed: (what: "start" | "death", services: readonly ServiceName[]) => void;
   /** A stream of chance for a purpose. */
   readonly chance: (purpose: string) => Random;
   /** The registry of a process that starts. */
@@ -196,7 +196,7 @@ export class SimulatedProcess {
     const networkClock = new ProcessClock(this.#world.clock, this.#skew);
     const { count } = this.#world;
     const wire = new FaultyWire({ wire: api.wire, clock: networkClock, random, writer: this.name, count });
-    if (this.#lives > 1) this.#world.disturbed("start");
+    if (this.#lives > 1) this.#world.disturbed("start", this.services);
     wire.faults = this.#wireFaults;
     const errors: string[] = [];
     const [log, metrics] = [errorLog(errors), createMetrics()];
@@ -291,7 +291,7 @@ export class SimulatedProcess {
     this.lastDeathMs = this.#world.clock.monotonicMs();
     this.#leaves();
     this.#suspendedBeforeMs += life.clock.suspendedMs;
-    this.#world.disturbed("death");
+    this.#world.disturbed("death", this.services);
     life.clock.kill();
     life.standstill.kill();
     this.apiPath.closeConnections();

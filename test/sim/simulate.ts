@@ -1,16 +1,19 @@
 /** One run: a safety phase with faults, then a calm in which the cluster must recover. It prints nothing. */
 import { createHash } from "node:crypto";
-import type { Stop } from "../../protocols/ports.ts";
+import type { ServiceName, Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
 import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
+import type { Pauses } from "./heard.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
   type CheckedPod,
+  type CheckedTaint,
+  type CountdownEnds,
   checkDeletion,
   checkNodeWrite,
   isOfCondition,
@@ -25,12 +28,16 @@ import { MessageChecks } from "./message-checks.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
+import { checkHeard } from "./outage-checks.ts";
 import { PodEdits } from "./pod-edits.ts";
 import { PolicyChecks } from "./policies/checks.ts";
+import { endAfter } from "./policies/frozen-time.ts";
 import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
+import { RepeatedDeletions } from "./repeated-deletions.ts";
 import type { Crossing } from "./run-description.ts";
 import { sealed } from "./sealed.ts";
+import { boundsOf } from "./small-bounds.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
 import { setClocksWrong } from "./wall-error.ts";
 import { World } from "./world.ts";
@@ -84,6 +91,9 @@ const STAYS_MS = 20 * SECOND;
  */
 const ROUND_TRIP_MS = 1_000;
 
+/** The pauses of a countdown that no outage stops. */
+const NO_PAUSES: Pauses = { least: [], most: [] };
+
 /** Runs a seed, or a swarm that was written by hand. */
 export function simulate(seed: number, swarm: Swarm = drawSwarm(seed), options: RunOptions = {}): Verdict {
   return sealed(() => new Run(swarm, options).verdict());
@@ -107,6 +117,7 @@ class Run {
   readonly #history: NodeHistory;
   readonly #promptness: Promptness;
   readonly #edits: PodEdits;
+  readonly #repeats = new RepeatedDeletions();
   /** Null in a run without node policies. */
   readonly #policies: PolicyChecks | null;
 
@@ -125,6 +136,7 @@ class Run {
     this.#marks = new Marks(this.#world);
     const count = (situation: string): void => this.#marks.count(situation);
     this.#policies = swarm.policies === undefined ? null : new PolicyChecks({ world: this.#world, count });
+    this.#world.restored = (kind, change) => this.#see(kind, change);
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;
@@ -143,10 +155,10 @@ class Run {
       clock,
       api,
       network: this.#network,
-      profile: swarm.profile,
-      hasPolicies: swarm.policies !== undefined,
+      profile: { ...swarm.profile, bounds: boundsOf(swarm) },
+      hasPolicies: swarm.policies !== undefined || swarm.remembersOutages === true,
       count,
-      disturbed: (what: "start" | "death") => this.#noteDisturbance(what),
+      disturbed: (what: "start" | "death", services: readonly ServiceName[]) => this.#noteDisturbance(what, services),
       chance: drawn,
       createMetrics,
     };
@@ -278,11 +290,19 @@ class Run {
     }
   }
 
-  #noteDisturbance(what: "start" | "death"): void {
+  #noteDisturbance(what: "start" | "death", services: readonly ServiceName[]): void {
+    this.#noteListening(what, services);
     this.#promptness.disturbed(this.#world.clock.wallMs());
     this.#checks.disturbed();
     this.#policies?.disturbed();
     if (what === "start") this.#marks.restarted();
+  }
+
+  #noteListening(what: "start" | "death", services: readonly ServiceName[]): void {
+    const { heard, clock, recordedAt } = this.#world;
+    const isHeard = this.#processes.some((process) => process.running && process.services.includes("observer"));
+    if (what === "start" && services.includes("observer")) heard.listening(recordedAt, clock.wallMs());
+    else if (what === "death" && !isHeard) heard.deaf(clock.wallMs());
   }
 
   #seeNode(before: CheckedNode, after: CheckedNode): void {
@@ -320,6 +340,9 @@ class Run {
     }
     const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
     this.#policies?.deleted(pod.metadata.name, pod.spec.nodeName ?? "");
+    this.#repeats.deleted(pod, this.#world.clock.wallMs());
+    const readAgeMs = this.#roundTripMs + this.#around().delayMaxMs;
+    if (shown !== null) checkHeard(pod, shown, this.#world.heard, { ...this.#around(), readAgeMs });
     this.#edits.check(pod, (read) => checkDeletion(read, shown, this.#around()));
     if (shown !== null && this.#policies?.mayDelay(pod.spec.nodeName ?? "") !== true)
       this.#promptness.check(pod, shown, this.#around());
@@ -336,8 +359,21 @@ class Run {
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
       standing: (node, taint) => {
         const standing = this.#history.standing(node, taint);
-        return this.#policies === null ? standing : { ...standing, frozen: this.#policies.ends(node) };
+        const frozen = this.#ends(node, taint);
+        return frozen === null ? standing : { ...standing, frozen };
       },
     };
+  }
+
+  /** When countdowns by a taint end that stand still in freezes and outages; null where nothing stops them. */
+  #ends(node: string, taint: Pick<CheckedTaint, "key" | "effect">): CountdownEnds | null {
+    const { heard, clock } = this.#world;
+    const pauses = isPaced(taint) ? heard.pauses(clock.wallMs()) : NO_PAUSES;
+    if (this.#policies === null && pauses.most.length === 0) return null;
+    const ends = this.#policies?.ends(node, pauses) ?? {
+      least: (startAt, ms) => endAfter(startAt, ms, pauses.least),
+      most: (startAt, ms) => endAfter(startAt, ms, pauses.most),
+    };
+    return heard.withGrace(ends, pauses);
   }
 }

@@ -55,6 +55,13 @@ export const FAULT_CLASSES = [
   "hostileNodes",
   "lyingMembers",
   "stolenSeeds",
+  "smallBounds",
+  "longOutages",
+  "powerCuts",
+  "restores",
+  "leaseRefusals",
+  "staticPods",
+  "staleServers",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
@@ -64,6 +71,11 @@ export type Situation = FaultClass | PlotName | "policies";
 
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
+/** The last class that is on in every third run; later ones are on in every eighth. */
+const LAST_RARE_CLASS: FaultClass = "smallBounds";
+
+/** The classes with outages, each of which takes minutes. */
+const LASTING_CLASSES: readonly FaultClass[] = ["longOutages", "powerCuts", "restores"];
 
 /** How a zone's nodes are labelled: with stable labels, beta labels, or none. */
 export type ZoneLabels = "stable" | "beta" | "none";
@@ -95,6 +107,8 @@ export interface Swarm {
   readonly faults: ReadonlySet<FaultClass>;
   /** What its plot slows down, whatever classes are on; absent when nothing. */
   readonly hindrance?: Hindrance;
+  /** Whether its processes run the policy service, which remembers outages; absent for not. Policies always do. */
+  readonly remembersOutages?: boolean;
   /** How a run with node policies is disturbed; absent in a run without them. */
   readonly policies?: PolicyPlan;
   /** How long the faults last. */
@@ -105,9 +119,19 @@ const SECOND = 1000;
 /** The share of the seeds in which a common class is on, and that of a rarer one. */
 const COMMON_SHARE = 0.5;
 const RARE_SHARE = 1 / 3;
+const RARER_SHARE = 1 / 8;
 /** The share of the runs with stopped processes that last much longer. */
 const LONG_SHARE = 0.1;
 const LONGER_MS = 600_000;
+/** The share of the runs in which outages are remembered, as they are wherever policies are followed. */
+const MEMORY_SHARE = 0.8;
+/**
+ * The classes that only `--with` turns on. A restored store that has passed the last version that was shown before a
+ * watch is opened again looks like any other, and the few versions of a simulated store are passed within seconds.
+ */
+export const UNDRAWN_CLASSES: readonly FaultClass[] = ["restores"];
+/** How much longer a run with outages lasts. */
+const OUTAGES_MS = 240_000;
 /** The share of the seeds that each plot gets. */
 const PLOT_SHARE = 0.07;
 
@@ -137,12 +161,22 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   };
   // Long enough for a process that is stopped for ten minutes.
   const isLong = swarm.faults.has("standstills") && chance("safety/standstills")() < LONG_SHARE;
-  const drawn = isLong ? { ...swarm, safetyMs: swarm.safetyMs + LONGER_MS } : swarm;
+  const hasOutages = LASTING_CLASSES.some((name) => swarm.faults.has(name));
+  const addedMs = (isLong ? LONGER_MS : 0) + (hasOutages ? OUTAGES_MS : 0);
+  const drawn = { ...swarm, safetyMs: swarm.safetyMs + addedMs };
   if (options.policies === true) return withPolicies(drawn, chance);
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);
-  return plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
+  const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
+  return withMemory(staged, chance, options);
+}
+
+/** The same run with the service that remembers outages, in most seeds that are drawn since there is one. */
+function withMemory(swarm: Swarm, chance: Chance, options: DrawOptions): Swarm {
+  const isKnown = classesUpTo(options).includes("longOutages");
+  if (!isKnown || chance("memory")() >= MEMORY_SHARE) return swarm;
+  return { ...swarm, remembersOutages: true, processes: swarm.processes.map((services) => [...services, "policy"]) };
 }
 
 /** Whether a run has a class of fault on or plays a plot. */
@@ -159,7 +193,9 @@ function classesUpTo({ upTo }: DrawOptions): readonly FaultClass[] {
 
 function drawFaults(chance: Chance, options: DrawOptions): Set<FaultClass> {
   const isDrawn = (name: FaultClass, index: number): boolean => {
-    const share = index <= FAULT_CLASSES.indexOf(LAST_COMMON_CLASS) ? COMMON_SHARE : RARE_SHARE;
+    if (UNDRAWN_CLASSES.includes(name)) return false;
+    const isBefore = (last: FaultClass): boolean => index <= FAULT_CLASSES.indexOf(last);
+    const share = isBefore(LAST_COMMON_CLASS) ? COMMON_SHARE : isBefore(LAST_RARE_CLASS) ? RARE_SHARE : RARER_SHARE;
     return chance(`fault/${name}`)() < share;
   };
   return new Set([...classesUpTo(options).filter(isDrawn), ...(options.with ?? [])]);

@@ -1,7 +1,7 @@
 /** The simulated cluster: API, nodes with kubelets, pods, and people who change them. It does not contain Vigil. */
 
-import { LEASE_NAMESPACE } from "../../protocols/names.ts";
-import type { Random } from "../../protocols/ports.ts";
+import { HEARTBEATS_LEASE, LEASE_NAMESPACE } from "../../protocols/names.ts";
+import type { Random, Stop } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import {
   type ApiObject,
@@ -11,18 +11,22 @@ import {
 } from "../../services/sandbox/apiserver/api-objects.ts";
 import { type StorageName, storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import type { DeleteOptions } from "../../services/sandbox/apiserver/store/deletion.ts";
-import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
+import type { StoreSnapshot } from "../../services/sandbox/apiserver/store/store.ts";
+import { Change, type Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
+import { Heard } from "./heard.ts";
 import { HeartbeatHistory, type HeartbeatKind } from "./heartbeat-history.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
+import { KubeletAccess } from "./kubelet-access.ts";
 import { definePolicies } from "./policies/definition.ts";
 import { poolLabels } from "./policies/pools.ts";
 import { defineRemediations } from "./policies/remediators.ts";
+import { RecreatedPods } from "./recreated-pods.ts";
 import { requestProblem } from "./requests.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
@@ -75,6 +79,31 @@ export function labelsOf({ name, labels }: ZonePlan): Record<string, string> {
   return { [`${prefix}.kubernetes.io/region`]: "here", [`${prefix}.kubernetes.io/zone`]: name };
 }
 
+/** What a pod has in place of what would be drawn. */
+interface GivenPod {
+  readonly metadata?: JsonObject;
+  readonly tolerations?: readonly CheckedToleration[];
+}
+
+/** The API's store as it was once. */
+export interface Backup {
+  /** When it was made, on the wall clock. */
+  readonly atMs: number;
+  readonly objects: StoreSnapshot;
+}
+
+/** How the objects of a collection differ between two states. */
+function changesBetween(before: readonly Stored[], after: readonly Stored[]): Change[] {
+  const keyOf = ({ namespace, name }: Stored): string => `${namespace}/${name}`;
+  const [was, is] = [new Map(before.map((each) => [keyOf(each), each])), new Set(after.map(keyOf))];
+  const gone = before.filter((each) => !is.has(keyOf(each))).map((each) => new Change("DELETED", each, each));
+  const changed = after.flatMap((each) => {
+    const old = was.get(keyOf(each)) ?? null;
+    return old?.json === each.json ? [] : [new Change(old === null ? "ADDED" : "MODIFIED", each, old)];
+  });
+  return [...gone, ...changed];
+}
+
 /** The cluster of one run. */
 export class World {
   readonly clock = new VirtualClock();
@@ -82,10 +111,16 @@ export class World {
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
   readonly signs: HeartbeatHistory;
+  /** The heartbeats that the API server accepted. */
+  readonly heard: Heard;
+  readonly access = new KubeletAccess();
+  readonly recreatedPods: RecreatedPods;
   /** Requests of Vigil that must not be sent, as text. */
   readonly wrongRequests: string[] = [];
   /** Called for each pod that its kubelet made ready again. */
   podResent: () => void = () => {};
+  /** Called for each object that a restored backup has changed. */
+  restored: (kind: "node" | "pod", change: Change) => void = () => {};
   /** The process whose request the API carries out now; "" for the world's own. */
   writer = "";
   #pods = 0;
@@ -93,6 +128,7 @@ export class World {
   constructor(swarm: Swarm) {
     this.swarm = swarm;
     this.signs = new HeartbeatHistory(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
+    this.heard = new Heard(swarm);
     this.api = new FaultyApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never matches, but sees each request at the moment it is carried out.
     this.api.faults.add({
@@ -104,6 +140,7 @@ export class World {
         return false;
       },
     });
+    this.recreatedPods = new RecreatedPods(this);
     if (swarm.policies !== undefined) definePolicies(this);
     if (swarm.policies?.isRemediating === true) defineRemediations(this);
     for (const zone of swarm.zones) for (let index = 1; index <= zone.nodes; index++) this.#addNode(zone, index);
@@ -134,8 +171,8 @@ export class World {
     return pods.length === 0 ? null : oneOf(random, pods);
   }
 
-  /** Creates a pod bound to a node. */
-  addPod(node: string, name: string): void {
+  /** Creates a pod bound to a node; one that is drawn by its name, where nothing else is given. */
+  addPod(node: string, name: string, given: GivenPod = {}): void {
     if (this.api.store.collection("pods").get(NAMESPACE, name) !== undefined) return;
     const now = apiTime(this.clock.wallMs());
     const random = chanceOf(this.swarm.seed, `pod/${name}/${now}`);
@@ -144,11 +181,18 @@ export class World {
     const pod: ApiObject = {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name, namespace: NAMESPACE, ...(owners.length > 0 ? { ownerReferences: owners } : {}) },
+      metadata: {
+        name,
+        namespace: NAMESPACE,
+        ...(owners.length > 0 ? { ownerReferences: owners } : {}),
+        ...given.metadata,
+      },
       spec: {
         nodeName: node,
         containers: [{ name: "main", image: "none" }],
-        tolerations: oneOf(random, TOLERATIONS[this.swarm.toleration]).map((toleration) => ({ ...toleration })),
+        tolerations: (given.tolerations ?? oneOf(random, TOLERATIONS[this.swarm.toleration])).map((toleration) => ({
+          ...toleration,
+        })),
       },
     };
     const status = {
@@ -224,14 +268,50 @@ export class World {
     this.asWorld(() => this.api.registry.delete({ resource, namespace, name }, AT_ONCE));
   }
 
+  /** Takes the API server off the network, for kubelets and Vigil alike. The returned function brings it back. */
+  apiAway(): Stop {
+    const [admit, serve] = [this.access.cut(), this.api.faults.refuse()];
+    return () => {
+      admit();
+      serve();
+    };
+  }
+
+  /** Until when Vigil has heard nodes, as its own Lease in the API says; 0 without one. */
+  get recordedAt(): number {
+    const { namespace, name } = HEARTBEATS_LEASE;
+    const lease = this.api.store.collection("leases").get(namespace, name);
+    const { renewTime } = lease === undefined ? {} : childObject(lease.object(), "spec");
+    return typeof renewTime === "string" ? Date.parse(renewTime) : 0;
+  }
+
+  /** A backup of the API's store. */
+  backup(): Backup {
+    return { atMs: this.clock.wallMs(), objects: this.api.snapshot() };
+  }
+
+  /** Takes the API's store back to a backup. */
+  restore({ atMs, objects }: Backup, watches: "cut" | "silent"): void {
+    const before = (["nodes", "pods"] as const).map((storage) => this.api.store.collection(storage).sorted(""));
+    this.asWorld(() => this.api.restore(objects, { watches }));
+    this.heard.restored(atMs);
+    for (const [index, kind] of (["node", "pod"] as const).entries()) {
+      const after = this.api.store.collection(`${kind}s`).sorted("");
+      for (const change of changesBetween(before[index] ?? [], after)) this.restored(kind, change);
+    }
+  }
+
   #kubelet(name: string, zone: ZonePlan, start?: KubeletStart): SimulatedKubelet {
     const signs = {
-      given: (node: string, kind: HeartbeatKind, stampedAt: number) =>
-        this.signs.note(node, kind, this.clock.wallMs(), stampedAt),
+      given: (node: string, kind: HeartbeatKind, stampedAt: number) => {
+        this.signs.note(node, kind, this.clock.wallMs(), stampedAt);
+        this.heard.accepted(node, kind, this.clock.wallMs(), stampedAt);
+      },
       erased: (node: string) => this.signs.erase(node, this.clock.wallMs()),
     };
     const asWorld = (act: () => void): void => this.asWorld(act);
-    const world = { clock: this.clock, api: this.api, signs, asWorld, resent: () => this.podResent() };
+    const { clock, api, access } = this;
+    const world = { clock, api, access, signs, asWorld, resent: () => this.podResent() };
     const kubelet = new SimulatedKubelet(name, labelsOf(zone), world, start);
     this.kubelets.set(name, kubelet);
     return kubelet;

@@ -22,7 +22,17 @@ const STALE_MAX_MS = 60_000;
 /** For this long the API may not answer, and then carry out together what was granted apart. */
 const STALL_MS = 45_000;
 /** Faults by which the API, or the path to it, may not answer for that long. */
-const STALLING: readonly FaultClass[] = ["apiTimeouts", "apiOutages", "apiCuts", "standstills", "slowApi", "flakyApi"];
+const STALLING: readonly FaultClass[] = [
+  "apiTimeouts",
+  "apiOutages",
+  "apiCuts",
+  "standstills",
+  "slowApi",
+  "flakyApi",
+  "longOutages",
+  "powerCuts",
+  "restores",
+];
 /** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be this early. */
 const RECOVERY_MS = 12_000;
 /** The same with one clock: the second that a stamp cuts off, and the time of a write. */

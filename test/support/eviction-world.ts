@@ -4,7 +4,8 @@
  */
 
 import type { ObservedNode, Toleration } from "../../protocols/objects.ts";
-import { Urgency } from "../../protocols/ports.ts";
+import { NO_POLICIES } from "../../protocols/policy-set.ts";
+import { type Policies, Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
 import { nodeService } from "../../services/node/node.service.ts";
@@ -68,7 +69,7 @@ export class EvictionWorld extends VirtualCluster {
   readonly #policies: readonly ConfiguredPolicy[] | null;
   #process: VirtualProcess | null = null;
 
-  /** With policies it runs the policy service too. */
+  /** Without policies of --config none are waited for. */
   constructor(profile: Partial<Profile> = {}, policies: readonly ConfiguredPolicy[] | null = null) {
     super({ profile: { ...QUIET_PULSES, ...profile } });
     this.#policies = policies;
@@ -79,21 +80,31 @@ export class EvictionWorld extends VirtualCluster {
   /** Starts Vigil and lets it sync; with policies of its own where the world has none of --config. */
   run({ isShadow = false, ...given }: Pick<StartOptions, "isShadow" | "policies" | "standstill"> = {}): void {
     const member = "vigil";
-    if (this.#policies === null) this.#process = this.start(EVICTING, { member, isShadow, ...given });
+    if (given.policies !== undefined) this.#process = this.start(EVICTING, { member, isShadow, ...given });
     else {
-      const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
-      const policies = new PolicyReceiver({ bus: this.busOf("policies", member), ...io });
-      this.#process = this.start(
-        { ...EVICTING, policy: policyService(this.#policies) },
-        { member, isShadow, ...given, policies },
-      );
+      const policies = this.receivedPolicies(member);
+      const services = { ...EVICTING, policy: policyService(this.#policies ?? []) };
+      this.#process = this.start(services, { member, isShadow, ...given, policies });
     }
     this.advance(this.#policies === null ? 0 : POLICIES_KNOWN_MS);
+  }
+
+  /** What a process receives from the policy service; without policies of --config it waits for none. */
+  receivedPolicies(member: string): Policies {
+    const io = { clock: this.clock, log: silentLog, metrics: createMetrics() };
+    const received = new PolicyReceiver({ bus: this.busOf("policies", member), ...io });
+    return this.#policies === null ? knownFromStart(received) : received;
   }
 
   /** What the process has logged. */
   logged(): VirtualProcess["log"]["lines"] {
     return this.#process?.log.lines ?? [];
+  }
+
+  /** The metrics of the process, which must run. */
+  get metrics(): VirtualProcess["metrics"] {
+    if (this.#process === null) throw new Error("the process has not started");
+    return this.#process.metrics;
   }
 
   /** Kills the process with all its memory and starts it again after `downMs`; `whileDown` runs just after the kill. */
@@ -198,6 +209,11 @@ export class EvictionWorld extends VirtualCluster {
       state: () => {},
     });
   }
+}
+
+/** Received policies that count as none until they have arrived, so that nothing waits for them. */
+function knownFromStart(received: Policies): Policies {
+  return { current: () => received.current() ?? NO_POLICIES, follow: (changed) => received.follow(changed) };
 }
 
 function carriesOurs({ taints }: ObservedNode): boolean {

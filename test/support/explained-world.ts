@@ -15,9 +15,12 @@ import type { VirtualProcess } from "./virtual-cluster.ts";
 export class ExplainedWorld extends EvictionWorld {
   #reader: LedgerReader | null = null;
   #process: VirtualProcess;
+  readonly #wallAheadMs: number | undefined;
 
-  constructor(policies: readonly ConfiguredPolicy[], profile: Partial<Profile> = {}) {
+  /** `wallAheadMs` is how far the clock of the ledger's machine is ahead of the API server's. */
+  constructor(policies: readonly ConfiguredPolicy[], profile: Partial<Profile> = {}, wallAheadMs?: number) {
     super(profile, policies);
+    this.#wallAheadMs = wallAheadMs;
     this.#process = this.#startLedger();
   }
 
@@ -36,7 +39,8 @@ export class ExplainedWorld extends EvictionWorld {
       this.#reader = started.reader;
       return started.stop;
     };
-    return this.start({ ledger }, { member: "explaining", policies: received });
+    const ahead = this.#wallAheadMs === undefined ? {} : { wallAheadMs: this.#wallAheadMs };
+    return this.start({ ledger }, { member: "explaining", policies: received, ...ahead });
   }
 
   /** The answers of the ledger. */

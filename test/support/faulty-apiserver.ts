@@ -1,6 +1,6 @@
 /**
- * An embedded API with faults: slow, refused, lost and stalled responses, broken and stale watches. They change no
- * object.
+ * An embedded API with faults: slow, refused, lost and stalled responses, broken and stale watches, and a stale server
+ * beside it. They change no object; `restore` of the API itself does.
  */
 import type { Clock, Random, Stop } from "../../protocols/ports.ts";
 import { type Answer, failureAnswer, type Receiver } from "../../services/sandbox/apiserver/answer.ts";
@@ -38,7 +38,15 @@ export interface FaultPlan {
 
 /** The server as faults act on it. */
 interface FaultReach extends Pick<ApiServer, "compact" | "cutWatches"> {
-  watches(): Iterable<{ readonly storage: StorageName; silence(silent: boolean): void }>;
+  watches(): Iterable<{ readonly storage: StorageName; lag(ms: number): void }>;
+  /** A server with the same objects that sees no later change. */
+  standingStill(): Pick<ApiServer, "answerTo" | "cutWatches">;
+}
+
+/** A stale server, and the requests that meet it. */
+interface StaleServer {
+  readonly server: Pick<ApiServer, "answerTo" | "cutWatches">;
+  readonly meets: (call: Call) => boolean;
 }
 
 interface RunningPlan extends FaultPlan {
@@ -48,7 +56,8 @@ interface RunningPlan extends FaultPlan {
 /** The active faults. */
 class Faults {
   readonly #plans = new Set<RunningPlan>();
-  readonly #silenced = new Set<StorageName>();
+  readonly #lagsMs = new Map<StorageName, number>();
+  readonly #stale = new Set<StaleServer>();
   readonly #random: Random;
   readonly #reach: FaultReach;
   #refusing = false;
@@ -89,13 +98,39 @@ class Faults {
    * meanwhile are never sent, as by a cache that lost its own watch.
    */
   silenceWatches(storage: StorageName): Stop {
-    this.#silence(storage, true);
-    return () => this.#silence(storage, false);
+    return this.lagWatches(storage, Number.POSITIVE_INFINITY);
   }
 
-  /** Whether watches of a resource are stale. */
-  isSilent(storage: StorageName): boolean {
-    return this.#silenced.has(storage);
+  /** Makes a resource's watches late until the result is called, while its lists and reads are up to date. */
+  lagWatches(storage: StorageName, lagMs: number): Stop {
+    this.#lag(storage, lagMs);
+    return () => this.#lag(storage, 0);
+  }
+
+  /** How late watches of a resource are, in milliseconds. */
+  lagMs(storage: StorageName): number {
+    return this.#lagsMs.get(storage) ?? 0;
+  }
+
+  /**
+   * Puts a second API server behind the same address, whose watch cache stands still from now on until the result is
+   * called. Of the requests that meet it, by default all, it answers those that its cache serves: lists with
+   * resourceVersion=0, and watches. Reads of the newest state and writes go to the store, and work.
+   */
+  staleServer(meets: (call: Call) => boolean = () => true): Stop {
+    const stale = { server: this.#reach.standingStill(), meets };
+    this.#stale.add(stale);
+    return () => {
+      this.#stale.delete(stale);
+      stale.server.cutWatches();
+    };
+  }
+
+  /** The stale server that answers a request; undefined for the one that is not stale. */
+  staleServerFor(call: Call): Pick<ApiServer, "answerTo"> | undefined {
+    const isCached = call.verb === "watch" || (call.verb === "list" && call.query.get("resourceVersion") === "0");
+    if (!isCached) return undefined;
+    return [...this.#stale].find(({ meets }) => meets(call))?.server;
   }
 
   /** Compacts the history: watches that resume from before now, and later pages of unfinished lists, get 410. */
@@ -106,7 +141,9 @@ class Faults {
   /** Stops every fault; broken watches stay broken. */
   clear(): void {
     this.#plans.clear();
-    for (const storage of this.#silenced) this.#silence(storage, false);
+    for (const storage of this.#lagsMs.keys()) this.#lag(storage, 0);
+    for (const { server } of this.#stale) server.cutWatches();
+    this.#stale.clear();
     this.#refusing = false;
   }
 
@@ -124,10 +161,10 @@ class Faults {
     return met;
   }
 
-  #silence(storage: StorageName, silent: boolean): void {
-    if (silent) this.#silenced.add(storage);
-    else this.#silenced.delete(storage);
-    for (const watch of this.#reach.watches()) if (watch.storage === storage) watch.silence(silent);
+  #lag(storage: StorageName, lagMs: number): void {
+    if (lagMs > 0) this.#lagsMs.set(storage, lagMs);
+    else this.#lagsMs.delete(storage);
+    for (const watch of this.#reach.watches()) if (watch.storage === storage) watch.lag(lagMs);
   }
 }
 
@@ -143,11 +180,16 @@ export class FaultyApiServer extends ApiServer {
       watches: () => this.watches,
       compact: () => this.compact(),
       cutWatches: (which) => this.cutWatches(which),
+      standingStill: () => {
+        const server = new ApiServer(options);
+        server.restore(this.snapshot(), { watches: "cut" });
+        return server;
+      },
     });
   }
 
-  protected override isSilent(storage: StorageName): boolean {
-    return this.faults.isSilent(storage);
+  protected override lagMs(storage: StorageName): number {
+    return this.faults.lagMs(storage);
   }
 
   protected override serve(call: Call | OtherCall, work: () => Answer, receiver: Receiver): void {
@@ -157,7 +199,9 @@ export class FaultyApiServer extends ApiServer {
     }
     const faults = isCall(call) ? this.faults.meet(call) : [];
     const { requestMs } = latencyOf(faults);
-    const run = (): void => this.#workThrough(work, faults, receiver);
+    const stale = isCall(call) ? this.faults.staleServerFor(call) : undefined;
+    const answer = stale === undefined ? work : () => stale.answerTo(call);
+    const run = (): void => this.#workThrough(answer, faults, receiver);
     if (requestMs > 0) this.#clock.after(requestMs, run);
     else run();
   }

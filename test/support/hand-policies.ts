@@ -29,10 +29,15 @@ export class HandPolicies implements Policies {
     return () => this.#followers.delete(changed);
   }
 
-  /** Puts the policy in force, with when it froze its nodes; null for none. */
-  put(fields: PolicyFields | null, frozen: readonly FrozenInterval[] = []): void {
+  /** Puts the policy in force, with when it froze its nodes and the outages that are remembered; null for none. */
+  put(
+    fields: PolicyFields | null,
+    frozen: readonly FrozenInterval[] = [],
+    outages: readonly FrozenInterval[] | null = null,
+  ): void {
     const policies = fields === null ? [] : [nodePolicyOf("pool", { selector: SELECTOR, ...fields }, frozen)];
-    this.#change(policies.length === 0 ? NO_POLICIES : policySet(policies));
+    const isNone = policies.length === 0 && outages === null;
+    this.#change(isNone ? NO_POLICIES : policySet(policies, undefined, outages));
   }
 
   /** Puts a second policy beside the first that selects the same nodes, so that neither applies. */

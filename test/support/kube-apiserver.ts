@@ -3,7 +3,7 @@
  * pods meet in a cluster.
  */
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Credentials, SocketWire } from "../../services/platform/kube/transport/https.ts";
@@ -21,6 +21,9 @@ const ADMIN_TOKEN = "admin-token";
 const STRANGER_TOKEN = "stranger-token";
 const SERVICE_ACCOUNT_KEY = "service-account.key";
 const READY_MS = 180_000;
+const DATA_FOLDER = "etcd";
+/** A key that does not exist, for requests whose answer says something about etcd itself. */
+const ANY_KEY = Buffer.from("any").toString("base64");
 /** etcd's default limit for one transaction. */
 const ETCD_OPERATIONS_MAX = 128;
 /** Namespaces that the server creates just after it is ready. */
@@ -64,6 +67,7 @@ export class KubeApiserver {
   /** Path of the private key that signs the tokens of service accounts. */
   readonly serviceAccountKeyFile: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "kube-apiserver-"));
+  readonly #data = join(this.#folder, DATA_FOLDER);
   readonly #etcdUrl: string;
   readonly #etcd: ServerProcess;
   readonly #apiserver: ServerProcess;
@@ -79,7 +83,7 @@ export class KubeApiserver {
     this.serviceAccountKeyFile = join(this.#folder, SERVICE_ACCOUNT_KEY);
     this.#etcd = new ServerProcess(
       kubeProgram("etcd"),
-      etcdArgs(this.#folder, this.#etcdUrl, `http://127.0.0.1:${ports.peer}`),
+      etcdArgs(this.#data, this.#etcdUrl, `http://127.0.0.1:${ports.peer}`),
     );
     this.#apiserver = new ServerProcess(kubeProgram("kube-apiserver"), [
       ...apiserverArgs(this.#folder, this.#etcdUrl, ports.secure),
@@ -122,6 +126,33 @@ export class KubeApiserver {
     return this.#apiserver.end("SIGKILL");
   }
 
+  /** Ends both servers at once, as a power failure does; etcd keeps its data. */
+  async cutPower(): Promise<void> {
+    await this.kill();
+    await this.#etcd.end("SIGKILL");
+  }
+
+  /**
+   * Copies etcd's data, as a crash at this instant would leave them. The result restores the copy with its old
+   * resourceVersions under the API server as it runs, or leaves etcd running without an API server.
+   */
+  backUp(): (options?: { readonly keepsServer?: boolean }) => Promise<void> {
+    const data = this.#data;
+    const copy = mkdtempSync(join(this.#folder, "backup-"));
+    this.#etcd.pause();
+    cpSync(data, copy, { recursive: true });
+    this.#etcd.resume();
+    return async ({ keepsServer = false } = {}) => {
+      if (!keepsServer) await this.kill();
+      await this.#etcd.end("SIGKILL");
+      rmSync(data, { recursive: true, force: true });
+      cpSync(copy, data, { recursive: true });
+      this.#etcd.start();
+      const isServing = () => this.#etcdCall("range", { key: ANY_KEY }).then(Boolean, () => false);
+      await until("etcd serves the restored data", isServing, { withinMs: READY_MS });
+    };
+  }
+
   /** Kills the API server and starts it again. */
   async restart(): Promise<void> {
     await this.kill();
@@ -130,8 +161,7 @@ export class KubeApiserver {
 
   /** Removes its history: compacts etcd, and restarts the API server, whose watch cache holds history too. */
   async compact(): Promise<void> {
-    const key = Buffer.from("compaction").toString("base64");
-    const { header } = (await this.#etcdCall("range", { key })) as { header: { revision: string } };
+    const { header } = (await this.#etcdCall("range", { key: ANY_KEY })) as { header: { revision: string } };
     await this.#etcdCall("compaction", { revision: header.revision, physical: true });
     await this.restart();
   }
@@ -247,9 +277,9 @@ function writeSecrets(folder: string): void {
   writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
 }
 
-function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] {
+function etcdArgs(data: string, clientUrl: string, peerUrl: string): string[] {
   return [
-    `--data-dir=${join(folder, "etcd")}`,
+    `--data-dir=${data}`,
     `--listen-client-urls=${clientUrl}`,
     `--advertise-client-urls=${clientUrl}`,
     `--listen-peer-urls=${peerUrl}`,

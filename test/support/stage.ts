@@ -2,16 +2,18 @@
 import type { ConditionStatus } from "../../protocols/objects.ts";
 import { type Kube, type ObjectRef, Urgency, type WriteRequest } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { epochMsOf } from "../../services/domain/api-time.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import type { SocketWire } from "../../services/platform/kube/transport/https.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import { recordOf, textOf } from "../../services/platform/structures/json.ts";
 import { HollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import type { HollowNodeSpec } from "../../services/sandbox/hollow/hollow-stats.ts";
 import { type KubeApiserver, startKubeApiserver } from "./kube-apiserver.ts";
-import { write } from "./kube-probe.ts";
+import { read, write } from "./kube-probe.ts";
 import { VigilProcess } from "./vigil-process.ts";
 
 /** A running controller. */
@@ -119,6 +121,12 @@ export class Stage {
   /** Creates pods on their nodes. */
   async create(pods: readonly StagePod[]): Promise<void> {
     await Promise.all(pods.map((pod) => this.#create(pod)));
+  }
+
+  /** When a Lease was renewed last; null while there is none. */
+  async leaseRenewedAt(lease: { readonly namespace: string; readonly name: string }): Promise<number | null> {
+    const reply = await read(this.kube, { kind: "Lease", ...lease });
+    return reply.outcome === "ok" ? epochMsOf(textOf(recordOf(reply.object.spec).renewTime)) : null;
   }
 
   /** Changes a node's spec. */

@@ -1,5 +1,6 @@
 /** When a pod was bound, relative to the taints of its node. */
 import { describe, expect, test } from "vitest";
+import { bindingAt } from "../../services/domain/toleration.ts";
 import { boundMsOf, knownTaints } from "../../services/taint-manager/taint-manager.policy.ts";
 import { noExecute, observedNode } from "../support/observed-objects.ts";
 
@@ -29,4 +30,19 @@ describe("when a pod was bound", () => {
   ])("%s", (_what, boundAt, seenAt, boundMs) => {
     expect(boundMsOf(boundAt, known, seenAt)).toBe(boundMs);
   });
+});
+
+const NOW = 1_000_000;
+const pod = (boundAt: number, createdAt = 0) => ({ boundAt, createdAt });
+
+test.each([
+  ["by its stamp", pod(NOW), null, NOW],
+  ["by nothing, if the stamp is in the future", pod(NOW + 1), null, Number.NEGATIVE_INFINITY],
+  ["by an earlier sight, if the stamp is in the future", pod(NOW + 1), NOW - 5, NOW - 5],
+  ["by an earlier sight, though the stamp has passed", pod(NOW), NOW - 5, NOW - 5],
+  ["by its stamp, if the sight is later", pod(NOW - 9), NOW - 5, NOW - 9],
+  ["by its stamp, if the sight is older than the pod", pod(NOW - 9, NOW - 10), NOW - 11, NOW - 9],
+  ["by a sight, if the creation is in the future", pod(NOW + 9, NOW + 1), NOW - 5, NOW - 5],
+])("a pod is bound %s", (_what, stamped, seenAt, boundAt) => {
+  expect(bindingAt(stamped, { seenAt, nowAt: NOW })).toBe(boundAt);
 });

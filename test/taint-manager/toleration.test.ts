@@ -2,7 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../protocols/objects.ts";
-import { evictionOf, noExecuteTaints, tolerates } from "../../services/domain/toleration.ts";
+import {
+  evictionOf,
+  noExecuteTaints,
+  tolerates,
+  unreadableText,
+  unreadableTolerationOf,
+} from "../../services/domain/toleration.ts";
 import { noExecute } from "../support/observed-objects.ts";
 
 const PLAIN = { comparisonOperators: false };
@@ -64,6 +70,53 @@ describe("matching (R8.33)", () => {
     const taint = noExecute("k", { value: taintValue });
     expect(tolerates({ key: "k", operator, value }, taint, COMPARING)).toBe(matches);
     expect(tolerates({ key: "k", operator, value }, taint, PLAIN)).toBe(false);
+  });
+});
+
+describe("a toleration that cannot be read", () => {
+  const taint = noExecute("k", { value: "7" });
+  const semver: Toleration = { key: "k", operator: "SemverGt", value: "6" };
+  test.each<[string, Toleration[], boolean]>([
+    ["an unknown operator", [semver], true],
+    ["an unknown operator of every key", [{ operator: "SemverGt", value: "6" }], true],
+    ["an unknown operator of another key", [{ ...semver, key: "x" }], false],
+    ["an unknown operator of another effect", [{ ...semver, effect: "NoSchedule" }], false],
+    ["an unknown operator of an unknown effect", [{ ...semver, effect: "NoAdmit" }], true],
+    ["Gt without its gate", [{ ...semver, operator: "Gt" }], true],
+    ["Lt without its gate", [{ ...semver, operator: "Lt" }], true],
+    ["an unknown effect that would match", [{ key: "k", operator: "Exists", effect: "NoAdmit" }], true],
+    ["an unknown effect with another value", [{ key: "k", value: "8", effect: "NoAdmit" }], false],
+    ["behind one that matches", [exists("k", 300), semver], false],
+    ["before one that matches", [semver, exists("k", 300)], true],
+  ])("%s", (_what, tolerations, isHeld) => {
+    const held = unreadableTolerationOf([taint], tolerations, PLAIN);
+    expect(held !== null).toBe(isHeld);
+    if (isHeld) expect(evictionOf(standing(taint), tolerations, 0, PLAIN)).toBeNull();
+    else expect(evictionOf(standing(taint), tolerations, 0, PLAIN)).not.toBeNull();
+  });
+
+  test("holds no pod that another taint evicts", () => {
+    expect(evictionOf(standing(taint, k1), [semver, exists("k1", 60)], 0, PLAIN)).toMatchObject({
+      at: SINCE + 60 * S,
+      taint: k1,
+    });
+  });
+
+  test("is none once its gate is on", () => {
+    expect(unreadableTolerationOf([taint], [{ ...semver, operator: "Gt" }], COMPARING)).toBeNull();
+    expect(unreadableTolerationOf([taint], [{ ...semver, operator: "Lt" }], COMPARING)).toBeNull();
+  });
+
+  test("is named with its remedy", () => {
+    expect(unreadableText({ operator: "Gt" })).toBe(
+      "toleration operator Gt: give --feature-gates=TaintTolerationComparisonOperators=true or delete the pod by hand",
+    );
+    expect(unreadableText(semver)).toBe(
+      "toleration operator SemverGt: this version of Vigil does not know it, so upgrade Vigil or delete the pod by hand",
+    );
+    expect(unreadableText({ operator: "Exists", effect: "NoAdmit" })).toBe(
+      "toleration effect NoAdmit: this version of Vigil does not know it, so upgrade Vigil or delete the pod by hand",
+    );
   });
 });
 

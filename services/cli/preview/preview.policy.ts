@@ -8,7 +8,13 @@ import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { isInShadow } from "../../domain/policy-shadow.ts";
-import { hasCompleted, noExecuteTaints, taintName } from "../../domain/toleration.ts";
+import {
+  hasCompleted,
+  noExecuteTaints,
+  taintName,
+  unreadableText,
+  unreadableTolerationOf,
+} from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import type { Fault } from "./fault.policy.ts";
 import type { Preview, PreviewedDeletion, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
@@ -112,7 +118,7 @@ function podReports(node: PreviewedNode, cluster: PreviewedCluster): PreviewedPo
     const deletion = cluster.deletions.get(uid);
     const isDeleted = deletion !== undefined && !isShadow;
     const hold = { held: cluster.waitsFor(uid) ?? held, isDue: cluster.isCountingDown(uid) };
-    const why = deletion === undefined ? stayReason(alike[0], node, hold) : deletionReason(deletion, isShadow);
+    const why = deletion === undefined ? stayReason(alike[0], node, cluster, hold) : deletionReason(deletion, isShadow);
     const outcome = isDeleted ? { deletedAfterMs: deletion.atMs, ...methodOf(deletion) } : { deletedAfterMs: null };
     return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, ...outcome, why }));
   });
@@ -145,13 +151,18 @@ function evictionReason({ toleration }: PreviewedDeletion): string {
 function stayReason(
   pod: ObservedPod | undefined,
   node: PreviewedNode,
+  cluster: PreviewedCluster,
   { held, isDue }: { readonly held: string | null; readonly isDue: boolean },
 ): string {
   if (pod === undefined) return "";
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
-  const taints = noExecuteTaints(node.shown.taints).map(taintName);
-  if (taints.length > 0) return isDue && held !== null ? `held back by ${held}` : `tolerates ${listText(taints)}`;
+  const taints = noExecuteTaints(node.shown.taints);
+  const unreadable = unreadableTolerationOf(taints, pod.tolerations, cluster.tolerationRules);
+  if (isDue && taints.length > 0 && held !== null) return `held back by ${held}`;
+  if (unreadable !== null)
+    return `may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
+  if (taints.length > 0) return `tolerates ${listText(taints.map(taintName))}`;
   if (pod.owner === "DaemonSet") return "belongs to a DaemonSet";
   return `its node is not admitted for eviction${held === null ? "" : `: ${held}`}`;
 }

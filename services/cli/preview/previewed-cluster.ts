@@ -11,12 +11,11 @@ import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
+import { graceMsOf, needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import { noExecuteTaints } from "../../domain/toleration.ts";
+import { noExecuteTaints, type TolerationRules } from "../../domain/toleration.ts";
 import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
 import { PolicyConflicts } from "../../node/policy-conflicts.ts";
-import { graceMsOf } from "../../node/silence.policy.ts";
 import {
   decideConditions,
   decideLabels,
@@ -111,6 +110,11 @@ export class PreviewedCluster {
     this.#change(name, (node) => node.taint(taint));
   }
 
+  /** What tolerations are matched by. */
+  get tolerationRules(): TolerationRules {
+    return { comparisonOperators: this.#io.profile.tolerationComparisonOperators };
+  }
+
   /** Whether a taint of its node decides about a pod. */
   isCountingDown(uid: string): boolean {
     return this.#tolerations.has(uid);
@@ -139,7 +143,14 @@ export class PreviewedCluster {
     const unused = (): never => {
       throw new Error("a preview reads and writes nothing");
     };
-    const kube: Kube = { watch: unused, read: unused, write: unused, minorVersion: unused };
+    const kube: Kube = {
+      watch: unused,
+      read: unused,
+      write: unused,
+      minorVersion: unused,
+      leaseHistory: unused,
+      componentLeases: unused,
+    };
     const { clock } = this;
     const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
     const policies = fixedPolicies(this.policies);
@@ -219,6 +230,7 @@ export class PreviewedCluster {
       beganMs: Number.NEGATIVE_INFINITY,
       view: {
         blindness: () => null,
+        outages: [],
         watchHealth: { since: Number.NEGATIVE_INFINITY },
         pods: (name) => {
           const node = this.nodes.get(name);
@@ -364,9 +376,8 @@ export class PreviewedCluster {
     const wallMs = this.clock.wallMs();
     const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
     const object = { metadata: { name: pod.name } };
-    const { tolerationComparisonOperators: comparisonOperators } = this.#io.profile;
     const { frozen, freeze } = this.#freezeOf(node.shown);
-    const rules = { comparisonOperators, wallMs, latestMs: wallMs, behindMs: 0, freeze };
+    const rules = { ...this.tolerationRules, wallMs, latestMs: wallMs, behindMs: 0, freeze };
     const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
     if (decision.kind !== "act") {
       if (freeze?.untilAt != null) this.clock.after(freeze.untilAt - wallMs, () => this.#requestEviction(ask));

@@ -7,10 +7,10 @@ import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
-import { countdownEndAt } from "../../domain/frozen-time.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { outOfServiceStage, provableFrom } from "../../domain/out-of-service.ts";
-import { isSwappable } from "../../domain/taint-swap.ts";
+import { countdownEndAt } from "../../domain/paused-time/frozen-time.ts";
+import { isSwappable } from "../../domain/toleration.ts";
 import { remediationKind } from "../../policy/remediations/remediation-object.policy.ts";
 import type { PreviewedOutOfService, PreviewedRecovery, PreviewedRemediation } from "./preview.ts";
 

@@ -38,6 +38,7 @@ const RUN_TUNABLES = {
   circuitBreakerPercentage: TUNABLES.circuitBreakerPercentage,
   circuitBreakerDurationMs: TUNABLES.circuitBreakerDurationMs,
   circuitBreakerResetAfterMs: TUNABLES.circuitBreakerResetAfterMs,
+  circuitBreakerHolds: TUNABLES.circuitBreakerHolds,
   remediationDryRun: TUNABLES.remediationDryRun,
 } as const;
 

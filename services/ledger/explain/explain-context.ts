@@ -1,11 +1,15 @@
 /** The context of an explanation. */
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import type { BrokenLeasePath, ContestedLease } from "../../../protocols/observed.ts";
+import type { FrozenInterval, NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
+import type { OutageTime } from "../../domain/paused-time/outages.ts";
+import { leasePathText } from "../../platform/shard-view/lease-path-text.ts";
 import type { ClusterState, NodeRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
 import type { PresentFreezes } from "../present-freezes.policy.ts";
+import { type Sentence, sentence } from "./sentences.ts";
 
 /**
  * How long the judgement of a node may be older than its Ready status, in milliseconds. Its owner follows within a
@@ -26,13 +30,24 @@ export interface ExplainContext {
     | "upstream"
     | "askRetryMaxMs"
     | "tolerationComparisonOperators"
+    | "circuitBreakerNodesMax"
+    | "circuitBreakerPercentage"
+    | "circuitBreakerHolds"
   >;
   /** Why the shard of a node is blind; null where it is not. */
   readonly blindness: (node: string) => string | null;
+  /** How no lease of any node is renewed though statuses still arrive; null while leases are renewed. */
+  readonly leasePath: BrokenLeasePath | null;
+  /** How the lease of a node is contested; null where it is not. */
+  readonly contestedLease: (node: string) => ContestedLease | null;
   /** Whether a drain would delete no pod of a node (direct mode); false while its pods are not known. */
   readonly isDrainEmpty: (node: string) => boolean;
   /** What is frozen now. */
   readonly freezes: PresentFreezes;
+  /** What outages mean for countdowns by the health of a node. */
+  readonly outagesOf: (node: ObservedNode) => OutageTime;
+  /** The outages that the observer has found. */
+  readonly observedOutages: readonly FrozenInterval[];
   /** The policies in force that have eviction rates; null while this process does not know the policies. */
   readonly rated: ReadonlySet<string> | null;
   /** The policy of this name that is in force; null for none, and while this process does not know the policies. */
@@ -45,6 +60,8 @@ export interface ExplainContext {
   readonly isShadow: boolean;
   /** The policy that puts the node in shadow mode; null or absent where none does. */
   readonly shadowPolicy?: string | null;
+  /** How far the clock of this machine is ahead of the API server's, which counts, in milliseconds. */
+  readonly machineAheadMs: number;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -71,4 +88,9 @@ export function isOutdated(
 /** The judgement of a node as of now; null where it has none. */
 export function presentJudgement(node: NodeRecord, context: ExplainContext): NodeRecord["judged"] {
   return isOutdated(node, context) ? null : node.judged;
+}
+
+/** The sentence that names the broken path of leases; none while leases are renewed. */
+export function leasePathSentences({ leasePath }: Pick<ExplainContext, "leasePath">): Sentence[] {
+  return leasePath === null ? [] : [sentence("leasePathBroken", { why: leasePathText(leasePath) })];
 }

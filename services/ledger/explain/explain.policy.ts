@@ -13,7 +13,7 @@ import { zoneStateText } from "../history-text.policy.ts";
 import type { PodRead } from "../live-pods.ts";
 import { policyReports } from "../policy-reports.ts";
 import { holdsText, zoneHolds } from "../zone-holds.policy.ts";
-import { type ExplainContext, presentNode } from "./explain-context.ts";
+import { type ExplainContext, leasePathSentences, presentNode } from "./explain-context.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { policySentences } from "./node-policy.policy.ts";
 import { podSentences } from "./pod.policy.ts";
@@ -53,7 +53,7 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
   const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
   const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
-  return explanationOf([present, ...queue, ...held], timeline);
+  return explanationOf([present, ...leasePathSentences(context), ...queue, ...held], timeline);
 }
 
 /**

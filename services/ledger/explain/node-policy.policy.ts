@@ -111,17 +111,18 @@ function limitSentences(policy: NodePolicy, report: PolicyReport, context: Expla
   const { budget, holds } = report;
   const allowed = budget === null ? null : { nodes: countText(budget.nodes, "node"), left: String(budget.left) };
   return [
-    ...breakerSentences(report),
+    ...breakerSentences(policy, report),
     ...(allowed === null ? [] : [sentence("policyBudget", allowed)]),
     ...holds.map((hold) => holdSentence(hold, policy.name, state)),
   ];
 }
 
-function breakerSentences({ breaker }: PolicyReport): Sentence[] {
+function breakerSentences({ circuitBreaker }: NodePolicy, { breaker }: PolicyReport): Sentence[] {
   if (breaker === null) return [];
   if (breaker.state !== "open") return [sentence("policyBreakerClosed", {})];
-  if (breaker.resetAt === null) return [sentence("policyBreakerOpen", {})];
-  return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) })];
+  const readiness = circuitBreaker?.holdsReadiness === true ? [sentence("policyBreakerReadiness", {})] : [];
+  if (breaker.resetAt === null) return [sentence("policyBreakerOpen", {}), ...readiness];
+  return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) }), ...readiness];
 }
 
 function holdSentence(hold: HoldReport, name: string, state: ExplainContext["state"]): Sentence {

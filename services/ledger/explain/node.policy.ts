@@ -1,18 +1,21 @@
 /** Sentences about a node: its readiness, its taints, its zone, and the outcomes of the last requests for it. */
 import { SilentReason, TaintEffect } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
+import type { ContestedLease } from "../../../protocols/observed.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { listText, namedList, policyText, spanText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { conditionText } from "../../domain/judgement.ts";
+import { readinessBreakersOf } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../cluster-state.ts";
-import { type ExplainContext, isOutdated } from "./explain-context.ts";
+import { type ExplainContext, isOutdated, leasePathSentences } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
-import { queueSentences } from "./queue.policy.ts";
+import { isRecent, limiterText, queueSentences } from "./queue.policy.ts";
 import { remediationSentences } from "./remediation.policy.ts";
 import { detailText, nodeRequestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
@@ -31,14 +34,18 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const blindness = context.blindness(name);
   const taints = observed === null ? [] : taintSentences(observed);
   const requested = [...verdictSentences(observed), ...nodeRequestSentences(requests.all, context)];
+  const contest = contestSentences(context.contestedLease(name));
   const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
   const unknown = observed === null || context.isPolicyKnown(observed) ? [] : [sentence("nodePolicyUnknown", {})];
-  if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...requested, ...blind];
+  if (judged === null)
+    return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...contest, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
   // Its policy decides what freezes and remediates it, whichever process judges it now.
   const isNow = !isOutdated(node, context);
   const queue = [
     ...(isNow ? heldTaintSentences(judged) : []),
+    ...(isNow ? delaySentences(judged, context) : []),
+    ...(isNow ? readinessHoldSentences(judged, context) : []),
     ...(isNow ? conditionSentences(judged) : []),
     ...queueSentences(node, judged, context),
     ...remediationSentences(node, context),
@@ -46,7 +53,28 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   ];
   const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
   const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
-  return [readiness, ...taints, ...unknown, ...selecting, ...queue, ...requested, ...excluded, ...blind];
+  const silence = judged.readiness === "unknown" ? leasePathSentences(context) : [];
+  return [
+    readiness,
+    ...silence,
+    ...contest,
+    ...taints,
+    ...unknown,
+    ...selecting,
+    ...queue,
+    ...requested,
+    ...excluded,
+    ...blind,
+  ];
+}
+
+/** That something else than its kubelet may renew its lease. */
+function contestSentences(contest: ContestedLease | null): Sentence[] {
+  const { ownerUid, holders } = contest ?? {};
+  return [
+    ...(ownerUid === undefined ? [] : [sentence("nodeLeaseForeign", { uid: ownerUid })]),
+    ...(holders === undefined ? [] : [sentence("nodeLeaseShared", { holders: listText(holders) })]),
+  ];
 }
 
 function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {
@@ -73,6 +101,31 @@ function freezeSentences(judged: JudgedNode, { freezes, profile }: ExplainContex
 function heldTaintSentences({ taintHold }: JudgedNode): Sentence[] {
   if (taintHold === undefined) return [];
   return [sentence("nodeTaintHeld", { field: taintHold.field, at: apiTime(taintHold.untilAt) })];
+}
+
+/** How long its kubelet still has to report Ready=False before it waits for eviction. */
+function delaySentences({ unhealthyDelay, policy, since }: JudgedNode, context: ExplainContext): Sentence[] {
+  if (unhealthyDelay === undefined || policy === undefined || unhealthyDelay.untilAt <= context.now) return [];
+  const delayMs = context.policyNamed(policy)?.unhealthyDelayMs ?? null;
+  if (delayMs === null) return [];
+  const values = { at: apiTime(unhealthyDelay.untilAt), span: spanText(context.now - since) };
+  return [sentence("nodeDelayed", { ...values, delay: formatDuration(delayMs), policy })];
+}
+
+/** Which open breakers keep the pods of a silent node from being marked not ready. */
+function readinessHoldSentences({ readiness, policy }: JudgedNode, context: ExplainContext): Sentence[] {
+  if (readiness !== "unknown") return [];
+  const { state, profile, policyNamed, now } = context;
+  const breakers = readinessBreakersOf(policy === undefined ? null : policyNamed(policy), profile);
+  return breakers.flatMap((name) => {
+    const record = state.limits.get(name);
+    const whose = limiterText(name);
+    if (record === undefined || !isRecent(record, now)) return [sentence("nodeReadinessUnknown", { whose })];
+    const { trippedAt, resetAt } = record.judged.memory;
+    if (trippedAt === null) return [];
+    if (resetAt === null) return [sentence("nodeReadinessHeld", { whose })];
+    return [sentence("nodeReadinessHeldUntil", { whose, at: apiTime(resetAt) })];
+  });
 }
 
 function conditionSentences({ conditions = [] }: JudgedNode): Sentence[] {

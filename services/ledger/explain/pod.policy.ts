@@ -2,28 +2,35 @@
 import type { FrozenEviction, WaitingEviction } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
-import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
+import type { ObservedNode, ObservedPod, Taint, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import { API_TIME_STEP_MS, apiTime } from "../../domain/api-time.ts";
 import { countdownText, listText, spanText } from "../../domain/format.ts";
 import { POLICY_UNKNOWN } from "../../domain/freeze.ts";
-import { countdownStartAt } from "../../domain/frozen-time.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
+import { countdownStartAt, mergedIntervals } from "../../domain/paused-time/frozen-time.ts";
+import type { PausedTime } from "../../domain/paused-time/outages.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
+  bindingAt,
   type Eviction,
   evictionOf,
   hasCompleted,
+  isSwappable,
   noExecuteTaints,
   type StandingTaint,
   taintName,
+  type UnreadableToleration,
+  unreadableText,
+  unreadableTolerationOf,
 } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../cluster-state.ts";
 import { isOver } from "../countdown-end.policy.ts";
 import type { PodRead } from "../live-pods.ts";
 import { type PodRecord, targetOf } from "../pod-records.ts";
-import { frozenEviction, isBeforeFreeze } from "../present-freezes.policy.ts";
+import { frozenEviction, isBeforeFreeze, isInOutage } from "../present-freezes.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
+import { outageSentence, outageSentences } from "./outage.policy.ts";
 import { type ExplainedRequest, failureSentences, requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 import { waitingEviction } from "./waiting-evictions.policy.ts";
@@ -119,13 +126,18 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
     return [frozenSentence(target, frozen, deadlineAt, context), ...why];
   }
   if (isBeforeFreeze(judged, node, context.freezes)) return [sentence("podFreezeAhead", { pod }), ...why];
+  if (judged?.outage !== undefined && isInOutage(judged)) return [outageSentence(pod, judged.outage), ...why];
+  why.push(...outageSentences(judged, node?.observed ?? null, context));
   const due = dueSentence(pod, deadlineAt, context);
   const waits = waitingEviction(record, { ...context, evictions: context.state.evictions });
   if (waits !== null) {
     return [due, ...why, ...failureSentences(deletionOf(record, context), context), waitingSentence(waits, context)];
   }
+  if (judged?.recreated !== undefined && judged.recreated.nextAt > context.now) {
+    return [due, ...why, recreatedSentence(judged, judged.recreated)];
+  }
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
-  return [due, ...why, ...(isDue ? requestedSentences(record, context) : [])];
+  return [due, ...clockSentences(deadlineAt, context), ...why, ...(isDue ? requestedSentences(record, context) : [])];
 }
 
 /** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */
@@ -142,6 +154,15 @@ function frozenSentence(
   const isPlanned = untilAt !== null && deadlineAt !== null && deadlineAt > now;
   if (!isPlanned) return sentence("podFrozen", { ...target, left });
   return sentence("podFrozenUntil", { ...target, left, at: apiTime(deadlineAt) });
+}
+
+/** Why a pod that is due waits: its owner creates such pods again at once. */
+function recreatedSentence(
+  { node, taint }: BodyOf<"judged.pod">,
+  { deletions, nextAt }: NonNullable<BodyOf<"judged.pod">["recreated"]>,
+): Sentence {
+  const named = taint === null ? "the taint" : taintName(taint);
+  return sentence("podRecreated", { node, count: String(deletions), at: apiTime(nextAt), taint: named });
 }
 
 /** What a pod that is due waits for, and until when. */
@@ -164,6 +185,15 @@ function unleasedSentence(where: { readonly policy: string; readonly field: stri
   const lease = `${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
   if (holder === null) return sentence("podPacedUnleased", { ...where, lease });
   return sentence("podPacedElsewhere", { ...where, lease, holder });
+}
+
+/** A clock that is off by less is not mentioned, in milliseconds: people compare clocks by the second. */
+const CLOCKS_AGREE_MS = 10_000;
+
+/** That an eviction waits for the API server's clock, which is behind the clock that people read. */
+function clockSentences(deadlineAt: number | null, { now, machineAheadMs }: ExplainContext): Sentence[] {
+  if (deadlineAt === null || deadlineAt <= now || machineAheadMs < CLOCKS_AGREE_MS) return [];
+  return [sentence("podClockBehind", { span: spanText(machineAheadMs), at: apiTime(deadlineAt + machineAheadMs) })];
 }
 
 function dueSentence(pod: string, deadlineAt: number | null, { now, isShadow }: ExplainContext): Sentence {
@@ -195,7 +225,7 @@ function requestReasons(asked: PodRecord["asked"], known: NodeRecord | undefined
 function tolerationReasons(
   judged: BodyOf<"judged.pod">,
   known: NodeRecord | undefined,
-  { freezes }: ExplainContext,
+  context: ExplainContext,
 ): Sentence[] {
   const { node, tolerationSeconds, toleratedTaint } = judged;
   const observed = known?.observed ?? null;
@@ -204,7 +234,7 @@ function tolerationReasons(
   const isShadow = isUnsent(judged.taint, observed);
   if (tolerationSeconds === null) return [sentence("podUntolerated", { node, taint }, isShadow)];
   const values = { node, taint, seconds: String(tolerationSeconds) };
-  const begunAt = begunBefore(judged, observed, freezes.intervalsOf(known?.judged));
+  const begunAt = begunBefore(judged, observed, pausedIntervals(judged.taint, known, context));
   if (begunAt !== null) return [sentence("podContinues", { ...values, at: apiTime(begunAt) }, isShadow)];
   if (toleratedTaint === undefined) return [sentence("podTolerates", values, isShadow)];
   return [sentence("podToleratesOpposite", { ...values, opposite: taintName(toleratedTaint) }, isShadow)];
@@ -213,6 +243,17 @@ function tolerationReasons(
 /** Whether only shadow mode shows this taint. */
 function isUnsent(taint: TaintId, node: ObservedNode | null): boolean {
   return node?.shadow?.added?.some((added) => taintName(added) === taintName(taint)) === true;
+}
+
+/** When the countdown by a taint stood and stands still. */
+function pausedIntervals(
+  taint: TaintId,
+  known: NodeRecord | undefined,
+  { freezes, outagesOf }: ExplainContext,
+): readonly FrozenInterval[] {
+  const frozen = freezes.intervalsOf(known?.judged);
+  if (known?.observed == null || !isSwappable(taint)) return frozen;
+  return mergedIntervals([...frozen, ...outagesOf(known.observed).intervals]);
 }
 
 /** When a countdown began with the opposite taint; null where it began with the present one. */
@@ -262,10 +303,19 @@ function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode,
   const taints = listText(noExecuteTaints(node.taints).map(taintName));
   const eviction = evictionFrom(node, observed, context);
   const { isShadow, freezes } = context;
-  if (eviction === null) return sentence("podForever", { pod, taints }, node.shadow?.added !== undefined);
+  if (eviction !== null && observed.mirror === true)
+    return sentence("podMirror", { pod, taint: taintName(eviction.taint) });
+  if (eviction === null) {
+    const unreadable = unreadableIn(noExecuteTaints(node.taints), observed, context);
+    if (unreadable !== null) return sentence("podUnreadable", { pod, ...unreadableValues(unreadable) });
+    return sentence("podForever", { pod, taints }, node.shadow?.added !== undefined);
+  }
   const isFrozen = freezes.ofNode(presentNode(node.node, context)?.judged) !== null;
   if (isFrozen) return sentence("podFrozenStill", { pod, node: node.node });
-  if (eviction.at === Number.POSITIVE_INFINITY) return sentence("podFreezeAhead", { pod });
+  if (eviction.at === Number.POSITIVE_INFINITY) {
+    const last = context.outagesOf(node).intervals.at(-1);
+    return last?.toAt === null ? outageSentence(pod, last) : sentence("podFreezeAhead", { pod });
+  }
   const taint = taintName(eviction.taint);
   if (!Number.isFinite(eviction.at)) return sentence("podComputedNow", { pod, taint }, isShadow);
   return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) }, isShadow);
@@ -275,10 +325,28 @@ function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode,
 function thenSentence(observed: ObservedPod, then: TaintId, context: ExplainContext): Sentence {
   const taint = taintName(then);
   const eviction = evictionUnder([{ taint: then, since: context.now }], observed, context);
-  if (eviction === null) return sentence("podThenForever", { taint });
+  if (eviction === null) {
+    const unreadable = unreadableIn([then], observed, context);
+    return unreadable === null
+      ? sentence("podThenForever", { taint })
+      : sentence("podThenUnreadable", unreadableValues(unreadable));
+  }
   const { tolerationSeconds } = eviction;
   if (tolerationSeconds === null) return sentence("podThenNot", { taint }, context.isShadow);
   return sentence("podThenFor", { taint, seconds: String(tolerationSeconds) });
+}
+
+/** The toleration that keeps a pod because it cannot be read; null for none. */
+function unreadableIn(
+  taints: readonly Taint[],
+  { tolerations }: ObservedPod,
+  { profile }: ExplainContext,
+): UnreadableToleration | null {
+  return unreadableTolerationOf(taints, tolerations, { comparisonOperators: profile.tolerationComparisonOperators });
+}
+
+function unreadableValues({ taint, toleration }: UnreadableToleration): { taint: string; why: string } {
+  return { taint: taintName(taint), why: unreadableText(toleration) };
 }
 
 /** When a pod has to leave its node by the observed taints. */
@@ -289,15 +357,16 @@ function evictionFrom(node: ObservedNode, observed: ObservedPod, context: Explai
     return { taint, since, ...(lineage === null ? {} : { lineage }) };
   });
   const frozen = context.freezes.intervalsOf(presentNode(node.node, context)?.judged);
-  return evictionUnder(standing, observed, context, frozen);
+  return evictionUnder(standing, observed, context, { frozen, outages: context.outagesOf(node) });
 }
 
 function evictionUnder(
   taints: readonly StandingTaint[],
   observed: ObservedPod,
-  { profile }: ExplainContext,
-  frozen: readonly FrozenInterval[] = [],
+  { profile, now }: ExplainContext,
+  paused: PausedTime = {},
 ): Eviction | null {
   const comparisonOperators = profile.tolerationComparisonOperators;
-  return evictionOf(taints, observed.tolerations, observed.boundAt, { comparisonOperators, frozen });
+  const boundAt = bindingAt(observed, { seenAt: null, nowAt: now });
+  return evictionOf(taints, observed.tolerations, boundAt, { comparisonOperators, ...paused });
 }

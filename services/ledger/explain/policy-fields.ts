@@ -37,6 +37,7 @@ function plainFields(policy: NodePolicy): string[] {
     ...number("unhealthyZoneThreshold", policy.unhealthyZoneThreshold),
     ...duration("stormCooldownDuration", policy.stormCooldownMs),
     ...duration("healthyDelay", policy.healthyDelayMs),
+    ...duration("unhealthyDelay", policy.unhealthyDelayMs),
   ];
 }
 
@@ -44,10 +45,11 @@ function limitFields({ maxUnhealthy, circuitBreaker, flapping, budgets }: NodePo
   const fields: string[] = [];
   if (maxUnhealthy !== null) fields.push(`maxUnhealthy ${nodeCountText(maxUnhealthy)}`);
   if (circuitBreaker !== null) {
-    const { percentage, nodesMax, durationMs, resetAfterMs } = circuitBreaker;
+    const { percentage, nodesMax, durationMs, resetAfterMs, holdsReadiness } = circuitBreaker;
     const limits = [...(percentage === null ? [] : [`${percentage}%`]), ...(nodesMax === null ? [] : [`${nodesMax}`])];
     const reset = resetAfterMs === null ? "" : `, reset after ${formatDuration(resetAfterMs)}`;
-    fields.push(`circuitBreaker (${limits.join(" or ")} within ${formatDuration(durationMs)}${reset})`);
+    const holds = holdsReadiness ? ", holds Evictions and Readiness" : "";
+    fields.push(`circuitBreaker (${limits.join(" or ")} within ${formatDuration(durationMs)}${reset}${holds})`);
   }
   if (flapping !== null) {
     const { transitions, windowMs, holdDownMs } = flapping;

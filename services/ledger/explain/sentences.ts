@@ -29,6 +29,9 @@ export const NODE_SENTENCES = {
   nodeTaintRemoved: "It would no longer carry {taints}.",
   nodeExcluded: "A label excludes it from disruption checks, so it does not count towards the state of its zone.",
   nodeTaintHeld: "Its NoSchedule taint stays until {at}: its policy has {field}.",
+  leasePathBroken: "Unknown nodes may be alive: {why}.",
+  nodeLeaseForeign: "Its lease belongs to another node object (uid {uid}): an old kubelet may keep it alive.",
+  nodeLeaseShared: "Two machines renew its lease: {holders}.",
   nodeBlind: "Vigil takes no action against it at present: {why}.",
 } as const;
 
@@ -75,6 +78,14 @@ export const POLICY_SENTENCES = {
     "The taint {taint} stays: its condition {condition} does not show that the node is healthy again.",
   nodeConditionLeft:
     "The taint {taint} stays until somebody removes it: Vigil put it on for {condition}, and no rule decides about it now.",
+  nodeReadinessHeld:
+    "Its pods are not marked not ready: the circuit breaker of {whose} is open, holds readiness, and does not reset by itself.",
+  nodeReadinessHeldUntil:
+    "Its pods are not marked not ready until {at}: the circuit breaker of {whose} is open and holds readiness.",
+  nodeReadinessUnknown:
+    "Its pods are not marked not ready until it is known whether the circuit breaker of {whose}, which holds readiness, is open.",
+  nodeDelayed:
+    "It does not wait for eviction before {at}: not ready for {span}; unhealthyDelay {delay} of NodePolicy {policy}.",
   nodeFrozen:
     "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenUntil:
@@ -165,6 +176,7 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policyBreakerOpen:
     "Its circuit breaker is open: no further node is tainted NoExecute or drained until somebody removes circuitBreaker from the policy.",
   policyBreakerOpenUntil: "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at}.",
+  policyBreakerReadiness: "Meanwhile the pods of its silent nodes are not marked not ready.",
   policyBudget: "Its budgets allow {nodes} to be disrupted at once now, and leave {left}.",
   policyHold: "Held back by {field}: {nodes} ({detail}).",
   policyHoldUntil: "Held back by {field} until {at}: {nodes} ({detail}).",
@@ -209,6 +221,17 @@ export const POD_SENTENCES = {
   podDue: "Pod {pod} is due to be deleted at {at}, in {span}.",
   podDueNow: "Pod {pod} is due to be deleted at once.",
   podOverdue: "Pod {pod} was due to be deleted at {at}, {span} ago.",
+  podClockBehind:
+    "The API server's clock counts, and is {span} behind this machine's, by which its deadline is at {at}: set the clocks by NTP.",
+  podOutage: "Pod {pod} stays for now: no node can be heard since {at}, so its countdown stands still.",
+  podOutageUndated:
+    "Pod {pod} stays for now: no node can be heard, and nothing shows since when, so its countdown stands still.",
+  podOutageOver: "No node could be heard from {from} to {to}: its countdown stood still for {span}.",
+  podOutageGrace: "No node could be heard until {to}: it is not due before its node had its grace period of {span}.",
+  podOutageUnknown:
+    "No node could be heard until {to}, and nothing was left that shows since when: its countdown counts again from then.",
+  podOutageUnwritten:
+    "No node could be heard from {from} to {to}, and that cannot be remembered (vigil_memory_unwritten): its countdown counts again from that end.",
   podTolerates: "Its node {node} carries {taint}, which it tolerates for {seconds} s.",
   podToleratesOpposite:
     "Its node {node} carries {taint} in place of the opposite taint, and what counts is that the pod tolerates {opposite} for {seconds} s.",
@@ -219,7 +242,12 @@ export const POD_SENTENCES = {
   podTainted: "Its node {node} carries a NoExecute taint.",
   podDrained: "Its node {node} is being drained.",
   podUnrequested: "No request for its deletion has been received yet.",
+  podRecreated:
+    "Its owner has created its pods on {node} again after {count} evictions, so this one is deleted at {at} at the earliest. Let them tolerate {taint}, or keep them off the node.",
+  podMirror:
+    "Pod {pod} stays despite {taint}: it mirrors a static pod, which only its kubelet can end. Remove its manifest from the node, or let it tolerate the taint.",
   podForever: "Pod {pod} stays: it tolerates {taints} forever.",
+  podUnreadable: "Pod {pod} is not evicted by {taint}, which it may tolerate: {why}.",
   podComputed:
     "Pod {pod} has to leave by {at} because of {taint}: this ledger has received no deadline and computes it from the tolerations.",
   podComputedNow:
@@ -231,6 +259,7 @@ export const POD_SENTENCES = {
   podWaits: "Pod {pod} stays until its node {node} is admitted for eviction.",
   podThenFor: "It tolerates {taint} for {seconds} s from then on.",
   podThenNot: "It does not tolerate {taint}, so it is deleted then.",
+  podThenUnreadable: "It may tolerate {taint}, so it is not evicted then: {why}.",
   podThenForever: "It tolerates {taint} forever, so it stays then too.",
 } as const;
 

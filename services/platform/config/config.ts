@@ -136,7 +136,8 @@ export function parseRunFile(file: string, text: string): ConfigFile {
  */
 export function printConfig({ process, profile, policies }: Config): string {
   const shown = { ...process, nats: process.nats.map(shownNatsAddress) };
-  const values: Readonly<Record<string, SettingValue>> = { ...shown, ...profile };
+  const { bounds: _, ...tunables } = profile;
+  const values: Readonly<Record<string, SettingValue>> = { ...shown, ...tunables };
   const fields = Object.entries(FILE_SETTINGS).map(
     ([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`,
   );

@@ -14,6 +14,9 @@ import { limitedWarn } from "../process/log.limited.ts";
 import { Interner } from "../structures/interner.ts";
 import type { ApiReachability } from "./transport/reachability.ts";
 import { KeptServerVersion } from "./transport/server-version.ts";
+import { listComponentLeases } from "./watch/component-leases.ts";
+import { readLeaseHistory } from "./watch/lease-history.ts";
+import { ShownVersions } from "./watch/shown-versions.ts";
 import { Reader } from "./watch/watch-reader.ts";
 import { WATCHED } from "./watch/watched.ts";
 import { type ObservedRequest, Writer } from "./write/writer.ts";
@@ -57,16 +60,13 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
     reachability,
     observe: (request) => observe(request, writer.load()),
   });
+  const shared = { wire, clock, random, log, reachability, shown: new ShownVersions() };
   const version = new KeptServerVersion({ wire, clock });
   return {
     watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options: WatchOptions = {}) {
       return new Reader<Watched[K]>(what, WATCHED[what], sink, {
-        wire,
-        clock,
-        random,
-        log,
+        ...shared,
         watchBlindMs: profile.watchBlindMs,
-        reachability,
         projection: {
           interner,
           problem(field, line) {
@@ -84,6 +84,8 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
     read: (ref, done, place) => writer.read(ref, done, place),
     write: (request, done) => writer.write(request, done),
     minorVersion: (done) => version.minor(done),
+    leaseHistory: (fromVersion, done) => readLeaseHistory({ wire, clock, log }, fromVersion, done),
+    componentLeases: (done) => listComponentLeases({ wire, clock }, done),
     review: (kind, spec, done) => writer.review(kind, spec, done),
   };
 }
@@ -114,6 +116,7 @@ function writerMetrics(metrics: Metrics) {
   });
   const waiting = gauge("vigil_kube_requests_waiting", "Writes and live reads that wait in the queue.");
   const underWay = gauge("vigil_kube_requests_in_flight", "Writes and live reads in flight.");
+  const stalled = gauge("vigil_kube_requests_stalled", "Writes and live reads that hang while others are answered.");
   const limit = gauge(
     "vigil_kube_requests_in_flight_limit",
     "How many writes and live reads may be in flight at once; follows the latency of the API server.",
@@ -123,6 +126,7 @@ function writerMetrics(metrics: Metrics) {
     seconds.observe(latencyMs / 1000, verb);
     waiting.set(load.waiting);
     underWay.set(load.underWay);
+    stalled.set(load.stalled);
     limit.set(load.limit);
   };
 }

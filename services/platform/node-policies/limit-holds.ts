@@ -1,15 +1,25 @@
 /**
- * What the owner of the limits published last about each policy, as far as it holds an out-of-service taint back: a
- * storm, the time after it, or more condemned nodes than the budgets allow now. A policy with limits of which nothing
- * recent is known is held back too.
+ * What the owner of the limits published last about each policy, as far as that holds something back. A policy with
+ * limits of which nothing recent is known holds it back too.
+ *
+ *   out-of-service taints   a storm, the time after it, more condemned nodes than the budgets allow now
+ *   marks of pods           an open breaker that holds readiness, and a silent node that it has not counted yet
+ *
+ * Admissions for eviction have permits instead.
  */
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { hasClusterBreaker, hasLimits, LIMITS_REPEAT_MS, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import {
+  hasClusterBreaker,
+  hasLimits,
+  LIMITS_REPEAT_MS,
+  readinessBreakersOf,
+  WHOLE_CLUSTER,
+} from "../../domain/limited-policies.ts";
 
-type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory">;
+type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory" | "down">;
 
 /** An instant on both clocks. */
 export interface HoldInstant {
@@ -28,6 +38,14 @@ export function limitHoldOf(
   const isCooling = memory.stormEndedAt !== null && wallMs < memory.stormEndedAt + (stormCooldownMs ?? 0);
   if (isCooling) return "stormCooldownDuration";
   return budget !== undefined && condemned > budget ? "budgets" : null;
+}
+
+/**
+ * Whether a breaker keeps the pods of a silent node from being marked: it is open, or has not counted that node yet. So
+ * the first nodes of many that fall silent at once wait for the others.
+ */
+export function holdsReadiness({ memory, down }: Pick<Limits, "memory" | "down">, sinceAt: number): boolean {
+  return memory.trippedAt !== null || down === undefined || down.newestAt === null || down.newestAt < sinceAt;
 }
 
 /** The latest limits of each policy. */
@@ -59,11 +77,25 @@ export class LimitHolds {
     return ofAll === null ? null : `${ofAll} of the cluster`;
   }
 
+  /** Whether the pods of a node that is silent since `sinceAt`, as judged, may not be marked not ready. */
+  holdsReadiness(policy: NodePolicy | null, sinceAt: number, nowMs: number): boolean {
+    const breakers = readinessBreakersOf(policy, this.#profile);
+    return breakers.some((name) => {
+      const limits = this.#recentLimits(name, nowMs);
+      return limits === null || holdsReadiness(limits, sinceAt);
+    });
+  }
+
   #holdOf(name: string, stormCooldownMs: number | null, { nowMs, wallMs }: HoldInstant): string | null {
+    const limits = this.#recentLimits(name, nowMs);
+    return limits === null ? "limits not known yet" : limitHoldOf(limits, stormCooldownMs, wallMs);
+  }
+
+  #recentLimits(name: string, nowMs: number): Limits | null {
     const latest = this.#latest.get(name);
-    if (latest === undefined || nowMs - latest.receivedMs >= this.#profile.pulseTimeoutMs + LIMITS_REPEAT_MS)
-      return "limits not known yet";
-    return limitHoldOf(latest.limits, stormCooldownMs, wallMs);
+    const isRecent =
+      latest !== undefined && nowMs - latest.receivedMs < this.#profile.pulseTimeoutMs + LIMITS_REPEAT_MS;
+    return isRecent ? latest.limits : null;
   }
 }
 
@@ -81,10 +113,13 @@ export class LimitReceiver {
     this.#taken = taken;
   }
 
-  /** Takes the policies that may have to wait. Without any, a process is not woken for limits. */
-  follow(policies: readonly NodePolicy[]): void {
+  /**
+   * Takes the policies that may have to wait. Without any, a process is not woken for limits, unless those of the
+   * cluster are needed.
+   */
+  follow(policies: readonly NodePolicy[], needsCluster = false): void {
     this.#holds.keep(new Set(policies.map(({ name }) => name)));
-    if (policies.length === 0) this.stop();
+    if (policies.length === 0 && !needsCluster) this.stop();
     else {
       this.#stop ??= this.#io.bus.subscribe("judged.limits", 0, (message) => {
         this.#holds.take(message, this.#io.clock.monotonicMs());

@@ -133,7 +133,7 @@ export class PolicyReceiver implements Policies {
       if (received?.version !== version) return;
       policies.push(received.policy);
     }
-    const { frozen = [], pauseRequests = [] } = this.#wanted;
+    const { frozen = [], pauseRequests = [], outages = null } = this.#wanted;
     this.#versions = versions;
     this.#forgetUnnamed();
     if (policies.length > 0) {
@@ -141,7 +141,7 @@ export class PolicyReceiver implements Policies {
     } else if (this.#current !== null && this.#current.policies.length > 0) {
       this.#log.info(`${NODE_POLICY_API.kind}: none is in force any more`);
     }
-    this.#put(policySet(policies, { frozen, pauseRequests: pauseRequests.map(pauseRequestOf) }), cause);
+    this.#put(policySet(policies, { frozen, pauseRequests: pauseRequests.map(pauseRequestOf) }, outages), cause);
   }
 
   #put(set: PolicySet, cause: string | null): void {

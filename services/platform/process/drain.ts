@@ -32,6 +32,8 @@ export function drainable(kube: Kube): DrainableKube {
       read: (ref, done, place) => kube.read(ref, counted(done), place),
       write: (request, done) => kube.write(request, counted(done)),
       minorVersion: (done) => kube.minorVersion(counted(done)),
+      leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, counted(done)),
+      componentLeases: (done) => kube.componentLeases(counted(done)),
     },
     whenIdle(done) {
       waiting.push(done);

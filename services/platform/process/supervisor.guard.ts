@@ -82,6 +82,7 @@ function guardedClock(clock: Clock, life: ServiceLife): Clock {
   return {
     monotonicMs: () => clock.monotonicMs(),
     wallMs: () => clock.wallMs(),
+    machineAheadMs: () => clock.machineAheadMs?.() ?? 0,
     after: (delayMs, fire) => clock.after(delayMs, life.guard(fire)),
     soon: (run) => clock.soon(life.guard(run)),
   };
@@ -115,6 +116,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
         state: () => watch.state(),
         held: (namespace, name) => watch.held(namespace, name),
         confirmedAt: () => watch.confirmedAt(),
+        version: () => watch.version(),
         relist: (reason) => watch.relist(reason),
         refresh: (reason) => watch.refresh(reason),
         stop,
@@ -123,6 +125,8 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
     read: (ref, done, place) => kube.read(ref, life.guard(done), place),
     write: (request, done) => kube.write(request, life.guard(done)),
     minorVersion: (done) => kube.minorVersion(life.guard(done)),
+    leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, life.guard(done)),
+    componentLeases: (done) => kube.componentLeases(life.guard(done)),
   };
 }
 

@@ -25,6 +25,8 @@ export interface TryResult {
   readonly retriedForMs?: number;
   /** Whether the attempt did not fail but came too late: the read it depends on was too old. */
   readonly isLate?: boolean;
+  /** The live renewal of the node's lease that refused an eviction. */
+  readonly leaseRenewedAt?: number | undefined;
   /** The permit that an eviction used. */
   readonly permit?: EvictionPermit;
   /** What a shadowed write would have changed. */

@@ -4,7 +4,10 @@
  */
 import type { WatchHealthReport, WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
-import { SHARD_COUNT } from "../../../protocols/subjects.ts";
+import type { BrokenLeasePath, ContestedLease } from "../../../protocols/observed.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
+import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
+import { UNKNOWN_START_AT } from "../../domain/paused-time/outages.ts";
 import { pulseWaitMs, translated, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
 /** The watches of an observer. */
@@ -16,6 +19,11 @@ export class ClusterWatchHealth {
   readonly #pulseWaitMs: number;
   readonly #receivedMs = Array.from({ length: SHARD_COUNT }, (): number | null => null);
   readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
+  /** What the last pulse of any shard says about the path of leases. */
+  #leasePath: BrokenLeasePath | null = null;
+  /** The outages that the last pulse of any shard names. */
+  #outages: readonly FrozenInterval[] = [];
+  readonly #contestedLeases = new Map<number, readonly ContestedLease[]>();
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
   /** `beganMs` is when this process subscribed to pulses. */
@@ -25,7 +33,10 @@ export class ClusterWatchHealth {
   }
 
   take(message: Message<"observed.pulse">, nowMs: number): void {
-    const { shard, watches } = message.body;
+    const { shard, watches, leasePath = null, outages = [], contestedLeases = [] } = message.body;
+    this.#contestedLeases.set(shard, contestedLeases);
+    this.#leasePath = leasePath;
+    this.#outages = outages;
     this.#shards[shard]?.take(message, nowMs);
     this.#receivedMs[shard] = nowMs;
     if (message.body.unpublished === undefined) this.#unpublished.delete(shard);
@@ -47,6 +58,21 @@ export class ClusterWatchHealth {
     return this.#shards[shard]?.blindness(nowMs) ?? null;
   }
 
+  /** How the path of leases is broken; null while it is not. */
+  get leasePath(): BrokenLeasePath | null {
+    return this.#leasePath;
+  }
+
+  /** The outages that the observer has found, in order; one that lasts has no end. */
+  get outages(): readonly FrozenInterval[] {
+    return this.#outages;
+  }
+
+  /** How the lease of a node is contested; null where it is not. */
+  contestedLease(node: string): ContestedLease | null {
+    return this.#contestedLeases.get(shardOf(node))?.find((lease) => lease.node === node) ?? null;
+  }
+
   report(nowMs: number): WatchHealthReport {
     const received = this.#receivedMs.filter((at) => at !== null);
     const age = (name: WatchName) => (this.#since[name] === null ? null : nowMs - this.#since[name]);
@@ -55,8 +81,12 @@ export class ClusterWatchHealth {
       unpublished.nodes += nodes;
       unpublished.pods += pods;
     }
+    const last = this.#outages.at(-1);
+    const sinceAt = last?.fromAt === UNKNOWN_START_AT ? null : (last?.fromAt ?? null);
     return {
+      ...(last?.toAt === null ? { outage: { sinceAt } } : {}),
       ...(this.#unpublished.size === 0 ? {} : { unpublished }),
+      ...(this.#leasePath === null ? {} : { leasePath: this.#leasePath }),
       shards: SHARD_COUNT,
       blindShards: this.#shards.filter((health) => health.blindness(nowMs) !== null).length,
       oldestPulseMs: received.length < SHARD_COUNT ? null : nowMs - Math.min(...received),

@@ -4,19 +4,6 @@
  */
 import type { Profile } from "../../../protocols/profile.ts";
 
-/**
- * Whether a resource version is older than another. They are compared as the API compares them, as whole numbers of any
- * size; one that is no such number is never older.
- */
-export function isOlderVersion(version: string, than: string): boolean {
-  if (!isNumber(version) || !isNumber(than)) return false;
-  return version.length === than.length ? version < than : version.length < than.length;
-}
-
-function isNumber(version: string): boolean {
-  return /^[1-9]\d*$/.test(version);
-}
-
 /** The observer that one reader follows: another takes its place once it has been silent for pulseTimeoutMs. */
 export class ObserverTrust {
   readonly #profile: Pick<Profile, "pulseTimeoutMs">;

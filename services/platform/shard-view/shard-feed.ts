@@ -2,6 +2,7 @@
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { PodsOfNode } from "./shard-pods.ts";
 import { ShardView } from "./shard-view.ts";
@@ -13,6 +14,8 @@ export interface ShardReader {
   gone(node: ObservedNode, cause: string): void;
   /** A node's pods are complete in a new version. A reader without this method holds no pods. */
   pods?(node: ObservedNode, pods: PodsOfNode, cause: string): void;
+  /** A pulse names other outages than the one before; called before `pulse`. */
+  outagesChanged?(cause: string): void;
   /** A pulse was received: the view may have become current. */
   pulse?(cause: string): void;
 }
@@ -48,8 +51,10 @@ export function feedShard(
       if (held !== null) reader.gone(held, id);
     }),
     bus.subscribe("observed.pulse", shard, (message) => {
+      const outagesBefore = view.outages;
       for (const node of view.takePulse(message, clock.monotonicMs())) reader.gone(node, message.id);
       requestIfNeeded(message.id);
+      if (!areSame(view.outages, outagesBefore)) reader.outagesChanged?.(message.id);
       reader.pulse?.(message.id);
     }),
   ];
@@ -72,4 +77,8 @@ export function feedShard(
       for (const stop of stops) stop();
     },
   };
+}
+
+function areSame(left: readonly FrozenInterval[], right: readonly FrozenInterval[]): boolean {
+  return left.length === right.length && JSON.stringify(left) === JSON.stringify(right);
 }

@@ -6,12 +6,16 @@ import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Digest } from "../../../protocols/observed.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { needsPods } from "../../domain/node-conditions.ts";
-import { isOlderVersion, ObserverTrust } from "./observer-trust.ts";
+import { isOlderVersion } from "../structures/resource-version.ts";
+import { ObserverTrust } from "./observer-trust.ts";
 import { publisherOf } from "./pulse-lateness.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
 import { type PulseMessage, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
+
+const NONE: readonly FrozenInterval[] = [];
 
 /** The settings of a view. */
 export type ShardViewProfile = WatchHealthProfile & Pick<Profile, "resyncRetryMs">;
@@ -63,6 +67,11 @@ export class ShardView {
 
   get size(): number {
     return this.#nodes.size;
+  }
+
+  /** The outages that the observer has found, as of the last pulse. */
+  get outages(): readonly FrozenInterval[] {
+    return this.#pulse?.outages ?? NONE;
   }
 
   *nodes(): Generator<ObservedNode> {

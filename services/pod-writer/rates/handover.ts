@@ -4,14 +4,11 @@
  * compared: what counts goes on counting for as long after the Lease is taken.
  */
 import { instant, name as nameSchema } from "../../../protocols/bounds.ts";
+import type { Bounds } from "../../../protocols/profile.ts";
 import { listOf, parsed, recordOf, textOf } from "../../platform/structures/json.ts";
 import { type CountedPod, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
 import type { HandedOverPod } from "./waiting-pods.ts";
 
-/** Most waiting pods of a policy that are handed over, the first ones. The others are requested again in time. */
-const WAITING_MAX = 500;
-/** Longest text, in characters. The annotations of an object have 256 KiB. */
-const TEXT_CHARACTERS_MAX = 200_000;
 /** How long a pod counts at most, rounded up, in milliseconds. */
 const COUNTED_MAX_MS = PERMIT_ENDS_MS + WINDOW_MS + 1;
 
@@ -25,18 +22,26 @@ export interface HandedOverRate {
   readonly waiting: readonly HandedOverPod[];
 }
 
-/** The text for the next owner. Where it would be too long, pods that wait are left out, and else it is empty. */
-export function handoverText(rates: readonly HandedOverRate[], nowMs: number): string {
+/**
+ * The text for the next owner. Of the pods that wait it has the first ones; the others are requested again in time.
+ * Where it would be too long, all of these are left out, and else it is empty: the next owner then waits as after a
+ * crash.
+ */
+export function handoverText(
+  rates: readonly HandedOverRate[],
+  { handedOverPodsMax, handoverCharactersMax }: Pick<Bounds, "handedOverPodsMax" | "handoverCharactersMax">,
+  nowMs: number,
+): string {
   const entries = rates.map(({ policy, countedMs, counted, waiting }) => ({
     policy,
     countedForMs: nowMs - countedMs,
     counted: counted.map(({ namespace, untilMs }) => [namespace, Math.ceil(untilMs - nowMs)]),
-    waiting: waiting.slice(0, WAITING_MAX).map(({ uid, namespace, node, deadlineAt, rankAt }) => {
+    waiting: waiting.slice(0, handedOverPodsMax).map(({ uid, namespace, node, deadlineAt, rankAt }) => {
       return [uid, namespace, node, deadlineAt, rankAt];
     }),
   }));
   const texts = [entries, entries.map((entry) => ({ ...entry, waiting: [] }))].map((each) => JSON.stringify(each));
-  return texts.find((text) => text.length <= TEXT_CHARACTERS_MAX) ?? "";
+  return texts.find((text) => text.length <= handoverCharactersMax) ?? "";
 }
 
 /**

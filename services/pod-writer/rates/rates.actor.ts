@@ -11,12 +11,12 @@
  * count over in the Lease (handover.ts). After one that did not, the next permits nobody until the permits of others
  * have ended and their evictions are a minute old.
  */
-import { EVICTION_PERMITS_MAX, EVICTION_QUEUE_PUBLISHED_MAX } from "../../../protocols/judged.ts";
+import { EVICTION_QUEUE_PUBLISHED_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
 import type { Io, LastHolder, Stop, Timer } from "../../../protocols/ports.ts";
 import { type EvictionRates, evictionRatesOf } from "../../domain/eviction-rates.ts";
-import { frozenAt, mergedIntervals } from "../../domain/frozen-time.ts";
+import { frozenAt, mergedIntervals } from "../../domain/paused-time/frozen-time.ts";
 import { type ExpectedEviction, evictionOrder } from "./eviction-order.policy.ts";
 import { EvictionWindow, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
 import { type HandedOverRate, handedOver, handoverText } from "./handover.ts";
@@ -64,7 +64,7 @@ export class EvictionRatesActor {
     this.#lease = new PermitLease({
       io,
       taken: (last) => this.#takeLease(last),
-      handover: () => handoverText(this.#rates(), this.#now()),
+      handover: () => handoverText(this.#rates(), this.#io.profile.bounds, this.#now()),
     });
   }
 
@@ -240,7 +240,7 @@ export class EvictionRatesActor {
     const isHolder = this.#lease.isHeld();
     const fromMs = isHolder ? Math.max(nowMs, countedMs + SETTLE_MS) : Number.POSITIVE_INFINITY;
     const queue: ExpectedEviction<RequestedPod>[] = [];
-    let permitsLeft = EVICTION_PERMITS_MAX - window.permits().length;
+    let permitsLeft = this.#io.profile.bounds.evictionPermitsMax - window.permits().length;
     let granted = 0;
     const counted = [...window.counted()];
     for (const expected of evictionOrder({ rates, waiting, counted, fromMs })) {

@@ -122,8 +122,8 @@ function create(io: Io, { act, step, node, template, owner }: RemediationJob, re
 
 function timeOut(io: Io, { step, node }: RemediationJob, object: RemediationObject, done: Done): void {
   const ref = remediationRef(step.template, node.node, node.node);
-  const body = timeOutPatch(object, apiTime(io.clock.wallMs()));
-  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.eviction, body }, written(done));
+  const bodyAtSend = () => timeOutPatch(object, apiTime(io.clock.wallMs()));
+  io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.eviction, bodyAtSend }, written(done));
 }
 
 function deleteObject(io: Io, step: Remediation, object: RemediationObject, done: Done, node?: string): void {

@@ -1,6 +1,7 @@
 /** Logs and counts the steps of remediations, and keeps what the API server refused until that may have changed. */
 import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
 import type { Io, Metrics, WriteReply } from "../../../protocols/ports.ts";
+import type { MemoryHealth } from "../../platform/process/memory-health.ts";
 import { BoundedMap } from "../../platform/structures/bounded-map.ts";
 import type { RemediationAct, RemediationDecision } from "./remediation.policy.ts";
 import type { RemediationResult } from "./remediation-acts.ts";
@@ -43,6 +44,7 @@ interface Refused {
 /** What came of the acts of one active policy service. */
 export class RemediationOutcomes {
   readonly #io: Pick<Io, "clock" | "log">;
+  readonly #health: MemoryHealth;
   readonly #steps: ReturnType<Metrics["counter"]>;
   readonly #problems: ReturnType<Metrics["counter"]>;
   readonly #refused = new BoundedMap<string, Refused>(NODES_MAX);
@@ -51,8 +53,9 @@ export class RemediationOutcomes {
   readonly #accepted = new BoundedMap<string, string>(NODES_MAX);
   readonly #logged = new BoundedMap<string, string>(NODES_MAX);
 
-  constructor({ clock, log, metrics }: Io) {
+  constructor({ clock, log, metrics }: Io, health: MemoryHealth) {
     this.#io = { clock, log };
+    this.#health = health;
     this.#steps = metrics.counter({
       name: "vigil_remediation_steps_total",
       help: "Remediation objects created, accepted in a dry_run, timed_out and deleted, and successes that proved a node down.",
@@ -111,6 +114,8 @@ export class RemediationOutcomes {
       return;
     }
     const { reply } = result;
+    // The node keeps the proof; of everything else the object is the memory, and none exists that was not created.
+    if (kind === "prove" && !isLate(reply)) this.#health.report("remediations", reply, node);
     if (reply.outcome === "ok") {
       this.#steps.add(1, DONE[kind]);
       this.#refused.delete(keyOf(step.template));

@@ -7,10 +7,11 @@
 import type { RemediationState } from "../../../protocols/judged.ts";
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import type { FrozenInterval, OutOfServiceSettings, Remediation } from "../../../protocols/policy-set.ts";
-import { countdownEndAt } from "../../domain/frozen-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
-import { isSwappable, taintStartAt } from "../../domain/taint-swap.ts";
+import { type OutageTime, silenceCountdownEndAt } from "../../domain/paused-time/outages.ts";
+import { taintStartAt } from "../../domain/taint-swap.ts";
+import { isSwappable } from "../../domain/toleration.ts";
 
 /** A remediation object as it was read. Instants are of the API server's clock. */
 export interface RemediationObject {
@@ -47,6 +48,8 @@ export interface RemediationSituation {
   readonly startupGraceMs: number;
   /** When the node was and is frozen, merged. */
   readonly frozen: readonly FrozenInterval[];
+  /** The outages that pause its timeouts; absent for none. */
+  readonly outages?: OutageTime;
   /** What holds every step back; null for nothing. */
   readonly heldBy: string | null;
   /** Whether its policy is in shadow mode. */
@@ -108,7 +111,7 @@ export function isOrphan({ isOwn, isEnding, expectsDeletion, succeeded }: Remedi
 }
 
 function nextStep(index: number, situation: RemediationSituation): RemediationDecision {
-  const { node, steps, frozen, heldBy, isShadow, startupGraceMs, wallMs } = situation;
+  const { node, steps, heldBy, isShadow, startupGraceMs, wallMs } = situation;
   const step = steps[index];
   if (step === undefined) return { state: "exhausted", index: null };
   const taint = node.taints.find(isSwappable);
@@ -116,7 +119,8 @@ function nextStep(index: number, situation: RemediationSituation): RemediationDe
   if (taint === undefined) return { state: "notAdmitted", index };
   if (readyConditionOf(node)?.status === "False") {
     const startAt = taintStartAt(taint, node);
-    const untilAt = startAt === null ? Number.POSITIVE_INFINITY : countdownEndAt(startAt, startupGraceMs, frozen);
+    const untilAt =
+      startAt === null ? Number.POSITIVE_INFINITY : silenceCountdownEndAt(startAt, startupGraceMs, situation);
     if (wallMs < untilAt) return { state: "waits", index, ...until(untilAt) };
   }
   const problem = situation.unread ?? situation.problems[index] ?? null;
@@ -133,7 +137,7 @@ function trialOf(index: number, { accepted }: RemediationSituation): Pick<Remedi
 }
 
 function presentStep({ index, object }: Placed, situation: RemediationSituation): RemediationDecision {
-  const { steps, frozen, heldBy, wallMs } = situation;
+  const { steps, heldBy, wallMs } = situation;
   const { succeeded, createdAt: sinceAt } = object;
   const known = { index, sinceAt };
   if (succeeded === "True") {
@@ -141,7 +145,7 @@ function presentStep({ index, object }: Placed, situation: RemediationSituation)
       ? { state: "succeeded", ...known, act: { kind: "prove", index, object } }
       : { state: "succeeded", ...known };
   }
-  const untilAt = countdownEndAt(sinceAt, steps[index]?.timeoutMs ?? Number.POSITIVE_INFINITY, frozen);
+  const untilAt = silenceCountdownEndAt(sinceAt, steps[index]?.timeoutMs ?? Number.POSITIVE_INFINITY, situation);
   if (succeeded !== "False" && wallMs < untilAt) {
     return { state: "running", ...known, ...until(untilAt), ...(object.isAnswered ? {} : { detail: UNANSWERED }) };
   }

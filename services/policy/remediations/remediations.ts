@@ -5,11 +5,13 @@
  */
 import { REMEDIATED_NODES_MAX, type RemediatedNode } from "../../../protocols/judged.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
+import type { FrozenInterval, NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
+import { nodeOutagesOf } from "../../domain/paused-time/outages.ts";
+import type { MemoryHealth } from "../../platform/process/memory-health.ts";
 import { isOrphan, type RemediationDecision, remediationOf } from "./remediation.policy.ts";
 import { actOn, deleteOrphan, type RemediationResult } from "./remediation-acts.ts";
 import { RemediationHolds } from "./remediation-holds.ts";
@@ -27,6 +29,7 @@ type Found = { readonly policy: NodePolicy; readonly node: ObservedNode; readonl
 /** The remediations of one active policy service. */
 export class Remediations {
   readonly #io: Io;
+  readonly #observedOutages: () => readonly FrozenInterval[];
   readonly #holds: RemediationHolds;
   readonly #outcomes: RemediationOutcomes;
   /** The nodes and orphaned objects about which something is under way. */
@@ -43,10 +46,12 @@ export class Remediations {
   #isStopped = false;
   #timer: Timer;
 
-  constructor(io: Io) {
+  /** `observedOutages` are those that the observer has found, remembered or not. */
+  constructor(io: Io, health: MemoryHealth, observedOutages: () => readonly FrozenInterval[]) {
     this.#io = io;
+    this.#observedOutages = observedOutages;
     this.#holds = new RemediationHolds(io);
-    this.#outcomes = new RemediationOutcomes(io);
+    this.#outcomes = new RemediationOutcomes(io, health);
     this.#timer = io.clock.after(ROUND_MS, () => this.#round());
   }
 
@@ -137,6 +142,8 @@ export class Remediations {
     const steps = policy.remediations;
     const ofSteps = steps.map(({ template }) => reads.of(template));
     const { freeze, frozen } = nodeFreezeOf(node, policies.current(), wallMs);
+    const outages = nodeOutagesOf(node, policies.current(), this.#observedOutages(), profile);
+    const unheard = wallMs < outages.notBeforeAt ? "an outage: the node has to have its grace to be heard" : null;
     return remediationOf({
       node,
       steps,
@@ -147,7 +154,8 @@ export class Remediations {
       outOfService: profile.upstream === "beside" ? null : policy.outOfService,
       startupGraceMs: policy.nodeStartupGraceMs ?? profile.nodeStartupGraceMs,
       frozen,
-      heldBy: freeze?.field ?? this.#holds.holdOn(node, policy),
+      outages,
+      heldBy: freeze?.field ?? unheard ?? this.#holds.holdOn(node, policy),
       isShadow: policy.mode === "Shadow" || this.#outcomes.isUnsent(node.node),
       accepted: steps.map((step) => this.#outcomes.isAccepted(node.node, trialOf(node, step, reads))),
       wallMs,

@@ -16,7 +16,7 @@ import { type StorageName, storedAs } from "./resources.ts";
 import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
 import { Lists } from "./store/list-pages.ts";
 import { Registry } from "./store/registry.ts";
-import { Store } from "./store/store.ts";
+import { Store, type StoreSnapshot } from "./store/store.ts";
 
 /** Ports and limits of an embedded API. */
 export interface ApiServerOptions extends Pick<Io, "clock" | "random"> {
@@ -49,6 +49,7 @@ export class ApiServer {
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #parts: VerbParts;
+  readonly #definitions: Definitions;
 
   constructor({ clock, random, log, changesMax, bookmarkPeriodMs }: ApiServerOptions) {
     this.#clock = clock;
@@ -66,12 +67,13 @@ export class ApiServer {
       clock,
       random,
       watches,
-      isSilent: (storage) => this.isSilent(storage),
+      lagMs: (storage) => this.lagMs(storage),
       bookmarkPeriodMs: bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS,
     };
     const { store, registry } = this;
     const cut = (storage: StorageName): void => this.cutWatches({ storage });
-    new Definitions({ store, registry, clock, catalog: this.catalog, cut }).start();
+    this.#definitions = new Definitions({ store, registry, clock, catalog: this.catalog, cut });
+    this.#definitions.start();
     for (const name of FIRST_NAMESPACES) {
       const namespace: ApiObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
       this.registry.create(storedAs("namespaces"), "", namespace);
@@ -89,6 +91,30 @@ export class ApiServer {
     this.#parts.lists.compact();
   }
 
+  /** Every object as it is now, for `restore`. */
+  snapshot(): StoreSnapshot {
+    return this.store.snapshot();
+  }
+
+  /**
+   * Takes the store back to a snapshot: objects, resourceVersions, and no history from before. Open watches break, or
+   * stay open and send nothing more. A watch resumed at a version of the future is accepted and is silent until then.
+   */
+  restore(snapshot: StoreSnapshot, { watches }: { readonly watches: "cut" | "silent" }): void {
+    const definitions = () => this.store.collection("customresourcedefinitions").sorted("");
+    const before = definitions();
+    this.store.restore(snapshot);
+    this.#parts.lists.compact();
+    this.#definitions.review([...before, ...definitions()].map(({ name }) => name));
+    if (watches === "cut") this.cutWatches({ how: "break" });
+    else for (const watch of this.watches) watch.detach();
+  }
+
+  /** Answers a request that needs no token. */
+  answerTo(call: Call | OtherCall): Answer {
+    return this.#attempt(() => this.#carryOut(call, null));
+  }
+
   /** Ends open watches of one resource or of all: `end` in order, `break` like a cut cable. */
   cutWatches({ storage, how = "end" }: { storage?: StorageName; how?: "end" | "break" } = {}): void {
     for (const watch of this.watches) if (storage === undefined || watch.storage === storage) watch.cut(how);
@@ -99,9 +125,9 @@ export class ApiServer {
     receiver.answer(work());
   }
 
-  /** Whether new watches of a resource send nothing; tests make them stale. */
-  protected isSilent(_storage: StorageName): boolean {
-    return false;
+  /** How late new watches of a resource are, in milliseconds; tests make them stale. */
+  protected lagMs(_storage: StorageName): number {
+    return 0;
   }
 
   #receive(request: HttpRequest, access: Access, receiver: Receiver): void {

@@ -1,7 +1,10 @@
 /**
  * When each node of one policy was condemned last, for as long as its breaker's window and the pace after a storm need
- * it. A node that was healed, or has left, stays until then: the breaker counts what was done. Pure state.
+ * it. A node that was healed, or has left, stays until then: the breaker counts what was done. A process that starts
+ * learns the names of the latest ones only. The others are counted without a name, until one turns out to be among
+ * them: its taint shows when it was condemned. Pure state.
  */
+import { boundedSpans, type CountedSpan, countOf } from "../../platform/structures/counted-spans.ts";
 
 /** One node, condemned at an instant on the monotonic clock. */
 export interface Condemnation {
@@ -11,21 +14,72 @@ export interface Condemnation {
   readonly atMs: number;
 }
 
+/** How many of a policy's condemnations may be handed on with names, and in how many spans the others. */
+export interface CondemnationBounds {
+  readonly condemnationsMax: number;
+  readonly condemnationSpansMax: number;
+}
+
+/** What is handed on of a policy's condemnations. */
+export interface HandedOnCondemnations {
+  /** The latest ones, the latest first. */
+  readonly named: readonly Condemnation[];
+  /** All others, which were earlier. */
+  readonly earlier: readonly CountedSpan[];
+}
+
+/** How long after the stamp of a taint the process before may have seen it, in milliseconds. */
+const SEEN_AFTER_MS = 5_000;
+/** How long before it: a stamp is in whole seconds, rounded up. */
+const SEEN_BEFORE_MS = 1_000;
+
 /** The condemnations of one policy, a node once. */
 export class Condemnations {
   readonly #byNode = new Map<string, Condemnation>();
+  /** Those that were handed on without names, on the monotonic clock, the earliest first. */
+  #unnamed: readonly CountedSpan[] = [];
+  /** A node that was condemned between these instants may be one of them. */
+  #unnamedMs: { readonly from: number; readonly to: number } | null = null;
 
   /** How many nodes are remembered. */
   get size(): number {
-    return this.#byNode.size;
+    return this.#byNode.size + countOf(this.#unnamed);
   }
 
   /** Adds one; of two for the same node the later one counts, in the zone that is known of either. */
   add(condemnation: Condemnation): void {
     const { node } = condemnation;
     const known = this.#byNode.get(node) ?? condemnation;
+    if (!this.#byNode.has(node)) this.#name(condemnation.atMs);
     const [earlier, later] = known.atMs >= condemnation.atMs ? [condemnation, known] : [known, condemnation];
     this.#byNode.set(node, { ...later, zone: later.zone ?? earlier.zone });
+  }
+
+  /**
+   * Takes what another process handed on, before which this one has counted nothing of it. Nodes that are known already
+   * and not named in it are among those without names.
+   */
+  inherit({ named, earlier }: HandedOnCondemnations): void {
+    const isNamed = new Set(named.map(({ node }) => node));
+    const known = [...this.#byNode.values()].filter(({ node }) => !isNamed.has(node));
+    for (const condemnation of named) this.add(condemnation);
+    this.#unnamed = earlier;
+    const [first, last] = [earlier[0], earlier.at(-1)];
+    if (first === undefined || last === undefined) return;
+    // Later ones have names. Without any, a taint written just before a restart must not pass for an earlier one.
+    const toMs = last.toAt + (named.length === 0 ? 0 : SEEN_BEFORE_MS);
+    this.#unnamedMs = { from: Math.min(...earlier.map(({ fromAt }) => fromAt)) - SEEN_AFTER_MS, to: toMs };
+    for (const { atMs } of known) this.#name(atMs);
+  }
+
+  /** Counts one less without a name if a node that was condemned at this instant is one of them. */
+  #name(atMs: number): void {
+    if (this.#unnamedMs === null || atMs < this.#unnamedMs.from || atMs > this.#unnamedMs.to) return;
+    const at = this.#unnamed.findIndex(({ toAt }) => toAt >= atMs);
+    const index = at < 0 ? this.#unnamed.length - 1 : at;
+    this.#unnamed = this.#unnamed
+      .map((span, each) => (each === index ? { ...span, count: span.count - 1 } : span))
+      .filter(({ count }) => count > 0);
   }
 
   /** Whether a node is remembered. */
@@ -47,25 +101,38 @@ export class Condemnations {
       nodes += 1;
       earliestMs = Math.min(earliestMs ?? atMs, atMs);
     }
+    for (const { toAt, count } of this.#unnamed) {
+      if (toAt <= fromMs) continue;
+      nodes += count;
+      earliestMs = Math.min(earliestMs ?? toAt, toAt);
+    }
     return { nodes, earliestMs };
   }
 
   /** When a node of a zone was condemned last, or one whose zone is not known; null for never. */
   lastIn(zone: string): number | null {
-    let lastMs: number | null = null;
+    let lastMs = this.#unnamed.at(-1)?.toAt ?? null;
     for (const each of this.#byNode.values()) {
       if (each.zone === zone || each.zone === null) lastMs = Math.max(lastMs ?? each.atMs, each.atMs);
     }
     return lastMs;
   }
 
-  /** The latest `max` of them. */
-  latest(max: number): readonly Condemnation[] {
-    return [...this.#byNode.values()].sort((left, right) => right.atMs - left.atMs).slice(0, max);
+  /** What the next owner needs to count as many. */
+  handedOn({ condemnationsMax, condemnationSpansMax }: CondemnationBounds): HandedOnCondemnations {
+    const latestFirst = [...this.#byNode.values()].sort((left, right) => right.atMs - left.atMs);
+    const others = latestFirst.slice(condemnationsMax).map(({ atMs }) => ({ fromAt: atMs, toAt: atMs, count: 1 }));
+    return {
+      named: latestFirst.slice(0, condemnationsMax),
+      earlier: boundedSpans([...this.#unnamed, ...others], condemnationSpansMax),
+    };
   }
 
   /** Drops those until an instant. */
   forgetUntil(atMs: number): void {
     for (const [node, each] of this.#byNode) if (each.atMs <= atMs) this.#byNode.delete(node);
+    if (this.#unnamed.some(({ toAt }) => toAt <= atMs)) {
+      this.#unnamed = this.#unnamed.filter(({ toAt }) => toAt > atMs);
+    }
   }
 }

@@ -12,6 +12,7 @@ import {
   type Limits,
   trippedAt,
   trips,
+  tripsByDown,
 } from "./limits.policy.ts";
 
 /** What a round begins with. */
@@ -81,6 +82,19 @@ export class LimitRound {
   trips(node: LimitedNode): boolean {
     const isBreaker = this.memory.trippedMs === null && this.holdOf(node)?.field === "circuitBreaker";
     return isBreaker && trips(this.limits, this.counts(node));
+  }
+
+  /** How many nodes went down within the breaker's duration; null where the breaker does not hold readiness. */
+  down(): ReturnType<LimitGroup["downSince"]> | null {
+    const { circuitBreaker } = this.limits;
+    return circuitBreaker?.holdsReadiness === true ? this.#group.downSince(this.#windowFromMs) : null;
+  }
+
+  /** Opens a closed breaker that holds readiness once more nodes have gone down than it lets be condemned. */
+  tripByDown(): void {
+    const down = this.down();
+    if (down === null || this.memory.trippedMs !== null) return;
+    if (tripsByDown(this.limits, { selected: this.#group.selected, down: down.nodes })) this.trip();
   }
 
   /** Opens the breaker. */

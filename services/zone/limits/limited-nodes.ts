@@ -9,7 +9,7 @@ import { isUnhealthy } from "../../domain/judgement.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
-import { type Condemnation, Condemnations } from "./condemnations.ts";
+import { type Condemnation, Condemnations, type HandedOnCondemnations } from "./condemnations.ts";
 import type { Instant } from "./limits.policy.ts";
 
 /** The groups of a node: its policy, if that has limits, and the whole cluster; null while that is not known. */
@@ -30,8 +30,16 @@ export interface LimitedNode {
    * been ready since.
    */
   readonly isDisrupted: boolean;
+  /** Since when it has been down, as judged; null while it is not. */
+  readonly down: DownSince | null;
   /** Whether it was known to have a pod that a drain would delete, now or since it was last ready (direct mode). */
   readonly hadPods: boolean;
+}
+
+/** Since when a node has been down: as its judgement says, in epoch milliseconds, and on the monotonic clock. */
+export interface DownSince {
+  readonly at: number;
+  readonly ms: number;
 }
 
 /** The nodes of one policy. */
@@ -39,6 +47,8 @@ export class LimitGroup {
   readonly condemnations: Condemnations = new Condemnations();
   /** How many nodes each zone has. */
   readonly zones: Map<string, number> = new Map();
+  /** The nodes that are down. */
+  readonly #down = new Map<string, DownSince>();
   selected = 0;
   unhealthy = 0;
   unjudged = 0;
@@ -49,7 +59,20 @@ export class LimitGroup {
     return this.unhealthy === 0 && this.condemned === 0 && this.unjudged === 0 && this.condemnations.size === 0;
   }
 
-  count({ member, zone, isDisrupted }: LimitedNode, by: 1 | -1): void {
+  /** How many nodes went down after an instant and still are, and since when the last of all that are down is. */
+  downSince(fromMs: number): { readonly nodes: number; readonly newestAt: number | null } {
+    let nodes = 0;
+    let newestAt: number | null = null;
+    for (const { at, ms } of this.#down.values()) {
+      if (ms > fromMs) nodes += 1;
+      newestAt = Math.max(newestAt ?? at, at);
+    }
+    return { nodes, newestAt };
+  }
+
+  count({ observed, member, zone, isDisrupted, down }: LimitedNode, by: 1 | -1): void {
+    if (by === 1 && down !== null) this.#down.set(observed.node, down);
+    else this.#down.delete(observed.node);
     this.selected += by;
     if (member === null) this.unjudged += by;
     else if (isUnhealthy(member.judged)) this.unhealthy += by;
@@ -115,6 +138,7 @@ export class LimitedNodes {
       groups,
       isCondemned,
       condemnedMs: isCondemned ? this.#condemnedMs(isSame ? before : null, observed, at) : null,
+      down: downSince(isSame ? before : null, member, at),
       isDisrupted: isCondemned || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
       hadPods: this.#mode === "direct" && hadPods(isSame ? before : null, member),
     };
@@ -142,6 +166,11 @@ export class LimitedNodes {
   /** Records that a node of a policy was condemned, as observed or received from another process. */
   condemn(policy: string, condemnation: Condemnation): void {
     this.#groupFor(policy).condemnations.add(condemnation);
+  }
+
+  /** Takes what another process counted of a policy, about which this one had not heard anything. */
+  inherit(policy: string, condemnations: HandedOnCondemnations): void {
+    this.#groupFor(policy).condemnations.inherit(condemnations);
   }
 
   /**
@@ -228,6 +257,14 @@ function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNo
   return wasDown && before.hadPods && isDisrupted && !isCondemned;
 }
 
+/** A node that stays down is down since it first was, even if its kubelet is heard again. */
+function downSince(before: LimitedNode | null, member: Member | null, { nowMs, wallMs }: Instant): DownSince | null {
+  if (member === null || !isDown(member)) return null;
+  const at = member.judged.since;
+  const ms = before?.down?.ms ?? nowMs - Math.max(0, wallMs - at);
+  return { at, ms };
+}
+
 /** Whether two states of a node are the same to every limit. */
 function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
   const [leftIsUnhealthy, rightIsUnhealthy] = [left, right].map(({ member }) => member && isUnhealthy(member.judged));
@@ -236,6 +273,7 @@ function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
     left.zone === right.zone &&
     left.isCondemned === right.isCondemned &&
     left.isDisrupted === right.isDisrupted &&
+    left.down?.at === right.down?.at &&
     isSameGroups(left.groups, right.groups)
   );
 }

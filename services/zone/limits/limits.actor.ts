@@ -14,9 +14,9 @@
  * A bus that is split has an owner on each side. Only that of the side that holds the Lease of limits (limits-lease.ts)
  * permits nodes. It too waits first, for the permits of the other side.
  */
-import { CONDEMNATIONS_MAX, PERMITS_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
+import type { Bounds } from "../../../protocols/profile.ts";
 import { LIMITS_REPEAT_MS, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { isRepeatDue, isRoundDue, type Published, type Repetition } from "../repetition.policy.ts";
 import { isOtherOwner } from "../zone.grants.ts";
@@ -84,6 +84,8 @@ export class LimitsActor {
   #limits: ReadonlyMap<string, Limits> = new Map();
   readonly #memories = new Map<string, LimitMemory>();
   readonly #published = new Map<string, PublishedLimits>();
+  /** The policies whose condemnations before its start this process has received, or has decided without. */
+  readonly #counted = new Set<string>();
   /** Since when this process is the owner; null while it is not. */
   #ownerSinceMs: number | null = null;
   /** Since when each policy has limits here, on the monotonic clock. */
@@ -100,7 +102,7 @@ export class LimitsActor {
   /** The limits to keep, by policy. */
   set limits(limits: ReadonlyMap<string, Limits>) {
     this.#limits = limits;
-    for (const known of [this.#memories, this.#published, this.#limitedSinceMs]) {
+    for (const known of [this.#memories, this.#published, this.#limitedSinceMs, this.#counted]) {
       for (const policy of known.keys()) if (!limits.has(policy)) known.delete(policy);
     }
     for (const policy of limits.keys()) {
@@ -168,13 +170,24 @@ export class LimitsActor {
     const { io, nodes } = this.#context;
     const nowMs = this.#now();
     const msOf = (at: number): number => nowMs - (io.clock.wallMs() - at);
-    const { trippedAt, isStorm, stormEndedAt, condemnations } = memory;
+    const { trippedAt, isStorm, stormEndedAt, condemnations, earlier = [] } = memory;
+    const isFirst = !this.#counted.has(policy);
+    this.#counted.add(policy);
     const [trippedMs, stormEndedMs] = [trippedAt, stormEndedAt].map((at) => (at === null ? null : msOf(at)));
     this.#memories.set(policy, { trippedMs: trippedMs ?? null, isStorm, stormEndedMs: stormEndedMs ?? null });
-    for (const { node, at } of condemnations) {
-      const zone = nodes.node(node)?.zone ?? null;
-      nodes.condemn(policy, { node, zone, atMs: Math.min(nowMs, msOf(at)) });
-    }
+    const pastMsOf = (at: number): number => Math.min(nowMs, msOf(at));
+    const named = condemnations.map(({ node, at }) => {
+      return { node, zone: nodes.node(node)?.zone ?? null, atMs: pastMsOf(at) };
+    });
+    // What is condemned from now on, this process sees itself.
+    if (isFirst) {
+      const spans = earlier.map(({ fromAt, toAt, count }) => ({
+        fromAt: pastMsOf(fromAt),
+        toAt: pastMsOf(toAt),
+        count,
+      }));
+      nodes.inherit(policy, { named, earlier: spans });
+    } else for (const each of named) nodes.condemn(policy, each);
   }
 
   #now(): number {
@@ -203,7 +216,9 @@ export class LimitsActor {
     const decisions = this.#permit(rounds, nowMs);
     for (const [policy, round] of rounds) {
       this.#memories.set(policy, round.memory);
-      this.#publish(announcementOf(policy, round, decisions.get(policy) ?? NO_DECISION, at), repeated);
+      this.#counted.add(policy);
+      const decision = decisions.get(policy) ?? NO_DECISION;
+      this.#publish(announcementOf({ policy, round, decision }, this.#context.io.profile.bounds, at), repeated);
     }
   }
 
@@ -234,6 +249,7 @@ export class LimitsActor {
       const round = new LimitRound({ limits, group, memory, permitted, at });
       const isStormy = [...group.zones.keys()].some(isHalted);
       round.memory = remembered(memory, { limits, counts: round.counts(), isHalted: isStormy }, at.nowMs);
+      round.tripByDown();
       rounds.set(policy, round);
     }
     return rounds;
@@ -279,7 +295,7 @@ export class LimitsActor {
       if (leaseHold === null) tripBreakers(node, groups);
       const hold = firstHold(node, groups) ?? leaseHold;
       if (hold !== null) addHeld(decision.holds, hold);
-      else if (decision.permitted.length < PERMITS_MAX) {
+      else if (decision.permitted.length < this.#context.io.profile.bounds.permitsMax) {
         decision.permitted.push(node);
         for (const { round } of groups) round.permit(node);
       }
@@ -380,9 +396,15 @@ function addHeld(holds: Announced["holds"], { policy, field, untilAt, detail }: 
   else known.nodes += 1;
 }
 
-function announcementOf(policy: string, round: LimitRound, decision: Decision, { nowMs, wallMs }: Instant): Announced {
+function announcementOf(
+  { policy, round, decision }: { readonly policy: string; readonly round: LimitRound; readonly decision: Decision },
+  bounds: Bounds,
+  { nowMs, wallMs }: Instant,
+): Announced {
   const { memory, limits } = round;
+  const { named, earlier } = round.condemnations.handedOn(bounds);
   const { selected, unhealthy, condemned, inWindow } = round.counts();
+  const down = round.down();
   const at = (ms: number): number => Math.round(wallMs - (nowMs - ms));
   const atOrNull = (ms: number | null): number | null => (ms === null ? null : at(ms));
   return {
@@ -392,6 +414,7 @@ function announcementOf(policy: string, round: LimitRound, decision: Decision, {
     condemned,
     inWindow,
     ...(Number.isFinite(round.allowance.nodes) ? { budget: round.allowance.nodes } : {}),
+    ...(down === null ? {} : { down }),
     permits: decision.permitted.map(({ observed: { node, uid } }) => ({ node, uid })),
     holds: decision.holds,
     memory: {
@@ -399,7 +422,10 @@ function announcementOf(policy: string, round: LimitRound, decision: Decision, {
       resetAt: atOrNull(resetAtMs(limits.circuitBreaker, memory.trippedMs)),
       isStorm: memory.isStorm,
       stormEndedAt: atOrNull(memory.stormEndedMs),
-      condemnations: round.condemnations.latest(CONDEMNATIONS_MAX).map(({ node, atMs }) => ({ node, at: at(atMs) })),
+      condemnations: named.map(({ node, atMs }) => ({ node, at: at(atMs) })),
+      ...(earlier.length === 0
+        ? {}
+        : { earlier: earlier.map(({ fromAt, toAt, count }) => ({ fromAt: at(fromAt), toAt: at(toAt), count })) }),
     },
   };
 }

@@ -8,6 +8,9 @@
  *   budgets                 nobody while so many are condemned at once
  *   circuitBreaker          closed, but the window is full: one more node trips it
  *
+ * A breaker that holds readiness trips, too, once more nodes have gone down within the window: silence comes first, and
+ * admissions for eviction follow slowly, at the rate of each zone.
+ *
  * A storm is an open breaker, more unhealthy nodes than maxUnhealthy, or a halted zone. No limit holds back healing:
  * they are asked before a node is condemned, and never else. Instants are on the monotonic clock unless they end in At.
  */
@@ -138,6 +141,17 @@ export function holdOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Ins
 /** Whether one more node, which no other limit holds back, trips the breaker: really condemned ones fill the window. */
 export function trips({ circuitBreaker }: Limits, { selected, inWindow }: LimitCounts): boolean {
   return circuitBreaker !== null && inWindow >= breakerNodesMax(circuitBreaker, selected);
+}
+
+/**
+ * Whether so many nodes have gone down within the breaker's duration that it opens before any is condemned. Example: a
+ * breaker of 5 nodes lets the pods of 5 silent nodes be marked not ready; with the sixth it opens.
+ */
+export function tripsByDown(
+  { circuitBreaker }: Limits,
+  { selected, down }: { readonly selected: number; readonly down: number },
+): boolean {
+  return circuitBreaker?.holdsReadiness === true && down > breakerNodesMax(circuitBreaker, selected);
 }
 
 interface Now {

@@ -5,7 +5,7 @@ import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
-import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { clusterHoldsReadiness, hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
 import { dueConditionOf } from "../zone.policy.ts";
@@ -197,5 +197,6 @@ function clusterBreaker(profile: Profile): Limits["circuitBreaker"] {
     percentage: percentage === 0 ? null : percentage,
     durationMs: profile.circuitBreakerDurationMs,
     resetAfterMs: profile.circuitBreakerResetAfterMs === 0 ? null : profile.circuitBreakerResetAfterMs,
+    holdsReadiness: clusterHoldsReadiness(profile),
   };
 }

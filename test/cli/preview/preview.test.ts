@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../../protocols/profile.ts";
 import type { FaultFlags } from "../../../services/cli/preview/fault.policy.ts";
+import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
 import { expectToHold, previewedOn, previewWorld, snapshotOf } from "./preview-world.ts";
 
 const S = 1000;
@@ -112,6 +113,20 @@ test("a pod whose countdown continues has the taint and the seconds that count",
   const patient = pods.find(({ name }) => name === "patient");
   expect(patient?.why).toBe("does not tolerate node.kubernetes.io/not-ready:NoExecute for more than 900 s");
   expect(patient?.deletedAfterMs).toBeGreaterThan(860 * S);
+});
+
+test("a pod whose toleration cannot be read stays, for that reason", () => {
+  const world = previewWorld();
+  const snapshot = snapshotOf(world);
+  const pods = snapshot.pods.map((bound) =>
+    bound.pod.name === "short" ? { ...bound, pod: { ...bound.pod, tolerations: [{ operator: "SemverGt" }] } } : bound,
+  );
+  const fault = { kind: "down", nodes: new Set(["a-0"]), what: "a-0 is down" } as const;
+  const short = previewOf({ ...snapshot, pods }, fault, world.profile).pods.find(({ name }) => name === "short");
+  expect(short).toMatchObject({
+    deletedAfterMs: null,
+    why: "may tolerate node.kubernetes.io/unreachable:NoExecute: toleration operator SemverGt: this version of Vigil does not know it, so upgrade Vigil or delete the pod by hand",
+  });
 });
 
 test("a preview writes nothing", () => {

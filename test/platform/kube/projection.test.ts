@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { nodeSchema, podSchema } from "../../../protocols/objects.ts";
+import { contestedLeaseSchema } from "../../../protocols/observed.ts";
 import {
   type ProjectionIo,
   projectLease,
@@ -129,15 +130,29 @@ describe("a node", () => {
 });
 
 describe("a lease", () => {
+  test("has the uid of the node that owns it, and a holder that is not the node", () => {
+    const owned = (kind: string, holderIdentity: string) =>
+      projectLease(
+        { metadata: { ...metadata, ownerReferences: [{ kind, uid: "u-9" }] }, spec: { holderIdentity } },
+        io,
+      );
+    expect(owned("Node", "x")).toEqual({ node: "x", renewedAt: null, ownerUid: "u-9" });
+    expect(owned("Pod", "y")).toEqual({ node: "x", renewedAt: null, ownerUid: null, holder: "y" });
+  });
+
   test("is its node and its renewal to the microsecond, or null without one", () => {
     const renewed = { metadata, spec: { renewTime: "2026-01-01T00:00:00.000250Z" } };
-    expect(projectLease(renewed, io)).toEqual({ node: "x", renewedAt: at(CREATED) + 0.25 });
-    expect(projectLease({ metadata }, io)).toEqual({ node: "x", renewedAt: null });
+    expect(projectLease(renewed, io)).toEqual({ node: "x", renewedAt: at(CREATED) + 0.25, ownerUid: null });
+    expect(projectLease({ metadata }, io)).toEqual({ node: "x", renewedAt: null, ownerUid: null });
     expect(problems).toEqual([]);
   });
 
   test("with an unreadable renewal has none, and is counted", () => {
-    expect(projectLease({ metadata, spec: { renewTime: "yesterday" } }, io)).toEqual({ node: "x", renewedAt: null });
+    expect(projectLease({ metadata, spec: { renewTime: "yesterday" } }, io)).toEqual({
+      node: "x",
+      renewedAt: null,
+      ownerUid: null,
+    });
     expect(problems).toEqual(["renewTime"]);
   });
 });
@@ -225,6 +240,8 @@ const condition = someOf({
 });
 const taint = someOf({ key: fc.string(), effect: fc.string(), value: fc.string(), timeAdded: time });
 const toleration = someOf({ key: fc.string(), tolerationSeconds: fc.double() });
+/** Also what UTF-8 cannot hold, and what is longer than any name. */
+const anyText = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\ud800", "x".repeat(254)));
 const anyObject = someOf({
   metadata: someOf({
     name: fc.string(),
@@ -235,7 +252,7 @@ const anyObject = someOf({
     deletionTimestamp: time,
     labels: texts,
     annotations: texts,
-    ownerReferences: fc.array(fc.jsonValue()),
+    ownerReferences: fc.array(fc.oneof(fc.jsonValue(), fc.record({ kind: fc.constant("Node"), uid: anyText }))),
   }),
   spec: someOf({
     nodeName: fc.string(),
@@ -243,6 +260,7 @@ const anyObject = someOf({
     taints: fc.array(taint),
     tolerations: fc.array(toleration),
     renewTime: time,
+    holderIdentity: anyText,
   }),
   status: someOf({ phase: fc.string(), conditions: fc.array(condition), startTime: time }),
 });
@@ -255,7 +273,11 @@ test("any JSON is projected to what the protocol allows, or to null", () => {
       const bound = projectPod(raw, io);
       if (bound !== null) expect(podSchema.safeParse(bound.pod).error).toBeUndefined();
       const lease = projectLease(raw, io);
-      if (lease !== null) expect(lease).toEqual({ node: expect.any(String), renewedAt: lease.renewedAt });
+      if (lease === null) return;
+      const { ownerUid, holder = "n", node: _, renewedAt: __, ...rest } = lease;
+      expect(rest).toEqual({});
+      const contest = { node: "n", ...(ownerUid == null ? {} : { ownerUid }), holders: [holder, "n"] };
+      expect(contestedLeaseSchema.safeParse(contest).error).toBeUndefined();
     }),
     { numRuns: 2000 },
   );

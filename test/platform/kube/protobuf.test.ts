@@ -98,7 +98,7 @@ describe("a kept object", () => {
     const spec = Buffer.from([0x12, seconds.length + 2, 0x22, seconds.length, ...seconds]);
     const bytes = Buffer.concat([encode({ metadata: { name: "n" } }, TABLES.Lease), spec]);
     expect(projectionOf(projectLease, decode(bytes, LEASE))).toEqual({
-      projection: { node: "n", renewedAt: null },
+      projection: { node: "n", renewedAt: null, ownerUid: null },
       problems: ["renewTime"],
     });
   });

@@ -36,6 +36,7 @@ describe("after a break", () => {
     stage.clock.advance(5000);
     stage.wire.next().open();
     stage.clock.advance(500);
+    stage.wire.next().answer(200, list("10", []));
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
   });
 
@@ -47,6 +48,7 @@ describe("after a break", () => {
     stage.clock.advance(200);
     stage.wire.next().open();
     stage.clock.advance(500);
+    stage.wire.next().answer(200, list("11", []));
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
   });
 

@@ -3,14 +3,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Wire } from "../../../protocols/ports.ts";
 import { ServerClock } from "../../../services/platform/kube/transport/server-clock.ts";
+import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
+import { metricValue } from "../../support/metric-value.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 
 const S = 1000;
 const START = Date.UTC(2026, 0, 1);
 
 /** A machine whose clock is ahead of a server that answers after `latencyMs`. */
-function setUp(aheadMs: number, latencyMs = 10) {
+function setUp(aheadMs: number, latencyMs = 10, metrics = createMetrics()) {
   const machine = new VirtualClock({ wallMs: START + aheadMs });
   const server = { aheadMs: 0, date: (): string | undefined => new Date(serverMs()).toUTCString() };
   const serverMs = () => START + machine.monotonicMs() + server.aheadMs;
@@ -24,7 +26,7 @@ function setUp(aheadMs: number, latencyMs = 10) {
     },
   };
   const log = recordingLog();
-  const clock = new ServerClock(machine, log);
+  const clock = new ServerClock(machine, log, metrics);
   const ask = (): void => {
     const nothing = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
     clock.over(wire).send({ method: "GET", path: "/", headers: {}, body: null }, nothing);
@@ -32,6 +34,23 @@ function setUp(aheadMs: number, latencyMs = 10) {
   };
   return { machine, server, clock, ask, log, errorMs: () => clock.wallMs() - serverMs() };
 }
+
+describe("the difference of the clocks", () => {
+  test.each([600 * S, -600 * S])("of %i ms is known, and shown as a gauge", async (aheadMs) => {
+    const metrics = createMetrics();
+    const { clock, ask } = setUp(aheadMs, 10, metrics);
+    expect(clock.machineAheadMs()).toBe(0);
+    ask();
+    expect(Math.abs(clock.machineAheadMs() - aheadMs)).toBeLessThanOrEqual(S + 10);
+    expect(await metricValue(metrics, "vigil_clock_ahead_seconds")).toBe(clock.machineAheadMs() / S);
+  });
+
+  test("is none while they agree", () => {
+    const { clock, ask } = setUp(0);
+    ask();
+    expect(clock.machineAheadMs()).toBe(0);
+  });
+});
 
 describe("the wall clock", () => {
   test("is the machine's before any answer, and after one without a Date", () => {

@@ -144,6 +144,23 @@ describe("a write on the wire", () => {
     });
   });
 
+  test("has the body that is made when it is sent", () => {
+    patch(node("a"));
+    const write = { ref: node("a"), urgency, verb: "patch", patch: "strategic" } as const;
+    kube.write({ ...write, bodyAtSend: () => ({ at: clock.monotonicMs() }) }, () => {});
+    clock.advance(5_000);
+    wire.next().answer(200, ok);
+    expect(wire.next().request.body).toBe('{"at":5000}');
+  });
+
+  test("is not sent when no body is left to send", () => {
+    const write = { ref: node("a"), urgency, verb: "patch", patch: "strategic", bodyAtSend: () => null } as const;
+    kube.write(write, (reply) => replies.push(reply));
+    clock.advance(0);
+    expect(wire.waiting).toBe(0);
+    expect(replies).toMatchObject([{ outcome: "failed", isLate: true }]);
+  });
+
   test("to delete has the given preconditions and grace, no others", () => {
     const deletion = { ref: pod("a"), urgency, verb: "delete" } as const;
     expect(sent({ ...deletion, uid: "u", resourceVersion: "7", gracePeriodSeconds: 0 })).toMatchObject({

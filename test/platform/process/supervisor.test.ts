@@ -29,6 +29,7 @@ function heldKube() {
         state: () => ({ synced: false, since: null }),
         held: () => null,
         confirmedAt: () => null,
+        version: () => null,
         relist() {},
         refresh() {},
         stop: () => watching--,
@@ -37,6 +38,8 @@ function heldKube() {
     read: (_ref, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
     write: (_request, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
     minorVersion: (done) => replies.push(() => done(null)),
+    leaseHistory: (_from, done) => replies.push(() => done(null)),
+    componentLeases: (done) => replies.push(() => done(null)),
   };
   return { kube, replies, sinks, watching: () => watching };
 }

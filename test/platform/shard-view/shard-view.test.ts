@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../../protocols/digest.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import { isOlderVersion } from "../../../services/platform/shard-view/observer-trust.ts";
 import { ShardView } from "../../../services/platform/shard-view/shard-view.ts";
+import { isOlderVersion } from "../../../services/platform/structures/resource-version.ts";
 import { nodeWith } from "../../node/node-fixtures.ts";
 import { observedPod } from "../../support/observed-objects.ts";
 

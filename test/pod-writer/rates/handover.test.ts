@@ -1,5 +1,6 @@
 /** What an owner of the rates hands over: durations that hold on any clock, and nothing malformed or too long. */
 import { expect, test } from "vitest";
+import { STANDARD_BOUNDS } from "../../../protocols/profile.ts";
 import { type HandedOverRate, handedOver, handoverText } from "../../../services/pod-writer/rates/handover.ts";
 
 const RATE: HandedOverRate = {
@@ -10,7 +11,7 @@ const RATE: HandedOverRate = {
 };
 
 test("is what it was, on a clock that shows another time", () => {
-  const [rate] = handedOver(handoverText([RATE], 2_000), 502_000);
+  const [rate] = handedOver(handoverText([RATE], STANDARD_BOUNDS, 2_000), 502_000);
   expect(rate).toEqual({ ...RATE, countedMs: 501_000, counted: [{ namespace: "shop", untilMs: 561_000 }] });
 });
 
@@ -48,7 +49,9 @@ test("leaves out the pods that wait where it would be too long, and then all", (
     policy: `pool-${index}`,
     waiting: Array.from({ length: 500 }, () => ({ ...pod, uid: "u".repeat(36) })),
   }));
-  expect(handedOver(handoverText(policies, 2_000), 0).map(({ waiting }) => waiting.length)).toEqual(Array(20).fill(0));
+  expect(handedOver(handoverText(policies, STANDARD_BOUNDS, 2_000), 0).map(({ waiting }) => waiting.length)).toEqual(
+    Array(20).fill(0),
+  );
   const counted = Array.from({ length: 20_000 }, () => ({ namespace: "shop", untilMs: 61_000 }));
-  expect(handoverText([{ ...RATE, counted }], 2_000)).toBe("");
+  expect(handoverText([{ ...RATE, counted }], STANDARD_BOUNDS, 2_000)).toBe("");
 });

@@ -106,7 +106,7 @@ test("without a rate nobody asks for the Lease", () => {
   let requests = 0;
   const world = new EvictionWorld();
   const count = (call: Call): boolean => {
-    if (isLease(call) || call.namespace === LIMITS_LEASE.namespace) requests += 1;
+    if (isLease(call) && call.name === LIMITS_LEASE.name) requests += 1;
     return false;
   };
   world.api.faults.add({ fault: { kind: "latency" }, when: count });

@@ -1,9 +1,22 @@
 /** Every fault of the embedded API, as a client meets it. */
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../../support/faulty-apiserver.ts";
-import { Embedded, node, PODS, pod } from "./embedded.ts";
+import { Embedded, namesIn, node, PODS, pod } from "./embedded.ts";
 
 const NODES = "/api/v1/nodes";
+const WIDGETS = "/apis/faults.test/v1/widgets";
+const SCHEMA = { openAPIV3Schema: { type: "object", properties: {} } };
+const WIDGET_DEFINITION = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.faults.test" },
+  spec: {
+    group: "faults.test",
+    scope: "Cluster",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [{ name: "v1", served: true, storage: true, schema: SCHEMA }],
+  },
+};
 
 describe("a refusal", () => {
   test.each([
@@ -160,4 +173,76 @@ test("clear ends every fault", () => {
   const watch = embedded.watch(`${NODES}?watch=1`);
   expect(embedded.ask("POST", NODES, node("a")).status).toBe(201);
   expect(watch.events).toHaveLength(1);
+});
+
+describe("a restored backup", () => {
+  test("takes objects and resourceVersions back, and breaks watches", () => {
+    const embedded = new Embedded();
+    embedded.ask("POST", NODES, node("kept"));
+    const version = embedded.ask("GET", NODES).object.metadata.resourceVersion;
+    const backup = embedded.api.snapshot();
+    embedded.ask("POST", NODES, node("lost"));
+    embedded.ask("DELETE", `${NODES}/kept`);
+    const watch = embedded.watch(`${NODES}?watch=1`);
+    embedded.api.restore(backup, { watches: "cut" });
+    expect(watch.broken).toMatchObject({ sent: true });
+    const listed = embedded.ask("GET", NODES);
+    expect([namesIn(listed), listed.object.metadata.resourceVersion]).toEqual([["kept"], version]);
+    expect(embedded.ask("GET", `${NODES}/lost`).status).toBe(404);
+    expect(embedded.ask("POST", NODES, node("next")).object.metadata.resourceVersion).toBe(String(Number(version) + 1));
+  });
+
+  test("can leave watches open, which never send anything again", () => {
+    const embedded = new Embedded();
+    const backup = embedded.api.snapshot();
+    embedded.ask("POST", NODES, node("lost"));
+    const watch = embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true`);
+    const before = watch.text;
+    embedded.api.restore(backup, { watches: "silent" });
+    embedded.ask("POST", NODES, node("next"));
+    embedded.clock.advance(200_000);
+    expect([watch.text, watch.ended, watch.broken]).toEqual([before, false, null]);
+  });
+
+  test("accepts a watch at a version of the future, silent until then", () => {
+    const embedded = new Embedded();
+    const backup = embedded.api.snapshot();
+    for (const name of ["a", "b"]) embedded.ask("POST", NODES, node(name));
+    const future = embedded.ask("GET", NODES).object.metadata.resourceVersion;
+    embedded.api.restore(backup, { watches: "cut" });
+    const watch = embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true&resourceVersion=${future}`);
+    for (const name of ["c", "d"]) embedded.ask("POST", NODES, node(name));
+    embedded.clock.advance(59_000);
+    expect([watch.status, watch.text]).toEqual([200, ""]);
+    embedded.ask("POST", NODES, node("e"));
+    expect(watch.events.map(({ object }) => object.metadata.name)).toEqual(["e"]);
+  });
+
+  test("takes custom resources back too", () => {
+    const embedded = new Embedded();
+    const backup = embedded.api.snapshot();
+    embedded.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGET_DEFINITION);
+    embedded.clock.advance(0);
+    expect(embedded.ask("GET", WIDGETS).status).toBe(200);
+    embedded.api.restore(backup, { watches: "cut" });
+    embedded.clock.advance(0);
+    expect(embedded.ask("GET", WIDGETS).status).toBe(404);
+  });
+});
+
+test("a stale server serves lists from its cache and silent watches, all else is fresh", () => {
+  const embedded = new Embedded();
+  embedded.ask("POST", NODES, node("before"));
+  const catchUp = embedded.api.faults.staleServer(({ resource }) => resource.storage === "nodes");
+  embedded.ask("POST", NODES, node("after"));
+  const watch = embedded.watch(`${NODES}?watch=1`);
+  embedded.ask("POST", NODES, node("later"));
+  const fromCache = embedded.ask("GET", `${NODES}?resourceVersion=0`);
+  expect(namesIn(fromCache)).toEqual(["before"]);
+  expect(watch.events.map(({ object }) => object.metadata.name)).toEqual(["before"]);
+  expect(namesIn(embedded.ask("GET", NODES))).toEqual(["after", "before", "later"]);
+  expect(embedded.ask("GET", `${NODES}/later`).status).toBe(200);
+  catchUp();
+  expect(watch.ended).toBe(true);
+  expect(namesIn(embedded.ask("GET", `${NODES}?resourceVersion=0`))).toEqual(["after", "before", "later"]);
 });

@@ -52,6 +52,21 @@ export const API_PATH_FAULTS = {
       };
     },
   },
+  /** A load balancer leads some new connections of every process to a server whose cache is stale for minutes. */
+  staleServers: {
+    everySeconds: 90,
+    act: (reach, random) => {
+      const share = oneOf(random, [0.5, 1]);
+      const led = reach.processes.filter(({ apiPath }) => !apiPath.isStale);
+      const replica = replicaOf(reach);
+      const ends = led.map(({ apiPath }) => apiPath.leadTo(replica, share));
+      for (const { apiPath } of led) apiPath.breakConnections();
+      reach.count("stale server behind a load balancer");
+      return lasting(reach, random, 240, () => {
+        for (const end of ends) end();
+      });
+    },
+  },
   cacheSyncLag: {
     everySeconds: 40,
     act: (reach, random) => {

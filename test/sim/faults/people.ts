@@ -1,7 +1,9 @@
 /** What people and other controllers do to nodes and pods, without coordination with Vigil. */
+import type { Stop } from "../../../protocols/ports.ts";
 import { isObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler } from "../meddler.ts";
+import type { World } from "../world.ts";
 
 /** The taint that people set. */
 export const FOREIGN_TAINT = "example.com/maintenance";
@@ -38,17 +40,8 @@ export const PEOPLE_FAULTS = {
     everySeconds: 45,
     act: (reach, random) => {
       const { name } = reach.world.anyKubelet(random);
-      const set = (tainted: boolean): void =>
-        reach.world.edit("nodes", name, (node) => {
-          const spec = isObject(node.spec) ? node.spec : {};
-          const taints = (Array.isArray(spec.taints) ? spec.taints : []).filter(
-            (taint) => isObject(taint) && taint.key !== FOREIGN_TAINT,
-          );
-          const all = tainted ? [...taints, { key: FOREIGN_TAINT, value: "yes", effect: "NoExecute" }] : taints;
-          return { ...node, spec: { ...spec, taints: all } };
-        });
-      set(true);
-      return random() < 0.7 ? lasting(reach, random, 60, () => set(false)) : undefined;
+      const end = setMaintenance(reach.world, name);
+      return random() < 0.7 ? lasting(reach, random, 60, end) : undefined;
     },
   },
   cordons: {
@@ -62,3 +55,18 @@ export const PEOPLE_FAULTS = {
     },
   },
 } satisfies Record<string, Meddler>;
+
+/** A person taints a node. The returned function takes the taint away. */
+export function setMaintenance(world: World, name: string): Stop {
+  const set = (isTainted: boolean): void =>
+    world.edit("nodes", name, (node) => {
+      const spec = isObject(node.spec) ? node.spec : {};
+      const taints = (Array.isArray(spec.taints) ? spec.taints : []).filter(
+        (taint) => isObject(taint) && taint.key !== FOREIGN_TAINT,
+      );
+      const all = isTainted ? [...taints, { key: FOREIGN_TAINT, value: "yes", effect: "NoExecute" }] : taints;
+      return { ...node, spec: { ...spec, taints: all } };
+    });
+  set(true);
+  return () => set(false);
+}

@@ -4,7 +4,15 @@
  */
 
 import { isDeclared } from "../declared.ts";
-import { BrokenInvariant, type CheckedNode, conditionOf, taintName, zoneOf } from "../invariants.ts";
+import type { Pauses } from "../heard.ts";
+import {
+  BrokenInvariant,
+  type CheckedNode,
+  type CountdownEnds,
+  conditionOf,
+  taintName,
+  zoneOf,
+} from "../invariants.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
 import { ConditionChecks } from "./condition-checks.ts";
 import { DomainRates } from "./domain-rates.ts";
@@ -69,11 +77,8 @@ export class PolicyChecks {
     this.#view.disturbances.push(this.#view.nowMs);
   }
 
-  /** When countdowns on a node end, at the earliest and at the latest. */
-  ends(node: string): {
-    least: (startAt: number, ms: number) => number;
-    most: (startAt: number, ms: number) => number;
-  } {
+  /** When countdowns on a node end that stand still in other times too, at the earliest and at the latest. */
+  ends(node: string, others: Pauses): CountdownEnds {
     const pool = this.#view.poolOf(node);
     // A policy that is gone may have frozen its nodes before.
     const snapshots = this.#view.api.since(0);
@@ -84,11 +89,12 @@ export class PolicyChecks {
       endAfter(startAt, ms, [
         ...this.#frozen.leastTimes(names, this.#view.knownMs),
         ...this.#conditions.heldLeast(node),
+        ...others.least,
       ]);
     const heldMs = this.#conditions.heldMostMs(node);
     return {
       least: (startAt, ms) => Math.min(leastEndAt(startAt, ms), leastEndAt(startAt - earlierMs, ms) + earlierMs),
-      most: (startAt, ms) => this.#frozen.mostEndAt(names, startAt, ms + heldMs),
+      most: (startAt, ms) => this.#frozen.mostEndAt(names, startAt, ms + heldMs, others.most),
     };
   }
 
@@ -97,6 +103,7 @@ export class PolicyChecks {
     this.#remediations.node(node, isGone);
     this.#view.take(node, isGone);
     this.#holds.node(node, isGone);
+    this.#limits.node(node, isGone);
     this.#conditions.node(node, isGone);
     this.#recount();
   }
@@ -128,6 +135,7 @@ export class PolicyChecks {
     if (policy !== null && !isLate) this.#storms.check(policy, node);
     this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs, untilMs: null });
     if (policy !== null && !isLate) this.#limits.check(policy, name);
+    if (policy !== null && !isLate) this.#holds.condemned(policy, node);
     this.#recount();
   }
 
@@ -148,6 +156,7 @@ export class PolicyChecks {
   /** Vigil wrote the status of a pod. */
   marked(pod: string, node: string): void {
     this.#checkShadow(node, `changed by the status of ${pod}`);
+    this.#limits.marked(pod, node);
   }
 
   /** Vigil deleted a pod of a node, with no change of the node under way. */

@@ -182,6 +182,14 @@ const remediated: Rule = (claim) => {
   return states.some(({ remediations }) => remediations > 0);
 };
 
+/** The node is Unknown, or silent, and a breaker of its policy holds readiness. */
+const isSilentUnderBreaker: Rule = (claim) =>
+  (claim.isSilent(claim.node) ||
+    claim.truth.nodes
+      .since(claim.node, claim.nodeSinceMs)
+      .some((node) => node !== null && conditionOf(node, "Ready")?.status === "Unknown")) &&
+  selecting(claim).some((policies) => policies.some(({ breaker }) => breaker?.holdsReadiness === true));
+
 /** The rules, by name. */
 export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodePolicyUnknown: (claim) => !claim.isCalm,
@@ -197,6 +205,15 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   queueFrozen: frozen,
   queueHeld: held,
   queueHeldUntil: held,
+  nodeDelayed: (claim) =>
+    claim.truth.nodes
+      .since(claim.node, claim.nodeSinceMs)
+      .some((node) => node !== null && conditionOf(node, "Ready")?.status === "False") &&
+    selecting(claim).some((policies) => policies.some(({ unhealthyDelayMs }) => unhealthyDelayMs !== null)),
+  // Every breaker of a run resets by itself.
+  nodeReadinessHeld: () => false,
+  nodeReadinessHeldUntil: (claim) => isSilentUnderBreaker(claim),
+  nodeReadinessUnknown: (claim) => isSilentUnderBreaker(claim),
   nodeTaintHeld: (claim) => {
     const { field = "" } = claim.values;
     const isHeld = claim.truth.nodes

@@ -3,6 +3,7 @@
  * exact. Of any other freeze only what Vigil can know counts: it begins and ends up to a lag after its change. Where it
  * cannot be known whether Vigil still remembers a freeze, the least frozen time is without it and the most with it.
  */
+import type { Pauses } from "../heard.ts";
 import type { PolicySnapshot } from "./api-policies.ts";
 import type { Pause } from "./policy-state.ts";
 
@@ -55,13 +56,10 @@ export class FrozenTimes {
     return sure.map(({ fromMost, toLeast }) => [fromMost, toLeast]);
   }
 
-  /** When a countdown under these policies ends at the latest. */
-  mostEndAt(policies: readonly string[], startAt: number, durationMs: number): number {
-    return endAfter(
-      startAt,
-      durationMs,
-      this.#of(policies).map(({ fromLeast, toMost }) => [fromLeast, toMost] as const),
-    );
+  /** When a countdown under these policies ends at the latest that stands still in other times too. */
+  mostEndAt(policies: readonly string[], startAt: number, durationMs: number, others: Pauses["most"] = []): number {
+    const frozen = this.#of(policies).map(({ fromLeast, toMost }) => [fromLeast, toMost] as const);
+    return endAfter(startAt, durationMs, [...frozen, ...others]);
   }
 
   #of(policies: readonly string[]): readonly Record[] {

@@ -1,6 +1,7 @@
 /**
  * NoSchedule taints of nodes that are ready again: they stay for healthyDelay and while a node is flapping, and not
- * longer. NoExecute taints never wait.
+ * longer. NoExecute taints never wait to go. They come only once a node has reported for unhealthyDelay that it is not
+ * ready.
  */
 import { viewLagMs } from "../fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, taintName } from "../invariants.ts";
@@ -28,6 +29,8 @@ export class HoldChecks {
   /** When the Ready condition of a node changed to or from True. */
   readonly #transitions = new Map<string, number[]>();
   readonly #status = new Map<string, string>();
+  /** Since when a node that was ready has reported that it is not. */
+  readonly #unhealthySince = new SinceWhen();
 
   constructor(view: PolicyView) {
     this.#view = view;
@@ -46,6 +49,9 @@ export class HoldChecks {
     if (status === undefined) this.#status.delete(name);
     else this.#status.set(name, status);
     this.#readySince.note(name, status === "True", nowMs);
+    // A grant to a silent node may be under way when its kubelet is back and reports that it is not ready.
+    const wasReady = before === "True" || this.#unhealthySince.of(name) !== null;
+    this.#unhealthySince.note(name, status === "False" && wasReady, nowMs);
     for (const effect of ["NoExecute", "NoSchedule"]) {
       const isLeft = status === "True" && sickTaints(node).some((taint) => taint.effect === effect);
       this.#unhealed.note(`${name}: ${effect}`, isLeft, nowMs);
@@ -58,6 +64,20 @@ export class HoldChecks {
     const has = new Set(sickTaints(after).map(taintName));
     const isHealed = conditionOf(after, "Ready")?.status === "True" && had.some((taint) => !has.has(taintName(taint)));
     if (isHealed) this.#checkEarly(after);
+  }
+
+  /** A node was condemned to which a policy alone applies: not before `unhealthyDelay` was over. */
+  condemned(policy: string, node: CheckedNode): void {
+    const { name } = node.metadata;
+    const { nowMs, skewMs } = this.#view;
+    const sinceMs = this.#unhealthySince.of(name);
+    const delays = this.#view.said(policy, ({ unhealthyDelayMs }) => unhealthyDelayMs);
+    const isOfReadiness = this.#view.isDirect || sickTaints(node).some(({ effect }) => effect === "NoExecute");
+    if (delays === null || sinceMs === null || !isOfReadiness) return;
+    this.#view.run.count("delayed node condemned");
+    const earlyMs = sinceMs + Math.min(...delays) - nowMs - skewMs - STAMP_MS;
+    if (earlyMs <= 0) return;
+    throw new BrokenInvariant(`${name} was condemned ${earlyMs} ms before unhealthyDelay was over`);
   }
 
   /** Checks what should have happened by now. */

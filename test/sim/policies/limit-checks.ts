@@ -1,15 +1,19 @@
 /** Limits that count nodes: maxUnhealthy, budgets, and the window of a breaker. No window ever holds more. */
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
-import { BrokenInvariant } from "../invariants.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
 import { allowed, breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
 import { type Condemned, isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
 
 /** A request that was sent before a budget began to hold. */
 const UNDER_WAY_MS = 1_000;
+/** A node is judged to be down before the API shows it. */
+const JUDGED_EARLIER_MS = 5_000;
 
 /** Checks the nodes that are condemned against the limits of their policy. */
 export class LimitChecks {
   readonly #view: PolicyView;
+  /** Since when the API has shown a node as down. */
+  readonly #downSince = new SinceWhen();
   /** Since when more nodes of a policy are unhealthy than it allows, by policy. */
   readonly tooUnhealthy = new SinceWhen();
 
@@ -68,6 +72,34 @@ export class LimitChecks {
     throw new BrokenInvariant(
       `${found.size} nodes of policy ${policy} were condemned within ${durationMs} ms, not ${nodesMax}`,
     );
+  }
+
+  /**
+   * Vigil marked a pod of a node not ready: not a silent one while more of its policy's nodes have gone down than its
+   * breaker allows, if that holds readiness. Only where nothing is slow, because a writer may retry an older request.
+   */
+  marked(pod: string, node: string): void {
+    const pool = this.#view.poolOf(node);
+    const policy = this.#view.onlyPolicy(pool);
+    const shown = this.#view.nodes.get(node);
+    if (!this.#view.isExact || policy === null || shown === undefined) return;
+    const said = this.#view.said(policy, ({ breaker }) => (breaker?.holdsReadiness === true ? breaker : null));
+    if (said === null || conditionOf(shown, "Ready")?.status !== "Unknown") return;
+    this.#view.run.count("pod of a silent node marked under a breaker that holds readiness");
+    const most = Math.max(...said.map((breaker) => breakerMost(breaker, this.#view.sizeOf(pool))));
+    const durationMs = Math.min(...said.map((breaker) => breaker.durationMs));
+    const fromMs = this.#view.nowMs - durationMs + CLOCK_ERROR_MS + JUDGED_EARLIER_MS;
+    const down = this.#view.selected(pool).filter(({ metadata }) => {
+      const sinceMs = this.#downSince.of(metadata.name);
+      return sinceMs !== null && sinceMs > fromMs && sinceMs < this.#view.knownMs;
+    });
+    if (down.length <= most) return;
+    throw new BrokenInvariant(`${pod} was marked not ready: ${down.length} nodes of policy ${policy} are newly down`);
+  }
+
+  /** Takes a change of a node. */
+  node(node: CheckedNode, isGone: boolean): void {
+    this.#downSince.note(node.metadata.name, !isGone && isDown(node), this.#view.nowMs);
   }
 
   /** The nodes that were condemned since an instant, but for those that Vigil may have forgotten. */

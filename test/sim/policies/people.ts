@@ -311,6 +311,7 @@ const BREAKER_COUNTS: readonly JsonObject[] = [
   { percentage: 20 },
   { percentage: 40, maxNodes: 3 },
 ];
+const BREAKER_HOLDS: readonly JsonObject[] = [{}, { holds: ["Evictions", "Readiness"] }];
 /** Nobody in the first part of each minute. */
 const QUIET = { nodes: 0, schedule: EACH_MINUTE, duration: "25s" };
 
@@ -343,9 +344,16 @@ const ANY: readonly Field[] = [
   ["fullDisruptionEvictionRate", 0.15, [0, 0.5]],
   ["unhealthyZoneThreshold", 0.15, [0.8, 1]],
   ["maxUnhealthy", 0.35, [1, 2, "40%", "60%"]],
-  ["circuitBreaker", 0.5, BREAKER_COUNTS.flatMap((count) => BREAKER_TIMES.map((times) => ({ ...count, ...times })))],
+  [
+    "circuitBreaker",
+    0.5,
+    BREAKER_COUNTS.flatMap((count) =>
+      BREAKER_TIMES.flatMap((times) => BREAKER_HOLDS.map((holds) => ({ ...count, ...times, ...holds }))),
+    ),
+  ],
   ["stormCooldownDuration", 0.25, ["5s", "15s", "40s"]],
   ["healthyDelay", 0.25, ["5s", "15s"]],
+  ["unhealthyDelay", 0.25, ["5s", "20s"]],
   [
     "flapping",
     0.25,
@@ -423,12 +431,19 @@ const CONDITIONS: readonly Field[] = [
   ],
 ];
 
+/** A breaker whose window is longer than the run. */
+const WAVES: readonly Field[] = [
+  ["nodeMonitorGracePeriod", 1, ["20s"]],
+  ["circuitBreaker", 1, [2, 3].map((maxNodes) => ({ maxNodes, duration: "900s", resetAfter: "20s" }))],
+];
+
 const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
   any: ANY,
   rates: RATES,
   evictions: EVICTIONS,
   storms: STORMS,
   conditions: CONDITIONS,
+  waves: WAVES,
 };
 
 /** A wrong field, which counts as unset. */

@@ -20,6 +20,8 @@ export interface Breaker {
   readonly percentage: number | null;
   readonly durationMs: number;
   readonly resetAfterMs: number;
+  /** Whether pods of silent nodes may not be marked not ready while it is open. */
+  readonly holdsReadiness: boolean;
 }
 
 /** A budget that always holds or, where it says so, in the first part of each minute. */
@@ -64,6 +66,7 @@ export interface PolicyState {
   readonly rates: Rates | null;
   readonly stormCooldownMs: number | null;
   readonly healthyDelayMs: number | null;
+  readonly unhealthyDelayMs: number | null;
   readonly flapping: Flapping | null;
   /** Null where it sets none of them. */
   readonly evictionRates: EvictionRates | null;
@@ -107,6 +110,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     rates: ratesOf(spec),
     stormCooldownMs: msOf(spec.stormCooldownDuration),
     healthyDelayMs: msOf(spec.healthyDelay),
+    unhealthyDelayMs: msOf(spec.unhealthyDelay),
     flapping: flappingOf(spec.flapping),
     evictionRates: evictionRatesOf(spec.evictions),
     remediations: Array.isArray(spec.remediations) ? spec.remediations.length : 0,
@@ -180,11 +184,12 @@ function budgetsOf(value: unknown): NodeBudget[] {
 }
 
 function breakerOf(value: unknown): Breaker | null {
-  const { maxNodes, percentage, duration, resetAfter } = (value ?? {}) as Raw;
+  const { maxNodes, percentage, duration, resetAfter, holds } = (value ?? {}) as Raw;
   const [durationMs, resetAfterMs] = [msOf(duration), msOf(resetAfter)];
   const [nodesMax, share] = [numberOf(maxNodes), numberOf(percentage)];
   if ((nodesMax === null && share === null) || durationMs === null || resetAfterMs === null) return null;
-  return { nodesMax, percentage: share, durationMs, resetAfterMs };
+  const holdsReadiness = Array.isArray(holds) && holds.includes("Readiness");
+  return { nodesMax, percentage: share, durationMs, resetAfterMs, holdsReadiness };
 }
 
 function ratesOf(spec: Raw): Rates | null {

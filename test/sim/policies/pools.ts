@@ -3,9 +3,9 @@
 /**
  * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; how many pods
  * may be evicted in a minute; what trips a breaker and what follows, for so long that it shows; or which conditions
- * become taints and hold evictions.
+ * become taints and hold evictions; or a breaker with a long window that waves of failures fill, over restarts.
  */
-export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions";
+export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves";
 
 /** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {

@@ -129,9 +129,9 @@ export class ProgressChecks {
     const { view } = this.#context;
     const [policy] = policiesOf(view.api.now, pool);
     if (policy === undefined) return 0;
-    const { breaker, stormCooldownMs, budgets } = policy;
+    const { breaker, stormCooldownMs, unhealthyDelayMs, budgets } = policy;
     const windowMs = breaker === null ? 0 : breaker.durationMs + breaker.resetAfterMs;
     const minuteMs = budgets.some(({ eachMinuteMs }) => eachMinuteMs !== null) ? MINUTE_MS : 0;
-    return windowMs + 2 * (stormCooldownMs ?? 0) + minuteMs;
+    return windowMs + 2 * (stormCooldownMs ?? 0) + (unhealthyDelayMs ?? 0) + minuteMs;
   }
 }

@@ -34,8 +34,35 @@ const LAG_MAX_MS = 4_000;
 /** In how many runs policies have remediations. */
 const REMEDIATING_SHARE = 0.3;
 
+/** In how many runs with small bounds waves of failures fill them. */
+const WAVES_SHARE = 0.4;
+
 /** A run as drawn, with policies. */
 export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Swarm {
+  const isWaves = drawn.faults.has("smallBounds") && chance("policies/waves")() < WAVES_SHARE;
+  const swarm = policiesDrawn(drawn, chance);
+  return isWaves ? withWaves(swarm) : swarm;
+}
+
+/** The same run with waves of failures, which nothing else disturbs. */
+function withWaves(drawn: Swarm): Swarm {
+  const { hindrance: _, ...swarm } = drawn;
+  const { policies } = swarm;
+  if (policies === undefined) return drawn;
+  const calm = { isProving: false, isRemediating: false, isShadowing: false, isRestarted: false, isSplit: false };
+  return {
+    ...swarm,
+    zones: [zone(1, 8, swarm), zone(2, 8, swarm)],
+    podsPerNode: 1,
+    // A new owner of the limits waits for a few times this.
+    profile: { ...swarm.profile, evictionMode: "taint", pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },
+    faults: new Set(["smallBounds"] as const),
+    safetyMs: 400 * SECOND,
+    policies: { ...policies, ...calm, isExact: true, isChaos: false, theme: "waves", everySeconds: 1000 },
+  };
+}
+
+function policiesDrawn(drawn: Swarm, chance: (what: string) => Random): Swarm {
   const random = chance("policies");
   const { hindrance: _, ...swarm } = drawn;
   const isSplit = random() < 0.25;

@@ -173,7 +173,13 @@ test("a process that does not own the limits forgets condemned nodes that are go
   const nodes = new LimitedNodes("taint");
   const at = () => ({ nowMs: world.clock.monotonicMs(), wallMs: world.clock.wallMs() });
   nodes.regroup(() => ["pool"], at());
-  const circuitBreaker = { percentage: null, nodesMax: 2, durationMs: 10 * MINUTE, resetAfterMs: null };
+  const circuitBreaker = {
+    percentage: null,
+    nodesMax: 2,
+    durationMs: 10 * MINUTE,
+    resetAfterMs: null,
+    holdsReadiness: false,
+  };
   const limits = { maxUnhealthy: null, circuitBreaker, stormCooldownMs: null, secondaryPerSecond: 0.01, budgets: [] };
   let tick = (): void => {};
   const zone = (io: Io) => {

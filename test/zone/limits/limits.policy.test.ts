@@ -35,7 +35,13 @@ const counts = (set: Partial<LimitCounts>): LimitCounts => ({
   windowMovesMs: null,
   ...set,
 });
-const breaker = { percentage: 10, nodesMax: 5, durationMs: 10 * MINUTE, resetAfterMs: 30 * MINUTE };
+const breaker = {
+  percentage: 10,
+  nodesMax: 5,
+  durationMs: 10 * MINUTE,
+  resetAfterMs: 30 * MINUTE,
+  holdsReadiness: false,
+};
 
 interface State {
   readonly counts?: Partial<LimitCounts>;

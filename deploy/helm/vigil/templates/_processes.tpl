@@ -46,7 +46,7 @@ writer:
   servesConsole: true
   rules:
     {{- include "vigil.writerRules" . | nindent 4 }}
-  leaseVerbs: {{ if eq $mode "taint-eviction-only" }}[]{{ else }}[get]{{ end }}
+  leaseVerbs: [get]
 {{- else -}}
 {{ if eq $mode "beside" }}beside{{ else }}controller{{ end }}:
   {{- if eq $mode "shadow" }}
@@ -82,16 +82,16 @@ writer:
 
 {{/* When nodes were and are frozen, and, where Vigil taints, the memory of limits. */}}
 {{- define "vigil.freezeRule" -}}
-{{- $verbs := list "list" "watch" -}}
-{{- if ne .Values.mode "beside" }}{{ $verbs = prepend $verbs "get" }}{{ end -}}
+{{- $verbs := list "get" "list" "watch" -}}
 {{- if not (has .Values.mode (list "shadow" "beside")) }}{{ $verbs = append $verbs "patch" }}{{ end -}}
 - { apiGroups: [""], resources: [configmaps], resourceNames: [vigil-freeze], verbs: {{ toJson $verbs }} }
 {{- end -}}
 
-{{/* The Lease without which nobody is evicted under the rates and limits of node policies, where Vigil evicts. */}}
+{{/* Where Vigil evicts: the Lease of the rates and limits of node policies, and the one that says until when it heard nodes. */}}
 {{- define "vigil.limitsRule" -}}
 {{- if not (has .Values.mode (list "shadow" "beside")) -}}
 - { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [vigil-limits], verbs: [get, list, watch, update] }
+- { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [vigil-heartbeats], verbs: [patch] }
 {{- end -}}
 {{- end -}}
 

@@ -3,6 +3,7 @@
  * once. Leader election differs: its Lease is for the whole process, which ends when it loses it.
  */
 import type { ContestedLease, Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
+import { MemoryHealth } from "../../process/memory-health.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import {
   type ElectionLease,
@@ -50,6 +51,7 @@ interface Candidacy {
   readonly names: ElectionNames;
   readonly identity: string;
   readonly taken: (last: LastHolder) => void;
+  readonly memory: MemoryHealth;
 }
 
 /** The candidates of one process. */
@@ -68,7 +70,8 @@ export class KubeLeases implements Leases {
     // One for all candidacies, so that the Lease shows whether another process has held it in between.
     this.#identity ??= identityOf(member, random);
     const names = namesOf(lease);
-    const candidate = new Candidate(this.#options, { lease, names, identity: this.#identity, taken });
+    const memory = new MemoryHealth(this.#options);
+    const candidate = new Candidate(this.#options, { lease, names, identity: this.#identity, taken, memory });
     return {
       isHeld: () => candidate.isHeld(),
       holder: () => candidate.holder(),
@@ -79,6 +82,7 @@ export class KubeLeases implements Leases {
           if (this.#releasing === 0) this.#whenReleased?.();
         });
         metrics.gauge(names.gauge).remove();
+        memory.stop();
       },
     };
   }
@@ -118,7 +122,7 @@ class Candidate {
   }
 
   #stand(): LeaderElection {
-    const { lease, names, identity, taken } = this.#candidacy;
+    const { lease, names, identity, taken, memory } = this.#candidacy;
     const { log } = this.#options;
     return new LeaderElection({
       ...this.#options,
@@ -127,6 +131,7 @@ class Candidate {
       names,
       identity,
       times: TIMES,
+      memory,
       taken: (before) => taken(lastHolderOf(before, identity)),
       lost: (why) => {
         log.warn(`${names.lease} is lost`, { why });

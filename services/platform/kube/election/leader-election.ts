@@ -11,6 +11,7 @@
  */
 import type { Io, Metrics, Timer, Wire } from "../../../../protocols/ports.ts";
 import { limitedWarn } from "../../process/log.limited.ts";
+import type { MemoryHealth } from "../../process/memory-health.ts";
 import { parsed } from "../../structures/json.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { refusalOf } from "../transport/outcome.policy.ts";
@@ -75,6 +76,8 @@ export interface LeaderElectionOptions extends Pick<Io, "clock" | "random" | "lo
   readonly identity: string;
   readonly names: ElectionNames;
   readonly times: ElectionTimes;
+  /** Told of each write of the Lease. Absent for a Lease that keeps nothing. */
+  readonly memory?: Pick<MemoryHealth, "report">;
   readonly watchBlindMs: number;
   readonly reachability: ApiReachability | null;
   /** Called once, when this candidate begins to lead, with the Lease as it was before; null where there was none. */
@@ -233,7 +236,8 @@ export class LeaderElection {
 
   /** The Lease was written. It counts from `requested`: the API server may have written it at any time since. */
   #won(lease: ElectionLease, requested: ReturnType<WriteGate["now"]>): void {
-    const { gate, times, clock, log, names, taken } = this.#options;
+    const { gate, times, clock, log, memory, names, taken } = this.#options;
+    memory?.report("lease", { outcome: "ok" });
     this.#see(lease);
     this.#isCurrent = true;
     const leftMs = requested.monotonicMs + times.renewDeadlineMs - this.#nowMs();
@@ -255,9 +259,14 @@ export class LeaderElection {
   }
 
   #failed(what: "read" | "written", answer: Answer): void {
-    const problem = `${this.#options.names.lease} cannot be ${what}`;
+    const { memory, names } = this.#options;
     // Another candidate that came first is no problem.
-    if (statusOf(answer) !== 409) this.#warn(problem, { detail: detailOf(answer) });
+    if (statusOf(answer) !== 409) {
+      const detail = detailOf(answer);
+      this.#warn(`${names.lease} cannot be ${what}`, { detail });
+      if (what === "written")
+        memory?.report("lease", { outcome: statusOf(answer) === 403 ? "denied" : "failed", detail });
+    }
     this.#finish(true);
   }
 

@@ -4,6 +4,7 @@ import { textOf } from "../../structures/json.ts";
 import { collectionPath } from "../transport/paths.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { UNREPORTED } from "../watch/projection.ts";
+import { ShownVersions } from "../watch/shown-versions.ts";
 import { Reader } from "../watch/watch-reader.ts";
 import { PLAIN_RESOURCE, type WatchedResource } from "../watch/watched.ts";
 import { type ElectionLease, electionLeaseOf } from "./election.policy.ts";
@@ -30,6 +31,7 @@ export function watchLease(io: LeaseWatchIo, { changed, gone }: LeaseSink): Stop
     { changed, gone, state: () => {} },
     {
       ...io,
+      shown: new ShownVersions(),
       projection: UNREPORTED,
       count: { list: () => {}, line: () => {} },
     },
@@ -48,5 +50,6 @@ function resourceOf({ namespace, name }: LeaseWatchIo["lease"]): WatchedResource
     project: electionLeaseOf,
     name: ({ metadata }) => textOf(metadata.name) ?? "",
     uid: ({ metadata }) => textOf(metadata.uid) ?? "",
+    version: ({ metadata }) => textOf(metadata.resourceVersion) ?? "",
   };
 }

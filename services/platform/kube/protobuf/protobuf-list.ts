@@ -39,6 +39,11 @@ export class ProtobufList {
     this.#openBytes = rest.length;
   }
 
+  /** The metadata of the list, as far as it has arrived. */
+  get received(): JsonRecord {
+    return this.#metadata;
+  }
+
   /** Ends the response and returns the metadata of its list. */
   metadata(): JsonRecord {
     if (this.#listBytes !== 0 || this.#openBytes > 0) throw new MalformedProtobuf("the list is cut off");

@@ -2,11 +2,12 @@
  * The fields of Kubernetes objects that are decoded from protobuf, by their numbers in k8s.io/api's generated.proto:
  * those that projections and refusals use.
  */
-import { integer, labels, many, microTime, one, type Shape, text, time, truth } from "./protobuf.ts";
+import { MIRROR_ANNOTATION } from "../../../../protocols/names.ts";
+import { integer, label, labels, many, microTime, one, type Shape, text, time, truth } from "./protobuf.ts";
 
-const OWNER_REFERENCE: Shape = { 1: text("kind"), 6: truth("controller") };
+const OWNER_REFERENCE: Shape = { 1: text("kind"), 4: text("uid"), 6: truth("controller") };
 
-/** Metadata of pods and nodes; a lease needs its name alone. */
+/** Metadata of pods and nodes; a lease needs its name and its owners alone. */
 const METADATA: Shape = {
   1: text("name"),
   3: text("namespace"),
@@ -36,10 +37,10 @@ export const NODE: Shape = {
   3: one("status", { 4: many("conditions", NODE_CONDITION) }),
 };
 
-/** A Lease: its name and renewal. */
+/** A Lease: its name, owners, holder and renewal. */
 export const LEASE: Shape = {
-  1: one("metadata", { 1: text("name"), 6: text("resourceVersion") }),
-  2: one("spec", { 4: microTime("renewTime") }),
+  1: one("metadata", { 1: text("name"), 6: text("resourceVersion"), 13: many("ownerReferences", OWNER_REFERENCE) }),
+  2: one("spec", { 1: text("holderIdentity"), 4: microTime("renewTime") }),
 };
 
 const TOLERATION: Shape = {
@@ -50,11 +51,15 @@ const TOLERATION: Shape = {
   5: integer("tolerationSeconds"),
 };
 
-const POD_METADATA: Shape = { ...METADATA, 7: integer("generation") };
+const POD_METADATA: Shape = {
+  ...METADATA,
+  7: integer("generation"),
+  12: label("annotations", MIRROR_ANNOTATION),
+};
 
 const POD_CONDITION: Shape = { 1: text("type"), 2: text("status"), 4: time("lastTransitionTime") };
 
-/** A Pod, without its annotations and labels. */
+/** A Pod, without its labels and most annotations. */
 export const POD: Shape = {
   1: one("metadata", POD_METADATA),
   2: one("spec", { 10: text("nodeName"), 22: many("tolerations", TOLERATION) }),

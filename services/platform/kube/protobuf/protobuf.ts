@@ -95,6 +95,13 @@ export class Cursor {
     return text;
   }
 
+  /** Whether the bytes up to `end` contain these; otherwise they are skipped. */
+  seek(end: number, wanted: Buffer): boolean {
+    if (this.#bytes.subarray(this.#at, end).includes(wanted)) return true;
+    this.#at = end;
+    return false;
+  }
+
   bytes(end: number): Uint8Array {
     const bytes = this.#bytes.subarray(this.#at, end);
     this.#at = end;
@@ -175,6 +182,17 @@ export function labels(name: string): Field {
     return Object.assign(before ?? {}, { [String(key)]: value });
   };
   return { name, wireType: COUNTED, read };
+}
+
+/** The entry of a map of strings with this key; other entries are skipped undecoded. */
+export function label(name: string, key: string): Field {
+  const { read, wireType } = labels(name);
+  const wanted = Buffer.from(key);
+  return {
+    name,
+    wireType,
+    read: (cursor, end, before) => (cursor.seek(end, wanted) ? read(cursor, end, before) : before),
+  };
 }
 
 /** A list of strings. */

@@ -79,6 +79,8 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
     read: (ref, done, place) => kube.read(ref, done, place),
     write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
     minorVersion: (done) => kube.minorVersion(done),
+    leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, done),
+    componentLeases: (done) => kube.componentLeases(done),
   };
 }
 
@@ -159,6 +161,7 @@ export class ShadowKube implements Kube {
       state: () => watch.state(),
       held: (namespace, name) => watch.held(namespace, name),
       confirmedAt: () => watch.confirmedAt(),
+      version: () => watch.version(),
       relist: (reason) => watch.relist(reason),
       refresh: (reason) => watch.refresh(reason),
       stop,
@@ -181,6 +184,14 @@ export class ShadowKube implements Kube {
 
   minorVersion(done: (minor: number | null) => void): void {
     this.#io.kube.minorVersion(done);
+  }
+
+  leaseHistory(...given: Parameters<Kube["leaseHistory"]>): void {
+    this.#io.kube.leaseHistory(...given);
+  }
+
+  componentLeases(...given: Parameters<Kube["componentLeases"]>): void {
+    this.#io.kube.componentLeases(...given);
   }
 
   /** Whether a write rests on a read that showed unsent writes: shadow mode of its node has ended meanwhile. */

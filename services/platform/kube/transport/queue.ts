@@ -1,7 +1,12 @@
 /**
  * A queue of requests: the most urgent first, one in flight per object, no more at once than admitted. It knows nothing
  * of HTTP.
+ *
+ * A request may stall because of its object: an admission webhook that never answers holds the deletions of its pods.
+ * It then gives its place back, and what may stall like it has few places of its own, so that nothing else waits for
+ * it.
  */
+import { BoundedMap } from "../../structures/bounded-map.ts";
 
 /** A queued request. */
 export interface QueuedRequest {
@@ -9,11 +14,32 @@ export interface QueuedRequest {
   readonly lane: string | null;
   /** Lower goes first; a small integer. */
   readonly urgency: number;
+  /** What a stall says something about: a verb on an object; absent for nothing. */
+  readonly operation?: string;
+  /** The objects that may stall together, such as the pods of one node; absent for none. */
+  readonly group?: string;
   /** At most one background request runs beside others. */
   readonly isBackground?: boolean;
-  /** Starts it; `ended` must be called once, later. */
-  readonly run: (ended: () => void) => void;
+  /** Starts it; `ended` must be called once, later. `stalled` gives its place back before that. */
+  readonly run: (ended: () => void, stalled: () => void) => void;
 }
+
+/** The requests of one group that stall or may stall. */
+interface Group {
+  /** Requests in flight that have given their places back. */
+  stalled: number;
+  /** Requests in flight that were started as likely to stall. */
+  doubtful: number;
+  /** Requests that are likely to stall and wait for others of them to end. */
+  readonly parked: QueuedRequest[];
+}
+
+/** Requests of a group that are likely to stall and run at once. */
+const DOUBTFUL_MAX = 4;
+/** If so many of a group stall, all others of it are likely to stall too. */
+const GROUP_STALLED_MAX = 16;
+/** Operations beyond this that have stalled are forgotten, the earliest first. */
+const OPERATIONS_MAX = 10_000;
 
 /** Requests for one object, by urgency and then by arrival. The first one is also in a line below. */
 interface Lane {
@@ -25,20 +51,34 @@ interface Lane {
 export class Queue {
   readonly #lanes = new Map<string, Lane>();
   readonly #lines: Line[] = [];
+  readonly #groups = new Map<string, Group>();
+  /** Operations whose last request stalled. */
+  readonly #stalledBefore = new BoundedMap<string, true>(OPERATIONS_MAX);
   readonly #admit: () => boolean;
+  readonly #mayStall: () => boolean;
   #underWay = 0;
+  #stalled = 0;
   #backgroundUnderWay = 0;
   #waiting = 0;
   #draining = false;
 
-  /** `admit` is called before each start: whether one more may run now. */
-  constructor(admit: () => boolean) {
+  /**
+   * `admit` is called before each start: whether one more may run now. `mayStall` says whether requests that are likely
+   * to stall wait for places of their own.
+   */
+  constructor(admit: () => boolean, mayStall: () => boolean) {
     this.#admit = admit;
+    this.#mayStall = mayStall;
   }
 
-  /** Requests started and not ended. */
+  /** Requests started and not ended, without those that stall. */
   get underWay(): number {
     return this.#underWay;
+  }
+
+  /** Requests that have given their places back and not ended. */
+  get stalled(): number {
+    return this.#stalled;
   }
 
   /** Requests not started. */
@@ -51,6 +91,12 @@ export class Queue {
     this.#waiting++;
     if (job.lane === null) this.#offer(job);
     else this.#enlist(job, job.lane);
+    this.drain();
+  }
+
+  /** Offers all requests that wait in their groups, and starts what may start; call it when `mayStall` changes. */
+  offerParked(): void {
+    for (const { parked } of this.#groups.values()) for (const job of parked.splice(0)) this.#offer(job);
     this.drain();
   }
 
@@ -82,10 +128,24 @@ export class Queue {
   #next(): QueuedRequest | undefined {
     for (const line of this.#lines) {
       // A request that was overtaken in its lane is skipped; its lane offers it again.
-      while (line?.first !== undefined && !this.#isStartable(line.first)) line.shift();
+      while (line?.first !== undefined && !(this.#isStartable(line.first) && this.#fits(line.first))) line.shift();
       if (line?.first !== undefined) return this.#hasRoomFor(line.first) && this.#admit() ? line.shift() : undefined;
     }
     return undefined;
+  }
+
+  /** Whether a request has a place in its group. One that has none is parked until another of its group ends. */
+  #fits(job: QueuedRequest): boolean {
+    const group = this.#groups.get(job.group ?? "");
+    if (group === undefined || !this.#mayStall() || !this.#isDoubtful(job) || group.doubtful < DOUBTFUL_MAX)
+      return true;
+    group.parked.push(job);
+    return false;
+  }
+
+  /** Whether a request is likely to stall: its operation did the last time, or many of its group do. */
+  #isDoubtful({ operation = "", group = "" }: QueuedRequest): boolean {
+    return this.#stalledBefore.has(operation) || (this.#groups.get(group)?.stalled ?? 0) >= GROUP_STALLED_MAX;
   }
 
   /**
@@ -112,12 +172,49 @@ export class Queue {
     this.#waiting--;
     this.#underWay++;
     this.#backgroundUnderWay += background;
-    job.run(() => {
-      this.#underWay--;
+    const doubtful = this.#isDoubtful(job) ? 1 : 0;
+    if (doubtful > 0) this.#groupOf(job).doubtful++;
+    let isStalled = false;
+    const ended = (): void => {
+      if (isStalled) this.#stalled--;
+      else {
+        this.#underWay--;
+        this.#stalledBefore.delete(job.operation ?? "");
+      }
       this.#backgroundUnderWay -= background;
+      this.#leaveGroup(job, { stalled: isStalled ? 1 : 0, doubtful });
       this.#free(job.lane, lane);
       this.drain();
+    };
+    job.run(ended, () => {
+      isStalled = true;
+      this.#stall(job);
     });
+  }
+
+  /** Takes the place of a request in flight that stalls. */
+  #stall(job: QueuedRequest): void {
+    this.#underWay--;
+    this.#stalled++;
+    this.#groupOf(job).stalled++;
+    if (job.operation !== undefined) this.#stalledBefore.set(job.operation, true);
+    this.drain();
+  }
+
+  #groupOf({ group: key = "" }: QueuedRequest): Group {
+    const group = this.#groups.get(key) ?? { stalled: 0, doubtful: 0, parked: [] };
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  /** Offers what waits in the group for the end of this request. */
+  #leaveGroup({ group: key = "" }: QueuedRequest, left: Pick<Group, "stalled" | "doubtful">): void {
+    const group = this.#groups.get(key);
+    if (group === undefined) return;
+    group.stalled -= left.stalled;
+    group.doubtful -= left.doubtful;
+    for (const parked of group.parked.splice(0)) this.#offer(parked);
+    if (group.stalled + group.doubtful === 0) this.#groups.delete(key);
   }
 
   #free(key: string | null, lane: Lane | undefined): void {

@@ -6,7 +6,7 @@
  * A response proves that the server's clock had the second of its `Date` at some moment between request and response.
  * That bounds how far the server's wall clock is ahead of our monotonic one; several responses narrow the bounds.
  */
-import type { Clock, Log, Timer, Wire } from "../../../../protocols/ports.ts";
+import type { Clock, Log, Metrics, Timer, Wire } from "../../../../protocols/ports.ts";
 
 /** `Date` is cut to whole seconds (RFC 9110, section 5.6.7). */
 const DATE_RESOLUTION_MS = 1000;
@@ -26,12 +26,17 @@ interface Bounds {
 export class ServerClock implements Clock {
   readonly #own: Clock;
   readonly #log: Log;
+  readonly #gauge: ReturnType<Metrics["gauge"]> | null;
   #bounds: Bounds | null = null;
   #isOff = false;
 
-  constructor(own: Clock, log: Log) {
+  /** With `metrics` the difference of the clocks is shown there. */
+  constructor(own: Clock, log: Log, metrics: Metrics | null = null) {
     this.#own = own;
     this.#log = log;
+    const help =
+      "How far this machine's clock is ahead of the API server's, whose time counts, in seconds; below 0 behind.";
+    this.#gauge = metrics?.gauge({ name: "vigil_clock_ahead_seconds", help }) ?? null;
   }
 
   monotonicMs(): number {
@@ -48,6 +53,11 @@ export class ServerClock implements Clock {
   /** The machine's wall clock, which shows when the machine was suspended. */
   machineWallMs(): number {
     return this.#own.wallMs();
+  }
+
+  /** How far the machine's wall clock is ahead of the API server's, in milliseconds; 0 while they agree. */
+  machineAheadMs(): number {
+    return Math.round(this.#own.wallMs() - this.wallMs());
   }
 
   after(delayMs: number, fire: () => void): Timer {
@@ -86,7 +96,8 @@ export class ServerClock implements Clock {
   }
 
   #report(): void {
-    const aheadMs = Math.round(this.#own.wallMs() - this.wallMs());
+    const aheadMs = this.machineAheadMs();
+    this.#gauge?.set(aheadMs / 1000);
     const isOff = Math.abs(aheadMs) > REPORTED_MS;
     if (isOff && !this.#isOff) {
       this.#log.warn("this machine's clock differs from the API server's, whose time counts: set it by NTP", {

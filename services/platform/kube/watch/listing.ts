@@ -14,6 +14,8 @@ export type ListEnd =
   | { readonly kind: "listed"; readonly resourceVersion: string }
   /** The protobuf could not be decoded. */
   | { readonly kind: "malformed"; readonly message: string }
+  /** The receiver did not accept its version. */
+  | { readonly kind: "outdated"; readonly message: string }
   | Exclude<StreamEnd, { readonly kind: "complete" }>;
 
 /** What to list. */
@@ -33,6 +35,8 @@ export interface ListOptions {
 
 /** Receives what a list brings. */
 export interface ListSink {
+  /** Whether to accept a list of this version; called before its first item. All are accepted if left out. */
+  accepts?(resourceVersion: string): boolean;
   item(raw: unknown): void;
   /** Called once, last. */
   closed(end: ListEnd): void;
@@ -51,12 +55,13 @@ export function startListing(
 ): { abort(): void } {
   const patience: StreamPatience = { openMs: options.openMs, silenceMs: SILENCE_MS };
   let stream: Stream;
+  const version = new ListVersion(sink);
   const page = (continueToken: string | null): void => {
-    let body: ListBody = listBody("json", options.shape, sink);
+    let body: ListBody = listBody("json", options.shape, version);
     const request = { path: pathOf(options, continueToken), form: options.form };
     stream = new Stream(io, request, patience, {
       opened: (form) => {
-        body = listBody(form, options.shape, sink);
+        body = listBody(form, options.shape, version);
       },
       data: (chunk) => reading(() => body.push(chunk)),
       closed: (end) => {
@@ -68,6 +73,7 @@ export function startListing(
   const pageEnded = (metadata: JsonRecord): void => {
     const resourceVersion = textOf(metadata.resourceVersion);
     const continueToken = textOf(metadata.continue);
+    if (resourceVersion !== null) version.check(resourceVersion);
     if (continueToken !== null) page(continueToken);
     else if (resourceVersion !== null) sink.closed({ kind: "listed", resourceVersion });
     else sink.closed({ kind: "failed", message: "the list has no metadata.resourceVersion", timedOut: false });
@@ -76,13 +82,47 @@ export function startListing(
     try {
       read();
     } catch (error) {
-      if (!(error instanceof MalformedProtobuf)) throw error;
+      const end = endOf(error);
+      if (end === null) throw error;
       stream.abort();
-      sink.closed({ kind: "malformed", message: `a list in protobuf cannot be read: ${error.message}` });
+      sink.closed(end);
     }
   };
   page(null);
   return { abort: () => stream.abort() };
+}
+
+/** A list of a version that its receiver does not accept. */
+class OutdatedList extends Error {}
+
+/** Checks the version of a list once, before its first item: servers send it in front. */
+class ListVersion {
+  readonly #sink: ListSink;
+  #isChecked = false;
+
+  constructor(sink: ListSink) {
+    this.#sink = sink;
+  }
+
+  /** Passes on an item, whose list's metadata has arrived as far as `metadata` says. */
+  item(raw: unknown, metadata: () => JsonRecord): void {
+    if (!this.#isChecked) this.check(textOf(metadata().resourceVersion) ?? "");
+    this.#sink.item(raw);
+  }
+
+  /** Throws OutdatedList for a version that is not accepted. */
+  check(version: string): void {
+    if (version === "" || this.#isChecked) return;
+    this.#isChecked = true;
+    if (this.#sink.accepts?.(version) !== false) return;
+    throw new OutdatedList(`a list at version ${version} is older than what was shown before`);
+  }
+}
+
+function endOf(error: unknown): ListEnd | null {
+  if (error instanceof OutdatedList) return { kind: "outdated", message: error.message };
+  if (!(error instanceof MalformedProtobuf)) return null;
+  return { kind: "malformed", message: `a list in protobuf cannot be read: ${error.message}` };
 }
 
 /** One page while it arrives; `metadata` is called once, at its end. */
@@ -91,9 +131,13 @@ interface ListBody {
   metadata(): JsonRecord;
 }
 
-function listBody(form: StreamForm, shape: Shape | null, sink: ListSink): ListBody {
-  if (form === "protobuf" && shape !== null) return new ProtobufList(shape, (raw) => sink.item(raw));
-  const scanner = new ListScanner((json) => sink.item(parsed(json)));
+function listBody(form: StreamForm, shape: Shape | null, version: ListVersion): ListBody {
+  if (form === "protobuf" && shape !== null) {
+    const list: ProtobufList = new ProtobufList(shape, (raw) => version.item(raw, () => list.received));
+    return list;
+  }
+  const received = (): JsonRecord => recordOf(recordOf(parsed(`${scanner.rest()}]}`)).metadata);
+  const scanner = new ListScanner((json) => version.item(parsed(json), received));
   return {
     push: (chunk) => scanner.push(chunk),
     metadata: () => recordOf(recordOf(parsed(scanner.rest())).metadata),

@@ -1,6 +1,6 @@
 /** Projects API objects to the fields Vigil keeps. What a field means is decided elsewhere. */
 import { INT64_MAX, NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
-import { ConditionType, OBSERVED_LABELS } from "../../../../protocols/names.ts";
+import { ConditionType, MIRROR_ANNOTATION, OBSERVED_LABELS } from "../../../../protocols/names.ts";
 import type {
   Condition,
   ConditionStatus,
@@ -77,7 +77,15 @@ export function projectLease(raw: unknown, io: ProjectionIo): ObservedLease | nu
   const { metadata, spec } = partsOf(raw);
   const name = identityText(metadata.name);
   if (name === null) return dropped("metadata.name", io);
-  return { node: io.interner.text(name), renewedAt: instantIn(spec, "renewTime", io) };
+  const holder = identityText(spec.holderIdentity);
+  const owner = recordOf(listOf(metadata.ownerReferences)[0]);
+  const ownerUid = identityText(owner.uid);
+  return {
+    node: io.interner.text(name),
+    renewedAt: instantIn(spec, "renewTime", io),
+    ownerUid: owner.kind === "Node" && ownerUid?.isWellFormed() === true ? ownerUid : null,
+    ...(holder === null || holder === "" || holder === name || !holder.isWellFormed() ? {} : { holder }),
+  };
 }
 
 /** A pod that is bound to a node; null when it is not bound, or has no name, uid or resourceVersion. */
@@ -97,10 +105,11 @@ export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
     phase: io.interner.text((textOf(status.phase) ?? "").slice(0, WORD_CHARACTERS_MAX)),
     ready: readyStatus(conditions, metadata, io),
     tolerations: io.interner.tolerations(spec.tolerations, (list) => projectTolerations(list, io)),
-    owner: controllerKind(metadata, io),
+    ...ownerOf(metadata, io),
     createdAt,
     boundAt: boundAt(conditions, status, io) ?? createdAt,
     deletionAt: deletionAt(metadata, io),
+    ...(textOf(recordOf(metadata.annotations)[MIRROR_ANNOTATION]) === null ? {} : { mirror: true }),
     // In protobuf a generation that there is not is 0.
     ...(isCount(generation) && generation > 0 ? { generation } : {}),
   };
@@ -130,8 +139,9 @@ export function projectFreezes(raw: unknown, io: ProjectionIo): FreezeResource |
   const { metadata, data } = recordOf(raw);
   const identity = identityOf(recordOf(metadata), io);
   if (identity === null) return null;
-  const { pauseRequests, frozen, limits } = recordOf(data);
-  return { ...identity, pauseRequests: textOf(pauseRequests), frozen: textOf(frozen), limits: textOf(limits) };
+  const { pauseRequests, frozen, limits, outages } = recordOf(data);
+  const texts = { pauseRequests: textOf(pauseRequests), frozen: textOf(frozen), limits: textOf(limits) };
+  return { ...identity, ...texts, outages: textOf(outages) };
 }
 
 function partsOf(raw: unknown): { metadata: JsonRecord; spec: JsonRecord; status: JsonRecord } {
@@ -284,12 +294,15 @@ function deletionAt(metadata: JsonRecord, io: ProjectionIo): number | null {
   return instantIn(metadata, "deletionTimestamp", io) ?? LONG_AGO;
 }
 
-function controllerKind(metadata: JsonRecord, io: ProjectionIo): string | null {
+function ownerOf(metadata: JsonRecord, io: ProjectionIo): Pick<ObservedPod, "owner" | "ownerUid"> {
   for (const reference of listOf(metadata.ownerReferences)) {
-    const { controller, kind } = recordOf(reference);
-    if (controller === true && typeof kind === "string") return io.interner.text(kind.slice(0, NAME_CHARACTERS_MAX));
+    const { controller, kind, uid } = recordOf(reference);
+    if (controller !== true || typeof kind !== "string") continue;
+    const ownerUid = identityText(uid);
+    const owner = io.interner.text(kind.slice(0, NAME_CHARACTERS_MAX));
+    return { owner, ...(ownerUid === null ? {} : { ownerUid: io.interner.text(ownerUid) }) };
   }
-  return null;
+  return { owner: null };
 }
 
 function projectTolerations(list: readonly unknown[], io: ProjectionIo): Toleration[] {
@@ -307,10 +320,18 @@ function projectToleration(raw: unknown, io: ProjectionIo): Toleration {
   const seconds = tolerationSeconds ?? null;
   const isInt64 = typeof seconds === "number" && Math.abs(seconds) <= INT64_MAX;
   if (seconds !== null && !isInt64) io.problem("spec.tolerations.tolerationSeconds");
+  const read = textFields(record, "key", "operator", "value", "effect");
   return {
-    ...textFields(record, "key", "operator", "value", "effect"),
+    ...read,
+    // A word that is too long for a message is of no known operator or effect, and neither is its beginning.
+    ...(isLong(read.operator) ? { operator: read.operator.slice(0, WORD_CHARACTERS_MAX) } : {}),
+    ...(isLong(read.effect) ? { effect: read.effect.slice(0, WORD_CHARACTERS_MAX) } : {}),
     ...(isInt64 ? { tolerationSeconds: seconds } : {}),
   };
+}
+
+function isLong(word: string | undefined): word is string {
+  return word !== undefined && word.length > WORD_CHARACTERS_MAX;
 }
 
 function isPlainObject(raw: unknown): boolean {

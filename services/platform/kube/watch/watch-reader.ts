@@ -1,25 +1,29 @@
 /**
  * The reflector: lists a resource, watches it, and retries for ever, as callbacks on a clock and a wire. What the
- * objects mean is decided elsewhere.
+ * objects mean is decided elsewhere. A watch is judged by what it shows, not by being open: a server whose etcd was
+ * restored from a backup accepts a watch at a version of the future, and never sends anything (kube-apiserver 1.20.2).
  */
 import type { WatchState } from "../../../../protocols/objects.ts";
 import type { Io, Stop, Watch, WatchSink, Wire } from "../../../../protocols/ports.ts";
-import { retryPauseMs } from "../../structures/retry-schedule.ts";
+import { isOlderVersion } from "../../structures/resource-version.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { isServed } from "./discovery.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
+import { type ReaderEnd, readerPauseMs, troubleOf } from "./reader-retry.policy.ts";
+import type { ShownVersions } from "./shown-versions.ts";
+import { StoreCheck } from "./store-check.ts";
 import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
 import { NEVER_SYNCED, type SyncState, syncLost, syncRegained } from "./sync-state.policy.ts";
 import { WatchStore } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 
 /**
- * Why a list began: the first one, a retry, an expired resourceVersion, a caller that suspects a gap in the watch, or
- * one that needs other fields of the objects.
+ * Why a list began: the first one, a retry, an expired resourceVersion, a caller that suspects a gap in the watch, one
+ * that needs other fields of the objects, a server whose store went back, or a watch that stays open and silent.
  */
-export type ListReason = "start" | "retry" | "expired" | "suspect" | "refresh";
+export type ListReason = "start" | "retry" | "expired" | "suspect" | "refresh" | "restored" | "silent";
 
 /** The ports and settings of a reader. */
 export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
@@ -27,6 +31,8 @@ export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
   readonly projection: ProjectionIo;
   /** A watch that is not synced for longer than this starts its synced time again. */
   readonly watchBlindMs: number;
+  /** What the watches of this process have shown. */
+  readonly shown: ShownVersions;
   /** Whether this process reaches the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
   /** Counts each list by its reason, and each line of a watch. */
@@ -47,16 +53,21 @@ const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
 const WATCH_SECONDS_MIN = 300;
 /** A watch that ends sooner counts as a failure. Otherwise a server that ends each at once would cause a busy loop. */
 const STEADY_MS = 5_000;
-/** After a break, missed events arrive right behind the response; the watch is synced again after this. */
+/**
+ * Missed events arrive right behind the response. A reopened watch that has shown something newer within this time is
+ * synced; of any other the server's version is read first.
+ */
 const SETTLE_MS = 500;
 /** How often an API server that does not serve a resource is asked again, in milliseconds. */
 const ABSENT_RECHECK_MS = 30_000;
-/** Longer pauses would by themselves exceed watchBlindMs. */
-const BACKOFF = { baseMs: 200, maxMs: 5_000 };
+/**
+ * A watch that has shown nothing newer for this long, while the server has something newer, is verified by a list. A
+ * bookmark that names the same version again shows nothing. The objects may just not have changed: then they are few,
+ * and the list shows nothing new.
+ */
+const SHOWN_NOTHING_MS = 2 * WATCH_PATIENCE.silenceMs;
 /** Refusals after which the same watch can be resumed. After any other, what was missed must be listed. */
 const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
-
-type End = ListEnd | StreamEnd;
 
 /** Keeps one resource synced. */
 export class Reader<T> implements Watch<T> {
@@ -70,17 +81,23 @@ export class Reader<T> implements Watch<T> {
   #resourceVersion: string | null = null;
   #confirmedAtMs: number | null = null;
   #openedAtMs: number | null = null;
+  /** When something newer was last shown, by a list or a watch. */
+  #newerAtMs = Number.NEGATIVE_INFINITY;
+  /** Finds out whether the server is at least as new as what was shown; null once that is known. */
+  #check: StoreCheck | null = null;
   #failures = 0;
   #pageItems: number | null = PAGE_ITEMS;
   /** JSON for good where the server offers nothing else, or once a protobuf list could not be decoded. */
   #listForm: StreamForm;
   /** Whether a list is in flight or follows the present pause. A relist request then has nothing to do. */
   #listing = false;
+  /** Whether the list in flight only verifies a watch that still counts as synced. */
+  #isVerifying = false;
   #trouble = "";
   /** Ends the list, watch or pause that is in progress. */
   #cease: () => void = () => {};
   #settling: () => void = () => {};
-  readonly #stopFollowing: Stop;
+  readonly #stops: readonly Stop[];
   /** A listener may stop it in the middle of anything that publishes: nothing is requested after that. */
   #isStopped = false;
 
@@ -90,7 +107,10 @@ export class Reader<T> implements Watch<T> {
     this.#io = io;
     this.#store = new WatchStore(resource, sink, io.projection, io.log);
     this.#listForm = resource.shape === null ? "json" : "protobuf";
-    this.#stopFollowing = io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {});
+    this.#stops = [
+      io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {}),
+      io.shown.follow(() => this.#suspectOpenWatch()),
+    ];
     this.#list("start");
   }
 
@@ -108,8 +128,12 @@ export class Reader<T> implements Watch<T> {
     return this.#confirmedAtMs === null ? null : this.#wallMsOf(this.#confirmedAtMs);
   }
 
+  version(): string | null {
+    return this.#resourceVersion;
+  }
+
   relist(reason: string): void {
-    if (this.#listing) return;
+    if (this.#listing && !this.#isVerifying) return;
     this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `relist requested: ${reason}`);
     this.#list("suspect");
   }
@@ -124,18 +148,26 @@ export class Reader<T> implements Watch<T> {
 
   stop(): void {
     this.#isStopped = true;
-    this.#stopFollowing();
+    for (const stop of this.#stops) stop();
+    this.#recordShown();
     this.#store.close();
+    this.#end();
+  }
+
+  /** Ends what is in progress. */
+  #end(): void {
     this.#cease();
     this.#settling();
+    this.#check?.stop();
+    this.#check = null;
+    this.#openedAtMs = null;
   }
 
   #list(reason: ListReason): void {
     if (this.#isStopped) return;
-    this.#cease();
-    this.#settling();
-    this.#openedAtMs = null;
+    this.#end();
     this.#listing = true;
+    this.#isVerifying = reason === "silent" && this.#sync.synced;
     const { discovery } = this.#resource;
     if (discovery === null) this.#startList(reason);
     else this.#discover(discovery, reason);
@@ -171,15 +203,30 @@ export class Reader<T> implements Watch<T> {
     this.#io.count.list(reason);
     this.#store.listBegins();
     const { path, shape, listSelectors: selectors, listOpenMs: openMs } = this.#resource;
-    // The first list may come from a cache. A later one must not be older than what was already published, so it
-    // requests the newest.
-    const fromCache = this.#resourceVersion === null;
+    // The first list of the process may come from a cache. A later one must not be older than what was already
+    // published, so it requests the newest.
+    this.#recordShown();
+    const fromCache = this.#io.shown.of(path) === null;
     const options = { path, selectors, form: this.#listForm, shape, fromCache, limit: this.#pageItems, openMs };
     const listing = startListing(this.#io, options, {
+      accepts: (version) => this.#acceptsList(version),
       item: (raw) => this.#store.listItem(raw),
       closed: (end) => this.#listClosed(end),
     });
     this.#cease = () => listing.abort();
+  }
+
+  /** A list may not be older than what was shown, unless the store is known to have gone back. */
+  #acceptsList(version: string): boolean {
+    const { path } = this.#resource;
+    const shown = this.#io.shown.of(path);
+    if (shown !== null && isOlderVersion(version, shown)) return false;
+    this.#io.shown.record(path, version);
+    return true;
+  }
+
+  #recordShown(): void {
+    if (this.#resourceVersion !== null) this.#io.shown.record(this.#resource.path, this.#resourceVersion);
   }
 
   #listClosed(end: ListEnd): void {
@@ -190,25 +237,41 @@ export class Reader<T> implements Watch<T> {
         this.#io.projection.problem("list");
         this.#listForm = "json";
       }
-      this.#pause(end, () => this.#list("retry"));
+      this.#pause(end, () => (end.kind === "outdated" ? this.#checkOutdated() : this.#list("retry")));
       return;
     }
     this.#listing = false;
     this.#pageItems = PAGE_ITEMS;
     this.#resourceVersion = end.resourceVersion;
-    this.#store.listEnds();
+    this.#newerAtMs = this.#nowMs();
+    const missed = this.#store.listEnds();
+    if (this.#isVerifying && missed > 0) {
+      const trouble = `it stayed open and showed nothing, while ${missed} objects changed`;
+      this.#lost(this.#confirmedAtMs ?? this.#nowMs(), trouble);
+    }
+    this.#isVerifying = false;
     this.#confirmed();
     this.#regained();
-    this.#watch();
+    this.#watch(false);
   }
 
-  #watch(): void {
+  /** After a list that is older than what was shown: either it came from a stale server, or the store went back. */
+  #checkOutdated(): void {
+    this.#startCheck((version) => {
+      const shown = this.#io.shown.of(this.#resource.path) ?? "";
+      if (isOlderVersion(version, shown)) this.#restored(shown, version);
+      else this.#list("retry");
+    });
+  }
+
+  /** Opens the watch; one that is reopened may meet another server, or one that is not what it was. */
+  #watch(isReopened: boolean): void {
     if (this.#isStopped) return;
-    this.#openedAtMs = null;
+    this.#end();
     const lines = new LineSplitter();
     const request = { path: this.#watchPath(), form: "json", gatherMs: this.#resource.gatherMs } as const;
     const stream = new Stream(this.#io, request, WATCH_PATIENCE, {
-      opened: () => this.#opened(),
+      opened: () => this.#opened(isReopened),
       data: (chunk, waitedMs) => lines.push(chunk, (line) => this.#line(line, waitedMs)),
       closed: (end) => this.#watchClosed(end),
     });
@@ -224,11 +287,60 @@ export class Reader<T> implements Watch<T> {
     return `${this.#resource.path}?${query.toString()}`;
   }
 
-  #opened(): void {
-    this.#openedAtMs = this.#nowMs();
-    if (this.#sync.synced) return;
-    const timer = this.#io.clock.after(SETTLE_MS, () => this.#regained());
+  #opened(isReopened: boolean): void {
+    const openedAtMs = this.#nowMs();
+    this.#openedAtMs = openedAtMs;
+    if (!isReopened) return;
+    const timer = this.#io.clock.after(SETTLE_MS, () => {
+      if (this.#newerAtMs >= openedAtMs) this.#regained();
+      else this.#checkOpenWatch();
+    });
     this.#settling = () => timer.cancel();
+  }
+
+  /** Finds out whether the server of the open watch is as new as what was shown. */
+  #checkOpenWatch(): void {
+    this.#startCheck((version) => {
+      const shown = this.#resourceVersion ?? "";
+      if (isOlderVersion(version, shown)) this.#restored(shown, version);
+      else if (!isOlderVersion(shown, version)) this.#upToDate();
+      else if (this.#isQuiet()) this.#list("silent");
+      else this.#regained();
+    });
+  }
+
+  #upToDate(): void {
+    this.#newerAtMs = this.#nowMs();
+    this.#regained();
+  }
+
+  #isQuiet(): boolean {
+    return this.#nowMs() - this.#newerAtMs >= SHOWN_NOTHING_MS;
+  }
+
+  /** Checks a watch that is open as if nothing had happened. */
+  #suspectOpenWatch(): void {
+    const isSettled = this.#openedAtMs !== null && this.#sync.synced;
+    if (isSettled && this.#check === null) this.#checkOpenWatch();
+  }
+
+  #startCheck(known: (version: string) => void): void {
+    const { path, listSelectors: selectors } = this.#resource;
+    const { wire, clock, random } = this.#io;
+    const failed = (end: ReaderEnd): void => {
+      const trouble = `how new the API server is, is not known: ${troubleOf(end)}`;
+      this.#lost(this.#openedAtMs ?? this.#nowMs(), trouble);
+    };
+    this.#check = new StoreCheck({ wire, clock, random, path, selectors }, { known, failed });
+  }
+
+  /** The store is older than what was shown: what it shows now is all that exists. */
+  #restored(shown: string, version: string): void {
+    const trouble = `the API server went back from version ${shown} to ${version}: all is listed again`;
+    this.#lost(this.#confirmedAtMs ?? this.#nowMs(), trouble);
+    this.#resourceVersion = version;
+    this.#io.shown.wentBack(this.#resource.path, version);
+    this.#list("restored");
   }
 
   #line(bytes: Uint8Array, waitedMs: number): void {
@@ -239,12 +351,24 @@ export class Reader<T> implements Watch<T> {
     else if (meaning.kind === "error") this.#refuse(meaning.refusal);
     else {
       this.#confirmed();
-      const before = this.#resourceVersion;
-      this.#resourceVersion = meaning.resourceVersion ?? before;
-      if (meaning.kind === "bookmark" && wentBack(before, meaning.resourceVersion)) {
-        this.#expire(`the server went back from ${before} to ${meaning.resourceVersion}`);
-      }
+      this.#showed(meaning.kind, meaning.resourceVersion);
     }
+  }
+
+  #showed(kind: "event" | "bookmark", version: string | null): void {
+    const before = this.#resourceVersion;
+    if (version === null) return;
+    if (version === before) {
+      if (this.#isQuiet()) this.#suspectOpenWatch();
+      return;
+    }
+    if (before !== null && isOlderVersion(version, before)) {
+      if (kind === "bookmark") this.#expire(`the server went back from ${before} to ${version}`);
+      return;
+    }
+    this.#resourceVersion = version;
+    this.#newerAtMs = this.#nowMs();
+    if (this.#check !== null) this.#regained();
   }
 
   /**
@@ -254,12 +378,10 @@ export class Reader<T> implements Watch<T> {
   #distrustIfCutOff(): void {
     const { reachability } = this.#io;
     if (reachability === null || !reachability.isCutOff || this.#openedAtMs === null) return;
-    this.#cease();
-    this.#settling();
-    this.#openedAtMs = null;
+    this.#end();
     const message = "the API server answers no request";
     this.#lost(Math.max(this.#confirmedAtMs ?? 0, reachability.answeredMs), message);
-    this.#pause({ kind: "failed", message, timedOut: false }, () => this.#watch());
+    this.#pause({ kind: "failed", message, timedOut: false }, () => this.#watch(true));
   }
 
   #refuse(refusal: Refusal): void {
@@ -272,26 +394,25 @@ export class Reader<T> implements Watch<T> {
   }
 
   #watchClosed(end: StreamEnd): void {
-    this.#settling();
-    const steady = this.#openedAtMs !== null && this.#nowMs() - this.#openedAtMs >= STEADY_MS;
-    this.#openedAtMs = null;
+    const openMs = this.#openedAtMs === null ? 0 : this.#nowMs() - this.#openedAtMs;
+    const steady = openMs >= STEADY_MS;
+    this.#end();
     if (steady) this.#failures = 0;
     const relist = end.kind === "refused" && !RESUMABLE.has(end.refusal.status);
     this.#listing = relist;
     if (relist) this.#pause(end, () => this.#list("expired"));
-    else if (steady && (end.kind === "complete" || end.kind === "silent")) this.#watch();
-    else this.#pause(end, () => this.#watch());
+    else if (steady && (end.kind === "complete" || end.kind === "silent")) this.#watch(true);
+    else this.#pause(end, () => this.#watch(true));
   }
 
   /** Waits after a failure with full jitter, longer when the server asks for it. */
-  #pause(end: End, resume: () => void): void {
+  #pause(end: ReaderEnd, resume: () => void): void {
     const silent = end.kind === "silent" || (end.kind === "failed" && end.timedOut);
     const lostAtMs = silent && this.#confirmedAtMs !== null ? this.#confirmedAtMs : this.#nowMs();
     this.#lost(lostAtMs, troubleOf(end));
     this.#failures++;
-    const jitterMs = retryPauseMs(this.#failures, { ...BACKOFF, random: this.#io.random });
-    const askedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
-    const timer = this.#io.clock.after(Math.max(jitterMs, askedMs), resume);
+    this.#isVerifying = false;
+    const timer = this.#io.clock.after(readerPauseMs(end, this.#failures, this.#io.random), resume);
     this.#cease = () => timer.cancel();
   }
 
@@ -305,6 +426,8 @@ export class Reader<T> implements Watch<T> {
   }
 
   #regained(): void {
+    this.#check?.stop();
+    this.#check = null;
     const { synced, lostAtMs } = this.#sync;
     this.#wasLostLate = false;
     this.#sync = syncRegained(this.#sync, this.#nowMs(), this.#io.watchBlindMs);
@@ -328,13 +451,4 @@ export class Reader<T> implements Watch<T> {
   #wallMsOf(monotonicMs: number): number {
     return this.#io.clock.wallMs() - (this.#nowMs() - monotonicMs);
   }
-}
-
-function wentBack(before: string | null, now: string | null): boolean {
-  return before !== null && now !== null && Number(now) < Number(before);
-}
-
-function troubleOf(end: End): string {
-  if (end.kind === "refused") return end.refusal.message;
-  return end.kind === "complete" || end.kind === "listed" ? "the server closed the watch at once" : end.message;
 }

@@ -23,6 +23,8 @@ export class WatchStore<T> {
   readonly #log: Log;
   #known: ObjectIndex<T>;
   #listed: ObjectIndex<T>;
+  /** How many listed objects differ from the known ones, so far. */
+  #differences = 0;
   #open = true;
 
   constructor(resource: WatchedResource<T>, sink: WatchSink<T>, io: ProjectionIo, log: Log) {
@@ -35,6 +37,7 @@ export class WatchStore<T> {
   }
 
   listBegins(): void {
+    this.#differences = 0;
     this.#listed = new ObjectIndex(this.#resource);
   }
 
@@ -43,17 +46,22 @@ export class WatchStore<T> {
     const object = this.#resource.project(raw, this.#io);
     if (object === null) return;
     this.#listed.set(object);
+    const known = this.#known.get(object);
+    if (known === undefined || this.#resource.version(known) !== this.#resource.version(object)) this.#differences++;
     this.#changed(object);
   }
 
-  /** Ends the list: known objects that it did not contain are gone. */
-  listEnds(): void {
+  /** Ends the list: known objects that it did not contain are gone. Returns how many objects it showed differently. */
+  listEnds(): number {
     const listed = this.#listed;
     this.#known.forEach((last) => {
-      if (listed.get(last) === undefined) this.#publishGone(last);
+      if (listed.get(last) !== undefined) return;
+      this.#differences++;
+      this.#publishGone(last);
     });
     this.#known = listed;
     this.#listed = new ObjectIndex(this.#resource);
+    return this.#differences;
   }
 
   /** Takes a line of the watch, which may have waited `waitedMs` to be read. */

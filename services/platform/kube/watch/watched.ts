@@ -40,6 +40,8 @@ export interface WatchedResource<T> {
   readonly name: (object: T) => string;
   /** Distinguishes an object from an earlier one of the same name; empty where that does not matter. */
   readonly uid: (object: T) => string;
+  /** Distinguishes a state of an object from its other ones. */
+  readonly version: (object: T) => string;
   /** How long changes may wait to be read together, in milliseconds; 0 for no wait. */
   readonly gatherMs: number;
   /**
@@ -82,6 +84,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     project: projectNode,
     name: ({ node }) => node,
     uid: ({ uid }) => uid,
+    version: ({ resourceVersion }) => resourceVersion,
   },
   leases: {
     ...PLAIN_RESOURCE,
@@ -91,6 +94,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     project: projectLease,
     name: ({ node }) => node,
     uid: () => "",
+    version: ({ renewedAt }) => String(renewedAt),
     gatherMs: LEASES_GATHER_MS,
     scan: scanLease,
   },
@@ -105,6 +109,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     namespace: ({ pod }) => pod.namespace,
     name: ({ pod }) => pod.name,
     uid: ({ pod }) => pod.uid,
+    version: ({ resourceVersion }) => resourceVersion,
   },
   policies: {
     ...PLAIN_RESOURCE,
@@ -113,6 +118,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     project: projectPolicy,
     name: ({ name }) => name,
     uid: ({ uid }) => uid,
+    version: ({ resourceVersion }) => resourceVersion,
   },
   freezes: {
     ...PLAIN_RESOURCE,
@@ -123,5 +129,6 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     project: projectFreezes,
     name: ({ name }) => name,
     uid: ({ uid }) => uid,
+    version: ({ resourceVersion }) => resourceVersion,
   },
 };

@@ -14,8 +14,8 @@ const PATCH_TYPE = {
   json: "application/json-patch+json",
 } as const;
 
-/** The HTTP request of a write. */
-export function httpRequestOf(request: Exclude<WriteRequest, EvictionRequest>): HttpRequest {
+/** The HTTP request of a write that is sent now; null for one that is not to be sent any more. */
+export function httpRequestOf(request: Exclude<WriteRequest, EvictionRequest>): HttpRequest | null {
   const { ref, subresource } = request;
   const path = subresource === undefined ? objectPath(ref) : `${objectPath(ref)}/${subresource}`;
   switch (request.verb) {
@@ -23,8 +23,10 @@ export function httpRequestOf(request: Exclude<WriteRequest, EvictionRequest>): 
       return httpRequest("POST", `${collectionPathOf(ref)}${request.isDryRun ? DRY_RUN : ""}`, JSON_TYPE, request.body);
     case "update":
       return httpRequest("PUT", path, JSON_TYPE, request.body);
-    case "patch":
-      return httpRequest("PATCH", path, PATCH_TYPE[request.patch], request.body);
+    case "patch": {
+      const body = "bodyAtSend" in request ? request.bodyAtSend() : request.body;
+      return body === null ? null : httpRequest("PATCH", path, PATCH_TYPE[request.patch], body);
+    }
     case "delete":
       return httpRequest("DELETE", path, JSON_TYPE, deleteOptions(request));
   }

@@ -10,6 +10,7 @@ import type {
   ReadReply,
   ReviewKind,
   ReviewReply,
+  Timer,
   Wire,
   WriteReply,
   WriteRequest,
@@ -50,7 +51,7 @@ export interface WriterIo {
   /** Longest wait for an answer; infinite where the usual timeouts apply. */
   readonly patienceMs: number;
   /** Whether this process reaches the API server; null when it is not measured. */
-  readonly reachability: Pick<ApiReachability, "isCutOff" | "follow"> | null;
+  readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
   readonly observe: (request: ObservedRequest) => void;
 }
 
@@ -79,12 +80,31 @@ const TOO_LATE: Answer = {
   timedOut: false,
   isLate: true,
 };
+const OUTDATED: Answer = { ...TOO_LATE, message: "what it was decided on had changed when it could be sent" };
 const CUT_OFF: Answer = {
   kind: "lost",
   message: "the API server answers no request of this process",
   sent: false,
   timedOut: false,
 };
+
+/**
+ * How long a request takes at least before it is taken to stall, in milliseconds, and how many times as long as others
+ * take.
+ */
+const STALL_LEAST_MS = 1000;
+const STALL_LATENCIES = 4;
+/** How often requests in flight are checked for stalls, in milliseconds. */
+const STALL_CHECK_MS = 500;
+/** The share of `inFlightMax` that may stall and give their places back. */
+const STALLED_SHARE = 0.5;
+
+/** A request in flight. */
+interface RunningRequest {
+  readonly method: string;
+  readonly startedAtMs: number;
+  readonly stalled: () => void;
+}
 
 /** How a request is sent. */
 interface Sending {
@@ -105,6 +125,11 @@ export class Writer {
   #concurrency: Concurrency;
   #bucket: TokenBucket;
   #refillPending = false;
+  /** Requests in flight that hold a place, in the order of their start. */
+  readonly #running = new Set<RunningRequest>();
+  #stallCheck: Timer | null = null;
+  /** When the newest request was started that was answered. */
+  #answeredMs = Number.NEGATIVE_INFINITY;
   /** The apiVersion of evictions; null until it is known. */
   #evictionVersion: string | null = null;
   /** Evictions that wait for it. */
@@ -112,16 +137,18 @@ export class Writer {
 
   constructor(io: WriterIo) {
     this.#io = io;
-    this.#queue = new Queue(() => this.#admit());
+    const mayStall = () => io.reachability?.isCutOff !== true;
+    this.#queue = new Queue(() => this.#admit(), mayStall);
     this.#concurrency = concurrencyAtStart(io.inFlightMax);
     this.#bucket = { tokens: io.burst, at: io.clock.monotonicMs() };
     // Requests that wait when the process is cut off fail at once.
-    io.reachability?.follow(() => this.#queue.drain());
+    io.reachability?.follow(() => this.#queue.offerParked());
   }
 
-  /** Requests waiting and in flight, and the present limit. */
-  load(): { readonly waiting: number; readonly underWay: number; readonly limit: number } {
-    return { waiting: this.#queue.waiting, underWay: this.#queue.underWay, limit: Math.floor(this.#concurrency.limit) };
+  /** Requests waiting and in flight, how many of these hang, and the present limit. */
+  load(): Readonly<Record<"waiting" | "underWay" | "stalled" | "limit", number>> {
+    const { waiting, underWay, stalled } = this.#queue;
+    return { waiting, underWay: underWay + stalled, stalled, limit: Math.floor(this.#concurrency.limit) };
   }
 
   /** Reads an object past every cache, in the order that `place` gives. */
@@ -129,28 +156,34 @@ export class Writer {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
     const sending = { timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
     const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
-    this.#enqueue({ lane: null, urgency: rank }, request, sending, (answer, latencyMs) => {
-      if (ref.kind !== "CustomResource") this.#remember(`get ${ref.kind}`, answer, latencyMs);
-      const reply = readReplyOf(answer, ref.name === "");
-      this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
-      done(reply);
-    });
+    this.#enqueue(
+      { operation: `GET ${request.path}`, lane: null, urgency: rank, group: groupOf(ref) },
+      () => request,
+      sending,
+      (answer, latencyMs) => {
+        if (ref.kind !== "CustomResource") this.#remember(`get ${ref.kind}`, answer, latencyMs);
+        const reply = readReplyOf(answer, ref.name === "");
+        this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
+        done(reply);
+      },
+    );
   }
 
   /** Sends one write. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
-    if (request.verb !== "evict") this.#send(request, httpRequestOf(request), done);
+    if (request.verb !== "evict") this.#send(request, () => httpRequestOf(request), done);
     else this.#evict(request, done);
   }
 
   /** Sends an eviction in the version that the server has, which is discovered once. */
   #evict(request: EvictionRequest, done: (reply: WriteReply) => void): void {
     const send = (): void => {
-      if (this.#evictionVersion === null) {
+      const version = this.#evictionVersion;
+      if (version === null) {
         done({ outcome: "failed", detail: "the API server did not say which version of the Eviction API it has" });
         return;
       }
-      this.#send(request, evictionRequest(request, this.#evictionVersion), done);
+      this.#send(request, () => evictionRequest(request, version), done);
     };
     if (this.#evictionVersion !== null) send();
     else if (this.#undiscovered.push(send) === 1) this.#discoverEviction(request.urgency);
@@ -158,21 +191,27 @@ export class Writer {
 
   #discoverEviction(urgency: Urgency): void {
     const request = { method: "GET", path: EVICTION_DISCOVERY_PATH, headers: { accept: JSON_TYPE }, body: null };
-    const place = { lane: null, urgency: rankOf(urgency, 1) };
-    this.#enqueue(place, request, { timeoutMs: this.#within(READ_TIMEOUT_MS) }, (answer) => {
-      this.#evictionVersion = evictionVersionOf(answer);
-      for (const send of this.#undiscovered.splice(0)) send();
-    });
+    const place = { operation: `GET ${request.path}`, lane: null, urgency: rankOf(urgency, 1) };
+    this.#enqueue(
+      place,
+      () => request,
+      { timeoutMs: this.#within(READ_TIMEOUT_MS) },
+      (answer) => {
+        this.#evictionVersion = evictionVersionOf(answer);
+        for (const send of this.#undiscovered.splice(0)) send();
+      },
+    );
   }
 
-  #send(request: WriteRequest, http: HttpRequest, done: (reply: WriteReply) => void): void {
+  #send(request: WriteRequest, http: () => HttpRequest | null, done: (reply: WriteReply) => void): void {
     const { ref, verb, urgency, stepsBefore = 0, readAtMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
     // A server retries a conflicting eviction by itself for seconds.
     const isUnmeasured = verb === "evict";
     const sending = { timeoutMs: this.#within(WRITE_TIMEOUT_MS), readAtMs, isUnmeasured };
     const isBackground = urgency === Urgency.event;
-    const place = { lane, urgency: rankOf(urgency, stepsBefore), isBackground };
+    const operation = `${verb} ${objectPath(ref)} ${request.subresource ?? ""}`;
+    const place = { operation, lane, urgency: rankOf(urgency, stepsBefore), isBackground, group: groupOf(ref) };
     this.#enqueue(place, http, sending, (answer, latencyMs) => {
       if (!isBackground && !isUnmeasured) this.#remember(`${verb} ${ref.kind}`, answer, latencyMs);
       const reply = writeReplyOf(answer, ref, request.verb === "patch" && request.patch === "json");
@@ -185,37 +224,49 @@ export class Writer {
   review(kind: ReviewKind, spec: object, done: (reply: ReviewReply) => void): void {
     const apiVersion = reviewPath(kind).split("/").slice(2, 4).join("/");
     const request = httpRequest("POST", reviewPath(kind), JSON_TYPE, { apiVersion, kind, spec });
-    const place = { lane: REVIEW_LANE, urgency: rankOf(Urgency.review, 0) };
-    this.#enqueue(place, request, { timeoutMs: this.#within(REVIEW_TIMEOUT_MS) }, (answer, latencyMs) => {
-      const reply = reviewReplyOf(answer);
-      this.#io.observe({ verb: "create", kind, outcome: reply.outcome, latencyMs });
-      done(reply);
-    });
+    const place = { operation: `POST ${request.path}`, lane: REVIEW_LANE, urgency: rankOf(Urgency.review, 0) };
+    this.#enqueue(
+      place,
+      () => request,
+      { timeoutMs: this.#within(REVIEW_TIMEOUT_MS) },
+      (answer, latencyMs) => {
+        const reply = reviewReplyOf(answer);
+        this.#io.observe({ verb: "create", kind, outcome: reply.outcome, latencyMs });
+        done(reply);
+      },
+    );
   }
 
   #within(timeoutMs: number): number {
     return Math.min(timeoutMs, this.#io.patienceMs);
   }
 
+  /** Queues a request, which `made` makes when it is sent; null for one that is not to be sent any more. */
   #enqueue(
     place: Omit<QueuedRequest, "run">,
-    request: HttpRequest,
+    made: () => HttpRequest | null,
     { timeoutMs, readAtMs, sent, isUnmeasured = false }: Sending,
     answered: (answer: Answer, latencyMs: number) => void,
   ): void {
-    const run = (ended: () => void): void => {
+    const run = (ended: () => void, stalled: () => void): void => {
       const startedAtMs = this.#io.clock.monotonicMs();
       const unsent = this.#reasonNotToSend(readAtMs, startedAtMs);
-      if (unsent !== null) {
+      const request = unsent === null ? made() : null;
+      if (request === null) {
         this.#io.clock.soon(() => {
-          answered(unsent, 0);
+          answered(unsent ?? OUTDATED, 0);
           ended();
         });
         return;
       }
+      const running = { method: request.method, startedAtMs, stalled };
+      this.#running.add(running);
+      this.#checkStalls();
       call(this.#io, request, timeoutMs, (answer) => {
+        this.#leave(running);
         this.#elapsed.note(this.#instants(), this.#io.graceMs);
-        if (!isUnmeasured || isOverload(answer)) this.#learn(request.method, startedAtMs, answer);
+        if (answer.kind === "answer") this.#answeredMs = Math.max(this.#answeredMs, startedAtMs);
+        if (!isUnmeasured || isOverload(answer)) this.#learn(running, answer);
         // Before `ended`: a request that this answer leads to competes for the freed place.
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
         ended();
@@ -223,6 +274,52 @@ export class Writer {
       sent?.();
     };
     this.#queue.add({ ...place, run });
+  }
+
+  #leave(running: RunningRequest): void {
+    this.#running.delete(running);
+    if (this.#running.size > 0) return;
+    this.#stallCheck?.cancel();
+    this.#stallCheck = null;
+  }
+
+  /** Whether a request takes far longer than others do. */
+  #isLong({ startedAtMs }: RunningRequest): boolean {
+    const nowMs = this.#io.clock.monotonicMs();
+    const stallMs = Math.max(STALL_LEAST_MS, STALL_LATENCIES * this.#latencies.slowestP99Ms(nowMs));
+    return nowMs - startedAtMs >= stallMs;
+  }
+
+  /** Whether another request may be sent in the place of one that hangs: something was answered meanwhile. */
+  #mayReplace(request: RunningRequest): boolean {
+    const answeredMs = this.#io.reachability?.answeredMs ?? Number.POSITIVE_INFINITY;
+    return answeredMs > request.startedAtMs && this.#isLong(request);
+  }
+
+  /** Whether a request hangs because of its object: the server has answered one that was started later. */
+  #isStalled(request: RunningRequest): boolean {
+    return request.startedAtMs <= this.#answeredMs && this.#isLong(request);
+  }
+
+  /**
+   * Takes the places of requests that hang while the server answers others. If all hang, no later one can be answered,
+   * so the oldest gives its place to another, unless the process seems to be cut off.
+   */
+  #checkStalls(): void {
+    if (this.#stallCheck !== null || this.#running.size === 0) return;
+    const { clock, inFlightMax } = this.#io;
+    this.#stallCheck = clock.after(STALL_CHECK_MS, () => {
+      this.#stallCheck = null;
+      let isOldest = true;
+      for (const running of this.#running) {
+        const gives = this.#isStalled(running) || (isOldest && this.#mayReplace(running));
+        if (!gives || this.#queue.stalled >= inFlightMax * STALLED_SHARE) break;
+        isOldest = false;
+        this.#running.delete(running);
+        running.stalled();
+      }
+      this.#checkStalls();
+    });
   }
 
   /** The answer of a request that must not be sent; null to send it. */
@@ -255,10 +352,11 @@ export class Writer {
     return this.#io.reachability?.isCutOff === true && this.#queue.underWay > 1;
   }
 
-  #learn(method: string, startedAtMs: number, answer: Answer): void {
+  #learn(request: RunningRequest, answer: Answer): void {
+    const { method, startedAtMs } = request;
     const overloaded = isOverload(answer);
-    // A broken connection says nothing about load.
-    if (answer.kind === "lost" && !overloaded) return;
+    // A broken connection says nothing about load, nor does an object that hangs while others are answered.
+    if (answer.kind === "lost" && (!overloaded || this.#isStalled(request))) return;
     const endedAtMs = this.#io.clock.monotonicMs();
     const atLimit = this.#queue.underWay >= Math.floor(this.#concurrency.limit);
     const experience = { method, startedAtMs, endedAtMs, overloaded, atLimit };
@@ -267,8 +365,9 @@ export class Writer {
 
   #admit(): boolean {
     if (this.#io.reachability?.isCutOff === true) return true;
-    if (this.#queue.underWay >= Math.floor(this.#concurrency.limit)) return false;
-    const { perSecondMax: perSecond, burst, clock } = this.#io;
+    const { perSecondMax: perSecond, burst, clock, inFlightMax } = this.#io;
+    const placesMax = Math.max(1, inFlightMax - this.#queue.stalled);
+    if (this.#queue.underWay >= Math.min(placesMax, Math.floor(this.#concurrency.limit))) return false;
     if (perSecond === 0) return true;
     const nowMs = clock.monotonicMs();
     const tokens = tokensIn(this.#bucket, { perSecond, burst }, nowMs);
@@ -286,6 +385,11 @@ export class Writer {
       this.#queue.drain();
     });
   }
+}
+
+/** Objects that may stall together: a webhook selects pods, and often those of a lost node. */
+function groupOf({ kind, node = "" }: ObjectRef): string {
+  return `${kind}@${node}`;
 }
 
 function rankOf(urgency: Urgency, stepsBefore: number): number {

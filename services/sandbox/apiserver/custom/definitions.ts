@@ -37,6 +37,11 @@ export class Definitions {
     this.#parts.store.collection(DEFINITIONS.storage).listen(({ now }) => this.#soon(now.name));
   }
 
+  /** Looks again at definitions that were changed without an event. */
+  review(names: Iterable<string>): void {
+    for (const name of names) this.#soon(name);
+  }
+
   #soon(name: string): void {
     this.#parts.clock.soon(() => this.#reconcile(name));
   }

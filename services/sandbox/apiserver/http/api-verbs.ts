@@ -29,8 +29,8 @@ export interface VerbParts extends Pick<Io, "clock" | "random"> {
   readonly lists: Lists;
   /** Every open watch; the verbs add to it, and a watch that ends removes itself. */
   readonly watches: Set<WatchStream>;
-  /** Whether new watches of a collection start stale. */
-  isSilent(storage: StorageName): boolean;
+  /** How late new watches of a collection are, in milliseconds. */
+  lagMs(storage: StorageName): number;
   /** The bookmark period of a watch that requests bookmarks. */
   readonly bookmarkPeriodMs: number;
 }
@@ -204,7 +204,7 @@ class Verbs {
       const closed = (): boolean => watches.delete(stream);
       const stream = new WatchStream({ selection, options, renderer, store, clock, sink, closed });
       watches.add(stream);
-      stream.silence(this.#parts.isSilent(stream.storage));
+      stream.lag(this.#parts.lagMs(stream.storage));
       return stream;
     };
     return { status: 200, headers: { "content-type": "application/json" }, body: { open } };

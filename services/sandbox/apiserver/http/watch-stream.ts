@@ -51,7 +51,10 @@ export class WatchStream {
   /** The timers that are set; one name has one timer. */
   readonly #timers = new Map<"timeout" | "bookmark" | "last bookmark", Timer>();
   #state: "open" | "closed" = "open";
-  #silent = false;
+  #lagMs = 0;
+  /** When the last line that is late leaves, on the monotonic clock: later ones do not overtake it. */
+  #lateUntilMs = 0;
+  #isDetached = false;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -111,9 +114,14 @@ export class WatchStream {
     this.#parts.closed();
   }
 
-  /** While `silent`, sends nothing, as a watch of a stale cache: changes meanwhile are lost. */
-  silence(silent: boolean): void {
-    this.#silent = silent;
+  /** Stays open until its timeout and sends nothing more: the server has lost its own watch of the store. */
+  detach(): void {
+    this.#isDetached = true;
+  }
+
+  /** Sends each line so much later from now on. What is infinitely late is lost, as in a watch of a stale cache. */
+  lag(ms: number): void {
+    this.#lagMs = ms;
   }
 
   #see(change: Change): void {
@@ -142,7 +150,16 @@ export class WatchStream {
   }
 
   #send(line: Uint8Array): void {
-    if (this.#silent || this.#state === "closed") return;
+    if (this.#isDetached || this.#lagMs === Number.POSITIVE_INFINITY || this.#state === "closed") return;
+    const { clock } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    this.#lateUntilMs = Math.max(this.#lateUntilMs, nowMs + this.#lagMs);
+    if (this.#lateUntilMs > nowMs) clock.after(this.#lateUntilMs - nowMs, () => this.#queue(line));
+    else this.#queue(line);
+  }
+
+  #queue(line: Uint8Array): void {
+    if (this.#state === "closed") return;
     this.#pending.push(line);
     if (this.#pending.length === 1) this.#parts.clock.soon(() => this.#flush());
   }
@@ -173,7 +190,9 @@ export class WatchStream {
     this.#timers.set("bookmark", this.#parts.clock.after(periodMs, beat));
   }
 
+  /** A watch that was resumed at a version of the future gets no bookmark before then, as from kube-apiserver 1.20. */
   #bookmark(): void {
+    if (this.#parts.store.revision < Number(this.#parts.options.resourceVersion)) return;
     this.#send(this.#parts.renderer.bookmark(this.#parts.store.revision));
   }
 

@@ -33,6 +33,13 @@ export class History {
     this.#forgottenUpTo = Math.max(this.#forgottenUpTo, revision);
   }
 
+  /** Drops every change; the next one follows this revision, which may be older than the last. */
+  restart(revision: number): void {
+    this.#changes = [];
+    this.#start = 0;
+    this.#forgottenUpTo = revision;
+  }
+
   #revisionAt(index: number): number {
     return this.#changes[index]?.now.revision ?? 0;
   }

@@ -66,6 +66,15 @@ export class Collection {
     change.forgetLines();
   }
 
+  /** Replaces all objects by those of an earlier or later state. Listeners do not see it. */
+  restore(objects: readonly Stored[], revision: number): void {
+    this.#namespaces.clear();
+    this.#byNode.clear();
+    this.#size = 0;
+    for (const stored of objects) this.#put(stored);
+    this.history.restart(revision);
+  }
+
   #put(stored: Stored): void {
     const bucket = this.#namespaces.get(stored.namespace) ?? new NamespaceBucket();
     this.#namespaces.set(stored.namespace, bucket);
@@ -113,6 +122,12 @@ export interface StoreOptions {
   readonly changesMax: number;
 }
 
+/** Every object of a store at one revision, as in a backup of etcd. */
+export interface StoreSnapshot {
+  readonly revision: number;
+  readonly objects: ReadonlyMap<StorageName, readonly Stored[]>;
+}
+
 /** All collections and their common revision. */
 export class Store {
   readonly #collections = new Map<StorageName, Collection>();
@@ -143,6 +158,20 @@ export class Store {
   /** Drops the history of every collection: watches that resume from before now get 410. */
   compact(): void {
     for (const collection of this.#collections.values()) collection.history.compact(this.#revision);
+  }
+
+  /** Every object as it is now. */
+  snapshot(): StoreSnapshot {
+    const objects = [...this.#collections].map(([name, collection]) => [name, collection.sorted("")] as const);
+    return { revision: this.#revision, objects: new Map(objects) };
+  }
+
+  /** Takes objects and revision back to a snapshot, without history: watches that resume from before it get 410. */
+  restore({ revision, objects }: StoreSnapshot): void {
+    this.#revision = revision;
+    for (const name of new Set([...this.#collections.keys(), ...objects.keys()])) {
+      this.collection(name).restore(objects.get(name) ?? [], revision);
+    }
   }
 
   /** Creates an object, or replaces the present one. */

@@ -3,7 +3,7 @@
  * countdown that it meets, so the remaining time is the same afterwards. Freezes may overlap and touch; time counts
  * once. Instants are milliseconds on any clock of the caller. It reads no clock.
  */
-import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 
 /** Intervals in order, without overlaps and gaps of nothing between them; empty ones are dropped. */
 export function mergedIntervals(intervals: readonly FrozenInterval[]): FrozenInterval[] {

@@ -1,7 +1,7 @@
 /** Frozen time: a countdown keeps what is left of it over every arrangement of freezes. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import {
   boundedIntervals,
   countdownEndAt,
@@ -10,7 +10,7 @@ import {
   mergedIntervals,
   onClock,
   remainingMs,
-} from "../../services/domain/frozen-time.ts";
+} from "../../../services/domain/paused-time/frozen-time.ts";
 
 const frozen = (...spans: readonly (readonly [number, number | null])[]): FrozenInterval[] =>
   spans.map(([fromAt, toAt]) => ({ fromAt, toAt }));

@@ -1,0 +1,45 @@
+/** Sentences about a pod whose countdown stands or has stood still because no node could be heard. */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { FrozenInterval } from "../../../protocols/policy-set.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { spanText } from "../../domain/format.ts";
+import { UNKNOWN_START_AT } from "../../domain/paused-time/outages.ts";
+import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
+import type { ExplainContext } from "./explain-context.ts";
+import { type Sentence, sentence } from "./sentences.ts";
+
+/** That a pod stays while an outage lasts. */
+export function outageSentence(pod: string, { fromAt }: FrozenInterval): Sentence {
+  if (fromAt === UNKNOWN_START_AT) return sentence("podOutageUndated", { pod });
+  return sentence("podOutage", { pod, at: apiTime(fromAt) });
+}
+
+/** What the last outage, which is over, has added to the countdown of a pod; nothing where it has met none. */
+export function outageSentences(
+  judged: BodyOf<"judged.pod"> | null,
+  node: ObservedNode | null,
+  { outagesOf, observedOutages }: Pick<ExplainContext, "outagesOf" | "observedOutages">,
+): Sentence[] {
+  if (judged?.outage == null || judged.outage.toAt === null) return [];
+  const { fromAt, toAt } = judged.outage;
+  const to = apiTime(toAt);
+  if (fromAt === UNKNOWN_START_AT) {
+    const observed = observedOutages.find((outage) => outage.toAt === toAt && outage.fromAt !== UNKNOWN_START_AT);
+    if (observed === undefined) return [sentence("podOutageUnknown", { to })];
+    return [sentence("podOutageUnwritten", { from: apiTime(observed.fromAt), to })];
+  }
+  const notBeforeAt = node === null ? null : outagesOf(node).notBeforeAt;
+  if (notBeforeAt !== null && judged.deadlineAt === notBeforeAt)
+    return [sentence("podOutageGrace", { to, span: spanText(notBeforeAt - toAt) })];
+  const stoodFromAt = Math.max(fromAt, countingFromAt(judged, node) ?? fromAt);
+  return [sentence("podOutageOver", { from: apiTime(fromAt), to, span: spanText(toAt - stoodFromAt) })];
+}
+
+/** Since when the countdown of a pod runs, by the observed taints; null where they do not show it. */
+function countingFromAt({ taint }: BodyOf<"judged.pod">, node: ObservedNode | null): number | null {
+  const present = node?.taints.find(({ key, effect }) => key === taint?.key && effect === taint.effect);
+  if (node === null || present === undefined) return null;
+  const startAt = taintStartAt(present, node);
+  return startAt === null ? null : (lineageOf(present, startAt, node)?.since ?? startAt);
+}

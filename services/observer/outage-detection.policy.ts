@@ -1,0 +1,114 @@
+/** Decides from the instants of heartbeats when no node could be heard. It reads no clock. */
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { OUTAGES_MAX } from "../../protocols/observed.ts";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import type { LeaseRenewal } from "../../protocols/ports.ts";
+import { needsPods, readyConditionOf } from "../domain/node-conditions.ts";
+import { boundedIntervals, mergedIntervals } from "../domain/paused-time/frozen-time.ts";
+import { outagesBetween, UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
+import { taintStartAt } from "../domain/taint-swap.ts";
+import { isSwappable } from "../domain/toleration.ts";
+
+/** A renewal may be stamped this much ahead of the API server's clock, in milliseconds. */
+const AHEAD_MS = 1_000;
+
+/** When the API server accepted a heartbeat, and whose it was. */
+export interface HeardAt {
+  readonly by: string;
+  readonly at: number;
+}
+
+/** A heartbeat as it is found: its stamp, by the clock of the machine that sent it. */
+export interface Stamp {
+  readonly by: string;
+  readonly at: number | null;
+}
+
+/** Since when nothing was heard, and what was heard afterwards. */
+export interface Gap {
+  /** The last instant at which nodes could be heard; `UNKNOWN_START_AT` where nothing shows it. */
+  readonly fromAt: number;
+  /** The version of the leases then; null where it is not known. */
+  readonly fromVersion: string | null;
+  /** The heartbeats that were accepted since; it grows while they are collected. */
+  readonly heard: HeardAt[];
+}
+
+/**
+ * When a heartbeat was accepted that is found with others after a gap: at its stamp, if the API server's clock allows
+ * that, otherwise by now. A kubelet with a wrong clock so neither begins nor ends an outage.
+ */
+export function acceptedAt(stampAt: number | null, fromAt: number, nowAt: number): number {
+  const isPossible = stampAt !== null && stampAt > fromAt && stampAt <= nowAt + AHEAD_MS;
+  return isPossible ? Math.min(stampAt, nowAt) : nowAt;
+}
+
+/** The heartbeats of stamps found at a start, of which those of the future say nothing. */
+export function pastStamps(stamps: Iterable<Stamp>, nowAt: number): HeardAt[] {
+  const past: HeardAt[] = [];
+  for (const { by, at } of stamps)
+    if (at !== null && at <= nowAt + AHEAD_MS) past.push({ by, at: Math.min(at, nowAt) });
+  return past;
+}
+
+/**
+ * Renewals in the order in which the API server accepted them. One with a stamp before an earlier one is from a kubelet
+ * whose clock is behind: it says nothing.
+ */
+export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number): HeardAt[] {
+  const ordered: HeardAt[] = [];
+  let latestAt = Number.NEGATIVE_INFINITY;
+  for (const { node, renewTime } of renewals) {
+    if (renewTime === null || renewTime < latestAt || renewTime > nowAt + AHEAD_MS) continue;
+    latestAt = renewTime;
+    ordered.push({ by: node, at: Math.min(renewTime, nowAt) });
+  }
+  return ordered;
+}
+
+/**
+ * The outages in a gap that is over, and the last instant at which a node was heard in it; null for none. One kubelet
+ * whose clock is behind ends no outage: it lasts until a second one is heard, where there is one.
+ *
+ *   a is 20 s behind    |xxxxxxxxxxxxxxxxxxxx a ........ b .. a .. c
+ *                                             680 s      700 s      the outage ends at 700 s
+ */
+export function outagesIn(
+  { fromAt, heard }: Gap,
+  minMs: number,
+): { readonly outages: readonly FrozenInterval[]; readonly heardAt: number | null } {
+  const ordered = heard.toSorted((left, right) => left.at - right.at);
+  const heardAt = ordered.at(-1)?.at ?? null;
+  if (heardAt === null) return { outages: [], heardAt };
+  const instants = ordered.map(({ at }) => at);
+  const outages = outagesBetween(instants, { fromAt, toAt: heardAt, minMs });
+  return { outages: mergedIntervals(outages.map((outage) => confirmed(outage, ordered))), heardAt };
+}
+
+/** An outage up to the first heartbeat of a second node. */
+function confirmed({ fromAt, toAt }: FrozenInterval, ordered: readonly HeardAt[]): FrozenInterval {
+  const after = ordered.filter(({ at }) => at >= (toAt ?? Number.POSITIVE_INFINITY));
+  const second = after.find(({ by }) => by !== after[0]?.by);
+  return { fromAt, toAt: second?.at ?? toAt };
+}
+
+/** Outages that are known with further ones, as many as a pulse carries. */
+export function knownOutages(known: readonly FrozenInterval[], further: readonly FrozenInterval[]): FrozenInterval[] {
+  return boundedIntervals([...known, ...further], OUTAGES_MAX);
+}
+
+/** Whether a countdown may run about a node that outages pause. */
+export function isCounting(node: ObservedNode): boolean {
+  return needsPods(node) || node.conditionSightings !== undefined;
+}
+
+/** Since when such countdowns of a node may run; `UNKNOWN_START_AT` where nothing shows it. */
+export function countingSinceAt(node: ObservedNode): number {
+  const taints = node.taints.filter(isSwappable).map((taint) => taintStartAt(taint, node));
+  const swaps = node.taintSwap === undefined ? [] : [node.taintSwap.firstAt];
+  const conditions = (node.conditionSightings ?? []).map(({ since }) => since);
+  const ready = readyConditionOf(node);
+  const notReady = ready !== null && ready.status !== "True" ? [ready.transitionAt] : [];
+  const starts = [...taints, ...swaps, ...conditions, ...notReady].map((at) => at ?? UNKNOWN_START_AT);
+  return Math.min(Number.POSITIVE_INFINITY, ...starts);
+}

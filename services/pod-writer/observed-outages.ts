@@ -1,0 +1,54 @@
+/**
+ * What the pulses of a shard say of outages, for the shards that this process writes. A request may have been decided
+ * before an outage and is retried after it: then the observer has not said yet whether nodes could be heard.
+ */
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import type { Bus, Clock, Stop } from "../../protocols/ports.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { WatchHealth, type WatchHealthProfile } from "../platform/shard-view/watch-health.ts";
+
+/** What is known of outages that concern a node. */
+export interface OutagesSeen {
+  /** Why the observer may not have said yet that nodes could not be heard; null when it has. */
+  readonly blindness: string | null;
+  /** The outages that it has found. */
+  readonly outages: readonly FrozenInterval[];
+}
+
+interface ShardPulses {
+  readonly health: WatchHealth;
+  outages: readonly FrozenInterval[];
+}
+
+/** The last pulse of each followed shard. */
+export class ObservedOutages {
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #profile: WatchHealthProfile;
+  readonly #shards = new Map<number, ShardPulses>();
+
+  constructor(clock: Pick<Clock, "monotonicMs">, profile: WatchHealthProfile) {
+    this.#clock = clock;
+    this.#profile = profile;
+  }
+
+  follow(bus: Pick<Bus, "subscribe">, shard: number): Stop {
+    const health = new WatchHealth(["nodes", "leases"], this.#profile, this.#clock.monotonicMs());
+    const pulses: ShardPulses = { health, outages: [] };
+    this.#shards.set(shard, pulses);
+    const stop = bus.subscribe("observed.pulse", shard, (message) => {
+      health.take(message, this.#clock.monotonicMs());
+      pulses.outages = message.body.outages ?? [];
+    });
+    return () => {
+      stop();
+      this.#shards.delete(shard);
+    };
+  }
+
+  /** What is known for a node of a followed shard. */
+  about(node: string): OutagesSeen {
+    const pulses = this.#shards.get(shardOf(node));
+    if (pulses === undefined) return { blindness: "the shard has another owner", outages: [] };
+    return { blindness: pulses.health.blindness(this.#clock.monotonicMs()), outages: pulses.outages };
+  }
+}

@@ -1,0 +1,66 @@
+/** Outages that the observer finds at its start, and while it runs. */
+import { expect, test } from "vitest";
+import type { FrozenInterval } from "../../protocols/policy-set.ts";
+import type { Io, Kube } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { apiMicroTime } from "../../services/domain/api-time.ts";
+import { OutageDetection } from "../../services/observer/outage-detection.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { recordingLog } from "../support/recording-log.ts";
+
+const HOUR_MS = 3_600_000;
+/** Leases were renewed after the last record of what was heard, as it is written less often. */
+const BEYOND_RECORD_MS = 3_000;
+
+test("an outage that lasts is never reported as over", () => {
+  const clock = new VirtualClock();
+  clock.advance(3 * HOUR_MS);
+  const recordAt = clock.wallMs() - 2 * HOUR_MS;
+  const record = { metadata: { name: "vigil-heartbeats" }, spec: { renewTime: apiMicroTime(recordAt) } };
+  const kube: Partial<Kube> = {
+    read: (_ref, done) => clock.soon(() => done({ outcome: "ok", object: record })),
+    componentLeases: (done) => clock.soon(() => done([])),
+  };
+  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  const reported: (readonly FrozenInterval[])[] = [];
+  const detection = new OutageDetection(
+    io as Io,
+    {
+      isSynced: () => true,
+      leasesVersion: () => "10",
+      stamps: () => [{ by: "a", at: recordAt + BEYOND_RECORD_MS }],
+      countingSinceAt: () => recordAt - HOUR_MS,
+      changed: () => reported.push(detection.outages),
+      restored: () => {},
+    },
+    null,
+  );
+  for (let pulse = 0; pulse < 5; pulse++) {
+    detection.review();
+    reported.push(detection.outages);
+    clock.advance(1_000);
+  }
+  expect(reported.filter((outages) => outages.at(-1)?.toAt !== null)).toEqual([]);
+  expect(reported.at(-1)).toEqual([{ fromAt: recordAt + BEYOND_RECORD_MS, toAt: null }]);
+});
+
+test("an outage before any countdown is known for a grace", () => {
+  const clock = new VirtualClock();
+  const heardAt = clock.wallMs();
+  const io: Partial<Io> = { clock, log: recordingLog(), profile: STANDARD_PROFILE };
+  const cluster = {
+    isSynced: () => true,
+    leasesVersion: () => null,
+    stamps: () => [],
+    countingSinceAt: () => null,
+    changed: () => {},
+    restored: () => {},
+  };
+  const before = { heard: { at: heardAt, leasesVersion: null }, outages: [] };
+  const detection = new OutageDetection(io as Io, cluster, before);
+  clock.advance(100_000);
+  const toAt = clock.wallMs();
+  for (const by of ["a", "b"]) detection.take({ by, at: toAt }, false);
+  clock.advance(2_000);
+  expect(detection.outages).toEqual([{ fromAt: heardAt, toAt }]);
+});

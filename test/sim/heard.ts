@@ -1,0 +1,181 @@
+/**
+ * Which heartbeats the API server accepted, by its own clock, and the times in which it accepted none: nobody could be
+ * heard then. A countdown by a node-health taint stands still in these times, and none ends before its node had a whole
+ * grace after the last of them. Example: a pod tolerates 300 s; no kubelet reaches the API server from second 100 to
+ * second 700; the pod may go at 900. It judges nothing.
+ */
+import type { HeartbeatKind } from "./heartbeat-history.ts";
+import type { CountdownEnds } from "./invariants.ts";
+import { GRACES_MS } from "./policies/pools.ts";
+import type { Swarm } from "./swarm.ts";
+
+/** From when to when, on the wall clock of the API server; infinite while it lasts. */
+export type Span = readonly [fromAt: number, toAt: number];
+
+/** Times in which countdowns stand still: at the least, and at the most. They may overlap. */
+export interface Pauses {
+  readonly least: readonly Span[];
+  readonly most: readonly Span[];
+}
+
+/** A time without heartbeats is an outage if it is longer than two renewals, and than this part of a grace. */
+const TWO_RENEWALS_MS = 20_000;
+const PART_OF_GRACE = 2 / 5;
+/** Stamps are cut to seconds, and several processes read them: such a time near the limit may count or not. */
+const UNSURE_MS = 5_000;
+/** The instants that Vigil reads at a start are cut to seconds, and a stamp that is a second off is accepted. */
+const STAMP_MS = 2_000;
+const LEASES_KEPT = 4;
+
+/** Where nothing remembers outages, each countdown counts again from the end of the last one. */
+const sinceEver = ([, toAt]: Span): Span => [0, toAt];
+
+/** A lease renewal that was accepted. */
+interface Renewal {
+  readonly acceptedAt: number;
+  /** Its renewTime, by the kubelet's clock. */
+  readonly stampedAt: number;
+}
+
+/** A time in which no process of Vigil listened. */
+interface Deafness {
+  readonly fromAt: number;
+  /** What the API server showed when a process listened again; null before. */
+  readonly evidence: Evidence | null;
+}
+
+/** What shows that nodes could be heard while no process listened. */
+interface Evidence {
+  /** Until when a process of Vigil has heard nodes, as its own Lease says; 0 without one. */
+  readonly recordAt: number;
+  /** The last heartbeats of all nodes. */
+  readonly marks: readonly number[];
+}
+
+/** The accepted heartbeats of one run. */
+export class Heard {
+  readonly #swarm: Pick<Swarm, "profile" | "policies" | "remembersOutages">;
+  readonly #limitMs: number;
+  #lastAt: number | null = null;
+  /** Times without heartbeats that may be outages. */
+  #gaps: Span[] = [];
+  /** Times of which Vigil cannot know that kubelets were heard. */
+  readonly #unheard: Span[] = [];
+  readonly #renewals = new Map<string, readonly Renewal[]>();
+  /** The last heartbeat of each kind that the API server shows, by node and kind. */
+  readonly #marks = new Map<string, number>();
+  #deafness: Deafness | null = null;
+
+  constructor(swarm: Pick<Swarm, "profile" | "policies" | "remembersOutages">) {
+    this.#swarm = swarm;
+    this.#limitMs = Math.max(TWO_RENEWALS_MS, this.#graceMs("most") * PART_OF_GRACE);
+  }
+
+  /** Takes a heartbeat of a kubelet that the API server accepted. */
+  accepted(node: string, kind: HeartbeatKind, acceptedAt: number, stampedAt: number): void {
+    if (this.#lastAt !== null) this.#gap(this.#lastAt, acceptedAt);
+    this.#lastAt = acceptedAt;
+    this.#marks.set(`${node} ${kind}`, acceptedAt);
+    if (kind === "lease") {
+      const kept = this.#renewals.get(node)?.slice(1 - LEASES_KEPT) ?? [];
+      this.#renewals.set(node, [...kept, { acceptedAt, stampedAt }]);
+    }
+    this.#listenAgain(acceptedAt);
+  }
+
+  /** The API server went back to an earlier state: it knows of no heartbeat since then. */
+  restored(toAt: number): void {
+    const isKept = (at: number): boolean => at <= toAt;
+    this.#lastAt = Math.min(this.#lastAt ?? toAt, toAt);
+    this.#gaps = this.#gaps.filter(([fromAt]) => isKept(fromAt));
+    for (const [mark, at] of this.#marks) if (!isKept(at)) this.#marks.set(mark, toAt);
+    for (const [node, renewals] of this.#renewals) {
+      this.#renewals.set(
+        node,
+        renewals.filter(({ acceptedAt }) => isKept(acceptedAt)),
+      );
+    }
+  }
+
+  /** The last process that listens has ended. */
+  deaf(nowAt: number): void {
+    this.#deafness ??= { fromAt: nowAt, evidence: null };
+  }
+
+  /**
+   * A process begins to listen, and finds this in Vigil's own Lease. It may take over from another one that has ended
+   * without knowing what that one heard, even while a third process runs.
+   */
+  listening(recordAt: number, nowAt: number): void {
+    const marks = [...this.#marks.values()];
+    this.#deafness = { fromAt: this.#deafness?.fromAt ?? nowAt, evidence: { recordAt, marks } };
+  }
+
+  /** Whether a node's lease was renewed in a time, at an instant that its own renewTime agrees with. */
+  isRenewedWithin(node: string, [fromAt, toAt]: Span): boolean {
+    return (this.#renewals.get(node) ?? []).some(
+      ({ acceptedAt, stampedAt }) =>
+        acceptedAt > fromAt && acceptedAt <= toAt && Math.abs(stampedAt - acceptedAt) < UNSURE_MS,
+    );
+  }
+
+  /** The times in which countdowns stand still: those that are outages in any case, and those that may be. */
+  pauses(nowAt: number): Pauses {
+    const present = this.#present(nowAt);
+    const isSure = ([fromAt, toAt]: Span): boolean => Math.min(toAt, nowAt) - fromAt > this.#limitMs + UNSURE_MS;
+    const deaf: Span[] = this.#deafness === null ? [] : [[this.#deafness.fromAt, Number.POSITIVE_INFINITY]];
+    const possible = [...present, ...this.#unheard, ...deaf];
+    return { least: present.filter(isSure), most: this.#isRemembered ? possible : possible.map(sinceEver) };
+  }
+
+  /** The same ends, but none before the node had its whole grace after the last time that may be an outage. */
+  withGrace(ends: CountdownEnds, { most }: Pauses): CountdownEnds {
+    const graceEndsAt = Math.max(...most.map(([, toAt]) => toAt + this.#graceMs("most")));
+    const mostEndAt: CountdownEnds["most"] = (startAt, ms) => {
+      const endAt = ends.most(startAt, ms);
+      return graceEndsAt > startAt ? Math.max(endAt, graceEndsAt) : endAt;
+    };
+    return { least: ends.least, most: mostEndAt };
+  }
+
+  /** The shortest grace that a node may have, in milliseconds. */
+  get leastGraceMs(): number {
+    return this.#graceMs("least");
+  }
+
+  get #isRemembered(): boolean {
+    return this.#swarm.policies !== undefined || this.#swarm.remembersOutages === true;
+  }
+
+  #present(nowAt: number): Span[] {
+    const isOpen = this.#lastAt !== null && nowAt - this.#lastAt > this.#limitMs - UNSURE_MS;
+    return isOpen ? [...this.#gaps, [this.#lastAt ?? nowAt, Number.POSITIVE_INFINITY]] : this.#gaps;
+  }
+
+  #gap(fromAt: number, toAt: number): void {
+    if (toAt - fromAt > this.#limitMs - UNSURE_MS) this.#gaps.push([fromAt, toAt]);
+  }
+
+  /** The first heartbeat after a process listens again. Holes in the evidence may be outages. */
+  #listenAgain(nowAt: number): void {
+    const evidence = this.#deafness?.evidence ?? null;
+    if (evidence === null) return;
+    this.#deafness = null;
+    const { recordAt, marks } = evidence;
+    const known = [recordAt, ...marks.filter((at) => at > recordAt), nowAt].sort((left, right) => left - right);
+    for (const [index, at] of known.entries()) {
+      const nextAt = known[index + 1] ?? nowAt;
+      if (nextAt - at > this.#limitMs - UNSURE_MS) this.#unheard.push([at - STAMP_MS, nextAt + STAMP_MS]);
+    }
+  }
+
+  #graceMs(bound: "least" | "most"): number {
+    const { profile, policies } = this.#swarm;
+    const { nodeMonitorGraceMs, nodeStartupGraceMs } = profile;
+    if (bound === "least") {
+      return policies === undefined ? nodeMonitorGraceMs : Math.min(nodeMonitorGraceMs, GRACES_MS.least);
+    }
+    const ownMs = Math.max(nodeMonitorGraceMs, nodeStartupGraceMs);
+    return policies === undefined ? ownMs : Math.max(ownMs, GRACES_MS.most);
+  }
+}

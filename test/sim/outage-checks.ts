@@ -1,0 +1,66 @@
+/**
+ * No pod of a living node: before a deletion by a node-health taint its node could have been heard for a whole grace,
+ * and no deletion by `unreachable` happens while the API server shows that the node's lease was just renewed. Both by
+ * what the API server accepted (heard.ts).
+ */
+import { CLOCK_ERROR_MS } from "./fault-bounds.ts";
+import type { Heard } from "./heard.ts";
+import {
+  BrokenInvariant,
+  type CheckedNode,
+  type CheckedPod,
+  conditionOf,
+  earliestDueAt,
+  isPaced,
+  type WriteContext,
+} from "./invariants.ts";
+
+/** What a deletion is checked against. */
+interface DeletionContext extends WriteContext {
+  /** How long before the deletion its last read may have been, in milliseconds. */
+  readonly readAgeMs: number;
+}
+
+/** Checks a deletion of Vigil against the heartbeats that the API server accepted. */
+export function checkHeard(pod: CheckedPod, node: CheckedNode, heard: Heard, context: DeletionContext): void {
+  if (isDueByOthers(pod, node, context)) return;
+  checkLease(pod, node, heard, context);
+  checkGrace(pod, node, heard, context);
+}
+
+/** Whether a taint that says nothing of the node's health may have caused the deletion. */
+function isDueByOthers(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, skewMs, standing }: WriteContext): boolean {
+  if (swarm.profile.evictionMode === "direct") return false;
+  const others = (node.spec?.taints ?? []).filter((taint) => taint.effect === "NoExecute" && !isPaced(taint));
+  return others.some((taint) => {
+    return wallMs + skewMs >= earliestDueAt(pod, taint, standing(node.metadata.name, taint));
+  });
+}
+
+function isUnreachable(node: CheckedNode, { swarm }: WriteContext): boolean {
+  if (swarm.profile.evictionMode === "direct") return conditionOf(node, "Ready")?.status === "Unknown";
+  return node.spec?.taints?.some((taint) => isPaced(taint) && taint.key.endsWith("unreachable")) === true;
+}
+
+function checkLease(pod: CheckedPod, node: CheckedNode, heard: Heard, context: DeletionContext): void {
+  const { wallMs, readAgeMs } = context;
+  if (!isUnreachable(node, context)) return;
+  const fresh = [wallMs - heard.leastGraceMs + CLOCK_ERROR_MS, wallMs - readAgeMs] as const;
+  if (!heard.isRenewedWithin(node.metadata.name, fresh)) return;
+  const ready = conditionOf(node, "Ready")?.status ?? "missing";
+  throw new BrokenInvariant(
+    `${pod.metadata.name} was deleted as unreachable while ${node.metadata.name} renews its lease (Ready is ${ready})`,
+  );
+}
+
+function checkGrace(pod: CheckedPod, node: CheckedNode, heard: Heard, context: DeletionContext): void {
+  const { wallMs, skewMs, readAgeMs } = context;
+  const outages = heard.pauses(wallMs - readAgeMs).least;
+  const endedAt = Math.max(...outages.map(([, toAt]) => toAt));
+  const leftMs = endedAt + heard.leastGraceMs - wallMs - skewMs;
+  if (leftMs <= 0) return;
+  const when = endedAt > wallMs ? "during an outage" : `${Math.round(wallMs - endedAt)} ms after an outage`;
+  throw new BrokenInvariant(
+    `${pod.metadata.name} was deleted ${when}; ${node.metadata.name} has a grace of ${heard.leastGraceMs} ms to be heard`,
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * Waves of failures that fill the memory of a breaker: nodes of each pool fall silent, are tainted and come back; then
+ * every process is killed, so that what the breaker counts is what the next owner was handed; then others fall silent.
+ */
+import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
+import { between } from "../chance.ts";
+import type { Reach } from "../meddler.ts";
+import { SECOND } from "../plots.stage.ts";
+import { POOL_LABEL, POOLS, poolLabels } from "./pools.ts";
+
+/** How long nodes are silent: their grace, and as long again until a zone has its permits. */
+const SILENT_SECONDS = [45, 60] as const;
+/** From one wave to the restart after it, and from there to the next wave. */
+const RESTART_SECONDS = 75;
+const SETTLED_SECONDS = 40;
+/** How long no process runs. */
+const DOWN_SECONDS = 3;
+/** Nodes of each pool that fail in one wave. */
+const FAILING = 2;
+
+/** Starts the waves. The returned function ends them; nodes come back by themselves. */
+export function inWaves(reach: Reach, random: Random): Stop {
+  const { world, processes } = reach;
+  const timers = new Set<Timer>();
+  const after = (seconds: number, act: () => void): void => {
+    timers.add(world.clock.after(seconds * SECOND, () => world.asWorld(act)));
+  };
+  const silenced: Stop[] = [];
+  const fail = (): void => {
+    for (const pool of POOLS) {
+      const kubelets = [...world.kubelets.values()].filter(({ name }) => isIn(pool, name));
+      for (const kubelet of shuffled(kubelets, random).slice(0, FAILING)) {
+        kubelet.stop();
+        const restart = (): void => kubelet.start();
+        silenced.push(restart);
+        after(between(random, ...SILENT_SECONDS), restart);
+      }
+    }
+    reach.count("wave of failures before a restart");
+    after(RESTART_SECONDS, () => {
+      for (const process of processes) process.kill();
+      after(DOWN_SECONDS, () => {
+        for (const process of processes) process.start();
+        after(SETTLED_SECONDS, fail);
+      });
+    });
+  };
+  after(SETTLED_SECONDS, fail);
+  return () => {
+    for (const timer of timers) timer.cancel();
+    for (const restart of silenced) restart();
+    for (const process of processes) if (!process.running) process.start();
+  };
+}
+
+function isIn(pool: string, name: string): boolean {
+  const number = Number(/n(\d+)$/.exec(name)?.[1] ?? 0);
+  return poolLabels(number)[POOL_LABEL] === pool;
+}
+
+function shuffled<T>(all: readonly T[], random: Random): T[] {
+  return all
+    .map((each) => ({ each, rank: random() }))
+    .sort((left, right) => left.rank - right.rank)
+    .map(({ each }) => each);
+}

@@ -94,7 +94,7 @@ export const MESSAGES = {
     schema: observedPulse,
     ...byShard,
     from: "observer",
-    to: "observer, node, zone, taint-manager, ledger, policy, console",
+    to: "observer, node, zone, taint-manager, pod-writer, ledger, policy, console",
     purpose: "the state of the watches, and a digest of what was published of a shard",
   }),
   "judged.memory": define({
@@ -228,7 +228,7 @@ export const MESSAGES = {
   "asked.resync": define({
     schema: askedResync,
     ...byShard,
-    from: "node, zone, taint-manager, ledger, policy",
+    from: "node, zone, taint-manager, pod-writer, ledger, policy",
     to: "observer, node, taint-manager",
     purpose: "publish everything about a shard again",
   }),

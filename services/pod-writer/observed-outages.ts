@@ -31,7 +31,11 @@ export class ObservedOutages {
     this.#profile = profile;
   }
 
-  follow(bus: Pick<Bus, "subscribe">, shard: number): Stop {
+  /**
+   * Follows the pulses of a shard and requests one: whether nodes could be heard is unknown before the first, which may
+   * be a long period away.
+   */
+  follow(bus: Pick<Bus, "subscribe" | "publish">, shard: number): Stop {
     const health = new WatchHealth(["nodes", "leases"], this.#profile, this.#clock.monotonicMs());
     const pulses: ShardPulses = { health, outages: [] };
     this.#shards.set(shard, pulses);
@@ -39,6 +43,7 @@ export class ObservedOutages {
       health.take(message, this.#clock.monotonicMs());
       pulses.outages = message.body.outages ?? [];
     });
+    bus.publish("asked.resync", { shard, reason: "no pulse yet" }, null);
     return () => {
       stop();
       this.#shards.delete(shard);

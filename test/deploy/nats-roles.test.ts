@@ -55,7 +55,7 @@ describe("the roles", () => {
   });
 
   test("only services that store observations of a shard may request a resync", () => {
-    const keepers = ["node", "zone", "taint-manager", "ledger", "policy"];
+    const keepers = ["node", "zone", "taint-manager", "pod-writer", "ledger", "policy"];
     expect(sayers("asked.resync")).toEqual([...keepers, "reader", "writer", "cluster"]);
   });
 

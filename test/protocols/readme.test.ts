@@ -13,7 +13,7 @@ test("protocols/README.md has the table of the schemas; npm run fix writes it", 
 
 test("the table has a row per message, with its fields, senders and receivers", () => {
   expect(messageTable()).toContain(
-    "| `asked.resync` | – | shard, reason | node, zone, taint-manager, ledger, policy → observer, node, taint-manager | publish",
+    "| `asked.resync` | – | shard, reason | node, zone, taint-manager, pod-writer, ledger, policy → observer, node, taint-manager | publish",
   );
 });
 

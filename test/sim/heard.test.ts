@@ -89,6 +89,17 @@ describe("while no process listens", () => {
     expect(heard.pauses(200 * S)).toEqual({ least: [], most: [[83 * S, 192 * S]] });
   });
 
+  it("a heartbeat may replace the mark that a hole would not have had", () => {
+    const heard = heardIn([[0, 100]]);
+    heard.accepted("other", "lease", 118 * S, 118 * S);
+    heard.deaf(119 * S);
+    heard.listening(95 * S, 130 * S);
+    heard.accepted("other", "lease", 131 * S, 131 * S);
+    heard.accepted("third", "lease", 132 * S, 132 * S);
+    heard.accepted("third", "lease", 140 * S, 140 * S);
+    expect(heard.pauses(140 * S).most).toContainEqual([98 * S, 134 * S]);
+  });
+
   it("countdowns may begin again where nothing remembers", () => {
     const heard = heardIn([[0, 100]], false);
     heard.deaf(100 * S);

@@ -25,6 +25,8 @@ const PART_OF_GRACE = 2 / 5;
 const UNSURE_MS = 5_000;
 /** The instants that Vigil reads at a start are cut to seconds, and a stamp that is a second off is accepted. */
 const STAMP_MS = 2_000;
+/** A process that begins has read the leases by then. Meanwhile a heartbeat may replace the one that it would find. */
+const READ_MS = 5_000;
 const LEASES_KEPT = 4;
 
 /** Where nothing remembers outages, each countdown counts again from the end of the last one. */
@@ -48,8 +50,14 @@ interface Deafness {
 interface Evidence {
   /** Until when a process of Vigil has heard nodes, as its own Lease says; 0 without one. */
   readonly recordAt: number;
-  /** The last heartbeats of all nodes. */
-  readonly marks: readonly number[];
+  /** From when on it surely has read the last heartbeats of all nodes. */
+  readonly readAt: number;
+}
+
+/** The last heartbeat of one kind. */
+interface Mark {
+  readonly by: string;
+  readonly at: number;
 }
 
 /** The accepted heartbeats of one run. */
@@ -63,7 +71,7 @@ export class Heard {
   readonly #unheard: Span[] = [];
   readonly #renewals = new Map<string, readonly Renewal[]>();
   /** The last heartbeat of each kind that the API server shows, by node and kind. */
-  readonly #marks = new Map<string, number>();
+  readonly #marks = new Map<string, Mark>();
   #deafness: Deafness | null = null;
 
   constructor(swarm: Pick<Swarm, "profile" | "policies" | "remembersOutages">) {
@@ -75,12 +83,12 @@ export class Heard {
   accepted(node: string, kind: HeartbeatKind, acceptedAt: number, stampedAt: number): void {
     if (this.#lastAt !== null) this.#gap(this.#lastAt, acceptedAt);
     this.#lastAt = acceptedAt;
-    this.#marks.set(`${node} ${kind}`, acceptedAt);
+    this.#noteHoles(acceptedAt);
+    this.#marks.set(`${node} ${kind}`, { by: node, at: acceptedAt });
     if (kind === "lease") {
       const kept = this.#renewals.get(node)?.slice(1 - LEASES_KEPT) ?? [];
       this.#renewals.set(node, [...kept, { acceptedAt, stampedAt }]);
     }
-    this.#listenAgain(acceptedAt);
   }
 
   /** The API server went back to an earlier state: it knows of no heartbeat since then. */
@@ -88,7 +96,7 @@ export class Heard {
     const isKept = (at: number): boolean => at <= toAt;
     this.#lastAt = Math.min(this.#lastAt ?? toAt, toAt);
     this.#gaps = this.#gaps.filter(([fromAt]) => isKept(fromAt));
-    for (const [mark, at] of this.#marks) if (!isKept(at)) this.#marks.set(mark, toAt);
+    for (const [key, { by, at }] of this.#marks) if (!isKept(at)) this.#marks.set(key, { by, at: toAt });
     for (const [node, renewals] of this.#renewals) {
       this.#renewals.set(
         node,
@@ -107,8 +115,7 @@ export class Heard {
    * without knowing what that one heard, even while a third process runs.
    */
   listening(recordAt: number, nowAt: number): void {
-    const marks = [...this.#marks.values()];
-    this.#deafness = { fromAt: this.#deafness?.fromAt ?? nowAt, evidence: { recordAt, marks } };
+    this.#deafness = { fromAt: this.#deafness?.fromAt ?? nowAt, evidence: { recordAt, readAt: nowAt + READ_MS } };
   }
 
   /** Whether a node's lease was renewed in a time, at an instant that its own renewTime agrees with. */
@@ -156,16 +163,24 @@ export class Heard {
     if (toAt - fromAt > this.#limitMs - UNSURE_MS) this.#gaps.push([fromAt, toAt]);
   }
 
-  /** The first heartbeat after a process listens again. Holes in the evidence may be outages. */
-  #listenAgain(nowAt: number): void {
+  /**
+   * Holes in the evidence that a process may read before the next heartbeat. They may be outages, up to the first mark of
+   * a second node.
+   */
+  #noteHoles(nowAt: number): void {
     const evidence = this.#deafness?.evidence ?? null;
     if (evidence === null) return;
-    this.#deafness = null;
-    const { recordAt, marks } = evidence;
-    const known = [recordAt, ...marks.filter((at) => at > recordAt), nowAt].sort((left, right) => left - right);
-    for (const [index, at] of known.entries()) {
-      const nextAt = known[index + 1] ?? nowAt;
-      if (nextAt - at > this.#limitMs - UNSURE_MS) this.#unheard.push([at - STAMP_MS, nextAt + STAMP_MS]);
+    if (nowAt >= evidence.readAt) this.#deafness = null;
+    const { recordAt } = evidence;
+    const marks = [...this.#marks.values()].filter(({ at }) => at > recordAt);
+    const ordered = [{ by: "", at: recordAt }, ...marks, { by: "", at: nowAt }].toSorted(
+      (one, other) => one.at - other.at,
+    );
+    for (const [index, { at }] of ordered.entries()) {
+      const [next, ...others] = ordered.slice(index + 1);
+      if (next === undefined || next.at - at <= this.#limitMs - UNSURE_MS) continue;
+      const second = others.find(({ by }) => by !== next.by && by !== "") ?? next;
+      this.#unheard.push([at - STAMP_MS, second.at + STAMP_MS]);
     }
   }
 

@@ -2,12 +2,14 @@
  * The one active observer: it watches nodes, leases and pods, and publishes them to 64 shards with a pulse for each. It
  * draws no conclusions.
  */
+
 import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, WatchState } from "../../protocols/objects.ts";
 import type { ContestedLease } from "../../protocols/observed.ts";
 import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch, WatchSink } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { outagesOver } from "../domain/paused-time/outages.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
 import { LeasePathHealth } from "./lease-path.ts";
@@ -141,7 +143,7 @@ export class Observer {
   /** Until when it has heard nodes and the outages it has found, for the Standby that follows it; null before. */
   heardBefore(): HeardBefore | null {
     const { heard, outages } = this.#outages;
-    return heard === null ? null : { heard, outages: outages.filter(({ toAt }) => toAt !== null) };
+    return heard === null ? null : { heard, outages: outagesOver(outages, heard.at) };
   }
 
   #heardCluster(leasesVersion: () => string | null): HeardCluster {

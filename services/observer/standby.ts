@@ -8,6 +8,7 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { outagesOver } from "../domain/paused-time/outages.ts";
 import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
 import { PulseLateness, publisherOf } from "../platform/shard-view/pulse-lateness.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
@@ -145,7 +146,7 @@ export class Standby {
   #takeHeard({ heard, outages = [] }: BodyOf<"observed.pulse">): void {
     if (heard === undefined || heard.at < (this.#heardBefore?.heard.at ?? Number.NEGATIVE_INFINITY)) return;
     const { at, leasesVersion = null } = heard;
-    this.#heardBefore = { heard: { at, leasesVersion }, outages: outages.filter(({ toAt }) => toAt !== null) };
+    this.#heardBefore = { heard: { at, leasesVersion }, outages: outagesOver(outages, at) };
   }
 
   #resyncsBy(publisher: string, shard: number): number {

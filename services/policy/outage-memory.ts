@@ -24,7 +24,7 @@ import {
 } from "../../protocols/ports.ts";
 import { apiMicroTime } from "../domain/api-time.ts";
 import { boundedIntervals } from "../domain/paused-time/frozen-time.ts";
-import { isRemembered, UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
+import { isRemembered, outagesOver, UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { outagesText, readOutages } from "./outage-memory.policy.ts";
 
@@ -72,7 +72,7 @@ export class OutageMemory {
     this.#health = health;
     this.#changed = changed;
     this.#stop = io.bus.subscribe("observed.pulse", 0, ({ body: { outages = [], heard } }) => {
-      this.#take(outages);
+      this.#take(outages, heard?.at ?? UNKNOWN_START_AT);
       if (heard !== undefined) this.#renew(heard);
     });
   }
@@ -123,9 +123,9 @@ export class OutageMemory {
     this.#stop();
   }
 
-  #take(outages: readonly FrozenInterval[]): void {
+  #take(outages: readonly FrozenInterval[], heardAt: number): void {
     this.#observed = outages;
-    const news = outages.filter((outage) => outage.toAt !== null && !isRemembered(outage, this.#outages));
+    const news = outagesOver(outages, heardAt).filter((outage) => !isRemembered(outage, this.#outages));
     if (news.length === 0) return;
     this.#outages = boundedIntervals([...this.#outages, ...news], FROZEN_INTERVALS_MAX);
     this.#write();

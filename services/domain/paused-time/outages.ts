@@ -119,6 +119,16 @@ export function silenceCountdownEndAt(
 }
 
 /**
+ * The outages that are over where nodes were heard until `heardAt`: one that lasts may have begun as another one that was
+ * over by then.
+ */
+export function outagesOver(outages: readonly FrozenInterval[], heardAt: number): FrozenInterval[] {
+  return outages
+    .map(({ fromAt, toAt }) => ({ fromAt, toAt: toAt ?? heardAt }))
+    .filter(({ fromAt, toAt }) => fromAt < toAt);
+}
+
+/**
  * The times of more than `minMs` between `fromAt` and `toAt` without any of the instants at which a heartbeat was
  * accepted. An instant outside counts for nothing.
  */

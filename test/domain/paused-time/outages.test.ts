@@ -8,6 +8,7 @@ import {
   type OutageTime,
   outageMinMs,
   outagesBetween,
+  outagesOver,
   silenceCountdownEndAt,
   UNKNOWN_START_AT,
 } from "../../../services/domain/paused-time/outages.ts";
@@ -72,4 +73,13 @@ test.each<[string, number[], FrozenInterval[]]>([
   ["in any order, and without those outside", [80, -5, 20, 160, 40], [{ fromAt: 40, toAt: 80 }]],
 ])("of a time from 0 to 100 an outage is %s", (_what, heardAts, outages) => {
   expect(outagesBetween(heardAts, { fromAt: 0, toAt: 100, minMs: 20 })).toEqual(outages);
+});
+
+test("an outage that touches one that lasts is over all the same", () => {
+  expect(outagesOver([{ fromAt: 134, toAt: null }], 180)).toEqual([{ fromAt: 134, toAt: 180 }]);
+  const apart = [
+    { fromAt: 20, toAt: 50 },
+    { fromAt: 180, toAt: null },
+  ];
+  expect(outagesOver(apart, 180)).toEqual([{ fromAt: 20, toAt: 50 }]);
 });

@@ -58,7 +58,8 @@ export const HOSTILE_NODE_FAULTS = {
       const hostile = [...reach.world.kubelets.values()].filter(({ name }) => name.endsWith("-n1"));
       if (hostile.length === 0) return undefined;
       const [kubelet, [situation, write]] = [oneOf(random, hostile), oneOf(random, Object.entries(WRITINGS))];
-      if (!kubelet.alive || !kubelet.registered) return undefined;
+      const isHeard = reach.world.access.accepts(situation === "absurd lease" ? "lease" : "status");
+      if (!kubelet.alive || !kubelet.registered || !isHeard) return undefined;
       reach.count(situation);
       reach.world.asWorld(() => write(reach, kubelet, random));
       return undefined;

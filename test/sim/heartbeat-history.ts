@@ -51,6 +51,11 @@ export class HeartbeatHistory {
     return this.#of(node).findLast(({ atMs }) => atMs <= byMs)?.atMs ?? Number.NEGATIVE_INFINITY;
   }
 
+  /** Whether a node gave a heartbeat after an instant, by the world's clock or by its own. */
+  isShownAfter(node: string, instant: number): boolean {
+    return this.#of(node).some(({ atMs, stampedAt }) => Math.max(atMs, stampedAt) > instant);
+  }
+
   #of(node: string): readonly Sign[] {
     return this.#signs.get(node) ?? [];
   }

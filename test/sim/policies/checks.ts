@@ -121,8 +121,11 @@ export class PolicyChecks {
     this.#remediations.wrote(before, after);
   }
 
-  /** Vigil set a NoExecute taint on a node that had none, or deletes the first pod of one in direct mode. */
-  condemned(node: CheckedNode): void {
+  /**
+   * Vigil set a NoExecute taint on a node that had none, or deletes the first pod of one in direct mode; with
+   * `mayHaveWaited`, of one that it may have admitted long before.
+   */
+  condemned(node: CheckedNode, mayHaveWaited = false): void {
     const { name, labels } = node.metadata;
     this.#checkFreeze(name, "condemned");
     this.#conditions.checkHold(name, "condemned");
@@ -130,7 +133,7 @@ export class PolicyChecks {
     const policy = this.#view.onlyPolicy(pool);
     // In direct mode the pods of a node that was admitted may have waited for a rate of evictions since, and its policy
     // may have got other limits meanwhile.
-    const isLate = this.#view.isDirect && this.#evictions.hasEvictionRate(name);
+    const isLate = mayHaveWaited || (this.#view.isDirect && this.#evictions.hasEvictionRate(name));
     if (!isLate) this.#rates.check(node);
     if (policy !== null && !isLate) this.#storms.check(policy, node);
     this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs, untilMs: null });
@@ -182,11 +185,16 @@ export class PolicyChecks {
     this.#storms.look();
   }
 
-  /** In direct mode a deletion shows the drain of its node. */
+  /**
+   * In direct mode a deletion shows the drain of its node, or an earlier one that has waited because the node seemed to
+   * renew its lease again.
+   */
   #emptied(name: string): void {
     const node = this.#view.nodes.get(name);
-    if (!this.#view.isDirect || node === undefined || conditionOf(node, "Ready")?.status === "True") return;
-    if (this.#view.drain(name)) this.condemned(node);
+    const ready = node === undefined ? undefined : conditionOf(node, "Ready");
+    if (!this.#view.isDirect || node === undefined || ready?.status === "True") return;
+    const seemsHeard = this.#view.run.world.signs.isShownAfter(name, Date.parse(ready?.lastTransitionTime ?? ""));
+    if (this.#view.drain(name)) this.condemned(node, ready?.status === "Unknown" && seemsHeard);
   }
 
   /** Vigil declared a node out of service: a policy of it allowed that lately, and it was not frozen. */

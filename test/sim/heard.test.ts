@@ -89,7 +89,7 @@ describe("while no process listens", () => {
     expect(heard.pauses(200 * S)).toEqual({ least: [], most: [[83 * S, 192 * S]] });
   });
 
-  it("a heartbeat may replace the mark that a hole would not have had", () => {
+  it("a heartbeat may replace the mark that fills a hole", () => {
     const heard = heardIn([[0, 100]]);
     heard.accepted("other", "lease", 118 * S, 118 * S);
     heard.deaf(119 * S);

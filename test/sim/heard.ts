@@ -164,8 +164,8 @@ export class Heard {
   }
 
   /**
-   * Holes in the evidence that a process may read before the next heartbeat. They may be outages, up to the first mark of
-   * a second node.
+   * Holes in the evidence that a process may read before the next heartbeat. They may be outages, up to the first mark
+   * of a second node.
    */
   #noteHoles(nowAt: number): void {
     const evidence = this.#deafness?.evidence ?? null;

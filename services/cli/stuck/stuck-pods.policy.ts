@@ -1,9 +1,11 @@
 /**
- * Pods that stay Terminating because their node is dead: past their deletion grace, on a node that is not Ready or has
- * left the API. Nothing can confirm there that their containers have ended, so the API server keeps them, and a
- * StatefulSet gets no replacement. Each hold says what keeps a pod, and what would release it. Pure.
+ * Pods that stay on their node, and why. Here those that stay Terminating because it is dead: past their deletion grace,
+ * on a node that is not Ready or has left the API. Nothing can confirm there that their containers have ended, so the API
+ * server keeps them, and a StatefulSet gets no replacement. Each hold says what keeps a pod, and what would release it.
+ * Pure.
  */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
+import type { StandingTaint } from "../../domain/toleration.ts";
 import type { MissingSupport } from "../out-of-service-support.policy.ts";
 
 /** What is known of a node that is in the API. */
@@ -16,10 +18,15 @@ export interface NodeFacts {
   readonly isOutOfService: boolean;
   /** Whether somebody or a remediation has said that it is off (`vigil prove-down`), since it fell silent. */
   readonly isProvedDown: boolean;
+  /** Its NoExecute taints, each with when it began to count in epoch milliseconds. */
+  readonly evicting: readonly StandingTaint[];
 }
 
 /** Why a node counts as dead. `NoStatus`: it has no Ready condition. */
 export type DeadState = "NotReady" | "Unknown" | "NoStatus" | "Gone";
+
+/** The state of a node that holds a pod. */
+export type HoldingState = DeadState | "Ready";
 
 /** What is known of a terminating pod. */
 export interface TerminatingPod {
@@ -61,15 +68,19 @@ export interface StuckCluster {
 
 /** One thing that keeps a pod, or its volume, where it is. */
 export interface StuckHold {
-  readonly kind: "Finalizer" | "Node" | "VolumeAttachment";
+  readonly kind: "Finalizer" | "Node" | "VolumeAttachment" | "StaticPod" | "Owner";
   readonly name: string;
   readonly why: string;
   readonly releasedBy: string;
 }
 
 /** A pod that is stuck, as `vigil get stuck` shows it. Instants are epoch milliseconds. */
-export interface StuckPod extends Pick<TerminatingPod, "namespace" | "name" | "uid" | "node" | "graceEndedAt"> {
-  readonly nodeState: DeadState;
+export interface StuckPod extends Pick<TerminatingPod, "namespace" | "name" | "uid" | "node"> {
+  /** Since when it should be off its node. */
+  readonly stuckSince: number;
+  /** When its deletion grace ended; null for a pod that is not terminating. */
+  readonly graceEndedAt: number | null;
+  readonly nodeState: HoldingState;
   readonly nodeSince: number | null;
   readonly holds: readonly StuckHold[];
 }
@@ -87,6 +98,11 @@ const BY_FORCE = "kubectl delete pod --force";
 export function deadStateOf(node: NodeFacts | undefined): DeadState | null {
   if (node === undefined) return "Gone";
   return node.ready === null ? "NoStatus" : DEAD_STATES[node.ready];
+}
+
+/** The state of a node that is in the API. */
+export function holdingStateOf(node: NodeFacts): HoldingState {
+  return deadStateOf(node) ?? "Ready";
 }
 
 /** Whether a pod is stuck: its deletion grace is over, and its node is dead. */
@@ -108,16 +124,17 @@ export function stuckPodOf(
     ...(pod.gracePeriodSeconds === 0 ? [] : [nodeHold(pod.node, nodeState, node, missing)]),
     ...volumeHolds(pod, volumes),
   ];
-  return { namespace, name, uid, node: pod.node, graceEndedAt, nodeState, nodeSince: node?.since ?? null, holds };
+  const place = { node: pod.node, nodeState, nodeSince: node?.since ?? null };
+  return { namespace, name, uid, ...place, stuckSince: graceEndedAt, graceEndedAt, holds };
 }
 
 /** Orders stuck pods: the longest stuck first. */
 export function byAge(
-  left: Pick<StuckPod, "graceEndedAt" | "namespace" | "name">,
-  right: Pick<StuckPod, "graceEndedAt" | "namespace" | "name">,
+  left: Pick<StuckPod, "stuckSince" | "namespace" | "name">,
+  right: Pick<StuckPod, "stuckSince" | "namespace" | "name">,
 ): number {
   const key = ({ namespace, name }: Pick<StuckPod, "namespace" | "name">) => `${namespace}/${name}`;
-  return left.graceEndedAt - right.graceEndedAt || key(left).localeCompare(key(right));
+  return left.stuckSince - right.stuckSince || key(left).localeCompare(key(right));
 }
 
 function finalizerHold(name: string): StuckHold {

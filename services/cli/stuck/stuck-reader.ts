@@ -1,9 +1,11 @@
-/** Reads the stuck pods of a cluster from the API server: lists nodes and pods, then reads each stuck pod by itself. */
+/** Reads the stuck pods of a cluster from the API server: lists nodes and pods, then reads each terminating one. */
 import { LIMIT_MAX } from "../../../protocols/bounds.ts";
 import type { Clock, Kube, ObjectRef, ReadReply, Wire } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { isOutOfService, provableFrom } from "../../domain/out-of-service.ts";
+import { taintStartAt } from "../../domain/taint-swap.ts";
+import { noExecuteTaints } from "../../domain/toleration.ts";
 import { NODE, POD } from "../../platform/kube/protobuf/protobuf-shapes.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { serverVersion } from "../../platform/kube/transport/server-version.ts";
@@ -13,6 +15,7 @@ import { Interner } from "../../platform/structures/interner.ts";
 import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
 import { missingSupport } from "../out-of-service-support.policy.ts";
 import { Failure } from "../verb.ts";
+import { returningPodOf } from "./returning-pods.policy.ts";
 import {
   type Attachment,
   byAge,
@@ -40,21 +43,28 @@ export interface StuckPods {
   readonly unread: readonly string[];
 }
 
-/** The address of a pod that may be stuck. */
-interface Candidate extends Pick<TerminatingPod, "namespace" | "name" | "uid" | "node" | "graceEndedAt"> {}
+/** The address of a terminating pod that may be stuck. */
+interface Candidate extends Pick<TerminatingPod, "namespace" | "name" | "uid" | "node"> {
+  readonly stuckSince: number;
+}
 
 /** Reads the stuck pods. Throws a Failure where nodes or pods cannot be read. */
 export async function readStuckPods(io: StuckIo, limit: number): Promise<StuckPods> {
   const nodes = await readNodes(io);
-  const candidates = await readCandidates(io, nodes);
-  const read = await Promise.all(candidates.slice(0, Math.min(limit, LIMIT_MAX)).map((pod) => readPod(io, pod)));
+  const found = await readPods(io, nodes);
+  const shown = [...found.candidates, ...found.returning].sort(byAge).slice(0, Math.min(limit, LIMIT_MAX));
+  const returning = shown.filter((pod): pod is StuckPod => "holds" in pod);
+  const candidates = shown.filter((pod) => !("holds" in pod));
+  const read = await Promise.all(candidates.map((pod) => readPod(io, pod)));
   const pods = read.filter((pod) => pod !== null);
   const { volumes, unread } = await readVolumes(io, pods);
   const missing = pods.length === 0 ? null : missingSupport(await serverVersion(io));
   const cluster = { volumes, missing };
   const stuck = pods.map((pod) => stuckPodOf(pod, nodes.get(pod.node), cluster)).filter((pod) => pod !== null);
+  const total = found.candidates.length + found.returning.length;
   // A pod that went between the list and its read is not stuck.
-  return { pods: stuck, total: candidates.length - (read.length - stuck.length), unread };
+  const wentCount = read.length - stuck.length;
+  return { pods: [...stuck, ...returning].sort(byAge), total: total - wentCount, unread };
 }
 
 const projection = { interner: new Interner(), problem: () => {} };
@@ -70,23 +80,34 @@ async function readNodes(io: StuckIo): Promise<ReadonlyMap<string, NodeFacts>> {
       ready: ready?.status ?? null,
       since: ready?.transitionAt ?? null,
       isOutOfService: node.taints.some(isOutOfService),
+      evicting: noExecuteTaints(node.taints).map((taint) => ({ taint, since: taintStartAt(taint, node) ?? 0 })),
       isProvedDown: node.provedDown !== undefined && node.provedDown.at >= provableAt,
     });
   });
   return nodes;
 }
 
-async function readCandidates(io: StuckIo, nodes: ReadonlyMap<string, NodeFacts>): Promise<readonly Candidate[]> {
-  const found: Candidate[] = [];
+/** The pods of a list that may be stuck: those that are terminating, and those that come back. */
+interface FoundPods {
+  readonly candidates: Candidate[];
+  readonly returning: StuckPod[];
+}
+
+async function readPods(io: StuckIo, nodes: ReadonlyMap<string, NodeFacts>): Promise<FoundPods> {
+  const found: FoundPods = { candidates: [], returning: [] };
   const nowAt = io.clock.wallMs();
   await listed(io, "Pod", POD, (raw) => {
     const bound = projectPod(raw, projection);
-    const deletionAt = bound?.pod.deletionAt ?? null;
-    if (bound === null || deletionAt === null || !isStuck(deletionAt, nodes.get(bound.node), nowAt)) return;
-    const { namespace, name, uid } = bound.pod;
-    found.push({ namespace, name, uid, node: bound.node, graceEndedAt: deletionAt });
+    if (bound === null) return;
+    const facts = nodes.get(bound.node);
+    const { namespace, name, uid, deletionAt } = bound.pod;
+    if (deletionAt !== null && isStuck(deletionAt, facts, nowAt)) {
+      found.candidates.push({ namespace, name, uid, node: bound.node, stuckSince: deletionAt });
+    }
+    const returning = returningPodOf(bound, facts, nowAt);
+    if (returning !== null) found.returning.push(returning);
   });
-  return found.sort(byAge);
+  return found;
 }
 
 async function listed(

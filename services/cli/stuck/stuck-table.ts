@@ -6,18 +6,19 @@ import type { StuckPod } from "./stuck-pods.policy.ts";
 
 const timeText = (at: number | null): string => (at === null ? "" : apiTime(at));
 
-/** The pods that stay Terminating on dead nodes. */
+/** The pods that stay on their nodes. */
 export const STUCK: Table<StuckPod> = {
   kind: "pod",
   nameOf: ({ namespace, name }) => `${namespace}/${name}`,
-  document: ({ namespace, name, uid, node, nodeState, nodeSince, graceEndedAt, holds }) => ({
+  document: ({ namespace, name, uid, node, nodeState, nodeSince, stuckSince, graceEndedAt, holds }) => ({
     namespace,
     name,
     uid,
     node,
     nodeState,
     nodeSince: nodeSince === null ? null : apiTime(nodeSince),
-    graceEndedAt: apiTime(graceEndedAt),
+    stuckSince: apiTime(stuckSince),
+    graceEndedAt: graceEndedAt === null ? null : apiTime(graceEndedAt),
     heldBy: holds,
   }),
   wide: {
@@ -29,12 +30,12 @@ export const STUCK: Table<StuckPod> = {
     ],
   },
   heading: ["NAMESPACE", "POD", "NODE", "NODE STATE", "STUCK FOR", "HELD BY"],
-  cells: ({ namespace, name, node, nodeState, graceEndedAt, holds }, nowMs) => [
+  cells: ({ namespace, name, node, nodeState, stuckSince, holds }, nowMs) => [
     namespace,
     name,
     node,
     nodeState,
-    spanText(nowMs - graceEndedAt),
+    spanText(nowMs - stuckSince),
     holds.map(({ why }) => why).join("; "),
   ],
   state: "NODE STATE",

@@ -13,7 +13,13 @@ import { STUCK } from "../../../services/cli/stuck/stuck-table.ts";
 import { tableText } from "../../../services/cli/text-table.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
-const SILENT: NodeFacts = { ready: "Unknown", since: NOW - 600_000, isOutOfService: false, isProvedDown: false };
+const SILENT: NodeFacts = {
+  ready: "Unknown",
+  since: NOW - 600_000,
+  isOutOfService: false,
+  isProvedDown: false,
+  evicting: [],
+};
 const PROVED = { ...SILENT, isProvedDown: true };
 const POD: TerminatingPod = {
   namespace: "shop",
@@ -132,9 +138,9 @@ describe("who acts on the out-of-service taint", () => {
 
 test("the longest stuck pod comes first, then by name", () => {
   const pods = [
-    { namespace: "b", name: "x", graceEndedAt: 2 },
-    { namespace: "a", name: "y", graceEndedAt: 2 },
-    { namespace: "c", name: "z", graceEndedAt: 1 },
+    { namespace: "b", name: "x", stuckSince: 2 },
+    { namespace: "a", name: "y", stuckSince: 2 },
+    { namespace: "c", name: "z", stuckSince: 1 },
   ];
   expect(pods.sort(byAge).map(({ name }) => name)).toEqual(["z", "y", "x"]);
 });

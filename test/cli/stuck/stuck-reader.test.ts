@@ -110,6 +110,22 @@ test("pods past their grace on dead and missing nodes are found and read", async
   expect(asked.filter((path) => path.startsWith(PODS))).toEqual([`${PODS}/db-0`, `${PODS}/db-3`]);
 });
 
+test("a static pod of a tainted node is found in the list, and read no further", async () => {
+  const { metadata, ...node } = nodeOf("alive", "True");
+  const taints = [{ key: "maintenance", effect: "NoExecute", timeAdded: LONG_AGO }];
+  const plain = podOf("proxy", "alive");
+  const mirror = { ...plain, metadata: { ...plain.metadata, annotations: { "kubernetes.io/config.mirror": "x" } } };
+  const answers = {
+    "/api/v1/nodes": list({ ...node, metadata, spec: { taints } }),
+    "/api/v1/pods": list(mirror, podOf("db-2", "alive")),
+  };
+  const { found, asked } = await readFrom(answers);
+  expect(found.pods.map(({ name, nodeState, holds }) => [name, nodeState, holds[0]?.kind])).toEqual([
+    ["proxy", "Ready", "StaticPod"],
+  ]);
+  expect([found.total, asked.filter((path) => path.startsWith(PODS))]).toEqual([1, []]);
+});
+
 test("a claim that two volumes of a pod name holds it once", async () => {
   const [volume] = STUCK.spec.volumes;
   const pod = { ...STUCK, spec: { ...STUCK.spec, volumes: [volume, { ...volume, name: "again" }] } };

@@ -1,0 +1,47 @@
+/**
+ * Pods that a NoExecute taint cannot take off their node, because something creates them there again: the mirror of a
+ * static pod, and pods whose owner ignores the taint. No deletion frees the node of them. Pure.
+ */
+import type { BoundPod } from "../../../protocols/ports.ts";
+import { evictionOf, hasCompleted, taintName } from "../../domain/toleration.ts";
+import { holdingStateOf, type NodeFacts, type StuckHold, type StuckPod } from "./stuck-pods.policy.ts";
+
+/** A toleration whose operator the server may not know counts as one: explain says what is known of it. */
+const RULES = { comparisonOperators: true };
+
+/** A pod that comes back to its node; null for one that a deletion takes off it, or that may stay. */
+export function returningPodOf({ node, pod }: BoundPod, facts: NodeFacts | undefined, nowAt: number): StuckPod | null {
+  if (facts === undefined || pod.deletionAt !== null || hasCompleted(pod)) return null;
+  const standing = facts.evicting.filter(({ since }) => since <= nowAt);
+  const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, RULES);
+  if (eviction === null) return null;
+  const taint = taintName(eviction.taint);
+  const taintedAt = Math.min(...standing.map(({ since }) => since));
+  const { namespace, name, uid } = pod;
+  const hold = pod.mirror === true ? mirrorHold(name, taint) : ownerHold(pod.owner ?? "owner", taint);
+  const sinceAt = Math.max(eviction.at, taintedAt);
+  const isReturning = pod.mirror === true ? sinceAt < nowAt : pod.ownerUid !== undefined && pod.createdAt > taintedAt;
+  if (!isReturning) return null;
+  const state = { nodeState: holdingStateOf(facts), nodeSince: facts.since };
+  return {
+    namespace,
+    name,
+    uid,
+    node,
+    graceEndedAt: null,
+    stuckSince: Math.min(sinceAt, nowAt),
+    ...state,
+    holds: [hold],
+  };
+}
+
+function mirrorHold(name: string, taint: string): StuckHold {
+  const why = `it mirrors a static pod, which its kubelet creates again despite ${taint}`;
+  const releasedBy = `the removal of its manifest from the node, or a toleration of ${taint}`;
+  return { kind: "StaticPod", name, why, releasedBy };
+}
+
+function ownerHold(owner: string, taint: string): StuckHold {
+  const why = `its ${owner} created it on the node again despite ${taint}`;
+  return { kind: "Owner", name: owner, why, releasedBy: `a toleration of ${taint}, or a template that names no node` };
+}

@@ -1,8 +1,8 @@
 /**
- * Pods that stay on their node, and why. Here those that stay Terminating because it is dead: past their deletion grace,
- * on a node that is not Ready or has left the API. Nothing can confirm there that their containers have ended, so the API
- * server keeps them, and a StatefulSet gets no replacement. Each hold says what keeps a pod, and what would release it.
- * Pure.
+ * Pods that stay on their node, and why. Here those that stay Terminating because it is dead: past their deletion
+ * grace, on a node that is not Ready or has left the API. Nothing can confirm there that their containers have ended,
+ * so the API server keeps them, and a StatefulSet gets no replacement. Each hold says what keeps a pod, and what would
+ * release it. Pure.
  */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import type { StandingTaint } from "../../domain/toleration.ts";

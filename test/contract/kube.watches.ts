@@ -84,8 +84,9 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
       const { object } = await client().get(NODES);
       const from = object.metadata.resourceVersion;
       const query = `allowWatchBookmarks=true&resourceVersion=${from}&fieldSelector=metadata.name%3Dw-nobody`;
+      // Before the watch, because a bookmark may come as soon as it is open.
+      await client().post(NODES, nodeNamed("w-unselected"));
       await watched(`${NODES}?watch=true&${query}`, async (watch) => {
-        await client().post(NODES, nodeNamed("w-unselected"));
         const bookmark = await watch.event(({ type }) => type === "BOOKMARK", BOOKMARK_WAIT_MS);
         expect(bookmark.object).toMatchObject({ kind: "Node", apiVersion: "v1" });
         expect(Number(bookmark.object.metadata.resourceVersion)).toBeGreaterThan(Number(from));

@@ -55,3 +55,10 @@ test.each([
   ]);
   expect(cases[1]?.detail).toContain('a <pod> "x"');
 });
+
+test("a failure of Ginkgo begins with its message, not with its place", () => {
+  const failure =
+    '<failure type="Failure">/go/framework.go:629&#xA;&#xA;Pod wasn&#39;t evicted&#xA;/go/taints.go:355</failure>';
+  const [spec] = junitCases(`<testcase name="Taints evicts">${failure}</testcase>`, "Taints");
+  expect(spec?.detail.split("\n")).toEqual(["Pod wasn't evicted", "/go/taints.go:355", "/go/framework.go:629"]);
+});

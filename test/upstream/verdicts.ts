@@ -43,10 +43,18 @@ export function junitCases(xml: string, focus: string): UpstreamCase[] {
     .map(([, attributes = "", body = ""]): UpstreamCase => {
       const name = unescaped(/\bname="([^"]*)"/.exec(attributes)?.[1] ?? "").replace(/^\[It\] /, "");
       const problem = /<(?:failure|error)\b[\s\S]*?<\/(?:failure|error)>/.exec(body)?.[0];
-      if (problem !== undefined) return { name, verdict: "failed", detail: unescaped(problem) };
+      if (problem !== undefined) return { name, verdict: "failed", detail: junitFailure(unescaped(problem)) };
       return { name, verdict: body.includes("<skipped") ? "skipped" : "passed", detail: "" };
     })
     .filter(({ name }) => name.includes(focus));
+}
+
+/** A failure with its message first: Ginkgo begins with the place of the spec, which is the same for all of them. */
+function junitFailure(element: string): string {
+  const text = element.replace(/^<\w+[^>]*>|<\/\w+>$/g, "");
+  const [place = "", ...message] = text.split("\n");
+  const first = message.findIndex((line) => line.trim() !== "");
+  return first < 0 ? text : [...message.slice(first), place].join("\n");
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };

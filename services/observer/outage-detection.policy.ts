@@ -4,7 +4,7 @@ import { OUTAGES_MAX } from "../../protocols/observed.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { LeaseRenewal } from "../../protocols/ports.ts";
 import { needsPods, readyConditionOf } from "../domain/node-conditions.ts";
-import { boundedIntervals, mergedIntervals } from "../domain/paused-time/frozen-time.ts";
+import { boundedIntervals } from "../domain/paused-time/frozen-time.ts";
 import { outagesBetween, UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
 import { taintStartAt } from "../domain/taint-swap.ts";
 import { isSwappable } from "../domain/toleration.ts";
@@ -16,6 +16,8 @@ const AHEAD_MS = 1_000;
 export interface HeardAt {
   readonly by: string;
   readonly at: number;
+  /** Whether it was seen to arrive; absent for one that was found. */
+  readonly isLive?: true;
 }
 
 /** A heartbeat as it is found: its stamp, by the clock of the machine that sent it. */
@@ -32,6 +34,14 @@ export interface Gap {
   readonly fromVersion: string | null;
   /** The heartbeats that were accepted since; it grows while they are collected. */
   readonly heard: HeardAt[];
+}
+
+/** What decides whether a gap is an outage. */
+export interface OutageRules {
+  /** A shorter time without a heartbeat is none, in milliseconds. */
+  readonly minMs: number;
+  /** How many nodes have ever stamped a heartbeat. */
+  readonly nodes: number;
 }
 
 /**
@@ -67,29 +77,66 @@ export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number):
 }
 
 /**
- * The outages in a gap that is over, and the last instant at which a node was heard in it; null for none. One kubelet
- * whose clock is behind ends no outage: it lasts until a second one is heard, where there is one.
+ * The outages in a gap, and the last instant at which a node was heard in it; null for none. A kubelet's clock may be
+ * wrong, so one alone neither ends an outage nor delays it: it lasts from the last heartbeat of a second node to the
+ * first one, where there is one. Outages may overlap.
  *
- *   a is 20 s behind    |xxxxxxxxxxxxxxxxxxxx a ........ b .. a .. c
- *                                             680 s      700 s      the outage ends at 700 s
+ *   d is 30 s ahead, a 20 s behind   c .. d .. b . d |xxxxxxxxxxxxxxxx| a ........ b .. a .. c
+ *                                            90 s 110 s              680 s      700 s
+ *                                             └───────── the outage ────────────┘
+ *
+ * Stamps that were found after an outage may all be of clocks that are ahead: unless they are of most nodes, a
+ * heartbeat that arrives ends it.
  */
 export function outagesIn(
   { fromAt, heard }: Gap,
-  minMs: number,
+  { minMs, nodes }: OutageRules,
 ): { readonly outages: readonly FrozenInterval[]; readonly heardAt: number | null } {
   const ordered = heard.toSorted((left, right) => left.at - right.at);
-  const heardAt = ordered.at(-1)?.at ?? null;
-  if (heardAt === null) return { outages: [], heardAt };
+  const lastAt = ordered.at(-1)?.at ?? null;
+  if (lastAt === null) return { outages: [], heardAt: null };
+  const heardAt = lastOfTwo(ordered)?.at ?? lastAt;
   const instants = ordered.map(({ at }) => at);
-  const outages = outagesBetween(instants, { fromAt, toAt: heardAt, minMs });
-  return { outages: mergedIntervals(outages.map((outage) => confirmed(outage, ordered))), heardAt };
+  const [first, ...others] = outagesBetween(instants, { fromAt, toAt: lastAt, minMs });
+  if (first === undefined) return { outages: [], heardAt };
+  const isAgreed = isOfMost(heardAfter(ordered, others.at(-1) ?? first), nodes);
+  const arrived = ordered.find(({ at, isLive }) => isLive === true && at > first.fromAt);
+  const outages = isAgreed || arrived === undefined ? [first, ...others] : [{ fromAt: first.fromAt, toAt: arrived.at }];
+  return { outages: outages.map((outage) => confirmed(outage, ordered)), heardAt };
 }
 
-/** An outage up to the first heartbeat of a second node. */
+/**
+ * Whether what was heard ends a gap: a heartbeat that arrived, or stamps of most nodes after an outage. Without an
+ * outage it takes those of two, if there are two: the clock of one may be ahead, so that a heartbeat from before the
+ * gap looks like one within it.
+ */
+export function endsGap(gap: Gap, rules: OutageRules): boolean {
+  if (gap.heard.some(({ isLive }) => isLive === true)) return true;
+  const last = outagesIn(gap, rules).outages.at(-1);
+  if (last !== undefined) return isOfMost(heardAfter(gap.heard, last), rules.nodes);
+  return new Set(gap.heard.map(({ by }) => by)).size >= Math.min(2, Math.max(1, rules.nodes));
+}
+
+function heardAfter(heard: readonly HeardAt[], { toAt }: FrozenInterval): readonly HeardAt[] {
+  return heard.filter(({ at }) => at >= (toAt ?? Number.POSITIVE_INFINITY));
+}
+
+function isOfMost(heard: readonly HeardAt[], nodes: number): boolean {
+  return new Set(heard.map(({ by }) => by)).size * 2 > nodes;
+}
+
+/** An outage between heartbeats of two nodes on either side. */
 function confirmed({ fromAt, toAt }: FrozenInterval, ordered: readonly HeardAt[]): FrozenInterval {
   const after = ordered.filter(({ at }) => at >= (toAt ?? Number.POSITIVE_INFINITY));
   const second = after.find(({ by }) => by !== after[0]?.by);
-  return { fromAt, toAt: second?.at ?? toAt };
+  const before = ordered.filter(({ at }) => at <= fromAt);
+  return { fromAt: lastOfTwo(before)?.at ?? fromAt, toAt: second?.at ?? toAt };
+}
+
+/** The last heartbeat of another node than the one that was heard last; undefined where there is none. */
+function lastOfTwo(ordered: readonly HeardAt[]): HeardAt | undefined {
+  const last = ordered.at(-1);
+  return ordered.findLast(({ by }) => by !== last?.by);
 }
 
 /** Outages that are known with further ones, as many as a pulse carries. */

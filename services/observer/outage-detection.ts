@@ -19,9 +19,11 @@ import { recordOf, textOf } from "../platform/structures/json.ts";
 import { isOlderVersion } from "../platform/structures/resource-version.ts";
 import {
   acceptedAt,
+  endsGap,
   type Gap,
   type HeardAt,
   knownOutages,
+  type OutageRules,
   orderedStamps,
   outagesIn,
   pastStamps,
@@ -115,8 +117,8 @@ export class OutageDetection {
     const nowAt = this.#io.clock.wallMs();
     this.#openGap(nowAt);
     if (this.#gap !== null) {
-      const found = { by, at: isFound ? stampAt : acceptedAt(stampAt, this.#gap.fromAt, nowAt) };
-      this.#collect(pastStamps([found], nowAt));
+      if (isFound) this.#collect(pastStamps([{ by, at: stampAt }], nowAt));
+      else this.#collect([{ by, at: acceptedAt(stampAt, this.#gap.fromAt, nowAt), isLive: true }]);
     } else if (!isFound) this.#hear(nowAt);
     else for (const { at } of pastStamps([{ by, at: stampAt }], nowAt)) if (at > this.#heardAt) this.#hear(at);
   }
@@ -223,14 +225,14 @@ export class OutageDetection {
   /** Ends a gap in which something was heard. Where it shows an outage, the history of the leases may show more. */
   #conclude(): void {
     if (this.#gap === null || this.#isReading) return;
-    const { fromAt, fromVersion, heard } = this.#gap;
+    const { fromAt, fromVersion } = this.#gap;
     const isShort = this.#io.clock.wallMs() - fromAt <= this.#minMs;
-    if (!isShort && heard.length === 0) return;
+    if (!isShort && !endsGap(this.#gap, this.#rules())) return;
     if (!this.#cluster.isSynced()) {
       this.#concludeLater();
       return;
     }
-    if (isShort || fromVersion === null || outagesIn(this.#gap, this.#minMs).outages.length === 0) {
+    if (isShort || fromVersion === null || !this.#mayBeOutage(this.#gap)) {
       this.#close();
       return;
     }
@@ -243,9 +245,20 @@ export class OutageDetection {
     });
   }
 
+  #rules(): OutageRules {
+    const stamped = new Set<string>();
+    for (const { by, at } of this.#cluster.stamps()) if (at !== null) stamped.add(by);
+    return { minMs: this.#minMs, nodes: stamped.size };
+  }
+
+  #mayBeOutage(gap: Gap): boolean {
+    const { outages, heardAt } = outagesIn(gap, this.#rules());
+    return outages.length > 0 || this.#io.clock.wallMs() - (heardAt ?? gap.fromAt) > this.#minMs;
+  }
+
   #close(): void {
     if (this.#gap === null) return;
-    const { outages, heardAt } = outagesIn(this.#gap, this.#minMs);
+    const { outages, heardAt } = outagesIn(this.#gap, this.#rules());
     const countingSinceAt = this.#cluster.countingSinceAt() ?? Number.POSITIVE_INFINITY;
     // An outage that paused no countdown is needed for a grace only: a verdict soon after it may begin one.
     const fromAt = Math.min(countingSinceAt, this.#io.clock.wallMs() - this.#graceMs);

@@ -5,6 +5,7 @@ import { UNKNOWN_START_AT } from "../../services/domain/paused-time/outages.ts";
 import {
   acceptedAt,
   countingSinceAt,
+  endsGap,
   isCounting,
   orderedStamps,
   outagesIn,
@@ -40,17 +41,61 @@ test("a kubelet whose clock is behind fills no hole in the history", () => {
 });
 
 test("a gap without any heartbeat is not over", () => {
-  expect(outagesIn({ fromAt: 0, fromVersion: null, heard: [] }, 20)).toEqual({ outages: [], heardAt: null });
+  expect(outagesIn({ fromAt: 0, fromVersion: null, heard: [] }, { minMs: 20, nodes: 1 })).toEqual({
+    outages: [],
+    heardAt: null,
+  });
+});
+
+describe("a gap", () => {
+  const of = (...bys: string[]) => bys.map((by, index) => ({ by, at: 120 + index }));
+  const live = { by: "a", at: 500, isLive: true } as const;
+  const late = (...bys: string[]) => bys.map((by) => ({ by, at: 500 }));
+
+  test.each([
+    ["does not end with what one node of several stamped", of("a", "a"), 2, false],
+    ["ends with what the only node stamped", of("a", "a"), 1, true],
+    ["ends with what two nodes stamped", of("a", "b"), 9, true],
+    ["ends with a heartbeat that arrives", [live], 9, true],
+    ["does not end with stamps of few nodes after an outage", late("a", "b"), 9, false],
+    ["ends with stamps of most nodes after an outage", late("a", "b"), 3, true],
+    ["does not end with nothing", [], 1, false],
+  ])("%s", (_what, heard, nodes, ends) => {
+    expect(endsGap({ fromAt: 100, fromVersion: null, heard }, { minMs: 50, nodes })).toBe(ends);
+  });
 });
 
 describe("an outage", () => {
   const S = 1_000;
   const heard = (...marks: readonly (readonly [by: string, second: number])[]) =>
-    outagesIn({ fromAt: 100 * S, fromVersion: null, heard: marks.map(([by, at]) => ({ by, at: at * S })) }, 20 * S);
+    outagesIn(
+      { fromAt: 100 * S, fromVersion: null, heard: marks.map(([by, at]) => ({ by, at: at * S })) },
+      { minMs: 20 * S, nodes: 3 },
+    );
 
   test("lasts until a second node is heard, whose clock may be the right one", () => {
     const { outages } = heard(["behind", 680], ["behind", 690], ["b", 700], ["c", 701]);
     expect(outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);
+  });
+
+  test("begins with the last heartbeat of a second node", () => {
+    const { outages } = heard(["c", 110], ["b", 115], ["ahead", 125], ["ahead", 130], ["b", 700], ["c", 701]);
+    expect(outages).toEqual([{ fromAt: 115 * S, toAt: 701 * S }]);
+  });
+
+  test("may have begun before the last stamp of one node alone", () => {
+    expect(heard(["c", 110], ["b", 115], ["ahead", 125], ["ahead", 130]).heardAt).toBe(115 * S);
+    expect(heard(["only", 110], ["only", 115]).heardAt).toBe(115 * S);
+  });
+
+  test("ends with a heartbeat that arrives where few others have stamps", () => {
+    const found = [
+      ["a", 500],
+      ["b", 505],
+    ].map(([by, at]) => ({ by: `${by}`, at: Number(at) * S }));
+    const arrived = ["c", "d"].map((by) => ({ by, at: 700 * S, isLive: true as const }));
+    const gap = { fromAt: 100 * S, fromVersion: null, heard: [...found, ...arrived] };
+    expect(outagesIn(gap, { minMs: 20 * S, nodes: 9 }).outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);
   });
 
   test("ends with the only node that is heard", () => {

@@ -1,11 +1,15 @@
 /** Which times count as outages, and when countdowns end that they stop. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { Heard } from "./heard.ts";
+import { Heard, type Span } from "./heard.ts";
 import { endAfter } from "./policies/frozen-time.ts";
 
 const S = 1000;
 const GRACE_MS = STANDARD_PROFILE.nodeMonitorGraceMs;
+/** From the first heartbeat after an outage to one that a process surely saw arrive. */
+const SEEN_MS = 12 * S;
+
+const endOf = (spans: readonly Span[]) => Math.max(...spans.map(([, toAt]) => toAt));
 
 /** What was heard, with a heartbeat every 10 s in each of these times. */
 function heardIn(spans: readonly (readonly [from: number, to: number])[], remembersOutages = true): Heard {
@@ -24,7 +28,8 @@ describe("a time without heartbeats", () => {
       [0, 100],
       [160, 200],
     ]);
-    expect(heard.pauses(200 * S)).toEqual({ least: [[100 * S, 160 * S]], most: [[100 * S, 160 * S]] });
+    expect(heard.pauses(200 * S).least).toEqual([[100 * S, 160 * S]]);
+    expect(endOf(heard.pauses(200 * S).most)).toBe(SEEN_MS + 160 * S);
   });
 
   it("may be one near two renewals", () => {
@@ -32,7 +37,8 @@ describe("a time without heartbeats", () => {
       [0, 100],
       [122, 142],
     ]);
-    expect(heard.pauses(142 * S)).toEqual({ least: [], most: [[100 * S, 122 * S]] });
+    expect(heard.pauses(142 * S).least).toEqual([]);
+    expect(endOf(heard.pauses(142 * S).most)).toBe(SEEN_MS + 122 * S);
   });
 
   it("is none between two renewals", () => {
@@ -67,7 +73,7 @@ it("a countdown stands still in an outage, and may end a grace after it", () => 
   expect(ends.least(0, 300 * S)).toBe(900 * S);
   expect(ends.least(0, 101 * S)).toBe(701 * S);
   const startupMs = Math.max(GRACE_MS, STANDARD_PROFILE.nodeStartupGraceMs);
-  expect(ends.most(0, 101 * S)).toBe(700 * S + startupMs);
+  expect(ends.most(0, 101 * S)).toBe(SEEN_MS + 700 * S + startupMs);
 });
 
 describe("while no process listens", () => {
@@ -86,7 +92,7 @@ describe("while no process listens", () => {
     renew(heard, 110, 190);
     heard.listening(85 * S, 96 * S);
     renew(heard, 195, 200);
-    expect(heard.pauses(200 * S)).toEqual({ least: [], most: [[83 * S, 192 * S]] });
+    expect(heard.pauses(200 * S)).toEqual({ least: [], most: [[83 * S, 197 * S]] });
   });
 
   it("a heartbeat may replace the mark that fills a hole", () => {
@@ -97,7 +103,7 @@ describe("while no process listens", () => {
     heard.accepted("other", "lease", 131 * S, 131 * S);
     heard.accepted("third", "lease", 132 * S, 132 * S);
     heard.accepted("third", "lease", 140 * S, 140 * S);
-    expect(heard.pauses(140 * S).most).toContainEqual([98 * S, 134 * S]);
+    expect(heard.pauses(140 * S).most).toEqual([[98 * S, 142 * S]]);
   });
 
   it("countdowns may begin again where nothing remembers", () => {
@@ -105,6 +111,6 @@ describe("while no process listens", () => {
     heard.deaf(100 * S);
     heard.listening(0, 96 * S);
     renew(heard, 108, 118);
-    expect(heard.pauses(118 * S).most).toEqual([[0, 102 * S]]);
+    expect(heard.pauses(118 * S).most).toEqual([[0, 110 * S]]);
   });
 });

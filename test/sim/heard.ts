@@ -52,6 +52,8 @@ interface Evidence {
   readonly recordAt: number;
   /** From when on it surely has read the last heartbeats of all nodes. */
   readonly readAt: number;
+  /** The beginnings of the holes that it may find. */
+  readonly holes: number[];
 }
 
 /** The last heartbeat of one kind. */
@@ -67,6 +69,8 @@ export class Heard {
   #lastAt: number | null = null;
   /** Times without heartbeats that may be outages. */
   #gaps: Span[] = [];
+  /** A time without heartbeats that is over, until two nodes were surely seen to be heard after it. */
+  #ending: { readonly fromAt: number; readonly by: string; readonly readAt: number } | null = null;
   /** Times of which Vigil cannot know that kubelets were heard. */
   readonly #unheard: Span[] = [];
   readonly #renewals = new Map<string, readonly Renewal[]>();
@@ -81,7 +85,7 @@ export class Heard {
 
   /** Takes a heartbeat of a kubelet that the API server accepted. */
   accepted(node: string, kind: HeartbeatKind, acceptedAt: number, stampedAt: number): void {
-    if (this.#lastAt !== null) this.#gap(this.#lastAt, acceptedAt);
+    if (this.#lastAt !== null) this.#gap(node, this.#lastAt, acceptedAt);
     this.#lastAt = acceptedAt;
     this.#noteHoles(acceptedAt);
     this.#marks.set(`${node} ${kind}`, { by: node, at: acceptedAt });
@@ -115,7 +119,10 @@ export class Heard {
    * without knowing what that one heard, even while a third process runs.
    */
   listening(recordAt: number, nowAt: number): void {
-    this.#deafness = { fromAt: this.#deafness?.fromAt ?? nowAt, evidence: { recordAt, readAt: nowAt + READ_MS } };
+    this.#deafness = {
+      fromAt: this.#deafness?.fromAt ?? nowAt,
+      evidence: { recordAt, readAt: nowAt + READ_MS, holes: [] },
+    };
   }
 
   /** Whether a node's lease was renewed in a time, at an instant that its own renewTime agrees with. */
@@ -130,8 +137,9 @@ export class Heard {
   pauses(nowAt: number): Pauses {
     const present = this.#present(nowAt);
     const isSure = ([fromAt, toAt]: Span): boolean => Math.min(toAt, nowAt) - fromAt > this.#limitMs + UNSURE_MS;
-    const deaf: Span[] = this.#deafness === null ? [] : [[this.#deafness.fromAt, Number.POSITIVE_INFINITY]];
-    const possible = [...present, ...this.#unheard, ...deaf];
+    const open = [this.#deafness, this.#ending].filter((each) => each !== null);
+    const lasting = open.map(({ fromAt }): Span => [fromAt, Number.POSITIVE_INFINITY]);
+    const possible = [...present, ...this.#unheard, ...lasting];
     return { least: present.filter(isSure), most: this.#isRemembered ? possible : possible.map(sinceEver) };
   }
 
@@ -159,29 +167,38 @@ export class Heard {
     return isOpen ? [...this.#gaps, [this.#lastAt ?? nowAt, Number.POSITIVE_INFINITY]] : this.#gaps;
   }
 
-  #gap(fromAt: number, toAt: number): void {
-    if (toAt - fromAt > this.#limitMs - UNSURE_MS) this.#gaps.push([fromAt, toAt]);
+  /** Takes the time between two heartbeats, of which this node sent the second. */
+  #gap(node: string, fromAt: number, toAt: number): void {
+    const ending = this.#ending;
+    if (toAt - fromAt > this.#limitMs - UNSURE_MS) {
+      this.#gaps.push([fromAt, toAt]);
+      this.#ending ??= { fromAt, by: node, readAt: toAt + READ_MS };
+    } else if (ending !== null && toAt >= ending.readAt + (node === ending.by ? READ_MS : 0)) {
+      this.#unheard.push([ending.fromAt, toAt + STAMP_MS]);
+      this.#ending = null;
+    }
   }
 
   /**
-   * Holes in the evidence that a process may read before the next heartbeat. They may be outages, up to the first mark
-   * of a second node.
+   * Holes in the evidence that a process may read before the next heartbeat. They may be outages, from the last mark of
+   * a second node to the first one, or to the first heartbeat that surely arrives after the reading.
    */
   #noteHoles(nowAt: number): void {
     const evidence = this.#deafness?.evidence ?? null;
     if (evidence === null) return;
-    if (nowAt >= evidence.readAt) this.#deafness = null;
-    const { recordAt } = evidence;
-    const marks = [...this.#marks.values()].filter(({ at }) => at > recordAt);
-    const ordered = [{ by: "", at: recordAt }, ...marks, { by: "", at: nowAt }].toSorted(
-      (one, other) => one.at - other.at,
-    );
-    for (const [index, { at }] of ordered.entries()) {
-      const [next, ...others] = ordered.slice(index + 1);
-      if (next === undefined || next.at - at <= this.#limitMs - UNSURE_MS) continue;
-      const second = others.find(({ by }) => by !== next.by && by !== "") ?? next;
-      this.#unheard.push([at - STAMP_MS, second.at + STAMP_MS]);
+    const { recordAt, holes } = evidence;
+    const marks = [...this.#marks.values()]
+      .filter(({ at }) => at > recordAt)
+      .toSorted((one, other) => one.at - other.at);
+    const instants = [recordAt, ...marks.map(({ at }) => at), nowAt];
+    for (const [index, toAt] of instants.entries()) {
+      const before = marks.slice(0, Math.max(0, index - 1)).toReversed();
+      const fromAt = secondOf(before)?.at ?? instants[index - 1] ?? toAt;
+      if (toAt - fromAt > this.#limitMs - UNSURE_MS) holes.push(fromAt - STAMP_MS);
     }
+    if (nowAt < evidence.readAt) return;
+    this.#deafness = null;
+    if (holes.length > 0) this.#unheard.push([Math.min(...holes), nowAt + STAMP_MS]);
   }
 
   #graceMs(bound: "least" | "most"): number {
@@ -193,4 +210,9 @@ export class Heard {
     const ownMs = Math.max(nodeMonitorGraceMs, nodeStartupGraceMs);
     return policies === undefined ? ownMs : Math.max(ownMs, GRACES_MS.most);
   }
+}
+
+/** The first mark of another node than the first one's. */
+function secondOf(marks: readonly Mark[]): Mark | undefined {
+  return marks.find(({ by }) => by !== marks[0]?.by);
 }

@@ -60,6 +60,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       { text: "Comparison", link: "/docs/comparison" },
       { text: "Sizing and objectives", link: "/docs/sizing" },
       { text: "Security", link: "/SECURITY" },
+      { text: "Security posture", link: "/docs/security-posture" },
       { text: "Glossary", link: "/docs/glossary" },
       { text: "Architecture", link: "/docs/architecture" },
       { text: "Statecharts", link: "/docs/machines" },

@@ -1,4 +1,5 @@
 /** Discovery, tokens, sockets and protobuf. A real socket is at the other end, and real time passes. */
+import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
@@ -102,6 +103,19 @@ describe("over a socket", () => {
       expect(await status("/api/v1/nodes", as("stranger"))).toBe(401);
       expect(await status("/api", {})).toBe(401);
       expect(await status("/readyz", {})).toBe(200);
+    }));
+
+  test("a Host of a web page whose name resolves to the server is refused", () =>
+    fronted({}, async ({ url }) => {
+      const statusUnder = (host: string) =>
+        new Promise((resolve, reject) => {
+          const asked = request(`${url}/api/v1/nodes`, { headers: { host } }, ({ statusCode }) => resolve(statusCode));
+          asked.once("error", reject).end();
+        });
+      expect(await statusUnder("evil.example")).toBe(403);
+      for (const host of ["127.0.0.1:8001", "localhost", "vigil-1:8001", "host.docker.internal"]) {
+        expect(await statusUnder(host)).toBe(200);
+      }
     }));
 
   test("a watch arrives event by event and leaves with its client", () =>

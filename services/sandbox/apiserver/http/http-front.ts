@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import type { HttpRequest } from "../../../../protocols/ports.ts";
 import { isProtobuf } from "../../../platform/kube/protobuf/envelope.ts";
 import { plainHeaders } from "../../../platform/kube/transport/https.ts";
+import { isOwnHost } from "../../../platform/process/own-host.ts";
+import { printable } from "../../../platform/process/printable.ts";
 import type { Answer, Receiver } from "../answer.ts";
 import type { ApiServer } from "../apiserver.ts";
 import type { Serve } from "../embedded-wire.ts";
@@ -54,7 +56,14 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
+/** Without a token, the Host is what keeps out a web page whose name resolves to this server. */
 function receive(serve: Serve, incoming: IncomingMessage, response: ServerResponse): void {
+  if (!isOwnHost(incoming.headers.host, [])) {
+    const message = `Host ${printable(incoming.headers.host ?? "")} is refused: use an address, or a name without a dot`;
+    const status = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", code: 403, message };
+    response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify(status));
+    return;
+  }
   const chunks: Buffer[] = [];
   incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
   incoming.on("end", () => serve(requestOf(incoming, Buffer.concat(chunks)), new HttpReceiver(response)));

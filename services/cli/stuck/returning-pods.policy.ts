@@ -20,8 +20,9 @@ export function returningPodOf({ node, pod }: BoundPod, facts: NodeFacts | undef
   const { namespace, name, uid } = pod;
   const hold = pod.mirror === true ? mirrorHold(name, taint) : ownerHold(pod.owner ?? "owner", taint);
   const sinceAt = Math.max(eviction.at, taintedAt);
-  const isReturning = pod.mirror === true ? sinceAt < nowAt : pod.ownerUid !== undefined && pod.createdAt > taintedAt;
-  if (!isReturning) return null;
+  // The scheduler places no pod behind a taint that it does not tolerate, but one with seconds for it.
+  const isForced = eviction.tolerationSeconds === null && pod.ownerUid !== undefined && pod.createdAt > taintedAt;
+  if (pod.mirror === true ? sinceAt >= nowAt : !isForced) return null;
   const state = { nodeState: holdingStateOf(facts), nodeSince: facts.since };
   return {
     namespace,
@@ -42,6 +43,6 @@ function mirrorHold(name: string, taint: string): StuckHold {
 }
 
 function ownerHold(owner: string, taint: string): StuckHold {
-  const why = `its ${owner} created it on the node again despite ${taint}`;
+  const why = `its ${owner} created it on the node after ${taint}, which it does not tolerate`;
   return { kind: "Owner", name: owner, why, releasedBy: `a toleration of ${taint}, or a template that names no node` };
 }

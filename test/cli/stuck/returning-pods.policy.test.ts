@@ -38,13 +38,21 @@ describe("a pod that comes back", () => {
 
   test("is one whose owner created it after the taint", () => {
     expect(found({ ...OWNED, ...AFTER })?.holds).toMatchObject([
-      { kind: "Owner", why: "its DaemonSet created it on the node again despite maintenance:NoExecute" },
+      {
+        kind: "Owner",
+        why: "its DaemonSet created it on the node after maintenance:NoExecute, which it does not tolerate",
+      },
     ]);
   });
 
   test.each([
     ["was there before the taint", { ...OWNED }, TAINTED],
     ["has no owner", AFTER, TAINTED],
+    [
+      "tolerates it for a while",
+      { ...OWNED, ...AFTER, tolerations: [{ operator: "Exists", tolerationSeconds: 9 }] },
+      TAINTED,
+    ],
     ["tolerates the taint", { mirror: true, tolerations: [{ operator: "Exists" }] }, TAINTED],
     [
       "mirrors a static pod within its countdown",

@@ -45,7 +45,7 @@ export type ClusterBreakerProfile = Pick<
 
 /**
  * Whose breakers keep the pods of the silent nodes of a policy, null for none, from being marked not ready while they
- * are open: the policy's, or that of the whole cluster. Beside upstream nobody counts, so they hold nothing.
+ * are open: the policy's, or that of the whole cluster. Beside upstream no process counts, so they hold nothing.
  */
 export function readinessBreakersOf(
   policy: Pick<NodePolicy, "name" | "circuitBreaker"> | null,

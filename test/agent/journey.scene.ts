@@ -6,7 +6,7 @@ import { Agent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import { asNode, type NodeObject } from "../../services/agent/node-object.ts";
 import { nodeRef } from "../../services/agent/registration.ts";
-import { startController } from "../../services/cli/controller.ts";
+import { startController } from "../../services/cli/process/controller.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";

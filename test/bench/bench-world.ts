@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { kubeconfigOf } from "../../services/cli/apiserver/served-api.ts";
 import { loadKubeConfig } from "../../services/platform/kube/auth/kubeconfig.ts";
 import type { SocketWire } from "../../services/platform/kube/transport/https.ts";
 import { startKubeApiserver } from "../support/kube-apiserver.ts";

@@ -1,7 +1,7 @@
 /** The command line: help for every verb, one line for every mistake, and its exit codes. */
 import { describe, expect, test } from "vitest";
 import { runCommandLine } from "../../services/cli/command-line.ts";
-import { completionScript } from "../../services/cli/completion-script.ts";
+import { completionScript } from "../../services/cli/completion/completion-script.ts";
 import { VERBS } from "../../services/cli/verb-list.ts";
 import { fakeHost } from "./fake-host.ts";
 

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { kubeconfigOf } from "../../services/cli/apiserver/served-api.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { MetricOptions } from "../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import { startController } from "../../services/cli/controller.ts";
+import { startController } from "../../services/cli/process/controller.ts";
 import { taintName } from "../../services/domain/toleration.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";

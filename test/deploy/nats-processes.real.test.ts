@@ -8,7 +8,7 @@ import { makeKeys } from "../../deploy/nats/make-keys.ts";
 import type { NatsProcess } from "../../deploy/nats/roles.ts";
 import { type Kube, type KubeObject, SERVICE_NAMES, type ServiceName, Urgency } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { startController } from "../../services/cli/controller.ts";
+import { startController } from "../../services/cli/process/controller.ts";
 import { connectNats } from "../../services/platform/bus/nats.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { silentLog } from "../../services/platform/process/log.ts";

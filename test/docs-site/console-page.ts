@@ -1,5 +1,5 @@
 /** Writes docs/reference/console.md: each answer is one that the routes of the console give about a small cluster. */
-import type { MemberReport } from "../../services/cli/fleet-members.ts";
+import type { MemberReport } from "../../services/cli/get/fleet-members.ts";
 import { answerTo } from "../../services/console/console.routes.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";

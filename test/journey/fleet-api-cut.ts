@@ -6,7 +6,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommandLine } from "../../services/cli/command-line.ts";
-import type { MemberReport } from "../../services/cli/fleet-members.ts";
+import type { MemberReport } from "../../services/cli/get/fleet-members.ts";
 import { fakeHost } from "../cli/fake-host.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Kube, Stop } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { kubeconfigOf } from "../../services/cli/apiserver/served-api.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe } from "vitest";
 import { parse } from "yaml";
 import { type CustomResource, Urgency } from "../../protocols/ports.ts";
-import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { kubeconfigOf } from "../../services/cli/apiserver/served-api.ts";
 import { httpsWire } from "../../services/platform/kube/transport/https.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { Kube, ObjectRef, ServiceName, Wire, WriteRequest } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { type Controller, startController } from "../../services/cli/controller.ts";
+import { type Controller, startController } from "../../services/cli/process/controller.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";

@@ -1,7 +1,7 @@
 /** What explain and the tables say while nodes are frozen: who, until when, and what is left, all services running. */
 import { expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
-import { TIMERS } from "../../services/cli/get-tables.ts";
+import { TIMERS } from "../../services/cli/get/get-tables.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";

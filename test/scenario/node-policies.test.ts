@@ -7,7 +7,7 @@ import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { SERVICE_NAMES, type ServiceName, type Stop, Urgency } from "../../protocols/ports.ts";
-import { startController } from "../../services/cli/controller.ts";
+import { startController } from "../../services/cli/process/controller.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";

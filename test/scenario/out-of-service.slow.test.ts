@@ -4,7 +4,7 @@ import { Annotation } from "../../protocols/names.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { NODES } from "../../services/cli/get-tables.ts";
+import { NODES } from "../../services/cli/get/get-tables.ts";
 import { proveDown, withdrawProof } from "../../services/cli/prove-down/prove-down.ts";
 import { downProofText } from "../../services/domain/down-proof.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";

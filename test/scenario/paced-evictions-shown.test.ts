@@ -1,6 +1,6 @@
 /** What explain and the tables say about pods that wait for the eviction rate of a policy, all services running. */
 import { expect, test } from "vitest";
-import { POLICIES, TIMERS } from "../../services/cli/get-tables.ts";
+import { POLICIES, TIMERS } from "../../services/cli/get/get-tables.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 
 const S = 1000;

@@ -1,7 +1,7 @@
 /** What the tables say about policies with limits, all services running. */
 import { expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
-import { ZONES } from "../../services/cli/get-tables.ts";
+import { ZONES } from "../../services/cli/get/get-tables.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 
 const S = 1000;

@@ -1,6 +1,6 @@
 /** What explain and the tables say about nodes of a policy with `mode: Shadow`: what would be, and why it is not. */
 import { expect, test } from "vitest";
-import { NODES, POLICIES, TIMERS } from "../../services/cli/get-tables.ts";
+import { NODES, POLICIES, TIMERS } from "../../services/cli/get/get-tables.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 

@@ -6,7 +6,7 @@
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Log, Random, ServiceName, Stop, Wire } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { type Controller, startController } from "../../services/cli/controller.ts";
+import { type Controller, startController } from "../../services/cli/process/controller.ts";
 import { PULSE_PROBLEMS } from "../../services/platform/fleet/pulse-alarms.ts";
 import { KubeLeases } from "../../services/platform/kube/election/kube-leases.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";

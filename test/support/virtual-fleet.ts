@@ -11,7 +11,7 @@ import {
   type Stop,
   type Transport,
 } from "../../protocols/ports.ts";
-import { startController } from "../../services/cli/controller.ts";
+import { startController } from "../../services/cli/process/controller.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { BusFleet } from "../../services/platform/fleet/fleet.ts";

@@ -3,7 +3,7 @@ import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, spanText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
-import { tableText } from "../text-table.ts";
+import { tableText } from "../output/text-table.ts";
 import { differencesOf, figuresOf } from "./comparison-summary.policy.ts";
 
 /** The output formats. */

@@ -6,7 +6,7 @@ import type { NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
-import { checkNatsFiles, natsOptionsOf } from "../nats-files.ts";
+import { checkNatsFiles, natsOptionsOf } from "../connect/nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
 
 /** What a listening verb uses of its host. */

@@ -11,7 +11,7 @@ import { type Cast, MORTAL_MEMBER, STEADY_MEMBER } from "../../sandbox/playgroun
 import { createPods, playgroundNodes } from "../../sandbox/playground/cluster.ts";
 import { Narration } from "../../sandbox/playground/narration.ts";
 import { applyPolicy, POLICY_DEFINITION, removePolicy } from "../../sandbox/playground/policy.ts";
-import { busOf, type Controller, type ControllerParts } from "../controller.ts";
+import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
 import { type MemberIo, PLAYGROUND_PROFILE, startMember } from "./playground-members.ts";
 
 /** The ports of a playground. */

@@ -4,7 +4,7 @@ import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { BreakableWire, MortalTransport } from "../../sandbox/playground/links.ts";
-import { type Controller, type ControllerParts, FOLLOWED_NODES_MAX, startController } from "../controller.ts";
+import { type Controller, type ControllerParts, FOLLOWED_NODES_MAX, startController } from "../process/controller.ts";
 
 /** What members need. */
 export interface MemberIo extends Pick<Io, "clock" | "random" | "log"> {

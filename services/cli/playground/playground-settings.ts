@@ -1,8 +1,8 @@
 /** The flags of `vigil playground`, apart from what it runs, so that the help loads no cluster. */
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
+import { SERVED_API_SETTINGS } from "../apiserver/served-api.ts";
 import { HOLLOW_SOCKET } from "../hollow/order.ts";
-import { SERVED_API_SETTINGS } from "../served-api.ts";
 
 /** The flags of a playground. */
 export const PLAYGROUND_SETTINGS = {

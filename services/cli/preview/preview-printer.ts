@@ -4,7 +4,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { countText, listText, rateText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
-import { tableText } from "../text-table.ts";
+import { tableText } from "../output/text-table.ts";
 import type { Preview, PreviewedNodeReport, PreviewedOutOfService, PreviewedZone } from "./preview.ts";
 
 /** A preview as one JSON document. */

@@ -6,7 +6,7 @@ import type { Log } from "../../../protocols/ports.ts";
 import { connectNats, type NatsTransport } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
-import { historyOptionsOf } from "../nats-files.ts";
+import { historyOptionsOf } from "../connect/nats-files.ts";
 import type { BusIo } from "./open-bus.ts";
 
 type NatsConnection = NatsTransport["connection"];

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../protocols/ports.ts";
 import type { ListenTls } from "../../console/console.http.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
-import { pairIn, tokenIn, warnIfExposed } from "../credential-files.ts";
+import { pairIn, tokenIn, warnIfExposed } from "../connect/credential-files.ts";
 import type { Host } from "../verb.ts";
 
 /** The settings that name these files. */

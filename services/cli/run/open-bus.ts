@@ -6,7 +6,7 @@ import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
 import { type MicroService, serveMicro } from "../../platform/bus/nats.micro.ts";
 import { connectNats } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
-import { natsOptionsOf } from "../nats-files.ts";
+import { natsOptionsOf } from "../connect/nats-files.ts";
 import { Failure } from "../verb.ts";
 import { historyLink } from "./history-link.ts";
 

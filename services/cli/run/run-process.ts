@@ -17,8 +17,14 @@ import { trimHeap } from "../../platform/process/heap-flags.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
-import { busOf, type Controller, type ControllerParts, FOLLOWED_NODES_MAX, startController } from "../controller.ts";
-import { checkNatsFiles } from "../nats-files.ts";
+import { checkNatsFiles } from "../connect/nats-files.ts";
+import {
+  busOf,
+  type Controller,
+  type ControllerParts,
+  FOLLOWED_NODES_MAX,
+  startController,
+} from "../process/controller.ts";
 import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { answerQueries } from "./answer-queries.ts";
 import { clusterUid, watchClusterUid } from "./cluster-uid.ts";

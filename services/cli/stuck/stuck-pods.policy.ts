@@ -6,7 +6,7 @@
  */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import type { StandingTaint } from "../../domain/toleration.ts";
-import type { MissingSupport } from "../out-of-service-support.policy.ts";
+import type { MissingSupport } from "./out-of-service-support.policy.ts";
 
 /** What is known of a node that is in the API. */
 export interface NodeFacts {

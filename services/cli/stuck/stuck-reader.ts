@@ -13,8 +13,8 @@ import { listOnce } from "../../platform/kube/watch/list-once.ts";
 import { projectNode, projectPod } from "../../platform/kube/watch/projection.ts";
 import { Interner } from "../../platform/structures/interner.ts";
 import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
-import { missingSupport } from "../out-of-service-support.policy.ts";
 import { Failure } from "../verb.ts";
+import { missingSupport } from "./out-of-service-support.policy.ts";
 import { returningPodOf } from "./returning-pods.policy.ts";
 import {
   type Attachment,

@@ -1,7 +1,7 @@
 /** The table of `vigil get stuck`. Pure. */
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
-import type { Table } from "../get-tables.ts";
+import type { Table } from "../get/get-tables.ts";
 import type { StuckPod } from "./stuck-pods.policy.ts";
 
 const timeText = (at: number | null): string => (at === null ? "" : apiTime(at));

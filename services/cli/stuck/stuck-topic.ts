@@ -9,9 +9,9 @@ import { realClock } from "../../platform/process/clock.real.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
+import type { WatchAnswer } from "../get/watch.policy.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { Failure, type Host } from "../verb.ts";
-import type { WatchAnswer } from "../watch.policy.ts";
 import type { StuckPod } from "./stuck-pods.policy.ts";
 import { readStuckPods, type StuckIo } from "./stuck-reader.ts";
 

@@ -3,9 +3,9 @@ import type { Overview, PolicyReport } from "../../../protocols/ledger-reader.ts
 import { countText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { printable } from "../../platform/process/printable.ts";
-import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../get-tables.ts";
-import { Columns } from "../text-table.ts";
-import { blindnessOf } from "../watch.policy.ts";
+import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../get/get-tables.ts";
+import { blindnessOf } from "../get/watch.policy.ts";
+import { Columns } from "../output/text-table.ts";
 import { rowsOf, type TopState } from "./top-state.ts";
 
 /** What a screen is drawn for. */

@@ -14,9 +14,9 @@ import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { AGENT_SETTINGS, agentSettings } from "../agent/agent-settings.ts";
+import { yamlText } from "../output/yaml.ts";
 import { findCluster } from "../run/open-cluster.ts";
 import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
-import { yamlText } from "../yaml.ts";
 
 const SETTINGS = {
   dryRun: switchSetting("dry-run", false, "Print the node that would be registered, and connect to no cluster."),

@@ -1,7 +1,7 @@
 /** `vigil apiserver`: serves the embedded Kubernetes API alone, for experiments and tests. */
 import { realClock } from "../../platform/process/clock.real.ts";
 import { systemRandom } from "../../platform/process/random.ts";
-import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
+import { SERVED_API_SETTINGS, serveApi } from "../apiserver/served-api.ts";
 import { defineVerb, untilStopped, type Verb } from "../verb.ts";
 
 /** The verb that serves an empty cluster. */

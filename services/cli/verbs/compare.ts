@@ -2,7 +2,7 @@
 import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
 import { choiceSetting, durationSetting } from "../../platform/config/setting-builders.ts";
 import { COMPARISON_OUTPUTS, comparisonText } from "../compare/comparison-printer.ts";
-import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
+import { CONSOLE_SETTINGS, getFromConsole } from "../connect/console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;

@@ -1,6 +1,6 @@
 /** `vigil completion`: prints a shell's completion script. */
 import { ConfigProblem } from "../../platform/config/value.ts";
-import { completionScript, SHELLS } from "../completion-script.ts";
+import { completionScript, SHELLS } from "../completion/completion-script.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 /** The verb that prints a completion script for the verbs it is given. */

@@ -5,7 +5,7 @@ import { objectText } from "../../domain/format.ts";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { printable } from "../../platform/process/printable.ts";
-import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
+import { CONSOLE_SETTINGS, getFromConsole } from "../connect/console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 const SETTINGS = {

@@ -6,7 +6,7 @@ import { isPolicyName } from "../../platform/config/policies.ts";
 import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
-import { type ApiConnection, withApi } from "../api-connection.ts";
+import { type ApiConnection, withApi } from "../connect/api-connection.ts";
 import { changeRequests, type RequestsObject } from "../freeze/frozen-object.ts";
 import { areAllFrozen, thawed, withRequest } from "../freeze/pause-requests.policy.ts";
 import { defineVerb, Failure, type Host, type Verb } from "../verb.ts";

@@ -9,11 +9,11 @@ import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
 import { choiceSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
-import { CONSOLE_SETTINGS } from "../console-client.ts";
-import { OUTPUTS, type Output } from "../get-printer.ts";
-import { ANY, TOPIC_ALIASES, TOPICS } from "../get-topics.ts";
+import { CONSOLE_SETTINGS } from "../connect/console-client.ts";
+import { OUTPUTS, type Output } from "../get/get-printer.ts";
+import { ANY, TOPIC_ALIASES, TOPICS } from "../get/get-topics.ts";
+import { WATCH_PERIOD_MS } from "../get/watch-rows.ts";
 import { defineVerb, unexpectedArgument, type Verb } from "../verb.ts";
-import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 
 const SETTINGS = {
   output: choiceSetting<Output>("output", OUTPUTS, "table", "Output format."),

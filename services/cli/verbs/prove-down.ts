@@ -6,10 +6,10 @@ import { switchSetting, textSetting } from "../../platform/config/setting-builde
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
 import { serverVersion } from "../../platform/kube/transport/server-version.ts";
-import { withApi } from "../api-connection.ts";
-import { missingSupport } from "../out-of-service-support.policy.ts";
+import { withApi } from "../connect/api-connection.ts";
 import { proveDown, withdrawProof } from "../prove-down/prove-down.ts";
 import { userName } from "../prove-down/user-name.ts";
+import { missingSupport } from "../stuck/out-of-service-support.policy.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 const SETTINGS = {

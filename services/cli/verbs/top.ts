@@ -12,11 +12,11 @@ import { switchSetting } from "../../platform/config/setting-builders.ts";
 import { filled } from "../../platform/process/fill.ts";
 import { printable } from "../../platform/process/printable.ts";
 import type { Terminal } from "../../platform/process/terminal.ts";
-import { CONSOLE_SETTINGS, type ConsoleAddress, getFromConsole, textFromConsole } from "../console-client.ts";
+import { CONSOLE_SETTINGS, type ConsoleAddress, getFromConsole, textFromConsole } from "../connect/console-client.ts";
+import { WATCH_PERIOD_MS } from "../get/watch-rows.ts";
 import { screenOf } from "../top/top-screen.ts";
 import { afterKey, FIRST_STATE, type TopAnswer, type TopState } from "../top/top-state.ts";
 import { defineVerb, Failure, type Host, pause, type Verb } from "../verb.ts";
-import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 import { explanationText } from "./explain.ts";
 
 /** Most nodes of each readiness, and most pods, that are asked for. */

@@ -9,7 +9,7 @@ import { makeKeys } from "../../../deploy/nats/make-keys.ts";
 import { rolesConfig } from "../../../deploy/nats/roles.ts";
 import { type Kube, type ObjectRef, Urgency } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
-import { kubeconfigOf } from "../../../services/cli/served-api.ts";
+import { kubeconfigOf } from "../../../services/cli/apiserver/served-api.ts";
 import { connectNats, type NatsTransport } from "../../../services/platform/bus/nats.ts";
 import { createKube } from "../../../services/platform/kube/kube.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";

@@ -1,8 +1,8 @@
 /** `vigil prove-down` on an API server over HTTP: what it refuses, what it records, and by whom. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served-api.ts";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import { userName } from "../../../services/cli/prove-down/user-name.ts";
-import { type ServedApi, serveApi } from "../../../services/cli/served-api.ts";
 import { apiMicroTime, apiTime } from "../../../services/domain/api-time.ts";
 import { readDownProof } from "../../../services/domain/down-proof.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";

@@ -1,9 +1,9 @@
 /** `vigil rescue` on the embedded API server: on virtual time, and the verb over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served-api.ts";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import { type RescueOptions, rescue } from "../../../services/cli/rescue/rescue.ts";
-import { type ServedApi, serveApi } from "../../../services/cli/served-api.ts";
 import { apiMicroTime } from "../../../services/domain/api-time.ts";
 import { createKube } from "../../../services/platform/kube/kube.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";

@@ -1,6 +1,7 @@
 /** Which pods are stuck, and what holds them: a table with both sides of each boundary. */
 import { describe, expect, test } from "vitest";
-import { missingSupport } from "../../../services/cli/out-of-service-support.policy.ts";
+import { tableText } from "../../../services/cli/output/text-table.ts";
+import { missingSupport } from "../../../services/cli/stuck/out-of-service-support.policy.ts";
 import {
   byAge,
   deadStateOf,
@@ -10,7 +11,6 @@ import {
   type TerminatingPod,
 } from "../../../services/cli/stuck/stuck-pods.policy.ts";
 import { STUCK } from "../../../services/cli/stuck/stuck-table.ts";
-import { tableText } from "../../../services/cli/text-table.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const SILENT: NodeFacts = {

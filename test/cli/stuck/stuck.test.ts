@@ -1,7 +1,7 @@
 /** `vigil get stuck` on an API server over HTTP. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served-api.ts";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
-import { type ServedApi, serveApi } from "../../../services/cli/served-api.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { thisProcess } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";

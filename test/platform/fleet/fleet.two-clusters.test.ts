@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Transport } from "../../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
-import { startController } from "../../../services/cli/controller.ts";
+import { startController } from "../../../services/cli/process/controller.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import { ForeignMembers } from "../../../services/platform/fleet/foreign-members.ts";
 import { createKube } from "../../../services/platform/kube/kube.ts";

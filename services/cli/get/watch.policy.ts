@@ -1,6 +1,6 @@
 /** What has changed between two answers of `vigil get --watch`. Pure. */
-import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
-import { listText } from "../domain/format.ts";
+import type { WatchHealthReport } from "../../../protocols/ledger-reader.ts";
+import { listText } from "../../domain/format.ts";
 import type { Table } from "./get-tables.ts";
 
 /** The rows of a topic at one moment. */

@@ -2,12 +2,12 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { serveApi } from "../../services/cli/served-api.ts";
-import { realClock } from "../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../services/platform/process/process.ts";
-import { systemRandom } from "../../services/platform/process/random.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import { fakeHost } from "./fake-host.ts";
+import { serveApi } from "../../../services/cli/apiserver/served-api.ts";
+import { realClock } from "../../../services/platform/process/clock.real.ts";
+import { thisProcess } from "../../../services/platform/process/process.ts";
+import { systemRandom } from "../../../services/platform/process/random.ts";
+import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
+import { fakeHost } from "../fake-host.ts";
 
 test("without a path each run writes its kubeconfig to a new private folder", async () => {
   const host = { ...thisProcess(), stopped: fakeHost().stopped };

@@ -1,12 +1,12 @@
 /** Serves an embedded API on a socket without access control, and writes a kubeconfig for it. */
 import { join } from "node:path";
-import { listenProblem, parseAddress } from "../platform/config/address.ts";
-import { textSetting } from "../platform/config/setting-builders.ts";
-import type { ValuesOf } from "../platform/config/value.ts";
-import type { ApiServer } from "../sandbox/apiserver/apiserver.ts";
-import type { HttpFront } from "../sandbox/apiserver/http/http-front.ts";
-import { Failure, type Host, writeNamedFile } from "./verb.ts";
-import { yamlText } from "./yaml.ts";
+import { listenProblem, parseAddress } from "../../platform/config/address.ts";
+import { textSetting } from "../../platform/config/setting-builders.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
+import type { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
+import type { HttpFront } from "../../sandbox/apiserver/http/http-front.ts";
+import { yamlText } from "../output/yaml.ts";
+import { Failure, type Host, writeNamedFile } from "../verb.ts";
 
 /** Where an embedded API listens, and where its kubeconfig goes. */
 export const SERVED_API_SETTINGS = {
@@ -40,7 +40,7 @@ export async function serveApi(
 ): Promise<ServedApi> {
   const { host: bound, port } = parseAddress(address, "listen");
   // Loaded when it is wanted: the flags above are loaded by every verb.
-  const { listen } = await import("../sandbox/apiserver/http/http-front.ts");
+  const { listen } = await import("../../sandbox/apiserver/http/http-front.ts");
   const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch((error: Error) => {
     throw new Failure(`--listen=${address}: ${listenProblem(error)}`);
   });

@@ -1,7 +1,7 @@
 /** Reads the certificates, keys, seeds and tokens that flags name, and reports files that cannot be used. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { Failure, type Host, readNamedFile } from "./verb.ts";
+import { Failure, type Host, readNamedFile } from "../verb.ts";
 
 type Reader = Pick<Host, "readFile">;
 

@@ -1,6 +1,6 @@
 /** Tables as kubectl prints them: columns as wide as their cells, three spaces apart. */
 
-import { printable } from "../platform/process/printable.ts";
+import { printable } from "../../platform/process/printable.ts";
 
 /** The columns of a table that is printed in parts: they grow with their cells and never shrink. */
 export class Columns {

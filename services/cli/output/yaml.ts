@@ -1,6 +1,6 @@
 /** YAML output that kubectl and other YAML 1.1 readers parse. */
 import { Document, Scalar, visit } from "yaml";
-import { isPrintable, printableJson } from "../platform/process/printable.ts";
+import { isPrintable, printableJson } from "../../platform/process/printable.ts";
 
 /**
  * A value as one document. Quotes texts that YAML 1.1 reads as another type, such as `no`, and texts with control

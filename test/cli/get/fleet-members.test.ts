@@ -1,14 +1,14 @@
 /** The members of a fleet by their pulses on a memory bus, on virtual time. */
 import { expect, test } from "vitest";
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { fleetOf, fleetOn, LISTEN_MS, MEMBERS, remarkOn } from "../../services/cli/fleet-members.ts";
-import { typedBus } from "../../services/platform/bus/bus.ts";
-import { memoryTransport } from "../../services/platform/bus/memory.ts";
-import { silentLog } from "../../services/platform/process/log.ts";
-import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { VirtualClock } from "../support/clock.virtual.ts";
-import { fakeHost } from "./fake-host.ts";
+import { SERVICE_NAMES } from "../../../protocols/ports.ts";
+import { SHARD_COUNT } from "../../../protocols/subjects.ts";
+import { fleetOf, fleetOn, LISTEN_MS, MEMBERS, remarkOn } from "../../../services/cli/get/fleet-members.ts";
+import { typedBus } from "../../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../../services/platform/bus/memory.ts";
+import { silentLog } from "../../../services/platform/process/log.ts";
+import { createMetrics } from "../../../services/platform/process/metrics.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { fakeHost } from "../fake-host.ts";
 
 test("of endless invented members a limited number is shown, with a remark", async () => {
   const clock = new VirtualClock();

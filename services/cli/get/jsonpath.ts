@@ -3,8 +3,8 @@
  * braces, `{range}…{end}` and quoted text. Results of one expression are separated by spaces; a field that does not exist
  * gives nothing.
  */
-import { ConfigProblem } from "../platform/config/value.ts";
-import { type JsonPath, jsonText, parseJsonPath, unquoted } from "../platform/structures/json-path.ts";
+import { ConfigProblem } from "../../platform/config/value.ts";
+import { type JsonPath, jsonText, parseJsonPath, unquoted } from "../../platform/structures/json-path.ts";
 
 /** A parsed template: the text of a document. */
 export type Template = (document: unknown) => string;

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { completionScript } from "../../services/cli/completion-script.ts";
-import { VERBS } from "../../services/cli/verb-list.ts";
-import { describeUnless } from "../support/describe-unless.ts";
+import { completionScript } from "../../../services/cli/completion/completion-script.ts";
+import { VERBS } from "../../../services/cli/verb-list.ts";
+import { describeUnless } from "../../support/describe-unless.ts";
 
 const FISH = "/usr/bin/fish";
 const MISSING = existsSync(FISH) ? null : "fish not found: apt-get install fish";

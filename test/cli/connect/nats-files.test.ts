@@ -3,11 +3,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { runCommandLine } from "../../services/cli/command-line.ts";
-import type { Host } from "../../services/cli/verb.ts";
-import { thisProcess } from "../../services/platform/process/process.ts";
-import { makeCertificates } from "../support/certificates.ts";
-import { fakeHost } from "./fake-host.ts";
+import { runCommandLine } from "../../../services/cli/command-line.ts";
+import type { Host } from "../../../services/cli/verb.ts";
+import { thisProcess } from "../../../services/platform/process/process.ts";
+import { makeCertificates } from "../../support/certificates.ts";
+import { fakeHost } from "../fake-host.ts";
 
 const FOLDER = mkdtempSync(join(tmpdir(), "vigil-nats-files-"));
 const { caFile, serverKey, clientCert, clientKey } = makeCertificates(FOLDER);

@@ -1,8 +1,8 @@
 /** The loop of `vigil get --watch`: queries a source every two seconds, reports changes, retries a lost source. */
-import type { Clock } from "../../protocols/ports.ts";
-import { printable } from "../platform/process/printable.ts";
+import type { Clock } from "../../../protocols/ports.ts";
+import { printable } from "../../platform/process/printable.ts";
+import { Failure, type Host, pause } from "../verb.ts";
 import type { Table } from "./get-tables.ts";
-import { Failure, type Host, pause } from "./verb.ts";
 import { type Change, compared, type Rows, type WatchAnswer } from "./watch.policy.ts";
 
 /** Pause between an answer and the next query. */

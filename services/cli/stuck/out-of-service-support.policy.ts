@@ -2,7 +2,7 @@
  * Whether anybody acts on the out-of-service taint: kube-controller-manager does since 1.26, by default. 1.24 and 1.25
  * have a feature gate for it, and older ones know nothing of it. Pure.
  */
-import type { ServerVersion } from "../platform/kube/transport/server-version.ts";
+import type { ServerVersion } from "../../platform/kube/transport/server-version.ts";
 
 /** The feature gate of 1.24 and 1.25. */
 const GATE = "NodeOutOfServiceVolumeDetach";

@@ -1,20 +1,20 @@
 /** The members of a fleet, known from the pulses on its bus, and the shards that each of them owns. */
-import type { BodyOf } from "../../protocols/messages.ts";
-import { type Clock, type Io, SERVICE_NAMES, type ServiceName, type Transport } from "../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { instantText } from "../console/documents.ts";
-import { spanText } from "../domain/format.ts";
-import { typedBus } from "../platform/bus/bus.ts";
-import type { NATS_SETTINGS } from "../platform/config/settings.ts";
-import type { ValuesOf } from "../platform/config/value.ts";
-import { ownersOf } from "../platform/fleet/ownership.policy.ts";
-import { type ElectionReport, memberOf } from "../platform/kube/election/election.policy.ts";
-import type { createMetrics } from "../platform/process/metrics.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { type Clock, type Io, SERVICE_NAMES, type ServiceName, type Transport } from "../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { SHARD_COUNT } from "../../../protocols/subjects.ts";
+import { instantText } from "../../console/documents.ts";
+import { spanText } from "../../domain/format.ts";
+import { typedBus } from "../../platform/bus/bus.ts";
+import type { NATS_SETTINGS } from "../../platform/config/settings.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
+import { ownersOf } from "../../platform/fleet/ownership.policy.ts";
+import { type ElectionReport, memberOf } from "../../platform/kube/election/election.policy.ts";
+import type { createMetrics } from "../../platform/process/metrics.ts";
+import { BoundedMap } from "../../platform/structures/bounded-map.ts";
+import { type ListenerHost, openListener } from "../listen/nats-listener.ts";
+import { Failure, type Host, pause } from "../verb.ts";
 import type { Table } from "./get-tables.ts";
-import { type ListenerHost, openListener } from "./listen/nats-listener.ts";
-import { Failure, type Host, pause } from "./verb.ts";
 
 type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
 

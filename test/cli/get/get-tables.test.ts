@@ -1,11 +1,11 @@
 /** Shows how `vigil get` and `vigil explain` print a console's answers. */
 import { describe, expect, test } from "vitest";
-import type { PendingEviction, PolicyReport } from "../../protocols/ledger-reader.ts";
-import { MEMBERS, remarkOn, withShards } from "../../services/cli/fleet-members.ts";
-import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
-import { tableText } from "../../services/cli/text-table.ts";
-import { explanationText } from "../../services/cli/verbs/explain.ts";
-import { compared } from "../../services/cli/watch.policy.ts";
+import type { PendingEviction, PolicyReport } from "../../../protocols/ledger-reader.ts";
+import { MEMBERS, remarkOn, withShards } from "../../../services/cli/get/fleet-members.ts";
+import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../../../services/cli/get/get-tables.ts";
+import { compared } from "../../../services/cli/get/watch.policy.ts";
+import { tableText } from "../../../services/cli/output/text-table.ts";
+import { explanationText } from "../../../services/cli/verbs/explain.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const shownIn = <R>({ heading, cells }: Table<R>, rows: readonly R[]) =>

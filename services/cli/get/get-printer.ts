@@ -1,11 +1,11 @@
 /** Prints the rows of `vigil get` as a table, JSON or YAML. */
-import { printable, printableJson } from "../platform/process/printable.ts";
+import { printable, printableJson } from "../../platform/process/printable.ts";
+import { Columns } from "../output/text-table.ts";
+import { yamlText } from "../output/yaml.ts";
+import type { Host } from "../verb.ts";
 import type { Table } from "./get-tables.ts";
 import { jsonPathTemplate } from "./jsonpath.ts";
-import { Columns } from "./text-table.ts";
-import type { Host } from "./verb.ts";
 import type { Change } from "./watch.policy.ts";
-import { yamlText } from "./yaml.ts";
 
 /** The output formats; the last takes a template. */
 export const OUTPUTS = ["table", "wide", "name", "json", "yaml", "jsonpath="] as const;

@@ -1,5 +1,5 @@
 /** The topics of `vigil get`: the source and the table of each. */
-import { LIMIT_MAX } from "../../protocols/bounds.ts";
+import { LIMIT_MAX } from "../../../protocols/bounds.ts";
 import type {
   NodeReport,
   Overview,
@@ -7,17 +7,17 @@ import type {
   PolicyReport,
   WatchHealthReport,
   ZoneReport,
-} from "../../protocols/ledger-reader.ts";
-import type { Clock } from "../../protocols/ports.ts";
-import type { KUBE_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
-import type { ValuesOf } from "../platform/config/value.ts";
-import { type ConsoleAddress, getFromConsole } from "./console-client.ts";
+} from "../../../protocols/ledger-reader.ts";
+import type { Clock } from "../../../protocols/ports.ts";
+import type { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
+import { type ConsoleAddress, getFromConsole } from "../connect/console-client.ts";
+import { STUCK } from "../stuck/stuck-table.ts";
+import { openStuckPods } from "../stuck/stuck-topic.ts";
+import { Failure, type Host } from "../verb.ts";
 import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, POLICIES, type Table, TIMERS, ZONES } from "./get-tables.ts";
-import { STUCK } from "./stuck/stuck-table.ts";
-import { openStuckPods } from "./stuck/stuck-topic.ts";
-import { Failure, type Host } from "./verb.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
 

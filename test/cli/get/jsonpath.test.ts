@@ -1,6 +1,6 @@
 /** JSONPath templates of `vigil get -o jsonpath=…`, with the forms that kubectl's documentation shows. */
 import { expect, test } from "vitest";
-import { jsonPathTemplate } from "../../services/cli/jsonpath.ts";
+import { jsonPathTemplate } from "../../../services/cli/get/jsonpath.ts";
 
 const ROWS = [
   { name: "n-1", readiness: "ready", heartbeatAt: null, taint: { key: "a.b/c", effect: "NoExecute" }, queuePlace: 2 },

@@ -4,21 +4,21 @@ import type { AddressInfo } from "node:net";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import type { NodeReport, WatchHealthReport } from "../../protocols/ledger-reader.ts";
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../services/cli/fleet-members.ts";
-import { changePrinter } from "../../services/cli/get-printer.ts";
-import { getVerb } from "../../services/cli/verbs/get.ts";
-import { WATCH_PERIOD_MS, watchRows } from "../../services/cli/watch-rows.ts";
-import { nodeDocument } from "../../services/console/documents.ts";
-import { typedBus } from "../../services/platform/bus/bus.ts";
-import { memoryTransport } from "../../services/platform/bus/memory.ts";
-import { silentLog } from "../../services/platform/process/log.ts";
-import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { VirtualClock } from "../support/clock.virtual.ts";
-import { cuttable } from "../support/cuttable-transport.ts";
-import { until } from "../support/until.ts";
-import { type FakeHost, fakeHost } from "./fake-host.ts";
+import type { NodeReport, WatchHealthReport } from "../../../protocols/ledger-reader.ts";
+import { SERVICE_NAMES } from "../../../protocols/ports.ts";
+import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../../services/cli/get/fleet-members.ts";
+import { changePrinter } from "../../../services/cli/get/get-printer.ts";
+import { WATCH_PERIOD_MS, watchRows } from "../../../services/cli/get/watch-rows.ts";
+import { getVerb } from "../../../services/cli/verbs/get.ts";
+import { nodeDocument } from "../../../services/console/documents.ts";
+import { typedBus } from "../../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../../services/platform/bus/memory.ts";
+import { silentLog } from "../../../services/platform/process/log.ts";
+import { createMetrics } from "../../../services/platform/process/metrics.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { cuttable } from "../../support/cuttable-transport.ts";
+import { until } from "../../support/until.ts";
+import { type FakeHost, fakeHost } from "../fake-host.ts";
 
 const OPEN: WatchHealthReport = {
   shards: 64,

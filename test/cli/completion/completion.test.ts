@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { completionScript } from "../../services/cli/completion-script.ts";
-import { VERBS } from "../../services/cli/verb-list.ts";
+import { completionScript } from "../../../services/cli/completion/completion-script.ts";
+import { VERBS } from "../../../services/cli/verb-list.ts";
 
 /** A `vigil` that knows two nodes, a zone, a policy and a pod, and writes down how it was called. */
 const FOLDER = mkdtempSync(join(tmpdir(), "vigil-completion-"));

@@ -1,11 +1,11 @@
 /** How a process reads the uid of its Kubernetes cluster, and starts without it where it cannot. */
 import { describe, expect, test } from "vitest";
-import type { ReadReply } from "../../protocols/ports.ts";
-import { clusterUid, watchClusterUid } from "../../services/cli/run/cluster-uid.ts";
-import { VirtualClock } from "../support/clock.virtual.ts";
-import type { Fault } from "../support/faulty-apiserver.ts";
-import { recordingLog } from "../support/recording-log.ts";
-import { VirtualWorld } from "../support/virtual-world.ts";
+import type { ReadReply } from "../../../protocols/ports.ts";
+import { clusterUid, watchClusterUid } from "../../../services/cli/run/cluster-uid.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import type { Fault } from "../../support/faulty-apiserver.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import { VirtualWorld } from "../../support/virtual-world.ts";
 
 /** Reads the uid and lets time pass; returns the result and the log. */
 async function asked(world: VirtualWorld, passedMs: number) {

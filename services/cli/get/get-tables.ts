@@ -8,14 +8,14 @@ import type {
   PolicyReport,
   WaitingEviction,
   ZoneReport,
-} from "../../protocols/ledger-reader.ts";
-import { LIMITS_LEASE } from "../../protocols/names.ts";
-import { nodeDocument, podDocument, policyDocument, zoneDocument } from "../console/documents.ts";
-import { apiTime } from "../domain/api-time.ts";
-import { asSet, countdownText, rateText, spanText } from "../domain/format.ts";
-import { freezeText } from "../domain/freeze-report.ts";
-import { taintName } from "../domain/toleration.ts";
-import { zoneTitleOf } from "../domain/zone-key.ts";
+} from "../../../protocols/ledger-reader.ts";
+import { LIMITS_LEASE } from "../../../protocols/names.ts";
+import { nodeDocument, podDocument, policyDocument, zoneDocument } from "../../console/documents.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { asSet, countdownText, rateText, spanText } from "../../domain/format.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
+import { taintName } from "../../domain/toleration.ts";
+import { zoneTitleOf } from "../../domain/zone-key.ts";
 
 /** How rows of one topic are shown and compared. */
 export interface Table<R> {

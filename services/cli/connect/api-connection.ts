@@ -1,16 +1,16 @@
 /** A connection to the API server for a verb that reads or changes something once, on the API server's clock. */
-import type { Clock, Kube, Wire } from "../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import type { KUBE_SETTINGS, LOG_SETTINGS, ProcessSettings } from "../platform/config/settings.ts";
-import type { ValuesOf } from "../platform/config/value.ts";
-import { createKube } from "../platform/kube/kube.ts";
-import { ServerClock } from "../platform/kube/transport/server-clock.ts";
-import { realClock } from "../platform/process/clock.real.ts";
-import { createLog } from "../platform/process/log.ts";
-import { createMetrics } from "../platform/process/metrics.ts";
-import { systemRandom } from "../platform/process/random.ts";
-import { openCluster } from "./run/open-cluster.ts";
-import { ExitCode, Failure, type Host } from "./verb.ts";
+import type { Clock, Kube, Wire } from "../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import type { KUBE_SETTINGS, LOG_SETTINGS, ProcessSettings } from "../../platform/config/settings.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
+import { createKube } from "../../platform/kube/kube.ts";
+import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
+import { realClock } from "../../platform/process/clock.real.ts";
+import { createLog } from "../../platform/process/log.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { openCluster } from "../run/open-cluster.ts";
+import { ExitCode, Failure, type Host } from "../verb.ts";
 
 /** The ports of such a verb. The clock is the API server's, because instants are compared with its timestamps. */
 export interface ApiConnection {

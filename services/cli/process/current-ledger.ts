@@ -1,6 +1,6 @@
 /** The reader of a process's ledger: it stays the same when a failed ledger is restarted, and keeps its listeners. */
-import type { Decision, LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Stop } from "../../protocols/ports.ts";
+import type { Decision, LedgerReader } from "../../../protocols/ledger-reader.ts";
+import type { Stop } from "../../../protocols/ports.ts";
 
 /** A ledger's reader that forwards to the ledger that runs now. */
 export class CurrentLedger implements LedgerReader {

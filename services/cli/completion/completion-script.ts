@@ -1,7 +1,7 @@
 /** Completion scripts for bash, zsh and fish, generated from the table of verbs. */
-import { dashed } from "../platform/config/flags.ts";
-import type { Setting } from "../platform/config/value.ts";
-import type { Verb } from "./verb.ts";
+import { dashed } from "../../platform/config/flags.ts";
+import type { Setting } from "../../platform/config/value.ts";
+import type { Verb } from "../verb.ts";
 
 /** Shells with a completion script. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;

@@ -1,11 +1,11 @@
 /** The NATS flags: checks their files before the process waits for anything, and makes connection options from them. */
 
-import { authenticatorOf, type NatsCredentialFiles } from "../platform/bus/nats.credentials.ts";
-import type { NatsOptions } from "../platform/bus/nats.ts";
-import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
-import { ConfigProblem, type ValuesOf } from "../platform/config/value.ts";
+import { authenticatorOf, type NatsCredentialFiles } from "../../platform/bus/nats.credentials.ts";
+import type { NatsOptions } from "../../platform/bus/nats.ts";
+import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
+import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import type { Host } from "../verb.ts";
 import { certificateIn, pairIn, usableFile, warnIfExposed } from "./credential-files.ts";
-import type { Host } from "./verb.ts";
 
 type Reader = Pick<Host, "readFile" | "readableByAll" | "warn">;
 

@@ -1,6 +1,6 @@
 /** One process of the controller: starts the chosen services, each with its own bus, on the given ports. */
-import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import { NO_POLICIES } from "../../protocols/policy-set.ts";
+import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
+import { NO_POLICIES } from "../../../protocols/policy-set.ts";
 import type {
   Bus,
   Fleet,
@@ -13,29 +13,29 @@ import type {
   ServiceName,
   Stop,
   Transport,
-} from "../../protocols/ports.ts";
-import type { ConfiguredPolicy } from "../domain/node-policy.parse.ts";
-import type { ZoneLabel } from "../domain/zone-key.ts";
-import { startLedger } from "../ledger/ledger.service.ts";
-import type { LedgerStore } from "../ledger/ledger.store.ts";
-import { nodeService } from "../node/node.service.ts";
-import { nodeWriterService } from "../node-writer/node-writer.service.ts";
-import { observerService } from "../observer/observer.service.ts";
-import { typedBus } from "../platform/bus/bus.ts";
-import { aloneFleet, BusFleet } from "../platform/fleet/fleet.ts";
-import type { ForeignMembers } from "../platform/fleet/foreign-members.ts";
-import { UNCONTESTED_LEASES } from "../platform/kube/election/kube-leases.ts";
-import { readOnlyKube, ShadowKube } from "../platform/kube/shadow/shadow-kube.ts";
-import { shadowPolicyScope } from "../platform/kube/shadow/shadow-scope.ts";
-import type { ApiReachability } from "../platform/kube/transport/reachability.ts";
-import { fixedPolicies, PolicyReceiver } from "../platform/node-policies/policy-receiver.ts";
-import { logWith } from "../platform/process/log.ts";
-import type { ReadableMetrics } from "../platform/process/metrics.ts";
-import { supervise } from "../platform/process/supervisor.ts";
-import { podWriterService } from "../pod-writer/pod-writer.service.ts";
-import { policyService } from "../policy/policy.service.ts";
-import { taintManagerService } from "../taint-manager/taint-manager.service.ts";
-import { zoneService } from "../zone/zone.service.ts";
+} from "../../../protocols/ports.ts";
+import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
+import type { ZoneLabel } from "../../domain/zone-key.ts";
+import { startLedger } from "../../ledger/ledger.service.ts";
+import type { LedgerStore } from "../../ledger/ledger.store.ts";
+import { nodeService } from "../../node/node.service.ts";
+import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
+import { observerService } from "../../observer/observer.service.ts";
+import { typedBus } from "../../platform/bus/bus.ts";
+import { aloneFleet, BusFleet } from "../../platform/fleet/fleet.ts";
+import type { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
+import { UNCONTESTED_LEASES } from "../../platform/kube/election/kube-leases.ts";
+import { readOnlyKube, ShadowKube } from "../../platform/kube/shadow/shadow-kube.ts";
+import { shadowPolicyScope } from "../../platform/kube/shadow/shadow-scope.ts";
+import type { ApiReachability } from "../../platform/kube/transport/reachability.ts";
+import { fixedPolicies, PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
+import { logWith } from "../../platform/process/log.ts";
+import type { ReadableMetrics } from "../../platform/process/metrics.ts";
+import { supervise } from "../../platform/process/supervisor.ts";
+import { podWriterService } from "../../pod-writer/pod-writer.service.ts";
+import { policyService } from "../../policy/policy.service.ts";
+import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
+import { zoneService } from "../../zone/zone.service.ts";
 import { CurrentLedger } from "./current-ledger.ts";
 
 /** The largest cluster of which every member that people ask reads all heartbeats, about a hundred a second. */

@@ -1,6 +1,6 @@
 /** Writes the drawings of docs/machines.md from the charts that run. */
 import { nodeMachine } from "../services/node/node.machine.ts";
-import { machineMermaid } from "../services/platform/structures/machine-mermaid.ts";
+import { machineMermaid } from "../services/structures/machine-mermaid.ts";
 import { zoneMachine } from "../services/zone/zone.machine.ts";
 
 const CHARTS = { node: nodeMachine.config, zone: zoneMachine.config };

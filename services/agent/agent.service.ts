@@ -3,7 +3,7 @@ import { EventSource } from "../../protocols/names.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
 import type { Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
-import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import { retryPauseMs } from "../structures/retry-schedule.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import { jittered, renewPeriodMs } from "./lease.policy.ts";
 import { LeaseKeeper } from "./lease.ts";

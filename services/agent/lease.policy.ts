@@ -2,7 +2,7 @@
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { KubeObject, ObjectRef, Random } from "../../protocols/ports.ts";
 import { apiMicroTime } from "../domain/api-time.ts";
-import type { RetrySettings } from "../platform/structures/retry-schedule.ts";
+import type { RetrySettings } from "../structures/retry-schedule.ts";
 
 /** A lease is renewed after this share of its duration. */
 const RENEW_FRACTION = 0.25;

@@ -1,6 +1,6 @@
 /** Renews one node's lease at the API. The caller decides when. */
 import { type Io, type KubeObject, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
-import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import { retryPauseMs } from "../structures/retry-schedule.ts";
 import {
   ENSURE_RETRIES,
   type Lease,

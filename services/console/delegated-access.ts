@@ -6,7 +6,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock, KubeReviews, Log, ReviewKind } from "../../protocols/ports.ts";
 import { limitedLog } from "../platform/process/log.limited.ts";
-import { type JsonRecord, listOf, recordOf, textOf } from "../platform/structures/json.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../structures/json.ts";
 import { ReviewCache } from "./review-cache.ts";
 
 /** The token and the path of a request. */

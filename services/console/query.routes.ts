@@ -2,7 +2,7 @@
 import type { Explanation, LedgerReader, NodeReport, Overview } from "../../protocols/ledger-reader.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
 import { namesZone, partsOfDomain } from "../domain/zone-key.ts";
-import { parsed } from "../platform/structures/json.ts";
+import { parsed } from "../structures/json.ts";
 import { explanationDocument, nodeDocument, podDocument, policyDocument, zoneDocument } from "./documents.ts";
 
 /** The answer to a query: a document, or what is wrong with the query, with a code as HTTP has them. */

@@ -1,6 +1,6 @@
 /** Caches the API server's reviews for a short time, so that a busy client costs it one request per period. */
 import type { Clock } from "../../protocols/ports.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 
 /** How long reviews are kept, and how many may be kept and pending. */
 export interface ReviewCacheLimits {

@@ -4,7 +4,7 @@
  * off.
  */
 import type { ConditionHold, ConditionSighting, ConditionStatus } from "../../protocols/objects.ts";
-import { parsed, recordOf } from "../platform/structures/json.ts";
+import { parsed, recordOf } from "../structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 
 const STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];

@@ -4,7 +4,7 @@
  */
 import { DOWN_PROOFS } from "../../protocols/names.ts";
 import type { DownProof } from "../../protocols/objects.ts";
-import { parsed, recordOf, textOf } from "../platform/structures/json.ts";
+import { parsed, recordOf, textOf } from "../structures/json.ts";
 import { apiMicroTime, epochMsOf } from "./api-time.ts";
 
 /** Longest name and reason that are kept, in characters: they travel in every message about the node. */

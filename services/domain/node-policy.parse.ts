@@ -22,7 +22,7 @@ import type {
   Remediation,
   UnhealthyCondition,
 } from "../../protocols/policy-set.ts";
-import { recordOf } from "../platform/structures/json.ts";
+import { recordOf } from "../structures/json.ts";
 import { apiTime, epochMsOf } from "./api-time.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { DURATION_MS_MAX, parseDuration } from "./duration.ts";

@@ -2,7 +2,7 @@
  * When a node's Ready condition last changed to or from True, as an annotation of the node keeps it over restarts, for
  * policies with `flapping`.
  */
-import { parsed } from "../platform/structures/json.ts";
+import { parsed } from "../structures/json.ts";
 import { apiTime, epochMsOf } from "./api-time.ts";
 
 /** Most transitions that are kept, the latest ones; a policy may ask for as many. */

@@ -4,7 +4,7 @@
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
-import { parsed, recordOf } from "../platform/structures/json.ts";
+import { parsed, recordOf } from "../structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 import { isSwappable, type TaintLineage, taintName } from "./toleration.ts";
 

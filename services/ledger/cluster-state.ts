@@ -9,7 +9,7 @@ import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { waitingTaintOf } from "../domain/judgement.ts";
 import { hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { isNodeRequest, NodeRequests, outcomeOf } from "./node-requests.ts";
 import { PodRecords } from "./pod-records.ts";

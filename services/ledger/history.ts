@@ -2,7 +2,7 @@
 import type { Decision, Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { NamedText } from "../domain/format.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 
 /** Entries over all objects, about 600 bytes each; the least recently mentioned object is dropped first. */
 const ENTRIES_MAX = 50_000;

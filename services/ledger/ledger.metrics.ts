@@ -11,7 +11,7 @@ import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { hasLimits, LEASE_HOLD, LIMIT_FIELDS, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { frozenAt } from "../domain/paused-time/frozen-time.ts";
 import { metricsZoneOf, type ZoneLabel } from "../domain/zone-key.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import type { ClusterState, PolicyCount } from "./cluster-state.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 

@@ -9,7 +9,7 @@ import { NO_OUTAGES, nodeOutagesOf } from "../domain/paused-time/outages.ts";
 import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
-import { MinHeap } from "../platform/structures/heap.ts";
+import { MinHeap } from "../structures/heap.ts";
 import type { Timeline } from "./activity/timeline.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 import type { Comparison } from "./compare/comparison.ts";

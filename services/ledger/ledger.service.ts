@@ -12,7 +12,7 @@ import type { ZoneLabel } from "../domain/zone-key.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
-import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
 import { activityOf } from "./activity/activity.policy.ts";
 import { ActivityLog } from "./activity/activity-log.ts";
 import { Timeline } from "./activity/timeline.ts";

@@ -10,7 +10,7 @@ import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Io, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
 import { MemoryHealth } from "../platform/process/memory-health.ts";
-import { type RetrySettings, retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import { type RetrySettings, retryPauseMs } from "../structures/retry-schedule.ts";
 import {
   type Buckets,
   type HistoryOf,

@@ -8,7 +8,7 @@ import { epochMsOf } from "../domain/api-time.ts";
 import { spanText } from "../domain/format.ts";
 import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
-import { listOf, textOf } from "../platform/structures/json.ts";
+import { listOf, textOf } from "../structures/json.ts";
 
 /** The result of a live read of a pod. */
 export type PodRead =

@@ -8,7 +8,7 @@ import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintName } from "../domain/toleration.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 
 /** Writes kept at once; beyond it the oldest stay unknown. */

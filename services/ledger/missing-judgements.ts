@@ -12,7 +12,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { contradicts } from "../domain/judgement.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
-import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
 import type { NodeRecord } from "./cluster-state.ts";
 
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */

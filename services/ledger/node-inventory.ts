@@ -3,7 +3,7 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { ShardView, type ShardViewProfile } from "../platform/shard-view/shard-view.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import { reducedNode } from "./cluster-state.ts";
 
 /** How long after its start a ledger waits for the resyncs of other services before it requests one. */

@@ -1,7 +1,7 @@
 /** The pods that were judged or requested to be deleted, and how many of them are pending. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import type { RequestOutcome } from "./node-requests.ts";
 
 /** Pods kept at once; beyond it the least recently mentioned are dropped. */

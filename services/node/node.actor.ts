@@ -16,7 +16,7 @@ import { onClock } from "../domain/paused-time/frozen-time.ts";
 import { nodeOutagesOf, type OutageTime, outagesOnClock, type PausedTime } from "../domain/paused-time/outages.ts";
 import { isInShadow } from "../domain/policy-shadow.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
-import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
+import type { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
 import { NO_SIGHTINGS, type Sightings, withSightings } from "./condition-sightings.ts";
 import {
   type ConditionPlan,

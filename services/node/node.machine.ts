@@ -15,7 +15,7 @@
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
-import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
+import { type ChartStep, ChartSteps } from "../structures/chart-steps.ts";
 
 /** The events of the readiness region. */
 export const READINESS_EVENTS = ["readyMissing", "readyTrue", "readyFalse", "readyUnknown"] as const;

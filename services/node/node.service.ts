@@ -3,7 +3,7 @@ import type { Io, Metrics, Service } from "../../protocols/ports.ts";
 import { readinessBreakersOf } from "../domain/limited-policies.ts";
 import { LimitHolds, LimitReceiver } from "../platform/node-policies/limit-holds.ts";
 import { ZoneHalts } from "../platform/shard-view/zone-halts.ts";
-import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
+import { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { NodeShard } from "./node.shard.ts";
 import { PolicyConflicts } from "./policy-conflicts.ts";

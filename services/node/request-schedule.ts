@@ -3,7 +3,7 @@
  * the API shows it. The schedule sends nothing.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
-import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
 
 /** What a node requests, by the noun of the message. It requests a grant by publishing its judgement. */
 export type RequestNoun = "condition" | "taint" | "label" | "unready" | "eviction" | "grant";

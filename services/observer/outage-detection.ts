@@ -15,8 +15,8 @@ import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Io, KubeObject, ReadReply, Timer } from "../../protocols/ports.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { outageMinMs, UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
-import { recordOf, textOf } from "../platform/structures/json.ts";
-import { isOlderVersion } from "../platform/structures/resource-version.ts";
+import { recordOf, textOf } from "../structures/json.ts";
+import { isOlderVersion } from "../structures/resource-version.ts";
 import {
   acceptedAt,
   endsGap,

@@ -1,7 +1,7 @@
 /** Decides when the condition DisruptionTarget of a pod that stays is taken back, and builds the patch. */
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { evictionOf, noExecuteTaints, type TolerationRules } from "../domain/toleration.ts";
-import { listOf, recordOf } from "../platform/structures/json.ts";
+import { listOf, recordOf } from "../structures/json.ts";
 import { DISRUPTION_TARGET, type LivePod, type StatusPatch } from "./pod-writer.policy.ts";
 
 /** Whether no taint of its node evicts a pod, now or later. */

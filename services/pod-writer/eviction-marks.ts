@@ -11,7 +11,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { type Io, type KubeObject, type ReadReply, type Timer, Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { liveNode } from "../platform/kube/watch/live-node.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import { isCalledOff, markTakenBack } from "./eviction-marks.policy.ts";
 import { livePod } from "./pod-reads.ts";
 import type { LivePod } from "./pod-writer.policy.ts";

@@ -15,7 +15,7 @@ import { projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import { type LiveRead, SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread } from "../platform/requests/write-result.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import { isFoundSilent, isReported, type KnownLease, leaseAfter } from "./lease.policy.ts";
 
 /** Nodes beyond this are forgotten, the one read least recently first. */

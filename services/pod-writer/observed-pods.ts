@@ -8,7 +8,7 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { BoundPod, Bus, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { needsPods } from "../domain/node-conditions.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 
 /** Nodes beyond this are forgotten, the one observed least recently first. */
 const NODES_MAX = 20_000;

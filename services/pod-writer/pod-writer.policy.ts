@@ -24,7 +24,7 @@ import {
 } from "../domain/toleration.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory } from "../platform/requests/write-jobs.ts";
-import { type JsonRecord, listOf, recordOf } from "../platform/structures/json.ts";
+import { type JsonRecord, listOf, recordOf } from "../structures/json.ts";
 
 /** The request ends without a write. */
 export interface NotNeeded {

@@ -11,7 +11,7 @@ import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
 import { freezesByMode } from "../domain/freeze.ts";
 import { pauseRequestOf, readablePauseRequest } from "../domain/node-policy.parse.ts";
 import { boundedIntervals, mergedIntervals } from "../domain/paused-time/frozen-time.ts";
-import { listOf, parsed, recordOf, textOf } from "../platform/structures/json.ts";
+import { listOf, parsed, recordOf, textOf } from "../structures/json.ts";
 
 /** The scope of freezes of all nodes; every other scope is the name of a policy. */
 export const EVERYWHERE = "";

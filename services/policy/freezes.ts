@@ -20,7 +20,7 @@ import {
 } from "../../protocols/ports.ts";
 import { UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
-import { recordOf, textOf } from "../platform/structures/json.ts";
+import { recordOf, textOf } from "../structures/json.ts";
 import {
   bothMemories,
   EVERYWHERE,

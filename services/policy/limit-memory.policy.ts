@@ -2,8 +2,8 @@
 import { CONDEMNATION_SPANS_MAX, limitMemorySchema } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { KubeObject } from "../../protocols/ports.ts";
-import { boundedSpans } from "../platform/structures/counted-spans.ts";
-import { parsed, recordOf, textOf } from "../platform/structures/json.ts";
+import { boundedSpans } from "../structures/counted-spans.ts";
+import { parsed, recordOf, textOf } from "../structures/json.ts";
 
 type LimitMemory = NonNullable<BodyOf<"judged.memory">["memory"]>;
 

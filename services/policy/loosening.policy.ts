@@ -1,6 +1,6 @@
 /** Decides whether a change of a source of freezes only adds freezes, or may loosen something. Pure. */
 import type { PolicyResource } from "../../protocols/ports.ts";
-import { listOf, recordOf } from "../platform/structures/json.ts";
+import { listOf, recordOf } from "../structures/json.ts";
 
 /** Whether a policy differs from before in freezes alone, and each that was there is there still. */
 export function onlyFreezes(before: PolicyResource, after: PolicyResource): boolean {

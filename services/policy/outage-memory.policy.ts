@@ -3,7 +3,7 @@ import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
 import { mergedIntervals } from "../domain/paused-time/frozen-time.ts";
 import { UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
-import { parsed, recordOf, textOf } from "../platform/structures/json.ts";
+import { parsed, recordOf, textOf } from "../structures/json.ts";
 
 /** The text of outages that are over: a JSON list of `from` and `to`. */
 export function outagesText(outages: readonly FrozenInterval[]): string {

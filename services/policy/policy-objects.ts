@@ -3,7 +3,7 @@
  * the other source of freezes is confirmed (live-confirmation.ts).
  */
 import type { Io, ObjectRef, PolicyResource, ReadReply, Watch } from "../../protocols/ports.ts";
-import { listOf, recordOf } from "../platform/structures/json.ts";
+import { listOf, recordOf } from "../structures/json.ts";
 import { LiveConfirmation } from "./live-confirmation.ts";
 import { onlyFreezes } from "./loosening.policy.ts";
 

@@ -4,7 +4,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { budgetLeft } from "../domain/limited-policies.ts";
-import { listOf, recordOf, textOf } from "../platform/structures/json.ts";
+import { listOf, recordOf, textOf } from "../structures/json.ts";
 import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
 

@@ -34,7 +34,7 @@ import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-p
 import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse.ts";
 import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 import { EVERYWHERE } from "./freezes.policy.ts";
 import { Freezes } from "./freezes.ts";
 import { LimitMemoryStore } from "./limit-memory.ts";

@@ -12,7 +12,7 @@ import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
-import { recordOf } from "../platform/structures/json.ts";
+import { recordOf } from "../structures/json.ts";
 
 /** A policy with what is wrong with it. */
 export interface ResolvedPolicy {

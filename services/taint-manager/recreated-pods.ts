@@ -8,8 +8,8 @@
  * A minute costs the cluster nothing and is what a pod of a crash loop waits for at most after some restarts.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
-import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
+import { retryPauseMs } from "../structures/retry-schedule.ts";
 
 /** The pauses between deletions of recreated pods of one owner, in milliseconds. */
 const PAUSES = { baseMs: 1000, maxMs: 60_000 };

@@ -11,7 +11,7 @@ import type { Message } from "../../protocols/messages.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
-import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../structures/bounded-map.ts";
 
 /** Pods beyond this are forgotten, the one judged least recently first: a thief may name any number of them. */
 const PODS_MAX = 10_000;

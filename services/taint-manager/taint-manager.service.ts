@@ -14,8 +14,8 @@ import { nodeOutagesOf } from "../domain/paused-time/outages.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
 import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
-import { Deadlines } from "../platform/structures/deadlines.ts";
-import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { Deadlines } from "../structures/deadlines.ts";
+import { RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
 import { HeldPods } from "./held-pods.ts";
 import { RivalJudgements } from "./rival-judgements.ts";
 import {

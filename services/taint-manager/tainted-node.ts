@@ -17,8 +17,8 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../domain/toleration.ts";
-import type { Deadlines } from "../platform/structures/deadlines.ts";
-import { requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import type { Deadlines } from "../structures/deadlines.ts";
+import { requestRetries, retryPauseMs } from "../structures/retry-schedule.ts";
 import type { HeldPods } from "./held-pods.ts";
 import { RecreatedPods } from "./recreated-pods.ts";
 import {

@@ -4,7 +4,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
-import { RetrySchedule, requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
+import { RetrySchedule, requestRetries, retryPauseMs } from "../structures/retry-schedule.ts";
 import { isRepeatDue, type Published, zoneRepetition } from "./repetition.policy.ts";
 import {
   atRate,

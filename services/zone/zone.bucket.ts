@@ -1,5 +1,5 @@
 /** A zone's token bucket as pure functions of (bucket, now). It holds at most one token. */
-import { oneTokenAfterMs, type TokenBucket, tokensGained, tokensIn } from "../platform/structures/token-bucket.ts";
+import { oneTokenAfterMs, type TokenBucket, tokensGained, tokensIn } from "../structures/token-bucket.ts";
 
 /** A token bucket of burst 1, with -DEBT_MAX to BURST tokens. Instants are monotonic milliseconds. */
 export interface Bucket extends TokenBucket {

@@ -13,7 +13,7 @@
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { ZoneState } from "../../protocols/judged.ts";
-import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
+import { type ChartStep, ChartSteps } from "../structures/chart-steps.ts";
 import type { AllZonesState, Damage } from "./zone.policy.ts";
 
 /** What all zones together show, that this process no longer sees them, or what the zone's own count shows. */

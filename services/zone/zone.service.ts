@@ -8,7 +8,7 @@ import { isSwappable } from "../domain/toleration.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
-import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
 import { ZoneLimits } from "./limits/zone-limits.ts";
 import { announcementTimeoutMs, isRoundDue, zoneRepetition } from "./repetition.policy.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";

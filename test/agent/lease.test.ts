@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ENSURE_RETRIES, jittered, renewPeriodMs } from "../../services/agent/lease.policy.ts";
 import { LeaseKeeper } from "../../services/agent/lease.ts";
-import { retryPauseMs } from "../../services/platform/structures/retry-schedule.ts";
+import { retryPauseMs } from "../../services/structures/retry-schedule.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";

@@ -18,7 +18,7 @@ const HIDDEN_INPUTS = new Map([
 ]);
 
 /** Folders of the platform that only compute with their arguments, as actors do. */
-const PURE_PLATFORM = /^services\/platform\/(structures|shard-view|requests|fleet)\//;
+const PURE_PLATFORM = /^services\/platform\/(shard-view|requests|fleet)\//;
 /** The one file that reads and writes the API's stamps, for which it needs the calendar. */
 const CALENDAR = "services/domain/api-time.ts";
 

@@ -3,19 +3,18 @@ import { posix } from "node:path";
 import { type Breach, lineAt, type Rule, type Source } from "./source.ts";
 
 /** The kinds of folders: `edge` folders touch the machine, `actor` folders only their arguments. */
-type Kind = "protocols" | "domain" | "platform" | "service" | "sandbox" | "top" | "test";
+type Kind = "protocols" | "structures" | "domain" | "platform" | "service" | "sandbox" | "top" | "test";
 
-/** What the folders of the platform may import, besides themselves and protocols/. */
+/** What the folders of the platform may import, besides themselves, structures and protocols/. */
 const PLATFORM: Readonly<Record<string, readonly string[]>> = {
-  structures: [],
   process: [],
-  bus: ["platform/structures", "platform/process"],
-  kube: ["domain", "platform/structures", "platform/process"],
+  bus: ["platform/process"],
+  kube: ["domain", "platform/process"],
   config: ["domain", "platform/bus", "platform/process"],
-  fleet: ["platform/structures", "platform/process", "platform/bus", "platform/kube"],
-  "node-policies": ["domain", "platform/structures", "platform/process"],
-  "shard-view": ["domain", "platform/structures", "platform/process"],
-  requests: ["domain", "platform/structures", "platform/process"],
+  fleet: ["platform/process", "platform/bus", "platform/kube"],
+  "node-policies": ["domain", "platform/process"],
+  "shard-view": ["domain", "platform/process"],
+  requests: ["domain", "platform/process"],
 };
 /** What a demonstration may import: its nodes are real agents. */
 const SANDBOX: Readonly<Record<string, readonly string[]>> = {
@@ -57,20 +56,22 @@ const EDGES = [
   /^services\/ledger\/[a-z.-]*store[a-z.-]*\.ts$/,
 ];
 
+/** The kinds of folders whose files are actors and what actors call. */
+const ACTOR_KINDS: ReadonlySet<Kind | null> = new Set<Kind>(["structures", "domain", "service", "sandbox"]);
+
 /** The kind of the folder of a path; null for other files, such as a tool's configuration. */
 export function kindOf(path: string): Kind | null {
   const [top, folder] = path.split("/");
   if (top === "protocols" || top === "test") return top;
   if (top !== "services") return null;
   if (folder === "main.ts" || folder === "cli") return "top";
-  if (folder === "domain" || folder === "platform" || folder === "sandbox") return folder;
+  if (folder === "structures" || folder === "domain" || folder === "platform" || folder === "sandbox") return folder;
   return "service";
 }
 
 /** Whether a file may not wait and may use only its arguments. */
 export function isActor(path: string): boolean {
-  const kind = kindOf(path);
-  return (kind === "service" || kind === "sandbox" || kind === "domain") && !EDGES.some((edge) => edge.test(path));
+  return ACTOR_KINDS.has(kindOf(path)) && !EDGES.some((edge) => edge.test(path));
 }
 
 const direction: Rule = {
@@ -146,16 +147,17 @@ function mayImport(path: string, target: string): boolean {
   if (from === null || to === null || from === "test" || roomOf(path) === roomOf(target)) return true;
   if (from === "top") return to !== "test";
   if (to === "protocols") return true;
+  if (to === "structures") return from !== "protocols";
   return allowedFor(from, roomOf(path)).some((room) => `${roomOf(target)}/`.startsWith(`${room}/`));
 }
 
-/** The folders, by prefix, that a folder may import besides itself and protocols/. */
+/** The folders, by prefix, that a folder may import besides itself, structures and protocols/. */
 function allowedFor(kind: Kind, room: string): readonly string[] {
   const folder = room.split("/")[1] ?? "";
   if (kind === "service") return ["domain", "platform"];
   if (kind === "platform") return PLATFORM[folder] ?? [];
   if (kind === "sandbox") return SANDBOX[folder] ?? [];
-  return kind === "domain" ? ["platform/structures"] : [];
+  return [];
 }
 
 /** The folder of a path: `node`, `domain`, `platform/kube`. */

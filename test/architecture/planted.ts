@@ -33,9 +33,15 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     what: "a structure imports the Kubernetes client's room",
-    path: "services/platform/structures/planted.ts",
-    text: `${HEAD}import "../kube/kube.ts";`,
+    path: "services/structures/planted.ts",
+    text: `${HEAD}import "../platform/kube/kube.ts";`,
     caught: "may not import services/platform/kube",
+  },
+  {
+    what: "a structure imports a domain rule",
+    path: "services/structures/planted.ts",
+    text: `${HEAD}import "../domain/duration.ts";`,
+    caught: "may not import services/domain",
   },
   {
     what: "a domain rule reads the clock",

@@ -49,6 +49,7 @@ const SERVICE_FOLDERS = new Set([
   "pod-writer",
   "policy",
   "sandbox",
+  "structures",
   "taint-manager",
   "vigil.js",
   "zone",

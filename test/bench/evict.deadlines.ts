@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
-import { Deadlines } from "../../services/platform/structures/deadlines.ts";
+import { Deadlines } from "../../services/structures/deadlines.ts";
 import { type EvictionSchedule, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 import { type Measurement, measurement } from "./measurements.ts";

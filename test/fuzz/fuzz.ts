@@ -10,7 +10,7 @@ import { subjectOf } from "../../protocols/subjects.ts";
 import { decode, definitionOf, MalformedMessage } from "../../protocols/wire.ts";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
 import { projectLease, projectNode, projectPod } from "../../services/platform/kube/watch/projection.ts";
-import { Interner } from "../../services/platform/structures/interner.ts";
+import { Interner } from "../../services/structures/interner.ts";
 import { readGolden } from "../protocols/golden.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { seededRandom } from "../support/random.seeded.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TaintId } from "../../protocols/objects.ts";
 import type { ObjectRef, ReadReply } from "../../protocols/ports.ts";
-import { recordOf } from "../../services/platform/structures/json.ts";
+import { recordOf } from "../../services/structures/json.ts";
 import { Stage, type StageServer, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";

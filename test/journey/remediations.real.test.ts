@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ObjectRef, ReadReply, WriteRequest } from "../../protocols/ports.ts";
-import { recordOf } from "../../services/platform/structures/json.ts";
+import { recordOf } from "../../services/structures/json.ts";
 import { Stage, type StageServer, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 import { EvictionRecord } from "./eviction-record.ts";

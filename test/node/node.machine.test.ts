@@ -16,7 +16,7 @@ import {
   READINESS_EVENTS,
   stepNode,
 } from "../../services/node/node.machine.ts";
-import { machineMermaid } from "../../services/platform/structures/machine-mermaid.ts";
+import { machineMermaid } from "../../services/structures/machine-mermaid.ts";
 
 const STATES = readinessSchema.options.flatMap((readiness) =>
   HEARTBEAT_STATES.flatMap((heartbeat) =>

@@ -7,9 +7,9 @@ import { type Clock, type KubeObject, Urgency, type Wire } from "../../protocols
 import { STANDARD_BOUNDS } from "../../protocols/profile.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { countOf } from "../../services/platform/structures/counted-spans.ts";
 import { limitMemoryText, readLimitMemories } from "../../services/policy/limit-memory.policy.ts";
 import { policyService } from "../../services/policy/policy.service.ts";
+import { countOf } from "../../services/structures/counted-spans.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import type { PolicyFields } from "../support/hand-policies.ts";
 import { recordingLog } from "../support/recording-log.ts";

@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { FREEZE_CONFIG_MAP, HEARTBEATS_LEASE } from "../../protocols/names.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import { epochMsOf } from "../../services/domain/api-time.ts";
-import { recordOf, textOf } from "../../services/platform/structures/json.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
+import { recordOf, textOf } from "../../services/structures/json.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;

@@ -7,7 +7,7 @@ import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { type KubeObject, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../services/domain/node-policy.parse.ts";
-import { listOf, recordOf } from "../../services/platform/structures/json.ts";
+import { listOf, recordOf } from "../../services/structures/json.ts";
 import { ProcessClock } from "../sim/process-clock.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 import { Standstill } from "../support/standstill.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { Urgency } from "../../protocols/ports.ts";
 import { epochMsOf } from "../../services/domain/api-time.ts";
-import { recordOf } from "../../services/platform/structures/json.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
+import { recordOf } from "../../services/structures/json.ts";
 import { previewedOn } from "../cli/preview/preview-world.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { GROUP, RemediationWorld, stepOf } from "./remediations.scene.ts";

@@ -536,7 +536,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "spans dropped beyond their bound",
-    file: "services/platform/structures/counted-spans.ts",
+    file: "services/structures/counted-spans.ts",
     from: "  const partLength =",
     to: "  if (sorted.length > most) return sorted.slice(-most);\n  const partLength =",
     showsIn: "policies",

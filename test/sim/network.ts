@@ -3,7 +3,7 @@
  * not know the messages.
  */
 import type { Clock, Random, Stop, Transport } from "../../protocols/ports.ts";
-import { SubjectTree } from "../../services/platform/structures/subject-tree.ts";
+import { SubjectTree } from "../../services/structures/subject-tree.ts";
 
 /** The present faults of links. Chances are 0 to 1 for each message and receiver. */
 export interface LinkFaults {

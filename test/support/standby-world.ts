@@ -9,7 +9,7 @@ import { LeaderFleet } from "../../services/platform/fleet/leader-fleet.ts";
 import { type ElectionTimes, identityOf, memberOf } from "../../services/platform/kube/election/election.policy.ts";
 import { LeaderElection, WORK_ELECTION } from "../../services/platform/kube/election/leader-election.ts";
 import { WriteGate } from "../../services/platform/kube/election/write-gate.ts";
-import { parsed, recordOf, textOf } from "../../services/platform/structures/json.ts";
+import { parsed, recordOf, textOf } from "../../services/structures/json.ts";
 import { ApiPath } from "../sim/api-path.ts";
 import { EVICTING, EvictionWorld } from "./eviction-world.ts";
 import { Standstill } from "./standstill.ts";

@@ -7,7 +7,7 @@ import type { Bus } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { evictionOf } from "../../services/domain/toleration.ts";
-import { Deadlines } from "../../services/platform/structures/deadlines.ts";
+import { Deadlines } from "../../services/structures/deadlines.ts";
 import { type EvictionSchedule, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";

@@ -4,7 +4,7 @@ import https from "node:https";
 import { text as textIn } from "node:stream/consumers";
 import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
-import { parsed } from "../../platform/structures/json.ts";
+import { parsed } from "../../structures/json.ts";
 import { Failure, type Host } from "../verb.ts";
 import { certificateIn, tokenIn } from "./credential-files.ts";
 

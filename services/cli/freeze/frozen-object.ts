@@ -11,7 +11,7 @@ import {
   Urgency,
   type WriteReply,
 } from "../../../protocols/ports.ts";
-import { listOf, parsed, recordOf, textOf } from "../../platform/structures/json.ts";
+import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import { Failure } from "../verb.ts";
 import { requestsIn, type WrittenRequest } from "./pause-requests.policy.ts";
 

@@ -6,7 +6,7 @@ import { PAUSE_REQUESTS_MAX } from "../../../protocols/judged.ts";
 import type { PauseRequestSpec } from "../../../protocols/node-policy.ts";
 import { apiMicroTime, epochMsOf } from "../../domain/api-time.ts";
 import { readablePauseRequest } from "../../domain/node-policy.parse.ts";
-import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+import { listOf, recordOf, textOf } from "../../structures/json.ts";
 import { Failure } from "../verb.ts";
 
 /** How long an ended request stays, in milliseconds. By then the policy service has recorded it. */

@@ -11,7 +11,7 @@ import type { ValuesOf } from "../../platform/config/value.ts";
 import { ownersOf } from "../../platform/fleet/ownership.policy.ts";
 import { type ElectionReport, memberOf } from "../../platform/kube/election/election.policy.ts";
 import type { createMetrics } from "../../platform/process/metrics.ts";
-import { BoundedMap } from "../../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
 import { type ListenerHost, openListener } from "../listen/nats-listener.ts";
 import { Failure, type Host, pause } from "../verb.ts";
 import type { Table } from "./get-tables.ts";

@@ -4,7 +4,7 @@
  * gives nothing.
  */
 import { ConfigProblem } from "../../platform/config/value.ts";
-import { type JsonPath, jsonText, parseJsonPath, unquoted } from "../../platform/structures/json-path.ts";
+import { type JsonPath, jsonText, parseJsonPath, unquoted } from "../../structures/json-path.ts";
 
 /** A parsed template: the text of a document. */
 export type Template = (document: unknown) => string;

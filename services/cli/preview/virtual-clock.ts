@@ -1,6 +1,6 @@
 /** Time that only its owner advances: a preview, a test, a simulation. It never touches a real timer. */
 import type { Clock, Timer } from "../../../protocols/ports.ts";
-import { MinHeap } from "../../platform/structures/heap.ts";
+import { MinHeap } from "../../structures/heap.ts";
 
 /** How many callbacks at one instant count as an endless loop. */
 const CALLBACKS_PER_INSTANT_MAX = 10_000_000;

@@ -1,7 +1,7 @@
 /** Who the API server takes the user of a kubeconfig for. */
 import type { Clock, Wire } from "../../../protocols/ports.ts";
 import { call } from "../../platform/kube/transport/call.ts";
-import { parsed, recordOf, textOf } from "../../platform/structures/json.ts";
+import { parsed, recordOf, textOf } from "../../structures/json.ts";
 
 const API_VERSION = "authentication.k8s.io/v1";
 const PATH = `/apis/${API_VERSION}/selfsubjectreviews`;

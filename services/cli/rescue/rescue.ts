@@ -5,7 +5,7 @@ import { spanText } from "../../domain/format.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { listOnce } from "../../platform/kube/watch/list-once.ts";
 import { projectLease, UNREPORTED } from "../../platform/kube/watch/projection.ts";
-import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+import { listOf, recordOf, textOf } from "../../structures/json.ts";
 import type { ApiConnection } from "../connect/api-connection.ts";
 import { Failure, type Host, pause } from "../verb.ts";
 import {

@@ -7,7 +7,7 @@ import type { Heartbeat } from "../../../protocols/objects.ts";
 import { type Profile, TUNABLES } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { pulseWaitMs } from "../../platform/shard-view/watch-health.ts";
-import { recordOf } from "../../platform/structures/json.ts";
+import { recordOf } from "../../structures/json.ts";
 
 /** How often a kubelet renews within a lease's duration. Source: pkg/kubelet, nodeLeaseRenewIntervalFraction 0.25. */
 const RENEWALS_PER_DURATION = 4;

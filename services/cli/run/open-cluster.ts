@@ -4,7 +4,7 @@ import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkServer, type FirstRead } from "../../platform/kube/auth/access-check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../platform/kube/auth/kubeconfig.ts";
 import type { ServerClock } from "../../platform/kube/transport/server-clock.ts";
-import { type RetrySettings, retryPauseMs } from "../../platform/structures/retry-schedule.ts";
+import { type RetrySettings, retryPauseMs } from "../../structures/retry-schedule.ts";
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowTokenOverHttp">;

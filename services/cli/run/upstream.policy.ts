@@ -12,7 +12,7 @@ import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { printable } from "../../platform/process/printable.ts";
-import { type JsonRecord, listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
 
 /** The field manager of upstream's writes: the first part of its user agent. */
 const UPSTREAM_MANAGER = "kube-controller-manager";

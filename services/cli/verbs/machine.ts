@@ -1,7 +1,7 @@
 /** `vigil machine`: prints the state machine of a node or a zone, as it runs, as a Mermaid diagram. */
 import { nodeMachine } from "../../node/node.machine.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
-import { type DrawnState, machineMermaid } from "../../platform/structures/machine-mermaid.ts";
+import { type DrawnState, machineMermaid } from "../../structures/machine-mermaid.ts";
 import { zoneMachine } from "../../zone/zone.machine.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

@@ -3,7 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { checkSpec, nodePolicyOf } from "../../domain/node-policy.parse.ts";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
-import { recordOf, textOf } from "../../platform/structures/json.ts";
+import { recordOf, textOf } from "../../structures/json.ts";
 import { yamlText } from "../output/yaml.ts";
 import { hasBuiltInGroup, remediationRoles, type ServiceAccount } from "../rbac/remediation-rules.policy.ts";
 import { defineVerb, ExitCode, Failure, readNamedFile, type Verb } from "../verb.ts";

@@ -1,6 +1,6 @@
 /** The transport within one process. It loses nothing and delivers after the current actor has finished. */
 import type { Clock, Stop, Transport } from "../../../protocols/ports.ts";
-import { SubjectTree } from "../structures/subject-tree.ts";
+import { SubjectTree } from "../../structures/subject-tree.ts";
 
 interface Subscription {
   readonly receive: (payload: Uint8Array, subject: string) => void;

@@ -9,8 +9,8 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, ServiceName } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { BoundedMap } from "../structures/bounded-map.ts";
-import { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
+import { KeyedDeadlines } from "../../structures/deadlines.keyed.ts";
 
 /** How often members pulse, how long they may be silent, and how many there may be. */
 export type PulseProfile = Pick<Profile, "memberPulseMs" | "memberTimeoutMs" | "fleetMembersMax">;

@@ -7,7 +7,7 @@
  * the same pulses (ownership.policy.ts).
  */
 import type { ServiceName } from "../../../protocols/ports.ts";
-import { retryPauseMs } from "../structures/retry-schedule.ts";
+import { retryPauseMs } from "../../structures/retry-schedule.ts";
 
 /** Whether a service is useless in a process that does not reach the API server. The ledger writes Events. */
 const NEEDS_API: Readonly<Record<ServiceName, boolean>> = {

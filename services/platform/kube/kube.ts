@@ -10,8 +10,8 @@ import type {
   Wire,
 } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import { Interner } from "../../structures/interner.ts";
 import { limitedWarn } from "../process/log.limited.ts";
-import { Interner } from "../structures/interner.ts";
 import type { ApiReachability } from "./transport/reachability.ts";
 import { KeptServerVersion } from "./transport/server-version.ts";
 import { listComponentLeases } from "./watch/component-leases.ts";

@@ -4,7 +4,7 @@
  * always conflict. The API server applies the JSON patch to the current object if its tests hold.
  */
 import type { KubeObject } from "../../../protocols/ports.ts";
-import { type JsonRecord, listOf, recordOf } from "../structures/json.ts";
+import { type JsonRecord, listOf, recordOf } from "../../structures/json.ts";
 
 /** A strategic merge patch of a node's taints, or of a node's or pod's conditions, bound to an object's version. */
 export interface VersionedPatch {

@@ -6,7 +6,7 @@ import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
 import type { EvictionPermit, Outcome } from "../../../protocols/done.ts";
 import type { NodeShadowChange, PodShadow } from "../../../protocols/objects.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
-import { retryPauseMs } from "../structures/retry-schedule.ts";
+import { retryPauseMs } from "../../structures/retry-schedule.ts";
 
 /** How one attempt ended. */
 export interface TryResult {

@@ -9,7 +9,7 @@ import type { Digest } from "../../../protocols/observed.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { needsPods } from "../../domain/node-conditions.ts";
-import { isOlderVersion } from "../structures/resource-version.ts";
+import { isOlderVersion } from "../../structures/resource-version.ts";
 import { ObserverTrust } from "./observer-trust.ts";
 import { publisherOf } from "./pulse-lateness.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";

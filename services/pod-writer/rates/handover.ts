@@ -5,7 +5,7 @@
  */
 import { instant, name as nameSchema } from "../../../protocols/bounds.ts";
 import type { Bounds } from "../../../protocols/profile.ts";
-import { listOf, parsed, recordOf, textOf } from "../../platform/structures/json.ts";
+import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import { type CountedPod, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
 import type { HandedOverPod } from "./waiting-pods.ts";
 

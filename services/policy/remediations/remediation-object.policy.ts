@@ -7,7 +7,7 @@ import type { ConditionStatus } from "../../../protocols/objects.ts";
 import type { Remediation } from "../../../protocols/policy-set.ts";
 import type { KubeObject, ObjectRef, ReadReply } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
-import { listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+import { listOf, recordOf, textOf } from "../../structures/json.ts";
 import type { RemediationObject } from "./remediation.policy.ts";
 
 type Template = Remediation["template"];

@@ -2,7 +2,7 @@
 import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
 import type { Io, Metrics, WriteReply } from "../../../protocols/ports.ts";
 import type { MemoryHealth } from "../../platform/process/memory-health.ts";
-import { BoundedMap } from "../../platform/structures/bounded-map.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
 import type { RemediationAct, RemediationDecision } from "./remediation.policy.ts";
 import type { RemediationResult } from "./remediation-acts.ts";
 import { type RemediationProblem, remediationKind, remediationsRef } from "./remediation-object.policy.ts";

@@ -9,7 +9,7 @@ import { asNode, type NodeCondition, type NodeObject } from "../../agent/node-ob
 import { type Candidate, nodeRef, register } from "../../agent/registration.ts";
 import { removeObject } from "../../agent/removal.ts";
 import { statusPatch } from "../../agent/status.patch.ts";
-import { retryPauseMs } from "../../platform/structures/retry-schedule.ts";
+import { retryPauseMs } from "../../structures/retry-schedule.ts";
 import type { HollowNodeSpec } from "./hollow-stats.ts";
 import { conditionsPatch, correctedConditions, hollowNode, hollowStatus, ownConditions } from "./hollow-status.ts";
 

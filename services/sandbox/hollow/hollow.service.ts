@@ -1,7 +1,7 @@
 /** Hollow nodes by the thousand in one process: one timer, one watch of nodes and one of pods serve all. */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import { type Io, type Timer, Urgency } from "../../../protocols/ports.ts";
-import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
+import { KeyedDeadlines } from "../../structures/deadlines.keyed.ts";
 import { HollowNode, type HollowTimes } from "./hollow-node.ts";
 import { HollowPods, hollowPod } from "./hollow-pods.ts";
 import type { HollowNodeSpec } from "./hollow-stats.ts";

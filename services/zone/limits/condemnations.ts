@@ -4,7 +4,7 @@
  * learns the names of the latest ones only. The others are counted without a name, until one turns out to be among
  * them: its taint shows when it was condemned. Pure state.
  */
-import { boundedSpans, type CountedSpan, countOf } from "../../platform/structures/counted-spans.ts";
+import { boundedSpans, type CountedSpan, countOf } from "../../structures/counted-spans.ts";
 
 /** One node, condemned at an instant on the monotonic clock. */
 export interface Condemnation {

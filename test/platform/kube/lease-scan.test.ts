@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { scanLease } from "../../../services/platform/kube/watch/lease-scan.ts";
 import { projectLease } from "../../../services/platform/kube/watch/projection.ts";
-import { Interner } from "../../../services/platform/structures/interner.ts";
+import { Interner } from "../../../services/structures/interner.ts";
 
 interface LeaseEvent {
   readonly type: string;

@@ -9,7 +9,7 @@ import {
   projectNode,
   projectPod,
 } from "../../../services/platform/kube/watch/projection.ts";
-import { Interner } from "../../../services/platform/structures/interner.ts";
+import { Interner } from "../../../services/structures/interner.ts";
 
 const CREATED = "2026-01-01T00:00:00Z";
 const at = (time: string): number => Date.parse(time);

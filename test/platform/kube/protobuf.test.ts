@@ -5,7 +5,7 @@ import { decode, MalformedProtobuf, type Shape } from "../../../services/platfor
 import { ProtobufList } from "../../../services/platform/kube/protobuf/protobuf-list.ts";
 import { LEASE, NODE, POD } from "../../../services/platform/kube/protobuf/protobuf-shapes.ts";
 import { projectLease, projectNode, projectPod } from "../../../services/platform/kube/watch/projection.ts";
-import { Interner } from "../../../services/platform/structures/interner.ts";
+import { Interner } from "../../../services/structures/interner.ts";
 import { encode, encodedList, TABLES } from "./protobuf-encoder.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 12 });

@@ -5,7 +5,7 @@ import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../../protocols/digest
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import { ShardView } from "../../../services/platform/shard-view/shard-view.ts";
-import { isOlderVersion } from "../../../services/platform/structures/resource-version.ts";
+import { isOlderVersion } from "../../../services/structures/resource-version.ts";
 import { nodeWith } from "../../node/node-fixtures.ts";
 import { observedPod } from "../../support/observed-objects.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Profile } from "../../../protocols/profile.ts";
 import { readinessBreakersOf } from "../../../services/domain/limited-policies.ts";
 import { holdsReadiness } from "../../../services/platform/node-policies/limit-holds.ts";
-import { listOf, recordOf } from "../../../services/platform/structures/json.ts";
+import { listOf, recordOf } from "../../../services/structures/json.ts";
 import { tripsByDown } from "../../../services/zone/limits/limits.policy.ts";
 import { zoneService } from "../../../services/zone/zone.service.ts";
 import { EVICTING } from "../../support/eviction-world.ts";

@@ -3,7 +3,7 @@
  * exec plugins and the auth provider `oidc` (decision 12).
  */
 import { existsSync, readFileSync } from "node:fs";
-import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../../../structures/json.ts";
 import type { Authorize, Credentials } from "../transport/https.ts";
 import { execPlugin, type Plugin } from "./exec-plugin.ts";
 import { oidcProvider } from "./oidc-provider.ts";

@@ -1,6 +1,6 @@
 /** Runs the exec plugin of a kubeconfig user and caches its credential until that expires. */
 import { type ExecFileException, execFile } from "node:child_process";
-import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 
 /** A plugin's credential: a token, or a certificate and its key in PEM. */
 export interface PluginCredential {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parse } from "yaml";
-import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../../../structures/json.ts";
 import { type Authorize, httpsWire, type SocketWire } from "../transport/https.ts";
 import { proxyOf, withoutPassword } from "../transport/proxy.policy.ts";
 import { credentialsFor, type KubeTarget } from "./credentials.ts";

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { HttpRequest, Wire } from "../../../../protocols/ports.ts";
-import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { type Credentials, httpsWire } from "../transport/https.ts";
 import { proxyOf } from "../transport/proxy.policy.ts";
 import type { Plugin } from "./exec-plugin.ts";

@@ -8,7 +8,7 @@
 import { Annotation } from "../../../../protocols/names.ts";
 import type { Random } from "../../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../domain/api-time.ts";
-import { type JsonRecord, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, recordOf, textOf } from "../../../structures/json.ts";
 
 const SECOND_MS = 1000;
 

@@ -10,9 +10,9 @@
  * process that has lost the Lease of its work ends and starts again, as kube-controller-manager does.
  */
 import type { Io, Metrics, Timer, Wire } from "../../../../protocols/ports.ts";
+import { parsed } from "../../../structures/json.ts";
 import { limitedWarn } from "../../process/log.limited.ts";
 import type { MemoryHealth } from "../../process/memory-health.ts";
-import { parsed } from "../../structures/json.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { refusalOf } from "../transport/outcome.policy.ts";
 import { collectionPath, objectPath } from "../transport/paths.ts";

@@ -1,6 +1,6 @@
 /** Watches the one Lease of an election, so that a candidate learns of a release at once. */
 import type { Io, Stop, Wire } from "../../../../protocols/ports.ts";
-import { textOf } from "../../structures/json.ts";
+import { textOf } from "../../../structures/json.ts";
 import { collectionPath } from "../transport/paths.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { UNREPORTED } from "../watch/projection.ts";

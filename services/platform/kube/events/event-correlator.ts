@@ -4,8 +4,8 @@
  */
 import { NAME_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
 import { apiTime } from "../../../domain/api-time.ts";
-import { BoundedMap } from "../../structures/bounded-map.ts";
-import { type BucketRate, type TokenBucket, tokensIn } from "../../structures/token-bucket.ts";
+import { BoundedMap } from "../../../structures/bounded-map.ts";
+import { type BucketRate, type TokenBucket, tokensIn } from "../../../structures/token-bucket.ts";
 
 /**
  * Events of one source about one object that may be written at once. Source: client-go tools/record, defaultSpamBurst.

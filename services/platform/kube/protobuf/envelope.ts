@@ -2,7 +2,7 @@
  * The envelope around every object in Kubernetes protobuf: four bytes, its kind, and its message. Of the kinds only
  * Status is decoded here.
  */
-import { type JsonRecord, recordOf } from "../../structures/json.ts";
+import { type JsonRecord, recordOf } from "../../../structures/json.ts";
 import { bytes, decode, MalformedProtobuf, one, type Shape, text } from "./protobuf.ts";
 import { STATUS } from "./protobuf-shapes.ts";
 

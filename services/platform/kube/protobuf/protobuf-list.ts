@@ -1,5 +1,5 @@
 /** Splits a protobuf list response into its items while the bytes arrive, and decodes the wanted fields of each. */
-import type { JsonRecord } from "../../structures/json.ts";
+import type { JsonRecord } from "../../../structures/json.ts";
 import { ENVELOPE_MESSAGE, hasMagic, MAGIC_BYTES } from "./envelope.ts";
 import { Cursor, decode, MalformedProtobuf, type Shape } from "./protobuf.ts";
 import { LIST_METADATA } from "./protobuf-shapes.ts";

@@ -4,7 +4,7 @@
  */
 import { INSTANT_MAX, INSTANT_MIN } from "../../../../protocols/bounds.ts";
 import { apiMicroTime, apiTime } from "../../../domain/api-time.ts";
-import type { JsonRecord } from "../../structures/json.ts";
+import type { JsonRecord } from "../../../structures/json.ts";
 
 /** The wanted fields of a message, by number. */
 export type Shape = Readonly<Record<number, Field>>;

@@ -15,7 +15,7 @@ import type { KubeObject } from "../../../../protocols/ports.ts";
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
 import { taintName } from "../../../domain/toleration.ts";
-import { listOf, recordOf } from "../../structures/json.ts";
+import { listOf, recordOf } from "../../../structures/json.ts";
 import { fieldsRecordedIn, nodeRecords } from "../watch/node-annotations.ts";
 
 /** An unsent write that the API shows after all: another controller made it, so much later than Vigil would have. */

@@ -2,7 +2,7 @@
 import type { PodShadow } from "../../../../protocols/objects.ts";
 import type { BoundPod, KubeObject } from "../../../../protocols/ports.ts";
 import { apiTime } from "../../../domain/api-time.ts";
-import { listOf, recordOf } from "../../structures/json.ts";
+import { listOf, recordOf } from "../../../structures/json.ts";
 import { shadowVersion } from "./node-shadow.policy.ts";
 
 /** The unsent writes that still differ from what the API shows; null when none does. */

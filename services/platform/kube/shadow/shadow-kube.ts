@@ -27,7 +27,7 @@ import type {
 } from "../../../../protocols/ports.ts";
 import { spanText } from "../../../domain/format.ts";
 import { needsPods } from "../../../domain/node-conditions.ts";
-import { BoundedMap } from "../../structures/bounded-map.ts";
+import { BoundedMap } from "../../../structures/bounded-map.ts";
 import { projectNode, projectPod, UNREPORTED } from "../watch/projection.ts";
 import {
   type MadeByAnother,

@@ -1,6 +1,6 @@
 /** One page of a list, read past the watches: for questions about the cluster that no service asks. */
 import type { Clock, HttpRequest, Wire } from "../../../../protocols/ports.ts";
-import { listOf, parsed, recordOf } from "../../structures/json.ts";
+import { listOf, parsed, recordOf } from "../../../structures/json.ts";
 import { type Answer, call } from "./call.ts";
 import { refusalOf } from "./outcome.policy.ts";
 

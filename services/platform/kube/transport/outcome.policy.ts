@@ -1,6 +1,6 @@
 /** Decides what an API server's answer means for a write, read or review. It sends and retries nothing. */
 import type { KubeObject, ObjectRef, ReadReply, ReviewReply, WriteReply } from "../../../../protocols/ports.ts";
-import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import type { Answer } from "./call.ts";
 
 /** A refusal (metav1.Status), with neutral values for absent fields. */

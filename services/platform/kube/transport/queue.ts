@@ -6,7 +6,7 @@
  * It then gives its place back, and what may stall like it has few places of its own, so that nothing else waits for
  * it.
  */
-import { BoundedMap } from "../../structures/bounded-map.ts";
+import { BoundedMap } from "../../../structures/bounded-map.ts";
 
 /** A queued request. */
 export interface QueuedRequest {

@@ -1,6 +1,6 @@
 /** Which version of Kubernetes the API server is: read once for a command, or kept for some minutes. */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
-import { parsed, recordOf, textOf } from "../../structures/json.ts";
+import { parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { type Answer, call } from "./call.ts";
 
 /** A version of Kubernetes, such as 1.28. */

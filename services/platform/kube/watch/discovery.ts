@@ -1,6 +1,6 @@
 /** Finds out whether an API server serves a resource: whether its CustomResourceDefinition is installed. */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
-import { listOf, parsed, recordOf } from "../../structures/json.ts";
+import { listOf, parsed, recordOf } from "../../../structures/json.ts";
 import { call } from "../transport/call.ts";
 import { refusalOf } from "../transport/outcome.policy.ts";
 import type { StreamEnd } from "./stream.ts";

@@ -4,7 +4,7 @@
  */
 import { LEASE_NAMESPACE } from "../../../../protocols/names.ts";
 import type { Io, LeaseRenewal, ObservedLease, WatchSink, Wire } from "../../../../protocols/ports.ts";
-import { isOlderVersion } from "../../structures/resource-version.ts";
+import { isOlderVersion } from "../../../structures/resource-version.ts";
 import { collectionPath } from "../transport/paths.ts";
 import { UNREPORTED } from "./projection.ts";
 import { readStoreVersion } from "./store-version.ts";

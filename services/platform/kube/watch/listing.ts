@@ -3,7 +3,7 @@
  * retries.
  */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
-import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { MalformedProtobuf, type Shape } from "../protobuf/protobuf.ts";
 import { ProtobufList } from "../protobuf/protobuf-list.ts";
 import { ListScanner } from "./list-scan.ts";

@@ -10,7 +10,7 @@ import { readDownProof } from "../../../domain/down-proof.ts";
 import { readReadyTransitions } from "../../../domain/ready-transitions.ts";
 import { readTaintSwap } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
-import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { type JsonRecord, parsed, recordOf, textOf } from "../../../structures/json.ts";
 
 /** Longest annotation that is parsed, in characters. TAINTS_MAX taints with the longest names take 23,000. */
 const ANNOTATION_CHARACTERS_MAX = 32 * 1024;

@@ -14,8 +14,8 @@ import type { BoundPod, FreezeResource, ObservedLease, PolicyResource } from "..
 import { epochMsOf } from "../../../domain/api-time.ts";
 import { labelsChecksum } from "../../../domain/node-policy.ts";
 import { reducedTolerations } from "../../../domain/toleration.reduced.ts";
-import { Interner } from "../../structures/interner.ts";
-import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
+import { Interner } from "../../../structures/interner.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../../../structures/json.ts";
 import { nodeRecords } from "./node-annotations.ts";
 
 /** What a projection needs besides the object. */

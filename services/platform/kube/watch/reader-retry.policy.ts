@@ -1,6 +1,6 @@
 /** Decides how long a reader waits before it repeats a request that failed. Pure. */
 import type { Random } from "../../../../protocols/ports.ts";
-import { retryPauseMs } from "../../structures/retry-schedule.ts";
+import { retryPauseMs } from "../../../structures/retry-schedule.ts";
 import type { ListEnd } from "./listing.ts";
 import type { StreamEnd } from "./stream.ts";
 

@@ -1,6 +1,6 @@
 /** The newest version that watches of one process have shown of each resource: no later list may be older. */
 import type { Stop } from "../../../../protocols/ports.ts";
-import { isOlderVersion } from "../../structures/resource-version.ts";
+import { isOlderVersion } from "../../../structures/resource-version.ts";
 
 /** What the readers of one process have shown, by the path of the resource. */
 export class ShownVersions {

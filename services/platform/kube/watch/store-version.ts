@@ -1,6 +1,6 @@
 /** Reads how new an API server's store is: the version of a list of one item, which no cache answers. */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
-import { parsed, recordOf, textOf } from "../../structures/json.ts";
+import { parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { call } from "../transport/call.ts";
 import { refusalOf } from "../transport/outcome.policy.ts";
 import type { StreamEnd } from "./stream.ts";

@@ -5,7 +5,7 @@
  */
 import type { WatchState } from "../../../../protocols/objects.ts";
 import type { Io, Stop, Watch, WatchSink, Wire } from "../../../../protocols/ports.ts";
-import { isOlderVersion } from "../../structures/resource-version.ts";
+import { isOlderVersion } from "../../../structures/resource-version.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { isServed } from "./discovery.ts";

@@ -4,7 +4,7 @@
  */
 import type { WatchState } from "../../../../protocols/objects.ts";
 import type { Log, WatchSink } from "../../../../protocols/ports.ts";
-import { parsed, recordOf, textOf } from "../../structures/json.ts";
+import { parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { type Refusal, refusalOf } from "../transport/outcome.policy.ts";
 import type { ProjectionIo } from "./projection.ts";
 import type { WatchedResource } from "./watched.ts";

@@ -1,6 +1,6 @@
 /** The HTTP requests of writes, and in which version of the Eviction API a server takes evictions. */
 import type { HttpRequest, WriteRequest } from "../../../../protocols/ports.ts";
-import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import type { Answer } from "../transport/call.ts";
 import { collectionPathOf, objectPath } from "../transport/paths.ts";
 

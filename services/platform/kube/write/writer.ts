@@ -16,7 +16,7 @@ import type {
   WriteRequest,
 } from "../../../../protocols/ports.ts";
 import { Urgency } from "../../../../protocols/ports.ts";
-import { oneTokenAfterMs, type TokenBucket, tokensIn } from "../../structures/token-bucket.ts";
+import { oneTokenAfterMs, type TokenBucket, tokensIn } from "../../../structures/token-bucket.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "../transport/concurrency.policy.ts";
 import { isOverload, readReplyOf, reviewReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";

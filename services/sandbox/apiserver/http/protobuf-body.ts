@@ -4,7 +4,7 @@
  */
 import { ENVELOPE_MESSAGE, hasMagic, MAGIC_BYTES } from "../../../platform/kube/protobuf/envelope.ts";
 import { bytes, decode, MalformedProtobuf, one, text } from "../../../platform/kube/protobuf/protobuf.ts";
-import { recordOf } from "../../../platform/structures/json.ts";
+import { recordOf } from "../../../structures/json.ts";
 import type { JsonObject } from "../api-objects.ts";
 import { KINDS } from "./protobuf-kinds.ts";
 

@@ -11,7 +11,7 @@ import {
   truth,
   unlessZero,
 } from "../../../platform/kube/protobuf/protobuf.ts";
-import { type JsonRecord, recordOf } from "../../../platform/structures/json.ts";
+import { type JsonRecord, recordOf } from "../../../structures/json.ts";
 
 type Field = Shape[number];
 

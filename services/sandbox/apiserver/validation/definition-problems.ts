@@ -1,5 +1,5 @@
 /** Validation of CustomResourceDefinitions, with the real server's messages where there is one. */
-import { isColumnPath } from "../../../platform/structures/json-path.ts";
+import { isColumnPath } from "../../../structures/json-path.ts";
 import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "../api-objects.ts";
 import { textsOf } from "../custom/definition.ts";
 import type { StructuralSchema } from "../custom/structural-schema.ts";

@@ -1,5 +1,5 @@
 /** The columns that a definition names for `kubectl get`, and the cells of one object. */
-import { parseJsonPath } from "../../../platform/structures/json-path.ts";
+import { parseJsonPath } from "../../../structures/json-path.ts";
 import { type ApiObject, isObject, type Json } from "../api-objects.ts";
 import type { PrinterColumn } from "../custom/definition.ts";
 import { ageOf } from "./age.ts";

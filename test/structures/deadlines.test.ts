@@ -1,8 +1,8 @@
 /** Deadlines by slot: exact instants, whatever the order of changes. */
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { Deadlines } from "../../../services/platform/structures/deadlines.ts";
-import { VirtualClock } from "../../support/clock.virtual.ts";
+import { Deadlines } from "../../services/structures/deadlines.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 function setUp() {
   const clock = new VirtualClock();

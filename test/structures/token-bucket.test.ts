@@ -1,6 +1,6 @@
 /** The arithmetic of a token bucket. */
 import { expect, test } from "vitest";
-import { oneTokenAfterMs, tokensIn } from "../../../services/platform/structures/token-bucket.ts";
+import { oneTokenAfterMs, tokensIn } from "../../services/structures/token-bucket.ts";
 
 test("a bucket fills at its rate and holds no more than its burst", () => {
   const rate = { perSecond: 2, burst: 5 };

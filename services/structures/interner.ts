@@ -1,5 +1,5 @@
 /** Shares one copy of values that many objects repeat: a million pods have the same few. */
-import type { Toleration } from "../../../protocols/objects.ts";
+import type { Toleration } from "../../protocols/objects.ts";
 import { listOf } from "./json.ts";
 
 /** How many texts are kept before all are dropped: sharing must not become a leak. */

@@ -1,10 +1,6 @@
 /** The pauses between attempts: their growth, their limit, and when an attempt of many is due. */
 import { describe, expect, test } from "vitest";
-import {
-  RetrySchedule,
-  type RetrySettings,
-  retryPauseMs,
-} from "../../../services/platform/structures/retry-schedule.ts";
+import { RetrySchedule, type RetrySettings, retryPauseMs } from "../../services/structures/retry-schedule.ts";
 
 const pauses = (settings: RetrySettings, count: number) =>
   Array.from({ length: count }, (_, index) => retryPauseMs(index + 1, settings));

@@ -2,11 +2,11 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
-import { Deadlines } from "../../../services/platform/structures/deadlines.ts";
-import { type EvictionSchedule, TaintedNode } from "../../../services/taint-manager/tainted-node.ts";
-import { VirtualClock } from "../../support/clock.virtual.ts";
-import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../../support/observed-objects.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { Deadlines } from "../../services/structures/deadlines.ts";
+import { type EvictionSchedule, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
 const NODES = 10_000;
 const PODS_PER_NODE = 100;

@@ -1,8 +1,8 @@
 /** The queues below clocks and buses: heap and mailbox. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Mailbox } from "../../../services/platform/bus/mailbox.ts";
-import { MinHeap } from "../../../services/platform/structures/heap.ts";
+import { Mailbox } from "../../services/platform/bus/mailbox.ts";
+import { MinHeap } from "../../services/structures/heap.ts";
 
 test("a heap returns its items from the least to the greatest", () => {
   fc.assert(

@@ -1,6 +1,6 @@
 /** When a failed attempt, or a request without effect so far, is retried: with exponential backoff up to a limit. */
-import type { Random } from "../../../protocols/ports.ts";
-import type { Profile } from "../../../protocols/profile.ts";
+import type { Random } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 
 /** How the pauses grow, in milliseconds. */
 export interface RetrySettings {

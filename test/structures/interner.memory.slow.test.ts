@@ -2,8 +2,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { projectPod } from "../../../services/platform/kube/watch/projection.ts";
-import { Interner } from "../../../services/platform/structures/interner.ts";
+import { projectPod } from "../../services/platform/kube/watch/projection.ts";
+import { Interner } from "../../services/structures/interner.ts";
 
 const PODS = 20_000;
 const TOLERATIONS_EACH = 40;

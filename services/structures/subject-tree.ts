@@ -1,5 +1,5 @@
 /** Finds the subscriptions that match a subject, with NATS' wildcards, without trying every pattern. */
-import type { Stop } from "../../../protocols/ports.ts";
+import type { Stop } from "../../protocols/ports.ts";
 
 interface Branch<T> {
   readonly next: Map<string, Branch<T>>;

@@ -1,5 +1,5 @@
 /** Very many deadlines behind one timer: a hierarchical timing wheel in flat arrays. */
-import type { Clock, Timer } from "../../../protocols/ports.ts";
+import type { Clock, Timer } from "../../protocols/ports.ts";
 
 /** Slots at first. The arrays double when full, and shrink to this size when the last slot is removed. */
 const SLOTS_MIN = 64;

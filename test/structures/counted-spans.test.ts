@@ -1,6 +1,6 @@
 /** Counts by time: never more spans than allowed, and never a smaller sum. */
 import { expect, test } from "vitest";
-import { boundedSpans, countOf } from "../../../services/platform/structures/counted-spans.ts";
+import { boundedSpans, countOf } from "../../services/structures/counted-spans.ts";
 
 const at = (...instants: number[]) => instants.map((each) => ({ fromAt: each, toAt: each, count: 1 }));
 

@@ -1,8 +1,8 @@
 /** The subject tree finds the same subscribers as a trial of each pattern. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matches } from "../../../protocols/subjects.ts";
-import { SubjectTree } from "../../../services/platform/structures/subject-tree.ts";
+import { matches } from "../../protocols/subjects.ts";
+import { SubjectTree } from "../../services/structures/subject-tree.ts";
 
 describe("a subject tree", () => {
   const token = fc.constantFrom("a", "b", "c");

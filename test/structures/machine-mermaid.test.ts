@@ -1,6 +1,6 @@
 /** Statecharts drawn as Mermaid text. */
 import { expect, test } from "vitest";
-import { machineMermaid } from "../../../services/platform/structures/machine-mermaid.ts";
+import { machineMermaid } from "../../services/structures/machine-mermaid.ts";
 
 test("a chart has its initial state, nested states, actions and transitions", () => {
   const chart = {

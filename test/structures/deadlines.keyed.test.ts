@@ -1,8 +1,8 @@
 /** Deadlines by key: exactness, lazy re-arm, and the same behaviour as a naive list of deadlines. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { KeyedDeadlines } from "../../../services/platform/structures/deadlines.keyed.ts";
-import { VirtualClock } from "../../support/clock.virtual.ts";
+import { KeyedDeadlines } from "../../services/structures/deadlines.keyed.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 /** Deadlines that record what fires and when. */
 function recorded() {

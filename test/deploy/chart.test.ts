@@ -3,8 +3,8 @@ import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { chartValues, withSettingNames, withValuesTable } from "../../deploy/helm/values-table.ts";
 import { IMAGES_OF_OTHERS } from "../support/docker.ts";
-import { chartValues, withSettingNames, withValuesTable } from "./values-table.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CHART = join(ROOT, "deploy/helm/vigil");

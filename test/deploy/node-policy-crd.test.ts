@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { nodePolicyDefinitionText } from "../../deploy/crd/node-policy-crd.ts";
+import { NODE_POLICY_MEANINGS } from "../../deploy/crd/node-policy-meanings.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
-import { nodePolicyDefinitionText } from "./node-policy-crd.ts";
-import { NODE_POLICY_MEANINGS } from "./node-policy-meanings.ts";
 
 const FILE = readFileSync(join(import.meta.dirname, "../../deploy/crd/nodepolicies.yaml"), "utf8");
 const RIGHT = { selector: { matchLabels: { pool: "gpu" } } };

@@ -2,16 +2,16 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rolesConfig } from "../deploy/nats/roles.ts";
-import { withVersion } from "../deploy/release/release.ts";
-import { completedLock } from "./architecture/lockfile.ts";
-import { nodePolicyDefinitionText } from "./deploy/node-policy-crd.ts";
-import { withSettingNames, withValuesTable } from "./deploy/values-table.ts";
-import { GENERATED_PAGES } from "./docs-site/generated-pages.ts";
-import { withExplainTables } from "./ledger/explain-table.ts";
-import { withMachineDrawings } from "./machine-drawings.ts";
-import { asyncApiText } from "./protocols/asyncapi.ts";
-import { withMessageTable } from "./protocols/message-table.ts";
+import { completedLock } from "../test/architecture/lockfile.ts";
+import { GENERATED_PAGES } from "../test/docs-site/generated-pages.ts";
+import { withExplainTables } from "../test/ledger/explain-table.ts";
+import { withMachineDrawings } from "../test/machine-drawings.ts";
+import { asyncApiText } from "../test/protocols/asyncapi.ts";
+import { withMessageTable } from "../test/protocols/message-table.ts";
+import { nodePolicyDefinitionText } from "./crd/node-policy-crd.ts";
+import { withSettingNames, withValuesTable } from "./helm/values-table.ts";
+import { rolesConfig } from "./nats/roles.ts";
+import { withVersion } from "./release/release.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));

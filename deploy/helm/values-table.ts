@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { runVerb } from "../../services/cli/verbs/run.ts";
 
-const CHART = join(import.meta.dirname, "../../deploy/helm/vigil");
+const CHART = join(import.meta.dirname, "vigil");
 const OPENS = "<!-- values: written by npm run fix -->";
 const CLOSES = "<!-- end of values -->";
 

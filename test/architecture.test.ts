@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EFFECT_RULES } from "./architecture/effects.rules.ts";
-import { IMPORT_RULES, unusedDependencies } from "./architecture/imports.rules.ts";
+import { IMPORT_RULES, importCircles, unusedDependencies } from "./architecture/imports.rules.ts";
 import { completedLock, unhashedPackages } from "./architecture/lockfile.ts";
 import { PLANTED } from "./architecture/planted.ts";
 import { SHAPE_RULES } from "./architecture/shape.rules.ts";
@@ -23,6 +23,8 @@ describe("the source", () => {
     const breaches = sources.filter(({ path }) => applies(path)).flatMap(check);
     expect(breaches.map(lineOf)).toEqual([]);
   });
+
+  test("has no circle of imports", () => expect(importCircles(sources).map(lineOf)).toEqual([]));
 
   test("uses every dependency it ships with", () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
@@ -81,6 +83,15 @@ describe("a planted breach is caught", () => {
       optional: true,
       ...platform,
     });
+  });
+
+  test("a circle of imports", () => {
+    const importing = (path: string, ...files: string[]) =>
+      parse(`services/node/${path}`, files.map((file) => `import "./${file}";\n`).join(""));
+    const [a, b, c] = [importing("a.ts", "b.ts"), importing("b.ts", "c.ts"), importing("c.ts", "b.ts")];
+    expect(importCircles([a, b, c]).map(lineOf)).toEqual([
+      "services/node/c.ts:1 circle: services/node/b.ts, services/node/c.ts",
+    ]);
   });
 
   test("a dependency without an importer", () => {

@@ -13,7 +13,7 @@ import { apiTime } from "../domain/api-time.ts";
 import { liveNode } from "../platform/kube/watch/live-node.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { isCalledOff, markTakenBack } from "./eviction-marks.policy.ts";
-import { livePod } from "./pod-reads.ts";
+import { livePod } from "./live-objects.ts";
 import type { LivePod } from "./pod-writer.policy.ts";
 
 /** Pods beyond this are forgotten, the one marked least recently first. */

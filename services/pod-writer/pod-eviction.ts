@@ -18,7 +18,8 @@ import { unwritten, written } from "../platform/requests/write-result.ts";
 import { afterEviction, dueSince, UPSTREAM_EVICTIONS } from "./eviction-method.policy.ts";
 import { renewalProblem, restsOnSilence } from "./lease.policy.ts";
 import type { LeaseRead } from "./lease-renewals.ts";
-import { endUnneeded, type LiveNodeRead, livePod, readBoth, readNode } from "./pod-reads.ts";
+import { livePod } from "./live-objects.ts";
+import { endUnneeded, type LiveNodeRead, readBoth, readNode } from "./pod-reads.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf } from "./pod-request.ts";
 import { patchStatus, writtenOr } from "./pod-status.ts";
 import {

@@ -1,12 +1,11 @@
 /** The live reads behind a write to a pod: its node always, the pod itself where no observed version will do. */
-import type { KubeObject, Policies, ReadReply } from "../../protocols/ports.ts";
-import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
-import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
+import type { ReadReply } from "../../protocols/ports.ts";
+import type { LiveNode } from "../platform/kube/watch/live-node.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
-import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten } from "../platform/requests/write-result.ts";
 import { mayRestOnSilence } from "./lease.policy.ts";
 import type { LeaseRead } from "./lease-renewals.ts";
+import { livePod, type NodeRead } from "./live-objects.ts";
 import { type PodWriteAttempt, type PodWriterContext, refOf, urgencyOf } from "./pod-request.ts";
 import type { LivePod, NotNeeded } from "./pod-writer.policy.ts";
 
@@ -15,16 +14,6 @@ export const NODE_READ_KEPT_MS = 500;
 
 /** An attempt that waits for the next pulse of the observer is no failure of the API server. */
 const SOON = { isLate: true, retryWithinMs: 1000 } as const;
-
-/** Projects a node's read once for all its pods, and again after the policies have changed. */
-export function nodeReader(policies: Pick<Policies, "current">): (reply: ReadReply) => NodeRead {
-  return (reply) => nodeReadOf(reply, policies);
-}
-
-/** What a live read of a node found: its state, or how an attempt ends without it. */
-export type NodeRead =
-  | { readonly kind: "read"; readonly node: LiveNode }
-  | { readonly kind: "unread"; readonly result: TryResult };
 
 /** A node as read live, and when that was sent and answered on the monotonic clock. */
 export interface LiveNodeRead {
@@ -39,16 +28,6 @@ export interface LiveNodeRead {
 export interface LivePodRead {
   readonly live: LivePod | null;
   readonly readAtMs: number;
-}
-
-function nodeReadOf(reply: ReadReply, policies: Pick<Policies, "current">): NodeRead {
-  if (reply.outcome === "gone") {
-    return { kind: "unread", result: unwritten("refused", "its node is gone; the pod garbage collector deletes it") };
-  }
-  if (reply.outcome !== "ok") return { kind: "unread", result: unread("node", reply) };
-  const node = liveNode(reply.object, policies);
-  if (node !== null) return { kind: "read", node };
-  return { kind: "unread", result: unwritten("failed", "the node as read is not a valid Node") };
 }
 
 /** Reads the node of a request and proceeds with it, or reports why not. */
@@ -95,12 +74,6 @@ export function readBoth(
     else report(unread("pod", reply));
   };
   kube.read(refOf(ask), take, { urgency: urgencyOf(ask), stepsBefore: 2, sent: requestNode });
-}
-
-/** A pod as the API sent it; null if it is bound to no node. */
-export function livePod(object: KubeObject): LivePod | null {
-  const bound = projectPod(object, UNREPORTED);
-  return bound === null ? null : { ...bound, object };
 }
 
 /** A node and its lease as read live; null where no lease is needed. */

@@ -6,9 +6,9 @@ import type { SingleFlightReads } from "../platform/requests/single-flight-reads
 import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
 import type { EvictionMarks } from "./eviction-marks.ts";
 import type { LeaseRenewals } from "./lease-renewals.ts";
+import type { NodeRead } from "./live-objects.ts";
 import type { ObservedOutages } from "./observed-outages.ts";
 import type { ObservedPods } from "./observed-pods.ts";
-import type { NodeRead } from "./pod-reads.ts";
 import type { PermitGate } from "./rates/permit-gate.ts";
 
 /** The messages that request a write to a pod. */

@@ -167,6 +167,24 @@ function roomOf(path: string): string {
   return folder === "platform" || folder === "sandbox" ? `${folder}/${inner}` : folder;
 }
 
+/** Circles of imports among the shipped files, each with the files on it: nobody can read one of them alone. */
+export function importCircles(sources: readonly Source[]): Breach[] {
+  const shipped = sources.filter(({ path }) => kindOf(path) !== "test" && kindOf(path) !== null);
+  const importsOf = new Map(shipped.map((source) => [source.path, relativeImports(source)]));
+  const done = new Set<string>();
+  const breaches: Breach[] = [];
+  const follow = (path: string, way: readonly string[]): void => {
+    for (const { target, line } of importsOf.get(path) ?? []) {
+      const start = [...way, path].indexOf(target);
+      if (start >= 0) breaches.push({ path, line, problem: `circle: ${[...way, path].slice(start).join(", ")}` });
+      else if (!done.has(target)) follow(target, [...way, path]);
+    }
+    done.add(path);
+  };
+  for (const path of importsOf.keys()) if (!done.has(path)) follow(path, []);
+  return breaches;
+}
+
 /** Breaches of runtime dependencies that no shipped file imports; `dependencies` are the names in package.json. */
 export function unusedDependencies(sources: readonly Source[], dependencies: readonly string[]): Breach[] {
   const shipped = sources.filter(({ path }) => kindOf(path) !== "test" && kindOf(path) !== null);

@@ -2,12 +2,11 @@
  * The NATS connection for the ledger's history. Where the history has its own NATS account this is a second connection,
  * opened on first use. An edge: it may await; the services never wait for it.
  */
-import type { Log } from "../../../protocols/ports.ts";
+import type { Io, Log } from "../../../protocols/ports.ts";
 import { connectNats, type NatsTransport } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { historyOptionsOf } from "../connect/nats-files.ts";
-import type { BusIo } from "./open-bus.ts";
 
 type NatsConnection = NatsTransport["connection"];
 
@@ -19,8 +18,13 @@ export interface HistoryLink {
   close(): Promise<void>;
 }
 
+/** The ports of the connection for the history. */
+interface HistoryIo extends Pick<Io, "clock" | "log"> {
+  readonly member: string;
+}
+
 /** The history's own connection, or `bus` where the history has no credentials of its own. */
-export function historyLink(settings: ProcessSettings, io: BusIo, bus: NatsConnection): HistoryLink {
+export function historyLink(settings: ProcessSettings, io: HistoryIo, bus: NatsConnection): HistoryLink {
   const options = historyOptionsOf(settings);
   if (options === null) return { connect: async () => bus, close: async () => {} };
   let link: NatsTransport | null = null;

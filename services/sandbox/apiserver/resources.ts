@@ -2,7 +2,7 @@
  * The built-in resources that the embedded API serves; resource-catalog.ts adds the custom ones. strategy.ts has the
  * behaviour of each kind.
  */
-import type { CustomVersion } from "./custom/definition.ts";
+import type { StructuralSchema } from "./custom/structural-schema.ts";
 
 /** The name of a collection of objects of a built-in kind in the store. */
 export type BuiltInStorage =
@@ -40,6 +40,29 @@ export interface Resource {
   readonly hasStatus: boolean;
   /** What the definition of a custom resource says about this version; null for a built-in kind. */
   readonly custom: CustomVersion | null;
+}
+
+/** Where an object lives. */
+export interface Place {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What the definition of a custom resource says about one of its versions. */
+export interface CustomVersion {
+  readonly schema: StructuralSchema;
+  readonly columns: readonly PrinterColumn[];
+}
+
+/** One column of `kubectl get`, beside the name. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+  readonly jsonPath: string;
 }
 
 /** A resource of a built-in kind. */

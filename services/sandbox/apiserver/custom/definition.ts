@@ -1,23 +1,7 @@
 /** What a CustomResourceDefinition says: the resources to serve, their names, schemas and columns. Pure. */
 import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "../api-objects.ts";
-import type { Resource, StorageName } from "../resources.ts";
+import type { PrinterColumn, Resource, StorageName } from "../resources.ts";
 import type { StructuralSchema } from "./structural-schema.ts";
-
-/** What a definition says about one version of its resource. */
-export interface CustomVersion {
-  readonly schema: StructuralSchema;
-  readonly columns: readonly PrinterColumn[];
-}
-
-/** One column of `kubectl get`, beside the name. */
-export interface PrinterColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly format: string;
-  readonly description: string;
-  readonly priority: number;
-  readonly jsonPath: string;
-}
 
 /** The collection of a definition's objects; it has the definition's name. */
 export function storageOf(definition: ApiObject): StorageName {

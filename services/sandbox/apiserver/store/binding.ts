@@ -2,7 +2,8 @@
 import { apiTime } from "../../../domain/api-time.ts";
 import { type ApiObject, childList, childObject, type JsonObject, textOf } from "../api-objects.ts";
 import { badRequest, conflict } from "../api-status.ts";
-import type { Place, Registry } from "./registry.ts";
+import type { Place } from "../resources.ts";
+import type { Registry } from "./registry.ts";
 
 /** Binds a pod to a node, as the scheduler does. */
 export function bindPod(registry: Registry, place: Place, target: string, wallMs: number): void {

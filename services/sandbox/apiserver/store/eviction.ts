@@ -2,10 +2,10 @@
 import { apiTime } from "../../../domain/api-time.ts";
 import { type ApiObject, childList, childObject, isObject, textOf } from "../api-objects.ts";
 import { ApiFailure, forbidden } from "../api-status.ts";
-import { storedAs } from "../resources.ts";
+import { type Place, storedAs } from "../resources.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import { labelsOf, selectorIn } from "./label-selector.ts";
-import type { Place, Registry } from "./registry.ts";
+import type { Registry } from "./registry.ts";
 import { selects } from "./selectors.ts";
 import type { Store } from "./store.ts";
 

@@ -2,11 +2,10 @@
 
 import type { ApiObject, ObjectMeta } from "../api-objects.ts";
 import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "../api-status.ts";
-import type { Resource } from "../resources.ts";
+import type { Place, Resource } from "../resources.ts";
 import { wrong } from "../validation/problems.ts";
 import { problemsOf } from "../validation/validation.ts";
 import type { DeleteOptions } from "./deletion.ts";
-import type { Place } from "./registry.ts";
 import type { Stored } from "./stored.ts";
 import { strategyOf } from "./strategy.ts";
 

@@ -2,7 +2,7 @@
 import type { Clock, Random } from "../../../../protocols/ports.ts";
 import { type ApiObject, isObject, sameJson, textOf } from "../api-objects.ts";
 import { ApiFailure, alreadyExists, forbidden, notFound } from "../api-status.ts";
-import { type Resource, storedApiVersionOf, storedAs } from "../resources.ts";
+import { type Place, type Resource, storedApiVersionOf, storedAs } from "../resources.ts";
 import { canonical } from "../views/canonical.ts";
 import { METADATA } from "../views/object-shapes.ts";
 import { type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
@@ -11,13 +11,6 @@ import { checkDeletion, checkName, checkPreconditions, checkValid, checkVersion,
 import type { Store } from "./store.ts";
 import { Stored } from "./stored.ts";
 import { type Part, strategyOf } from "./strategy.ts";
-
-/** Where an object lives. */
-export interface Place {
-  readonly resource: Resource;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** The result of a delete. */
 export interface Deletion {

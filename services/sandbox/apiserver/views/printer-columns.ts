@@ -1,7 +1,7 @@
 /** The columns that a definition names for `kubectl get`, and the cells of one object. */
 import { parseJsonPath } from "../../../structures/json-path.ts";
 import { type ApiObject, isObject, type Json } from "../api-objects.ts";
-import type { PrinterColumn } from "../custom/definition.ts";
+import type { PrinterColumn } from "../resources.ts";
 import { ageOf } from "./age.ts";
 import type { Columns } from "./column.ts";
 

@@ -248,10 +248,12 @@ class JetStreamStore implements LedgerStore {
   }
 
   #retryMissing(error: unknown, history: HistoryOf): void {
+    const isNews = !this.#absent;
     this.#storeNothing();
     if (this.#closed) return;
     const reason = error instanceof Error ? error.message : String(error);
-    this.#options.log.info(`history is kept in memory only, JetStream is not available: ${reason}`);
+    const { log } = this.#options;
+    log[isNews ? "info" : "debug"](`history is kept in memory only, JetStream is not available: ${reason}`);
     this.#afterBackoff(() => void this.#connect(history));
   }
 

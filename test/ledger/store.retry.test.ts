@@ -1,15 +1,16 @@
 /** Backoff of the ledger's store: from a second to a minute. */
 import { describe, expect, test } from "vitest";
 import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
-import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
+import { recordingLog } from "../support/recording-log.ts";
 import { UID } from "./store-world.ts";
 
-/** When a store without an answer from NATS tries to connect, in milliseconds from its start. */
-async function triesWithin(ms: number): Promise<number[]> {
+/** When a store without an answer from NATS tries to connect, in milliseconds from its start, and what it logs. */
+async function triesWithin(ms: number): Promise<{ readonly tries: number[]; readonly said: readonly string[] }> {
   const clock = new VirtualClock();
   const tries: number[] = [];
+  const log = recordingLog();
   const store = openLedgerStore({
     connect: async () => {
       tries.push(clock.monotonicMs());
@@ -18,7 +19,7 @@ async function triesWithin(ms: number): Promise<number[]> {
     cluster: "test",
     clusterUid: UID,
     clock,
-    log: silentLog,
+    log,
     metrics: createMetrics(),
   });
   for (let second = 0; second < ms / 1000; second++) {
@@ -26,12 +27,18 @@ async function triesWithin(ms: number): Promise<number[]> {
     clock.advance(1000);
   }
   store.close();
-  return tries;
+  return { tries, said: log.lines.filter(({ level }) => level !== "debug").map(({ message }) => message) };
 }
 
 describe("a store without JetStream", () => {
   test("retries after 1 s, then with backoff up to a minute", async () => {
-    const tries = await triesWithin(200_000);
+    const { tries } = await triesWithin(200_000);
     expect(tries).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183].map((second) => second * 1000));
+  });
+
+  test("says so once", async () => {
+    const { said } = await triesWithin(200_000);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain("history is kept in memory only, JetStream is not available");
   });
 });

@@ -5,10 +5,13 @@ import { mergedIntervals } from "../domain/paused-time/frozen-time.ts";
 import { UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
 import { parsed, recordOf, textOf } from "../structures/json.ts";
 
-/** The text of outages that are over: a JSON list of `from` and `to`. */
+/**
+ * The text of outages that are over: a JSON list of `from` and `to`, in whole milliseconds. They are rounded to the longer
+ * outage, because one that is remembered a little shorter than it was observed counts as not remembered, for ever.
+ */
 export function outagesText(outages: readonly FrozenInterval[]): string {
   const over = outages.flatMap(({ fromAt, toAt }) =>
-    toAt === null ? [] : [{ from: apiMicroTime(fromAt), to: apiMicroTime(toAt) }],
+    toAt === null ? [] : [{ from: apiMicroTime(Math.floor(fromAt)), to: apiMicroTime(Math.ceil(toAt)) }],
   );
   return JSON.stringify(over);
 }

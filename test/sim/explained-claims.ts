@@ -207,9 +207,8 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podOverdue: dueAt,
   // The clocks of machines are off as the seed decides, and no process knows by how much exactly.
   podClockBehind: always,
-  // A process that has just taken over has not read yet whether nodes were heard meanwhile, in calm too.
-  podOutage: always,
-  podOutageUndated: always,
+  podOutage: notInCalm,
+  podOutageUndated: notInCalm,
   // That countdowns are late enough after an outage, and not too late, is checked with every deletion.
   podOutageOver: due,
   podOutageGrace: due,

@@ -125,11 +125,6 @@ const LONG_SHARE = 0.1;
 const LONGER_MS = 600_000;
 /** The share of the runs in which outages are remembered, as they are wherever policies are followed. */
 const MEMORY_SHARE = 0.8;
-/**
- * The classes that only `--with` turns on. A restored store that has passed the last version that was shown before a
- * watch is opened again looks like any other, and the few versions of a simulated store are passed within seconds.
- */
-export const UNDRAWN_CLASSES: readonly FaultClass[] = ["restores"];
 /** How much longer a run with outages lasts. */
 const OUTAGES_MS = 240_000;
 /** The share of the seeds that each plot gets. */
@@ -193,7 +188,6 @@ function classesUpTo({ upTo }: DrawOptions): readonly FaultClass[] {
 
 function drawFaults(chance: Chance, options: DrawOptions): Set<FaultClass> {
   const isDrawn = (name: FaultClass, index: number): boolean => {
-    if (UNDRAWN_CLASSES.includes(name)) return false;
     const isBefore = (last: FaultClass): boolean => index <= FAULT_CLASSES.indexOf(last);
     const share = isBefore(LAST_COMMON_CLASS) ? COMMON_SHARE : isBefore(LAST_RARE_CLASS) ? RARE_SHARE : RARER_SHARE;
     return chance(`fault/${name}`)() < share;

@@ -34,6 +34,8 @@ const NODES = storedAs("nodes");
 const PODS = storedAs("pods");
 const LEASES = storedAs("leases");
 const NAMESPACE = "default";
+/** The versions between a backup and its return: far more than the objects of a simulated cluster take in a run. */
+const FOREIGN_WRITES = 100_000;
 /** How long a watch may be stale, by the faults that are drawn. */
 const STALE_MAX_MS = 60_000;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
@@ -124,6 +126,8 @@ export class World {
   /** The process whose request the API carries out now; "" for the world's own. */
   writer = "";
   #pods = 0;
+  /** When a backup was restored last, on the wall clock. */
+  #restoredMs = Number.NEGATIVE_INFINITY;
 
   constructor(swarm: Swarm) {
     this.swarm = swarm;
@@ -285,13 +289,20 @@ export class World {
     return typeof renewTime === "string" ? Date.parse(renewTime) : 0;
   }
 
-  /** A backup of the API's store. */
+  /**
+   * A backup of the API's store. What others write after it (in a cluster hundreds of objects a second, here none) takes
+   * the version so far ahead that a restored store does not reach it again.
+   */
   backup(): Backup {
-    return { atMs: this.clock.wallMs(), objects: this.api.snapshot() };
+    const objects = this.api.snapshot();
+    for (let written = 0; written < FOREIGN_WRITES; written += 1) this.api.store.nextRevision();
+    return { atMs: this.clock.wallMs(), objects };
   }
 
-  /** Takes the API's store back to a backup. */
+  /** Takes the API's store back to a backup, unless that is of a time that another restore has undone. */
   restore({ atMs, objects }: Backup, watches: "cut" | "silent"): void {
+    if (atMs < this.#restoredMs) return;
+    this.#restoredMs = this.clock.wallMs();
     const before = (["nodes", "pods"] as const).map((storage) => this.api.store.collection(storage).sorted(""));
     this.asWorld(() => this.api.restore(objects, { watches }));
     this.heard.restored(atMs);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isMessageType, MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
-import { fieldTable, type JsonSchema } from "./schema-table.ts";
+import { fieldTable, type JsonSchema, NOTATION } from "./schema-table.ts";
 
 const HEAD = `# Messages, field by field
 
@@ -10,7 +10,7 @@ const HEAD = `# Messages, field by field
 
 What each message means, and how it is framed, is in [the protocol](../../protocols/README.md). The same schemas for
 programs are in [asyncapi.yaml](../asyncapi.yaml). Fields may be added; a listener ignores those that it does not know.
-\`[]\` stands for an item of a list, \`{}\` for a value of a map.`;
+An instant is a number of milliseconds since 1970. ${NOTATION}`;
 
 /** The page with every message, and then every query over NATS. */
 export function messagesPage(): string {

@@ -29,6 +29,10 @@ const TEXT_KINDS: readonly { readonly kind: string; readonly example: string }[]
 ];
 const PLAIN_NAME = "a";
 
+/** What a page with such tables says about their notation. */
+export const NOTATION = `A field with \`?\` is optional. \`[]\` stands for an item of a list, \`{}\` for a value of a map. \`≤253\` is the most
+characters of a string, or items of a list; \`0–63\` and \`≥0\` are the values of a number.`;
+
 /**
  * The table of all fields, nested ones by their path; an array's item is `[]`, a map's value `{}`. It has a column for
  * what fields mean if one of them says so.
@@ -38,11 +42,9 @@ export function fieldTable(schema: JsonSchema): string {
   const hasMeanings = rows.some(({ meaning }) => meaning !== "");
   const lines = rows.map(
     ({ path, isRequired, type, meaning }) =>
-      `| \`${path}\` | ${type} | ${isRequired ? "yes" : ""} |${hasMeanings ? ` ${meaning} |` : ""}`,
+      `| \`${path}\`${isRequired ? "" : "?"} | ${type} |${hasMeanings ? ` ${meaning} |` : ""}`,
   );
-  const heads = hasMeanings
-    ? ["| field | type | required | meaning |", "|---|---|---|---|"]
-    : ["| field | type | required |", "|---|---|---|"];
+  const heads = hasMeanings ? ["| field | type | meaning |", "|---|---|---|"] : ["| field | type |", "|---|---|"];
   return [...heads, ...lines].join("\n");
 }
 
@@ -84,13 +86,13 @@ function typeText(schema: JsonSchema): string {
   if (choices !== undefined) return [...new Set(choices.map(typeText))].join(" or ");
   const { type = "any", items } = schema;
   if (type === "array" && items !== undefined && !Array.isArray(items)) {
-    return `list of ${typeText(items as JsonSchema)}${rangeText(schema.minItems, schema.maxItems)}`;
+    return `list${rangeText(schema.minItems, schema.maxItems)} of ${typeText(items as JsonSchema)}`;
   }
   if (type === "object" && typeof schema.additionalProperties === "object") {
     return `map of ${typeText(schema.additionalProperties)}`;
   }
   if (type === "string") return textKind(schema);
-  if (type === "number" && schema.minimum === INSTANT_MIN) return "instant (epoch ms)";
+  if (type === "number" && schema.minimum === INSTANT_MIN) return "instant";
   return `${String(type)}${rangeText(schema.minimum, schema.maximum)}`;
 }
 
@@ -98,13 +100,12 @@ function textKind({ pattern = "", maxLength }: JsonSchema): string {
   const accepted = new RegExp(pattern);
   const special = accepted.test(PLAIN_NAME) ? undefined : TEXT_KINDS.find(({ example }) => accepted.test(example));
   if (special !== undefined) return special.kind;
-  return maxLength === undefined ? "string" : `string, at most ${maxLength} characters`;
+  return maxLength === undefined ? "string" : `string ≤${maxLength}`;
 }
 
 function rangeText(least: number | undefined, most: number | undefined): string {
-  const shown = [
-    least === undefined || least <= Number.MIN_SAFE_INTEGER ? "" : `at least ${least}`,
-    most === undefined || most >= Number.MAX_SAFE_INTEGER ? "" : `at most ${most}`,
-  ].filter((part) => part !== "");
-  return shown.length === 0 ? "" : `, ${shown.join(", ")}`;
+  const min = least === undefined || least <= Number.MIN_SAFE_INTEGER ? undefined : least;
+  const max = most === undefined || most >= Number.MAX_SAFE_INTEGER ? undefined : most;
+  if (min === undefined) return max === undefined ? "" : ` ≤${max}`;
+  return max === undefined ? ` ≥${min}` : ` ${min}–${max}`;
 }

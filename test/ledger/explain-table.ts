@@ -6,7 +6,6 @@ import {
   POLICY_SENTENCES,
   QUEUE_SENTENCES,
   REQUEST_SENTENCES,
-  SHADOW_SENTENCES,
   TIMELINE_SENTENCES,
   ZONE_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
@@ -41,13 +40,7 @@ const TABLES: readonly Table[] = [
 export function explainTables(): string {
   return TABLES.map(({ title, of, forms, isWhole }) => {
     const said = Object.entries(forms) as [keyof typeof SAID_WHEN, string][];
-    const rows = said.flatMap(([name, text]) => {
-      const would = SHADOW_SENTENCES[name];
-      return [
-        `| ${SAID_WHEN[name]} | \`${shown(text, isWhole)}\` |`,
-        ...(would === undefined ? [] : [`| the same in shadow mode | \`${shown(would, isWhole)}\` |`]),
-      ];
-    });
+    const rows = said.map(([name, text]) => `| ${SAID_WHEN[name]} | \`${shown(text, isWhole)}\` |`);
     return [`## ${title}`, "", `| ${of} | sentence |`, "|---|---|", ...rows].join("\n");
   }).join("\n\n");
 }

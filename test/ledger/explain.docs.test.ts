@@ -8,6 +8,7 @@ import {
   SENTENCES,
   type Sentence,
   type SentenceName,
+  SHADOW_SENTENCES,
   sentence,
   TIMELINE_SENTENCES,
   type TimelineSentenceName,
@@ -27,9 +28,14 @@ test("the tables have a row for each sentence", () => {
   const names = forms.flatMap((table) => Object.keys(table));
   expect(new Set(names).size).toBe(names.length);
   const rows = explainTables().match(/^\| .* \| `.*` \|$/gm) ?? [];
-  expect(rows.filter((row) => !row.startsWith("| the same in shadow mode |"))).toHaveLength(names.length);
+  expect(rows).toHaveLength(names.length);
   expect(explainTables()).toContain("| the node left the API | `Node <node> no longer exists.` |");
   expect(explainTables()).toContain("| `observed.gone` | `left the API` |");
+});
+
+test("shadow mode says would, as the page has it", () => {
+  expect(Object.values(SHADOW_SENTENCES).filter((text) => !text.includes("would "))).toEqual([]);
+  expect(readFileSync(PAGE, "utf8")).toContain(`\`${SHADOW_SENTENCES.nodeTainted?.replace("{taints}", "<taints>")}\``);
 });
 
 test("a page without the markers is refused", () => {

@@ -33,12 +33,29 @@ const PLAIN_NAME = "a";
 export const NOTATION = `A field with \`?\` is optional. \`[]\` stands for an item of a list, \`{}\` for a value of a map. \`≤253\` is the most
 characters of a string, or items of a list; \`0–63\` and \`≥0\` are the values of a number.`;
 
+/** Shapes that a page has shown: by their schema, what to say of them instead of showing them again. */
+export type ShownShapes = Map<string, string>;
+
+const FIELDS_WORTH_A_REFERENCE = 3;
+
+/** The key of a shape in {@link ShownShapes}. */
+export function shapeKey(shape: JsonSchema): string {
+  return JSON.stringify(shape);
+}
+
 /**
  * The table of all fields, nested ones by their path; an array's item is `[]`, a map's value `{}`. It has a column for
- * what fields mean if one of them says so.
+ * what fields mean if one of them says so. With `shown`, an object that has been shown before is named by where, and
+ * `of` is where this table is.
  */
-export function fieldTable(schema: JsonSchema): string {
-  const rows = fieldRows(schema, "");
+export function fieldTable(schema: JsonSchema, of = "", shown?: ShownShapes): string {
+  const rows = fieldRows(schema, "", (shape, path) => {
+    const fields = Object.keys(shape.properties ?? {}).length;
+    if (shown === undefined || path === "" || fields < FIELDS_WORTH_A_REFERENCE) return undefined;
+    const before = shown.get(shapeKey(shape));
+    if (before === undefined) shown.set(shapeKey(shape), `as \`${path}\` of ${of}`);
+    return before;
+  });
   const hasMeanings = rows.some(({ meaning }) => meaning !== "");
   const lines = rows.map(
     ({ path, isRequired, type, meaning }) =>
@@ -48,6 +65,9 @@ export function fieldTable(schema: JsonSchema): string {
   return [...heads, ...lines].join("\n");
 }
 
+/** Where a shape at a path has been shown before; undefined shows it here. */
+type ShownBefore = (shape: JsonSchema, path: string) => string | undefined;
+
 interface FieldRow {
   readonly path: string;
   readonly isRequired: boolean;
@@ -56,19 +76,30 @@ interface FieldRow {
   readonly meaning: string;
 }
 
-function fieldRows(schema: JsonSchema, prefix: string): FieldRow[] {
+function fieldRows(schema: JsonSchema, prefix: string, shownBefore: ShownBefore): FieldRow[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]): FieldRow[] => {
     const path = prefix === "" ? name : `${prefix}.${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
-    return [{ path, isRequired, type: typeText(field), meaning: field.description ?? "" }, ...fieldRows(field, path)];
+    const meaning = field.description ?? "";
+    const { shape, mark } = shapeOf(field);
+    const before = shownBefore(shape, `${path}${mark}`);
+    if (before !== undefined) return [{ path, isRequired, type: `${typeText(field)} ${before}`, meaning }];
+    return [{ path, isRequired, type: typeText(field), meaning }, ...fieldRows(field, path, shownBefore)];
   });
   const { items, additionalProperties } = schema;
   const below = [
     ...(Array.isArray(items) ? [] : [[items as JsonSchema | undefined, "[]"] as const]),
     ...(typeof additionalProperties === "object" ? [[additionalProperties, "{}"] as const] : []),
-  ].flatMap(([item, mark]) => (item === undefined ? [] : fieldRows(item, `${prefix}${mark}`)));
-  const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((choice) => fieldRows(choice, prefix));
-  return distinct([...fields, ...below, ...choices]);
+  ].flatMap(([item, mark]) => (item === undefined ? [] : fieldRows(item, `${prefix}${mark}`, shownBefore)));
+  const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  return distinct([...fields, ...below, ...choices.flatMap((choice) => fieldRows(choice, prefix, shownBefore))]);
+}
+
+/** The object that a field, its items or the one alternative to null has, and the mark of its path. */
+function shapeOf(field: JsonSchema): { readonly shape: JsonSchema; readonly mark: string } {
+  if (field.items !== undefined && !Array.isArray(field.items)) return { shape: field.items as JsonSchema, mark: "[]" };
+  const [only, ...others] = (field.anyOf ?? field.oneOf ?? []).filter(({ type }) => type !== "null");
+  return { shape: only !== undefined && others.length === 0 ? only : field, mark: "" };
 }
 
 /** The first row of each path: choices of a union share fields. */
@@ -93,7 +124,7 @@ function typeText(schema: JsonSchema): string {
   }
   if (type === "string") return textKind(schema);
   if (type === "number" && schema.minimum === INSTANT_MIN) return "instant";
-  return `${String(type)}${rangeText(schema.minimum, schema.maximum)}`;
+  return `${[type].flat().join(" or ")}${rangeText(schema.minimum, schema.maximum)}`;
 }
 
 function textKind({ pattern = "", maxLength }: JsonSchema): string {

@@ -2,15 +2,18 @@
 import { z } from "zod";
 import { isMessageType, MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
-import { fieldTable, type JsonSchema, NOTATION, type ShownShapes, shapeKey } from "./schema-table.ts";
+import { fieldList, type JsonSchema, NOTATION, type ShownShapes, shapeKey } from "./schema-table.ts";
 
 const HEAD = `# Messages, field by field
 
 <!-- Written by \`npm run fix\` from the schemas in protocols/; do not edit. -->
 
-What each message means, and how it is framed, is in [the protocol](../../protocols/README.md). The same schemas for
-programs are in [asyncapi.yaml](../asyncapi.yaml). Fields may be added; a listener ignores those that it does not know.
-An instant is a number of milliseconds since 1970. ${NOTATION}`;
+What each message means, who publishes and reads it, and how it is framed, is in
+[the protocol](../../protocols/README.md). [asyncapi.yaml](../asyncapi.yaml) has the same schemas for programs, with the
+bounds of each value. Fields may be added; a listener ignores those that it does not know. An instant is a number of
+milliseconds since 1970.
+
+${NOTATION}`;
 
 /** The page with every message, and then every query over NATS; a shape is shown once. */
 export function messagesPage(): string {
@@ -35,16 +38,15 @@ function shapesElsewhere(): ShownShapes {
 }
 
 function messageSection(type: MessageType, shown: ShownShapes): string {
-  const { schema, from, to, purpose } = MESSAGES[type];
-  const fields = fieldTable(jsonSchemaOf(schema), type, shown);
-  return `## ${type}\n\n${purpose[0]?.toUpperCase()}${purpose.slice(1)}. Published by ${from}; read by ${to}.\n\n${fields}`;
+  const { schema, purpose } = MESSAGES[type];
+  return `## ${type}\n\n${purpose[0]?.toUpperCase()}${purpose.slice(1)}.\n\n${fieldList(jsonSchemaOf(schema), type, shown)}`;
 }
 
 function querySection(name: QueryName, shown: ShownShapes): string {
   const { schema, answer, purpose } = QUERIES[name];
   const payload = jsonSchemaOf(schema);
-  const asked = Object.keys(payload.properties ?? {}).length === 0 ? "No payload." : fieldTable(payload);
-  const answered = fieldTable(jsonSchemaOf(answer), `query.${name}`, shown);
+  const asked = Object.keys(payload.properties ?? {}).length === 0 ? "No payload." : fieldList(payload);
+  const answered = fieldList(jsonSchemaOf(answer), `query.${name}`, shown);
   return `### query.${name}\n\nAnswers ${purpose}.\n\n${asked}\n\nThe answer:\n\n${answered}`;
 }
 

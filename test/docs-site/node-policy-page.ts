@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { fieldTable, type JsonSchema, NOTATION } from "./schema-table.ts";
+import { BOUNDS, fieldTable, type JsonSchema, NOTATION } from "./schema-table.ts";
 
 const DEFINITION = join(import.meta.dirname, "../../deploy/crd/nodepolicies.yaml");
 
@@ -31,7 +31,7 @@ the same meanings.
 
 \`apiVersion: ${group}/${version?.name}\`, \`kind: ${names.kind}\`, of the whole cluster;
 \`kubectl get ${names.plural}\` or \`kubectl get ${names.shortNames.join("`, `kubectl get ")}\`.
-${NOTATION}
+${NOTATION} ${BOUNDS}
 
 ## spec
 

@@ -29,9 +29,12 @@ const TEXT_KINDS: readonly { readonly kind: string; readonly example: string }[]
 ];
 const PLAIN_NAME = "a";
 
-/** What a page with such tables says about their notation. */
-export const NOTATION = `A field with \`?\` is optional. \`[]\` stands for an item of a list, \`{}\` for a value of a map. \`≤253\` is the most
-characters of a string, or items of a list; \`0–63\` and \`≥0\` are the values of a number.`;
+/** What a page with such fields says about their notation. */
+export const NOTATION = "A field with `?` is optional. `[]` stands for an item of a list, `{}` for a value of a map.";
+
+/** What a page with bounds says about theirs. */
+export const BOUNDS = `\`≤253\` is the most characters of a string, or items of a list; \`0–63\` and \`≥0\` are the values of
+a number.`;
 
 /** Shapes that a page has shown: by their schema, what to say of them instead of showing them again. */
 export type ShownShapes = Map<string, string>;
@@ -44,29 +47,43 @@ export function shapeKey(shape: JsonSchema): string {
 }
 
 /**
- * The table of all fields, nested ones by their path; an array's item is `[]`, a map's value `{}`. It has a column for
- * what fields mean if one of them says so. With `shown`, an object that has been shown before is named by where, and
- * `of` is where this table is.
+ * The table of all fields with bounds and meanings, nested ones by their path; an array's item is `[]`, a map's value
+ * `{}`.
  */
-export function fieldTable(schema: JsonSchema, of = "", shown?: ShownShapes): string {
-  const rows = fieldRows(schema, "", (shape, path) => {
+export function fieldTable(schema: JsonSchema): string {
+  const rows = fieldRows(schema, "", { shownBefore: () => undefined, typeText: boundedType });
+  const lines = rows.map(
+    ({ path, isRequired, type, meaning }) => `| \`${path}\`${mark(isRequired)} | ${type} | ${meaning} |`,
+  );
+  return ["| field | type | meaning |", "|---|---|---|", ...lines].join("\n");
+}
+
+/**
+ * The list of all fields without bounds. With `shown`, an object that has been shown before is named by where, and `of`
+ * is where this list is.
+ */
+export function fieldList(schema: JsonSchema, of = "", shown?: ShownShapes): string {
+  const shownBefore: Rendering["shownBefore"] = (shape, path) => {
     const fields = Object.keys(shape.properties ?? {}).length;
     if (shown === undefined || path === "" || fields < FIELDS_WORTH_A_REFERENCE) return undefined;
     const before = shown.get(shapeKey(shape));
     if (before === undefined) shown.set(shapeKey(shape), `as \`${path}\` of ${of}`);
     return before;
-  });
-  const hasMeanings = rows.some(({ meaning }) => meaning !== "");
-  const lines = rows.map(
-    ({ path, isRequired, type, meaning }) =>
-      `| \`${path}\`${isRequired ? "" : "?"} | ${type} |${hasMeanings ? ` ${meaning} |` : ""}`,
-  );
-  const heads = hasMeanings ? ["| field | type | meaning |", "|---|---|---|"] : ["| field | type |", "|---|---|"];
-  return [...heads, ...lines].join("\n");
+  };
+  const rows = fieldRows(schema, "", { shownBefore, typeText: plainType });
+  return rows.map(({ path, isRequired, type }) => `- \`${path}\`${mark(isRequired)}: ${type}`).join("\n");
 }
 
-/** Where a shape at a path has been shown before; undefined shows it here. */
-type ShownBefore = (shape: JsonSchema, path: string) => string | undefined;
+function mark(isRequired: boolean): string {
+  return isRequired ? "" : "?";
+}
+
+/** How fields are shown. */
+interface Rendering {
+  /** Where a shape at a path has been shown before; undefined shows it here. */
+  readonly shownBefore: (shape: JsonSchema, path: string) => string | undefined;
+  readonly typeText: (schema: JsonSchema) => string;
+}
 
 interface FieldRow {
   readonly path: string;
@@ -76,23 +93,23 @@ interface FieldRow {
   readonly meaning: string;
 }
 
-function fieldRows(schema: JsonSchema, prefix: string, shownBefore: ShownBefore): FieldRow[] {
+function fieldRows(schema: JsonSchema, prefix: string, how: Rendering): FieldRow[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]): FieldRow[] => {
     const path = prefix === "" ? name : `${prefix}.${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
     const meaning = field.description ?? "";
     const { shape, mark } = shapeOf(field);
-    const before = shownBefore(shape, `${path}${mark}`);
-    if (before !== undefined) return [{ path, isRequired, type: `${typeText(field)} ${before}`, meaning }];
-    return [{ path, isRequired, type: typeText(field), meaning }, ...fieldRows(field, path, shownBefore)];
+    const before = how.shownBefore(shape, `${path}${mark}`);
+    if (before !== undefined) return [{ path, isRequired, type: `${how.typeText(field)} ${before}`, meaning }];
+    return [{ path, isRequired, type: how.typeText(field), meaning }, ...fieldRows(field, path, how)];
   });
   const { items, additionalProperties } = schema;
   const below = [
     ...(Array.isArray(items) ? [] : [[items as JsonSchema | undefined, "[]"] as const]),
     ...(typeof additionalProperties === "object" ? [[additionalProperties, "{}"] as const] : []),
-  ].flatMap(([item, mark]) => (item === undefined ? [] : fieldRows(item, `${prefix}${mark}`, shownBefore)));
+  ].flatMap(([item, suffix]) => (item === undefined ? [] : fieldRows(item, `${prefix}${suffix}`, how)));
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
-  return distinct([...fields, ...below, ...choices.flatMap((choice) => fieldRows(choice, prefix, shownBefore))]);
+  return distinct([...fields, ...below, ...choices.flatMap((choice) => fieldRows(choice, prefix, how))]);
 }
 
 /** The object that a field, its items or the one alternative to null has, and the mark of its path. */
@@ -109,29 +126,36 @@ function distinct(rows: readonly FieldRow[]): FieldRow[] {
   return [...firsts.values()];
 }
 
-function typeText(schema: JsonSchema): string {
+function boundedType(schema: JsonSchema): string {
+  return typeText(schema, rangeText);
+}
+
+function plainType(schema: JsonSchema): string {
+  return typeText(schema, () => "");
+}
+
+function typeText(schema: JsonSchema, range: (min?: number, max?: number) => string): string {
   const choices = schema.anyOf ?? schema.oneOf;
   if (schema["x-kubernetes-int-or-string"] === true) return "number or percentage";
   if (schema.const !== undefined) return `\`${String(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(", ");
-  if (choices !== undefined) return [...new Set(choices.map(typeText))].join(" or ");
+  if (choices !== undefined) return [...new Set(choices.map((choice) => typeText(choice, range)))].join(" or ");
   const { type = "any", items } = schema;
   if (type === "array" && items !== undefined && !Array.isArray(items)) {
-    return `list${rangeText(schema.minItems, schema.maxItems)} of ${typeText(items as JsonSchema)}`;
+    return `list${range(schema.minItems, schema.maxItems)} of ${typeText(items as JsonSchema, range)}`;
   }
   if (type === "object" && typeof schema.additionalProperties === "object") {
-    return `map of ${typeText(schema.additionalProperties)}`;
+    return `map of ${typeText(schema.additionalProperties, range)}`;
   }
-  if (type === "string") return textKind(schema);
+  if (type === "string") return textKind(schema, range);
   if (type === "number" && schema.minimum === INSTANT_MIN) return "instant";
-  return `${[type].flat().join(" or ")}${rangeText(schema.minimum, schema.maximum)}`;
+  return `${[type].flat().join(" or ")}${range(schema.minimum, schema.maximum)}`;
 }
 
-function textKind({ pattern = "", maxLength }: JsonSchema): string {
+function textKind({ pattern = "", maxLength }: JsonSchema, range: (min?: number, max?: number) => string): string {
   const accepted = new RegExp(pattern);
   const special = accepted.test(PLAIN_NAME) ? undefined : TEXT_KINDS.find(({ example }) => accepted.test(example));
-  if (special !== undefined) return special.kind;
-  return maxLength === undefined ? "string" : `string ≤${maxLength}`;
+  return special?.kind ?? `string${range(undefined, maxLength)}`;
 }
 
 function rangeText(least: number | undefined, most: number | undefined): string {

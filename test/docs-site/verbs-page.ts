@@ -8,19 +8,18 @@ const HEAD = `# Verbs and flags
 <!-- Written by \`npm run fix\` from services/cli/verbs; do not edit. -->
 
 \`vigil <verb> --help\` prints the same in a terminal. A flag is written \`--flag=value\` or \`--flag value\`, a duration as
-\`50s\` or \`1m30s\`; one whose default is \`false\` is set by \`--flag\`. Flags that an earlier verb has too are listed there.`;
+\`50s\` or \`1m30s\`; its default is in parentheses, and one whose default is \`false\` is set by \`--flag\`. Flags that an
+earlier verb has too are listed there.`;
 
 /** An example that lists the values of a flag. */
 const CHOICES = /\|/;
 
 /** The page with every verb, in the order of the help. */
 export function verbsPage(): string {
-  const overview = VERBS.map(({ name, summary }) => `| [${name}](#vigil-${name}) | ${textCell(summary)} |`);
+  const overview = VERBS.map(({ name }) => `[${name}](#vigil-${name})`).join(", ");
   const owners = new Map<string, string>();
   const sections = VERBS.map((verb) => verbSection(verb, owners));
-  return [HEAD, ["| verb | what it does |", "|---|---|", ...overview].join("\n"), ...sections]
-    .join("\n\n")
-    .concat("\n");
+  return [HEAD, `${overview}.`, ...sections].join("\n\n").concat("\n");
 }
 
 /** A verb's section; `owners` says which verb was the first with a row, and gets this verb's new rows. */
@@ -29,7 +28,7 @@ function verbSection(verb: Verb, owners: Map<string, string>): string {
   const usage = ["vigil", name, words, sections.some(hasFlags) ? "[flags]" : ""].filter((part) => part !== "");
   const shown = examples.flatMap(({ command, does }) => [`# ${does}`, command]);
   const spellings = [...aliases].map(
-    ([spelling, { meaning }]) => `| \`${spelling.length === 1 ? "-" : "--"}${spelling}\` | ${textCell(meaning)} |`,
+    ([spelling, { meaning }]) => `- \`${spelling.length === 1 ? "-" : "--"}${spelling}\`: ${plainText(meaning)}`,
   );
   const tables = sections.map(({ title, settings }) => ({
     title,
@@ -37,14 +36,12 @@ function verbSection(verb: Verb, owners: Map<string, string>): string {
   }));
   return [
     `## vigil ${name}`,
-    `${summary[0]?.toUpperCase()}${textCell(summary.slice(1))}.`,
+    `${summary[0]?.toUpperCase()}${plainText(summary.slice(1))}.`,
     `\`\`\`sh\n${usage.join(" ")}\n\`\`\``,
     ...(shown.length === 0 ? [] : [`\`\`\`sh\n${shown.join("\n")}\n\`\`\``]),
-    ...tables.flatMap(({ title, own }) => (own.length === 0 ? [] : [`**${title}**\n\n${flagTable(own)}`])),
+    ...tables.flatMap(({ title, own }) => (own.length === 0 ? [] : [`**${title}**\n\n${flagList(own)}`])),
     ...sharedFlags(verb, owners),
-    ...(spellings.length === 0
-      ? []
-      : [["**Other spellings**", "", "| spelling | meaning |", "|---|---|", ...spellings].join("\n")]),
+    ...(spellings.length === 0 ? [] : [`**Other spellings**\n\n${spellings.join("\n")}`]),
   ].join("\n\n");
 }
 
@@ -72,23 +69,19 @@ function hasFlags({ settings }: Verb["sections"][number]): boolean {
   return Object.keys(settings).length > 0;
 }
 
-function flagTable(settings: readonly Setting[]): string {
-  return ["| flag | default | meaning |", "|---|---|---|", ...settings.map(flagRow)].join("\n");
+function flagList(settings: readonly Setting[]): string {
+  return settings.map(flagRow).join("\n");
 }
 
-/** The row of a flag; where neither a default nor the meaning shows what a value looks like, with an example. */
+/** The line of a flag; where neither a default nor the meaning shows what a value looks like, with an example. */
 function flagRow(setting: Setting): string {
   const standard = writeValue(setting, setting.standard);
   const example = exampleOf(setting);
   const shown = standard === "" || CHOICES.test(example) ? `--${setting.flag}=${example}` : `--${setting.flag}`;
-  return `| ${codeCell(shown)} | ${codeCell(standard)} | ${textCell(setting.meaning)} |`;
-}
-
-function codeCell(text: string): string {
-  return text === "" ? "" : `\`${text.replaceAll("|", "\\|")}\``;
+  return `- \`${shown}\`${standard === "" ? "" : ` (\`${standard}\`)`}: ${plainText(setting.meaning)}`;
 }
 
 /** Text that Markdown and the site's templates show as it is. */
-function textCell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("<", "&lt;").replaceAll("{{", "&#123;&#123;");
+function plainText(text: string): string {
+  return text.replaceAll("<", "&lt;").replaceAll("{{", "&#123;&#123;");
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { BOUNDS, fieldTable, type JsonSchema, NOTATION } from "./schema-table.ts";
+import { BOUNDS, explainedFields, type JsonSchema, NOTATION } from "./schema-table.ts";
 
 const DEFINITION = join(import.meta.dirname, "../../deploy/crd/nodepolicies.yaml");
 
@@ -35,12 +35,12 @@ ${NOTATION} ${BOUNDS}
 
 ## spec
 
-${fieldTable(spec)}
+${explainedFields(spec)}
 
 ## status
 
 Written by Vigil alone.
 
-${fieldTable(status)}
+${explainedFields(status)}
 `;
 }

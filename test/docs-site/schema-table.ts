@@ -1,7 +1,7 @@
-/** Writes the fields of a JSON Schema as a table of Markdown. */
+/** Writes the fields of a JSON Schema as a list of Markdown. */
 import { INSTANT_MIN } from "../../protocols/bounds.ts";
 
-/** The part of JSON Schema that the tables show. */
+/** The part of JSON Schema that the lists show. */
 export interface JsonSchema {
   readonly description?: string;
   readonly type?: string | readonly string[];
@@ -46,16 +46,12 @@ export function shapeKey(shape: JsonSchema): string {
   return JSON.stringify(shape);
 }
 
-/**
- * The table of all fields with bounds and meanings, nested ones by their path; an array's item is `[]`, a map's value
- * `{}`.
- */
-export function fieldTable(schema: JsonSchema): string {
+/** The list of all fields with bounds and meanings, nested ones by their path. */
+export function explainedFields(schema: JsonSchema): string {
   const rows = fieldRows(schema, "", { shownBefore: () => undefined, typeText: boundedType });
-  const lines = rows.map(
-    ({ path, isRequired, type, meaning }) => `| \`${path}\`${mark(isRequired)} | ${type} | ${meaning} |`,
-  );
-  return ["| field | type | meaning |", "|---|---|---|", ...lines].join("\n");
+  const line = ({ path, isRequired, type, meaning }: FieldRow) =>
+    `- \`${path}\`${mark(isRequired)}: ${type}${meaning === "" ? "" : `. ${meaning}`}`;
+  return rows.map(line).join("\n");
 }
 
 /**

@@ -1,4 +1,4 @@
-/** When explain says each sentence: the first column of docs/explain.md. */
+/** When explain says each sentence: what docs/explain.md has before it. */
 import type {
   ExplainedPolicySentenceName,
   PolicySentenceName,

@@ -14,23 +14,23 @@ import {
   type TimelineSentenceName,
   ZONE_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
-import { explainTables, withExplainTables } from "./explain-table.ts";
+import { explainSentences, withExplainSentences } from "./explain-page.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/explain.md");
 
 test("docs/explain.md has the sentences of the code; npm run fix writes them", () => {
   const page = readFileSync(PAGE, "utf8");
-  expect(withExplainTables(page)).toBe(page);
+  expect(withExplainSentences(page)).toBe(page);
 });
 
-test("the tables have a row for each sentence", () => {
+test("the lists have a line for each sentence", () => {
   const forms = [SENTENCES, POLICY_SENTENCES, ZONE_SENTENCES, EXPLAINED_POLICY_SENTENCES, TIMELINE_SENTENCES];
   const names = forms.flatMap((table) => Object.keys(table));
   expect(new Set(names).size).toBe(names.length);
-  const rows = explainTables().match(/^\| .* \| `.*` \|$/gm) ?? [];
+  const rows = explainSentences().match(/^- .*: `.*`$/gm) ?? [];
   expect(rows).toHaveLength(names.length);
-  expect(explainTables()).toContain("| the node left the API | `Node <node> no longer exists.` |");
-  expect(explainTables()).toContain("| `observed.gone` | `left the API` |");
+  expect(explainSentences()).toContain("- the node left the API: `Node <node> no longer exists.`");
+  expect(explainSentences()).toContain("- `observed.gone`: `left the API`");
 });
 
 test("shadow mode says would, as the page has it", () => {
@@ -39,7 +39,7 @@ test("shadow mode says would, as the page has it", () => {
 });
 
 test("a page without the markers is refused", () => {
-  expect(() => withExplainTables("# Explain")).toThrow("the page needs <!-- sentences");
+  expect(() => withExplainSentences("# Explain")).toThrow("the page needs <!-- sentences");
 });
 
 test("a sentence begins with a capital letter", () => {

@@ -1,4 +1,4 @@
-/** Generates the tables of sentences in docs/explain.md from the code. */
+/** Generates the sentences of docs/explain.md from the code. */
 import {
   EXPLAINED_POLICY_SENTENCES,
   NODE_SENTENCES,
@@ -14,18 +14,16 @@ import { SAID_WHEN } from "./explain-states.ts";
 const OPENS = "<!-- sentences: written by npm run fix -->";
 const CLOSES = "<!-- end of sentences -->";
 
-/** A table of the page. */
-interface Table {
+/** A section of the page. */
+interface Section {
   readonly title: string;
-  /** Heading of the first column. */
-  readonly of: string;
   readonly forms: Readonly<Partial<Record<keyof typeof SAID_WHEN, string>>>;
   /** Whether its sentences begin with a capital letter. */
   readonly isWhole: boolean;
 }
 
-const ofState = (title: string, forms: Table["forms"]): Table => ({ title, of: "state", forms, isWhole: true });
-const TABLES: readonly Table[] = [
+const ofState = (title: string, forms: Section["forms"]): Section => ({ title, forms, isWhole: true });
+const SECTIONS: readonly Section[] = [
   ofState("Node", NODE_SENTENCES),
   ofState("Zone", ZONE_SENTENCES),
   ofState("Policy", EXPLAINED_POLICY_SENTENCES),
@@ -33,24 +31,24 @@ const TABLES: readonly Table[] = [
   ofState("Policies and freezes", POLICY_SENTENCES),
   ofState("Last request", REQUEST_SENTENCES),
   ofState("Pod", POD_SENTENCES),
-  { title: "Timeline", of: "message", forms: TIMELINE_SENTENCES, isWhole: false },
+  { title: "Timeline", forms: TIMELINE_SENTENCES, isWhole: false },
 ];
 
-/** Every table in Markdown, under its heading. */
-export function explainTables(): string {
-  return TABLES.map(({ title, of, forms, isWhole }) => {
+/** Every sentence with its state or message, under headings. */
+export function explainSentences(): string {
+  return SECTIONS.map(({ title, forms, isWhole }) => {
     const said = Object.entries(forms) as [keyof typeof SAID_WHEN, string][];
-    const rows = said.map(([name, text]) => `| ${SAID_WHEN[name]} | \`${shown(text, isWhole)}\` |`);
-    return [`## ${title}`, "", `| ${of} | sentence |`, "|---|---|", ...rows].join("\n");
+    const rows = said.map(([name, text]) => `- ${SAID_WHEN[name]}: \`${shown(text, isWhole)}\``);
+    return [`## ${title}`, "", ...rows].join("\n");
   }).join("\n\n");
 }
 
-/** Replaces the tables between the two markers of a page. Throws an Error when a marker is missing. */
-export function withExplainTables(page: string): string {
+/** Replaces the sentences between the two markers of a page. Throws an Error when a marker is missing. */
+export function withExplainSentences(page: string): string {
   const from = page.indexOf(OPENS);
   const to = page.indexOf(CLOSES);
   if (from < 0 || to < from) throw new Error(`the page needs ${OPENS} and, after it, ${CLOSES}`);
-  return `${page.slice(0, from + OPENS.length)}\n\n${explainTables()}\n\n${page.slice(to)}`;
+  return `${page.slice(0, from + OPENS.length)}\n\n${explainSentences()}\n\n${page.slice(to)}`;
 }
 
 function shown(text: string, isWhole: boolean): string {

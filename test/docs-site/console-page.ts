@@ -22,10 +22,10 @@ const HEAD = `# JSON of the console
 
 A process with \`--listen\` answers these paths with GET. The dashboard, \`vigil get\`, \`vigil explain\` and \`vigil top\`
 use them too. All but \`/api/about\`, \`/api/fleet\` and the probes need a process that runs the service \`ledger\`, and
-that leads where processes elect a leader. Instants are epoch milliseconds, durations milliseconds. A zone is named by its
-key, \`region:<NUL>:zone\`. An answer may get more fields later. A fault is \`{"error": "…"}\` with status 400, 404 or 503.
-Below, what an earlier answer shows is a text that names its path. The same facts with readable instants are answered over
-NATS: [Listen to Vigil](../listen.md#queries). Who may ask is in
+that leads where processes elect a leader. Instants are epoch milliseconds, durations milliseconds. A zone is named by
+its key, \`region:<NUL>:zone\`. An answer may get more fields later. A fault is \`{"error": "…"}\` with status 400, 404
+or 503. Below, what an earlier answer shows is a text that names its path. The same facts with readable instants are
+answered over NATS: [Listen to Vigil](../listen.md#queries). Who may ask is in
 [Run Vigil in a cluster](../run-in-a-cluster.md#what-is-installed).
 
 Besides, there are \`/metrics\` ([Metrics](../metrics.md)), the probes \`/livez\`, \`/healthz\` and \`/readyz\`, each with

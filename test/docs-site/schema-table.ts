@@ -67,7 +67,23 @@ export function fieldList(schema: JsonSchema, of = "", shown?: ShownShapes): str
     return before;
   };
   const rows = fieldRows(schema, "", { shownBefore, typeText: plainType });
-  return rows.map(({ path, isRequired, type }) => `- \`${path}\`${mark(isRequired)}: ${type}`).join("\n");
+  return runsOfType(rows)
+    .map(([first, ...others]) => {
+      const names = [first, ...others].map(({ path, isRequired }) => `\`${path}\`${mark(isRequired)}`).join(", ");
+      return `- ${names}: ${first.type}`;
+    })
+    .join("\n");
+}
+
+/** Rows that follow each other with one type, together. */
+function runsOfType(rows: readonly FieldRow[]): (readonly [FieldRow, ...FieldRow[]])[] {
+  const runs: [FieldRow, ...FieldRow[]][] = [];
+  for (const row of rows) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[0].type === row.type && !row.type.includes("object")) last.push(row);
+    else runs.push([row]);
+  }
+  return runs;
 }
 
 function mark(isRequired: boolean): string {

@@ -30,16 +30,15 @@ function verbSection(verb: Verb, owners: Map<string, string>): string {
   const spellings = [...aliases].map(
     ([spelling, { meaning }]) => `- \`${spelling.length === 1 ? "-" : "--"}${spelling}\`: ${plainText(meaning)}`,
   );
-  const tables = sections.map(({ title, settings }) => ({
-    title,
+  const lists = sections.map(({ title, settings }) => ({
+    title: sections.length === 1 ? "" : `**${title}**\n\n`,
     own: Object.values(settings).filter((setting) => ownerOf(setting, name, owners) === name),
   }));
   return [
     `## vigil ${name}`,
     `${summary[0]?.toUpperCase()}${plainText(summary.slice(1))}.`,
-    `\`\`\`sh\n${usage.join(" ")}\n\`\`\``,
-    ...(shown.length === 0 ? [] : [`\`\`\`sh\n${shown.join("\n")}\n\`\`\``]),
-    ...tables.flatMap(({ title, own }) => (own.length === 0 ? [] : [`**${title}**\n\n${flagList(own)}`])),
+    `\`\`\`sh\n${[usage.join(" "), ...shown].join("\n")}\n\`\`\``,
+    ...lists.flatMap(({ title, own }) => (own.length === 0 ? [] : [`${title}${flagList(own)}`])),
     ...sharedFlags(verb, owners),
     ...(spellings.length === 0 ? [] : [`**Other spellings**\n\n${spellings.join("\n")}`]),
   ].join("\n\n");

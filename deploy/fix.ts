@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { completedLock } from "../test/architecture/lockfile.ts";
 import { GENERATED_PAGES } from "../test/docs-site/generated-pages.ts";
-import { withExplainTables } from "../test/ledger/explain-table.ts";
+import { withExplainSentences } from "../test/ledger/explain-page.ts";
 import { withMachineDrawings } from "../test/machine-drawings.ts";
 import { asyncApiText } from "../test/protocols/asyncapi.ts";
 import { withMessageTable } from "../test/protocols/message-table.ts";
@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, "..");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 rewrite("protocols/README.md", withMessageTable);
-rewrite("docs/explain.md", withExplainTables);
+rewrite("docs/explain.md", withExplainSentences);
 rewrite("docs/machines.md", withMachineDrawings);
 rewrite("deploy/helm/vigil/values.schema.json", withSettingNames);
 rewrite("deploy/helm/vigil/README.md", withValuesTable);

@@ -64,7 +64,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       { text: "Glossary", link: "/docs/glossary" },
       { text: "Architecture", link: "/docs/architecture" },
       { text: "Statecharts", link: "/docs/machines" },
-      { text: "Decisions", link: "/docs/decisions" },
+      { text: "Decisions", link: "/docs/decisions/README" },
     ],
   },
   {

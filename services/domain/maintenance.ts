@@ -1,6 +1,6 @@
 /**
  * `maintenance` of a policy: while a node has one of the named conditions with status True, it is frozen, at most for
- * `atMost` from the first observation of each. A hold is an interval of frozen time, as of decision 40, which the
+ * `atMost` from the first observation of each. A hold is an interval of frozen time, as of decision 8, which the
  * annotation `vigil.v1/holds` of the node keeps. It reads no clock.
  */
 import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";

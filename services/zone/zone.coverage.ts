@@ -1,6 +1,6 @@
 /**
  * Which zones this process sees well enough to decide on. A zone needs every shard in which it has a node. A few other
- * shards may be suspect, so one unreadable shard stops only the zones with nodes in it (decision 23).
+ * shards may be suspect, so one unreadable shard stops only the zones with nodes in it (decision 9).
  */
 import type { Metrics } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";

@@ -36,7 +36,7 @@ export interface Refunding {
 
 /**
  * A token is spent at its grant, not when the taint lands: paying for both would cost the latency of each request. A
- * taint that lands without a known grant is paid for at once, because another owner may have granted it (decision 16).
+ * taint that lands without a known grant is paid for at once, because another owner may have granted it (decision 10).
  *
  * A writer's report that it wrote nothing does not give a token back: the node must also be observed to need no taint,
  * or be gone. A zone gets back at most one token in the time in which it gains one, so nodes that come and go cannot

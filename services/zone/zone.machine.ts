@@ -105,7 +105,7 @@ export function announcedState({ disruption }: ZoneStateValue): ZoneState {
   return disruption === "Halted" ? "FullDisruption" : disruption;
 }
 
-/** The initial state of a zone's next owner: the last announced one, including a halt (decision 18). */
+/** The initial state of a zone's next owner: the last announced one, including a halt (decision 11). */
 export function inheritedState(announced: { readonly state: ZoneState; readonly halted: boolean }): ZoneStateValue {
   return zoneStateValue("unsynced", announced.halted ? "Halted" : announced.state);
 }

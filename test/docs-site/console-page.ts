@@ -22,10 +22,10 @@ const HEAD = `# JSON of the console
 
 A process with \`--listen\` answers these paths with GET. The dashboard, \`vigil get\`, \`vigil explain\` and \`vigil top\`
 use them too. All but \`/api/about\`, \`/api/fleet\` and the probes need a process that runs the service \`ledger\`, and
-that leads where processes elect a leader.
-Instants are epoch milliseconds, durations milliseconds. A zone is named by its key, \`region:<NUL>:zone\`. An answer may
-get more fields later. A fault is \`{"error": "…"}\` with status 400, 404 or 503. The same facts with readable instants
-are answered over NATS: [Listen to Vigil](../listen.md#queries). Who may ask is in
+that leads where processes elect a leader. Instants are epoch milliseconds, durations milliseconds. A zone is named by
+its key, \`region:<NUL>:zone\`. An answer may get more fields later. A fault is \`{"error": "…"}\` with status 400, 404
+or 503. Below, what an earlier answer shows is a text that names its path. The same facts with readable instants are
+answered over NATS: [Listen to Vigil](../listen.md#queries). Who may ask is in
 [Run Vigil in a cluster](../run-in-a-cluster.md#what-is-installed).
 
 Besides, there are \`/metrics\` ([Metrics](../metrics.md)), the probes \`/livez\`, \`/healthz\` and \`/readyz\`, each with
@@ -88,8 +88,10 @@ const TOLERATED_MS = 300_000;
 export async function consolePage(): Promise<string> {
   const world = troubledWorld();
   const sections: string[] = [];
+  const shown = new Map<string, string>();
   for (const { path, meaning } of PATHS) {
-    sections.push(`## ${path}\n\n${meaning}\n\n\`\`\`json\n${await answerText(path, world)}\n\`\`\``);
+    const answer = JSON.stringify(shownOnce(await answerOf(path, world), path, shown), null, 2);
+    sections.push(`## ${path}\n\n${meaning}\n\n\`\`\`json\n${answer}\n\`\`\``);
   }
   return `${[HEAD, ...sections].join("\n\n")}\n`;
 }
@@ -128,12 +130,25 @@ function troubledWorld(): LedgerWorld {
   return world;
 }
 
-async function answerText(path: string, { clock, ledger }: LedgerWorld): Promise<string> {
+async function answerOf(path: string, { clock, ledger }: LedgerWorld): Promise<unknown> {
   const parts = { about: ABOUT, ledger: ledger.reader, fleet: async () => [MEMBER], readiness: () => [] };
   const sources = { ...parts, standby: null };
   const answer = answerTo(new URL(path, "http://console"), sources);
   clock.advance(0);
   const { status, body } = (await answer) ?? { status: 404, body: "no such path" };
   if (status !== 200) throw new Error(`${path}: ${body}`);
-  return JSON.stringify(JSON.parse(body), null, 2);
+  return JSON.parse(body);
+}
+
+const FIELDS_WORTH_A_REFERENCE = 4;
+
+/** An answer in which objects and lists that an earlier answer shows are texts that name its path. */
+function shownOnce(value: unknown, path: string, shown: Map<string, string>): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const key = JSON.stringify(value);
+  const before = shown.get(key);
+  if (before !== undefined) return `… as in ${before}`;
+  if (Object.keys(value).length >= FIELDS_WORTH_A_REFERENCE) shown.set(key, path);
+  if (Array.isArray(value)) return value.map((item) => shownOnce(item, path, shown));
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shownOnce(field, path, shown)]));
 }

@@ -7,7 +7,7 @@ import { verbsPage } from "./verbs-page.ts";
 
 /** How to make each page, by its path. */
 export const GENERATED_PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
-  "docs/decisions.md": decisionsPage,
+  "docs/decisions/README.md": decisionsPage,
   "docs/reference/console.md": consolePage,
   "docs/reference/messages.md": messagesPage,
   "docs/reference/node-policy.md": nodePolicyPage,

@@ -2,41 +2,52 @@
 import { z } from "zod";
 import { isMessageType, MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
-import { fieldTable, type JsonSchema } from "./schema-table.ts";
+import { fieldList, type JsonSchema, NOTATION, type ShownShapes, shapeKey } from "./schema-table.ts";
 
 const HEAD = `# Messages, field by field
 
 <!-- Written by \`npm run fix\` from the schemas in protocols/; do not edit. -->
 
-What each message means, and how it is framed, is in [the protocol](../../protocols/README.md). The same schemas for
-programs are in [asyncapi.yaml](../asyncapi.yaml). Fields may be added; a listener ignores those that it does not know.
-\`[]\` stands for an item of a list, \`{}\` for a value of a map.`;
+What each message means, who publishes and reads it, and how it is framed, is in
+[the protocol](../../protocols/README.md). [asyncapi.yaml](../asyncapi.yaml) has the same schemas for programs, with the
+bounds of each value. Fields may be added; a listener ignores those that it does not know. An instant is a number of
+milliseconds since 1970.
 
-/** The page with every message, and then every query over NATS. */
+${NOTATION}`;
+
+/** The page with every message, and then every query over NATS; a shape is shown once. */
 export function messagesPage(): string {
+  const shown = shapesElsewhere();
   const types = Object.keys(MESSAGES).filter(isMessageType);
   const queries = Object.keys(QUERIES) as QueryName[];
   return [
     HEAD,
-    ...types.map(messageSection),
+    ...types.map((type) => messageSection(type, shown)),
     "## Queries",
     "A request on `vigil.v1.<cluster>.query.<name>`; an empty payload asks for everything.",
-    ...queries.map(querySection),
+    ...queries.map((name) => querySection(name, shown)),
   ]
     .join("\n\n")
     .concat("\n");
 }
 
-function messageSection(type: MessageType): string {
-  const { schema, from, to, purpose } = MESSAGES[type];
-  return `## ${type}\n\n${purpose[0]?.toUpperCase()}${purpose.slice(1)}. Published by ${from}; read by ${to}.\n\n${fieldTable(jsonSchemaOf(schema))}`;
+/** The spec of a policy has a page of its own. */
+function shapesElsewhere(): ShownShapes {
+  const { spec = {} } = jsonSchemaOf(MESSAGES["judged.policy"].schema).properties ?? {};
+  return new Map([[shapeKey(spec), "as [the spec of a NodePolicy](node-policy.md#spec)"]]);
 }
 
-function querySection(name: QueryName): string {
+function messageSection(type: MessageType, shown: ShownShapes): string {
+  const { schema, purpose } = MESSAGES[type];
+  return `## ${type}\n\n${purpose[0]?.toUpperCase()}${purpose.slice(1)}.\n\n${fieldList(jsonSchemaOf(schema), type, shown)}`;
+}
+
+function querySection(name: QueryName, shown: ShownShapes): string {
   const { schema, answer, purpose } = QUERIES[name];
   const payload = jsonSchemaOf(schema);
-  const asked = Object.keys(payload.properties ?? {}).length === 0 ? "No payload." : fieldTable(payload);
-  return `### query.${name}\n\nAnswers ${purpose}.\n\n${asked}\n\nThe answer:\n\n${fieldTable(jsonSchemaOf(answer))}`;
+  const asked = Object.keys(payload.properties ?? {}).length === 0 ? "No payload." : fieldList(payload);
+  const answered = fieldList(jsonSchemaOf(answer), `query.${name}`, shown);
+  return `### query.${name}\n\nAnswers ${purpose}.\n\n${asked}\n\nThe answer:\n\n${answered}`;
 }
 
 function jsonSchemaOf(schema: z.ZodType): JsonSchema {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { fieldTable, type JsonSchema } from "./schema-table.ts";
+import { BOUNDS, explainedFields, type JsonSchema, NOTATION } from "./schema-table.ts";
 
 const DEFINITION = join(import.meta.dirname, "../../deploy/crd/nodepolicies.yaml");
 
@@ -31,16 +31,16 @@ the same meanings.
 
 \`apiVersion: ${group}/${version?.name}\`, \`kind: ${names.kind}\`, of the whole cluster;
 \`kubectl get ${names.plural}\` or \`kubectl get ${names.shortNames.join("`, `kubectl get ")}\`.
-\`[]\` stands for an item of a list, \`{}\` for a value of a map.
+${NOTATION} ${BOUNDS}
 
 ## spec
 
-${fieldTable(spec)}
+${explainedFields(spec)}
 
 ## status
 
 Written by Vigil alone.
 
-${fieldTable(status)}
+${explainedFields(status)}
 `;
 }

@@ -7,53 +7,80 @@ const HEAD = `# Verbs and flags
 
 <!-- Written by \`npm run fix\` from services/cli/verbs; do not edit. -->
 
-\`vigil <verb> --help\` prints the same in a terminal. A flag is written \`--flag=value\` or \`--flag value\`.`;
+\`vigil <verb> --help\` prints the same in a terminal. A flag is written \`--flag=value\` or \`--flag value\`, a duration as
+\`50s\` or \`1m30s\`; its default is in parentheses, and one whose default is \`false\` is set by \`--flag\`. Flags that an
+earlier verb has too are listed there.`;
+
+/** An example that lists the values of a flag. */
+const CHOICES = /\|/;
 
 /** The page with every verb, in the order of the help. */
 export function verbsPage(): string {
-  const overview = VERBS.map(({ name, summary }) => `| [${name}](#vigil-${name}) | ${textCell(summary)} |`);
-  return [HEAD, ["| verb | what it does |", "|---|---|", ...overview].join("\n"), ...VERBS.map(verbSection)]
-    .join("\n\n")
-    .concat("\n");
+  const overview = VERBS.map(({ name }) => `[${name}](#vigil-${name})`).join(", ");
+  const owners = new Map<string, string>();
+  const sections = VERBS.map((verb) => verbSection(verb, owners));
+  return [HEAD, `${overview}.`, ...sections].join("\n\n").concat("\n");
 }
 
-function verbSection(verb: Verb): string {
+/** A verb's section; `owners` says which verb was the first with a row, and gets this verb's new rows. */
+function verbSection(verb: Verb, owners: Map<string, string>): string {
   const { name, summary, words, examples, sections, aliases } = verb;
   const usage = ["vigil", name, words, sections.some(hasFlags) ? "[flags]" : ""].filter((part) => part !== "");
   const shown = examples.flatMap(({ command, does }) => [`# ${does}`, command]);
   const spellings = [...aliases].map(
-    ([spelling, { meaning }]) => `| \`${spelling.length === 1 ? "-" : "--"}${spelling}\` | ${textCell(meaning)} |`,
+    ([spelling, { meaning }]) => `- \`${spelling.length === 1 ? "-" : "--"}${spelling}\`: ${plainText(meaning)}`,
   );
+  const lists = sections.map(({ title, settings }) => ({
+    title: sections.length === 1 ? "" : `**${title}**\n\n`,
+    own: Object.values(settings).filter((setting) => ownerOf(setting, name, owners) === name),
+  }));
   return [
     `## vigil ${name}`,
-    `${summary[0]?.toUpperCase()}${textCell(summary.slice(1))}.`,
-    `\`\`\`sh\n${usage.join(" ")}\n\`\`\``,
-    ...(shown.length === 0 ? [] : [`\`\`\`sh\n${shown.join("\n")}\n\`\`\``]),
-    ...sections.filter(hasFlags).map(({ title, settings }) => `**${title}**\n\n${flagTable(Object.values(settings))}`),
-    ...(spellings.length === 0
-      ? []
-      : [["**Other spellings**", "", "| spelling | meaning |", "|---|---|", ...spellings].join("\n")]),
+    `${summary[0]?.toUpperCase()}${plainText(summary.slice(1))}.`,
+    `\`\`\`sh\n${[usage.join(" "), ...shown].join("\n")}\n\`\`\``,
+    ...lists.flatMap(({ title, own }) => (own.length === 0 ? [] : [`${title}${flagList(own)}`])),
+    ...sharedFlags(verb, owners),
+    ...(spellings.length === 0 ? [] : [`**Other spellings**\n\n${spellings.join("\n")}`]),
   ].join("\n\n");
+}
+
+/** The verb whose section has the row of a flag: the first one with exactly that row. */
+function ownerOf(setting: Setting, verb: string, owners: Map<string, string>): string {
+  const row = flagRow(setting);
+  const owner = owners.get(row) ?? verb;
+  owners.set(row, owner);
+  return owner;
+}
+
+/** For each verb that shares flags with this one, a line that names them. */
+function sharedFlags({ name, sections }: Verb, owners: ReadonlyMap<string, string>): string[] {
+  const settings = sections.flatMap((section) => Object.values(section.settings));
+  const shared = Map.groupBy(settings, (setting) => owners.get(flagRow(setting)) ?? name);
+  return [...shared]
+    .filter(([owner]) => owner !== name)
+    .map(
+      ([owner, flags]) =>
+        `As [vigil ${owner}](#vigil-${owner}): ${flags.map(({ flag }) => `\`--${flag}\``).join(", ")}.`,
+    );
 }
 
 function hasFlags({ settings }: Verb["sections"][number]): boolean {
   return Object.keys(settings).length > 0;
 }
 
-function flagTable(settings: readonly Setting[]): string {
-  const rows = settings.map((setting) => {
-    const standard = writeValue(setting, setting.standard);
-    const cells = [codeCell(`--${setting.flag}`), codeCell(exampleOf(setting)), codeCell(standard)];
-    return `| ${cells.join(" | ")} | ${textCell(setting.meaning)} |`;
-  });
-  return ["| flag | example | default | meaning |", "|---|---|---|---|", ...rows].join("\n");
+function flagList(settings: readonly Setting[]): string {
+  return settings.map(flagRow).join("\n");
 }
 
-function codeCell(text: string): string {
-  return text === "" ? "" : `\`${text.replaceAll("|", "\\|")}\``;
+/** The line of a flag; where neither a default nor the meaning shows what a value looks like, with an example. */
+function flagRow(setting: Setting): string {
+  const standard = writeValue(setting, setting.standard);
+  const example = exampleOf(setting);
+  const shown = standard === "" || CHOICES.test(example) ? `--${setting.flag}=${example}` : `--${setting.flag}`;
+  return `- \`${shown}\`${standard === "" ? "" : ` (\`${standard}\`)`}: ${plainText(setting.meaning)}`;
 }
 
 /** Text that Markdown and the site's templates show as it is. */
-function textCell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("<", "&lt;").replaceAll("{{", "&#123;&#123;");
+function plainText(text: string): string {
+  return text.replaceAll("<", "&lt;").replaceAll("{{", "&#123;&#123;");
 }

@@ -8,32 +8,38 @@ import {
   SENTENCES,
   type Sentence,
   type SentenceName,
+  SHADOW_SENTENCES,
   sentence,
   TIMELINE_SENTENCES,
   type TimelineSentenceName,
   ZONE_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
-import { explainTables, withExplainTables } from "./explain-table.ts";
+import { explainSentences, withExplainSentences } from "./explain-page.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/explain.md");
 
 test("docs/explain.md has the sentences of the code; npm run fix writes them", () => {
   const page = readFileSync(PAGE, "utf8");
-  expect(withExplainTables(page)).toBe(page);
+  expect(withExplainSentences(page)).toBe(page);
 });
 
-test("the tables have a row for each sentence", () => {
+test("the lists have a line for each sentence", () => {
   const forms = [SENTENCES, POLICY_SENTENCES, ZONE_SENTENCES, EXPLAINED_POLICY_SENTENCES, TIMELINE_SENTENCES];
   const names = forms.flatMap((table) => Object.keys(table));
   expect(new Set(names).size).toBe(names.length);
-  const rows = explainTables().match(/^\| .* \| `.*` \|$/gm) ?? [];
-  expect(rows.filter((row) => !row.startsWith("| the same in shadow mode |"))).toHaveLength(names.length);
-  expect(explainTables()).toContain("| the node left the API | `Node <node> no longer exists.` |");
-  expect(explainTables()).toContain("| `observed.gone` | `left the API` |");
+  const rows = explainSentences().match(/^- .*: `.*`$/gm) ?? [];
+  expect(rows).toHaveLength(names.length);
+  expect(explainSentences()).toContain("- the node left the API: `Node <node> no longer exists.`");
+  expect(explainSentences()).toContain("- `observed.gone`: `left the API`");
+});
+
+test("shadow mode says would, as the page has it", () => {
+  expect(Object.values(SHADOW_SENTENCES).filter((text) => !text.includes("would "))).toEqual([]);
+  expect(readFileSync(PAGE, "utf8")).toContain(`\`${SHADOW_SENTENCES.nodeTainted?.replace("{taints}", "<taints>")}\``);
 });
 
 test("a page without the markers is refused", () => {
-  expect(() => withExplainTables("# Explain")).toThrow("the page needs <!-- sentences");
+  expect(() => withExplainSentences("# Explain")).toThrow("the page needs <!-- sentences");
 });
 
 test("a sentence begins with a capital letter", () => {

@@ -1,6 +1,6 @@
 /**
  * Stamps of taints that another client changed, and that an owner may accept all the same
- * (docs/decisions/0020-a-taint-counts-from-its-appearance.md). An owner that has just begun has not observed the
+ * (docs/decisions/0006-a-taint-counts-from-its-appearance.md). An owner that has just begun has not observed the
  * taint's appearance, and no annotation records it yet. For an owner whose view had a gap, another stamp after the gap
  * means another taint, which appeared within the gap.
  */

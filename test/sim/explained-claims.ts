@@ -194,7 +194,7 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podUnnamed: notInCalm,
   podGone: ({ truth, pod, podSinceMs }) => truth.pods.since(pod, podSinceMs).includes(null),
   podTerminating: (claim) => somePod(claim, (pod) => deletedAt(pod) === claim.values.since),
-  // Where the reply to a deletion was lost, that of another client counts as Vigil's (decision 27).
+  // Where the reply to a deletion was lost, that of another client counts as Vigil's (decision 16).
   podOurs: ({ truth, pod, podSinceMs }) => truth.isVigils(pod, podSinceMs) || truth.outcomes.has(`${pod} unknown`),
   podFinalizers: (claim) => somePod(claim, ({ metadata }) => (metadata.finalizers?.length ?? 0) > 0),
   podNodeSilent: unknown,
@@ -222,7 +222,7 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podUntoleratedNow: due,
   podTainted: due,
   podDrained: (claim) => claim.isDirect && waits(claim),
-  // A countdown stands still with the clock of a suspended machine (decision 15).
+  // A countdown stands still with the clock of a suspended machine (decision 2).
   podUnrequested: ({ isCalm, overdueMs, lostMs }) => !isCalm || overdueMs < REQUESTED_WITHIN_MS + lostMs,
   podMirror: (claim) => due(claim) && somePod(claim, isMirror),
   podRecreated: due,

@@ -12,7 +12,7 @@ const DATE_MS = 1_000;
 
 /**
  * How far a process's effective clock may be from the API server's, including what stamps cut off. The error of its
- * machine's clock does not matter, because the server's counts (docs/decisions/0021-the-api-servers-clock-counts.md).
+ * machine's clock does not matter, because the server's counts (docs/decisions/0004-the-api-servers-clock-counts.md).
  */
 export const CLOCK_ERROR_MS = STAMPS_MS + DATE_MS;
 
@@ -58,7 +58,7 @@ export function viewLagMs(swarm: Swarm): number {
 
 /**
  * How long before its appearance a taint with a wrong stamp may count: since its owner last knew the node without it,
- * which was at a pulse (docs/decisions/0020-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle holds
+ * which was at a pulse (docs/decisions/0006-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle holds
  * every stamp for wrong.
  */
 export function appearanceLagMs(swarm: Swarm): number {
@@ -84,7 +84,7 @@ const DOUBTFUL_SHARDS = 4;
 
 /**
  * How many shards an owner may not have received when it announces a zone
- * (docs/decisions/0023-a-zone-needs-the-shards-of-its-own-nodes.md): none where no message is lost or late.
+ * (docs/decisions/0009-a-zone-needs-the-shards-of-its-own-nodes.md): none where no message is lost or late.
  */
 export function unseenShardsMax({ faults }: Swarm): number {
   return [...LOSING, ...DELAYING].some((name) => faults.has(name)) ? DOUBTFUL_SHARDS : 0;

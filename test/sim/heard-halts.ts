@@ -1,7 +1,7 @@
 /**
  * When the halts of zones ended, by what each member has heard of them. A halt goes by the instant at which it began.
  * The next owner of a zone continues that instant, so its claim replaces its predecessor's, and a claim of a halt that
- * has ended begins nothing (decision 18). It judges nothing.
+ * has ended begins nothing (decision 11). It judges nothing.
  */
 import type { Message } from "../../protocols/messages.ts";
 import type { WatchViews } from "./watch-views.ts";

@@ -284,7 +284,7 @@ export class MessageChecks {
     // A process that was cut off may have requested the eviction before, without being received.
     if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
     const taintedAt = this.#context.history.taintedAt(body.node, body.taint);
-    // A countdown stands still with the clock of a suspended machine (decision 15).
+    // A countdown stands still with the clock of a suspended machine (decision 2).
     const suspendedMs = clock.monotonicMs() - this.#context.checks.watchViews.ownMs(member);
     const dueAt = Math.max(body.deadlineAt + suspendedMs, taintedAt, this.#calm.wallMs + BACK_MS);
     const lateMs = clock.wallMs() - dueAt;

@@ -5,7 +5,7 @@ import { BrokenInvariant, type CheckedPod } from "./invariants.ts";
 
 /**
  * How long an edit may cross with a deletion, in milliseconds. After some conflicts a deletion names no version, and a
- * read is valid for longer where the API is slow (docs/decisions/0014-reads-age-with-latency.md).
+ * read is valid for longer where the API is slow (docs/decisions/0014-an-eviction-rests-on-a-live-read.md).
  */
 const CROSSING_MS = 3_000;
 

@@ -64,7 +64,7 @@ describe("every state × every event", () => {
 });
 
 describe("in the chart", () => {
-  test("only a zone that is up ends a halt (decision 18)", () => {
+  test("only a zone that is up ends a halt (decision 11)", () => {
     const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
     expect([...new Set(ends.map(({ event }) => event))]).toEqual(["spared"]);
   });

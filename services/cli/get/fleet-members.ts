@@ -148,7 +148,7 @@ function reportOf(pulse: BodyOf<"pulse.member">): Omit<MemberReport, "shards"> {
 
 /**
  * The members with their numbers of shards, by the rule that the members follow: a member that knows its Kubernetes
- * cluster shares with members that report the same one or none (decision 13).
+ * cluster shares with members that report the same one or none (decision 18).
  */
 export function withShards(members: readonly Omit<MemberReport, "shards">[]): MemberReport[] {
   const uids = new Set(members.map(({ clusterUid }) => clusterUid));

@@ -1,6 +1,6 @@
 /**
  * Which observer's word counts when two publish one shard. A machine that was suspended does not know it: it publishes
- * what has waited in its watches as if it were new, although another process has observed meanwhile (decision 57).
+ * what has waited in its watches as if it were new, although another process has observed meanwhile (decision 2).
  */
 import type { Profile } from "../../../protocols/profile.ts";
 

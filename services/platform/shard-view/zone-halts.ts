@@ -1,6 +1,6 @@
 /**
  * Which zones are halted, according to their owners. Two processes may own a zone for a moment and disagree. The zone
- * then stays halted until no owner claims it (decision 18). Pure state.
+ * then stays halted until no owner claims it (decision 11). Pure state.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Profile } from "../../../protocols/profile.ts";

@@ -1,6 +1,6 @@
 /**
  * Turns the cluster and user entries of a kubeconfig into request credentials: tokens, files, certificates, passwords,
- * exec plugins and the auth provider `oidc` (decision 12).
+ * exec plugins and the auth provider `oidc` (decision 30).
  */
 import { existsSync, readFileSync } from "node:fs";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../../structures/json.ts";

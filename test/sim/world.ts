@@ -291,7 +291,7 @@ export class World {
 
   /**
    * A backup of the API's store. What others write after it (in a cluster hundreds of objects a second, here none) moves
-   * the version so far ahead that a restored store does not reach it again.
+   * the version so far that a restored store does not reach it again.
    */
   backup(): Backup {
     const objects = this.api.snapshot();

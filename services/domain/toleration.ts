@@ -227,7 +227,7 @@ export function unreadableTolerationOf(
 
 /** What cannot be read of a toleration, and the remedy, for people. */
 export function unreadableText({ operator = "", effect = "" }: Toleration): string {
-  if (operator === "Lt" || operator === "Gt") {
+  if (OPERATORS.get(operator)?.isGated === true) {
     const gate = "--feature-gates=TaintTolerationComparisonOperators=true";
     return `toleration operator ${operator}: give ${gate} or delete the pod by hand`;
   }
@@ -236,11 +236,25 @@ export function unreadableText({ operator = "", effect = "" }: Toleration): stri
   return `toleration ${what}: this version of Vigil does not know it, so upgrade Vigil or delete the pod by hand`;
 }
 
-const OPERATORS: readonly string[] = ["", "Exists", "Equal", "Lt", "Gt"];
+/** How a toleration's operator compares the value of a taint with its own (R8.33). */
+interface Operator {
+  readonly matches: (taintValue: string, own: string) => boolean;
+  /** Whether it exists only where the profile says so. */
+  readonly isGated?: boolean;
+}
+
+const isEqual: Operator["matches"] = (taintValue, own) => taintValue === own;
+const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ["", { matches: isEqual }],
+  ["Equal", { matches: isEqual }],
+  ["Exists", { matches: () => true }],
+  ["Lt", { matches: (taintValue, own) => isInOrder(taintValue, own), isGated: true }],
+  ["Gt", { matches: (taintValue, own) => isInOrder(own, taintValue), isGated: true }],
+]);
 
 /** Whether some version of Vigil's rules compares by this operator; one may need a gate. */
 export function isKnownOperator(operator: string): boolean {
-  return OPERATORS.includes(operator);
+  return OPERATORS.has(operator);
 }
 
 const EFFECTS: readonly string[] = ["", ...Object.values(TaintEffect)];
@@ -261,16 +275,15 @@ function matchOf(toleration: Toleration, taint: Taint, rules: TolerationRules): 
 }
 
 function valueMatchOf({ operator = "", value = "" }: Toleration, taint: Taint, rules: TolerationRules): Match {
-  if (operator === "Exists") return "matches";
-  const taintValue = taint.value ?? "";
-  if (operator === "" || operator === "Equal") return value === taintValue ? "matches" : "differs";
-  if (!rules.comparisonOperators || (operator !== "Lt" && operator !== "Gt")) return "unreadable";
-  return isBeyond(operator, integerOf(taintValue), integerOf(value)) ? "matches" : "differs";
+  const known = OPERATORS.get(operator);
+  if (known === undefined || (known.isGated === true && !rules.comparisonOperators)) return "unreadable";
+  return known.matches(taint.value ?? "", value) ? "matches" : "differs";
 }
 
-function isBeyond(operator: "Lt" | "Gt", taintValue: bigint | null, bound: bigint | null): boolean {
-  if (taintValue === null || bound === null) return false;
-  return operator === "Lt" ? taintValue < bound : taintValue > bound;
+/** Whether both texts are integers and the first is the smaller one. */
+function isInOrder(smaller: string, larger: string): boolean {
+  const [left, right] = [integerOf(smaller), integerOf(larger)];
+  return left !== null && right !== null && left < right;
 }
 
 function integerOf(text: string): bigint | null {

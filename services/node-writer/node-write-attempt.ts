@@ -70,6 +70,31 @@ interface LiveLease {
   readonly readAtMs: number;
 }
 
+/** What the field of a request is: a part of the change, or of the state of the node that the change is based on. */
+type FieldRole = "change" | "basis";
+/** The fields of a request that are parts of the change. */
+const changeIn = <T extends NodeRequestType>(roles: Readonly<Record<keyof BodyOf<T>, FieldRole>>): string[] =>
+  Object.entries(roles).flatMap(([field, role]) => (role === "change" ? [field] : []));
+
+const NAMED = { node: "change", uid: "change", resourceVersion: "basis" } as const;
+/** The fields by which two requests of one type differ as changes. */
+const CHANGED_BY: Readonly<Record<NodeRequestType, readonly string[]>> = {
+  "asked.condition": changeIn<"asked.condition">({ ...NAMED, basis: "basis", conditions: "change" }),
+  "asked.label": changeIn<"asked.label">({ ...NAMED, labels: "change", annotations: "change", taints: "basis" }),
+  "asked.taint": changeIn<"asked.taint">({
+    ...NAMED,
+    taints: "basis",
+    taintsOmitted: "basis",
+    taintSwap: "basis",
+    taintsSeenAt: "basis",
+    add: "change",
+    remove: "change",
+    ready: "change",
+    outOfService: "change",
+    why: "change",
+  }),
+};
+
 /** Whether two requests are for the same change of the same node, apart from the versions they are based on. */
 export function isSameChange(ask: NodeRequest, earlier: NodeRequest): boolean {
   return changeOf(ask) === changeOf(earlier);
@@ -81,9 +106,8 @@ export function isRepeated(ask: NodeRequest, earlier: NodeRequest): boolean {
 }
 
 function changeOf({ type, body }: NodeRequest): string {
-  if (type === "asked.condition") return JSON.stringify([body.uid, body.conditions]);
-  if (type === "asked.label") return JSON.stringify([body.uid, body.labels, body.annotations]);
-  return JSON.stringify([body.uid, body.add, body.remove, body.ready, body.why, body.outOfService]);
+  const fields: Readonly<Record<string, unknown>> = body;
+  return JSON.stringify(CHANGED_BY[type].map((field) => fields[field]));
 }
 
 /**

@@ -89,8 +89,7 @@ function sendConditions(context: RequestContext, { conditions }: DesiredChanges)
   const { io, resourceVersion, basis, isTakenBack, schedule, nowMs, cause } = context;
   const { node, uid } = context.node;
   const isDesired = conditions.length > 0 || isTakenBack;
-  const endState = isDesired ? conditions.map(({ type }) => type).join(" ") : null;
-  if (!schedule.isDue("condition", endState, nowMs)) return false;
+  if (!schedule.isDue("condition", endStateOf(isDesired ? conditions : null), nowMs)) return false;
   io.bus.publish("asked.condition", { node, uid, resourceVersion, basis, conditions: [...conditions] }, cause);
   return conditions.length > 0;
 }

@@ -1,12 +1,6 @@
 /** Decides which changes of a node are published, and splits its pods into messages. */
-import type {
-  Condition,
-  ConditionHold,
-  ConditionSighting,
-  ObservedNode,
-  ObservedPod,
-  Taint,
-} from "../../protocols/objects.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
 
 /** Room for pods in one message, in bytes; the frame and the node's name take the rest of the limit. */
@@ -17,38 +11,15 @@ const utf8 = new TextEncoder();
 /** How a node has changed: not at all, in heartbeat times only, or in state that is published. */
 export type NodeChange = "none" | "heartbeat" | "state";
 
-const sameScalars = sameFields<ObservedNode>(
-  "uid",
-  "createdAt",
-  "unschedulable",
-  "taintsSeenStale",
-  "taintsOmitted",
-  "policyLabels",
-  "outOfServiceAt",
-);
-const sameTaint = sameFields<Taint>("key", "effect", "value", "timeAdded");
-const sameCondition = sameFields<Condition>("type", "status", "reason", "transitionAt");
-const sameSighting = sameFields<ConditionSighting>("type", "status", "since", "transitionAt");
-const sameHold = sameFields<ConditionHold>("type", "fromAt", "toAt");
-const sameHeartbeat = sameFields<Condition>("heartbeatAt");
-
 /** Compares two states of the same node. Only heartbeat times and the resourceVersion may change unpublished. */
 export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChange {
-  const isSame =
-    sameScalars(before, after) &&
-    sameRecords(before.labels, after.labels) &&
-    sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) &&
-    sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) &&
-    sameRecords<string | number>(before.provedDown ?? {}, after.provedDown ?? {}) &&
-    before.readyTransitionsAt?.join() === after.readyTransitionsAt?.join() &&
-    sameLists(before.conditionSightings ?? [], after.conditionSightings ?? [], sameSighting) &&
-    sameLists(before.holds ?? [], after.holds ?? [], sameHold) &&
-    sameRecords(before.conditionTaints ?? {}, after.conditionTaints ?? {}) &&
-    JSON.stringify(before.shadow) === JSON.stringify(after.shadow) &&
-    sameLists(before.taints, after.taints, sameTaint) &&
-    sameLists(before.conditions, after.conditions, sameCondition);
-  if (!isSame) return "state";
-  return sameLists(before.conditions, after.conditions, sameHeartbeat) ? "none" : "heartbeat";
+  if (!isDeepStrictEqual(stateOf(before), stateOf(after))) return "state";
+  return isDeepStrictEqual(before.conditions, after.conditions) ? "none" : "heartbeat";
+}
+
+/** What is published of a node when it changes: every field, also one that the schema gets later, except those two. */
+function stateOf({ resourceVersion: _version, conditions, ...state }: ObservedNode): object {
+  return { ...state, conditions: conditions.map(({ heartbeatAt: _at, ...condition }) => condition) };
 }
 
 /**
@@ -103,22 +74,4 @@ function compactPod(pod: ObservedPod): ObservedPod {
 
 function bytesOf(value: unknown): number {
   return utf8.encode(JSON.stringify(value)).length;
-}
-
-function sameLists<T>(left: readonly T[], right: readonly T[], same: (left: T, right: T) => boolean): boolean {
-  if (left === right) return true;
-  if (left.length !== right.length) return false;
-  return left.every((item, index) => {
-    const other = right[index];
-    return other !== undefined && same(item, other);
-  });
-}
-
-function sameRecords<T>(left: Readonly<Record<string, T>>, right: Readonly<Record<string, T>>): boolean {
-  const names = Object.keys(left);
-  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
-}
-
-function sameFields<T>(...names: readonly (keyof T)[]): (left: T, right: T) => boolean {
-  return (left, right) => names.every((name) => left[name] === right[name]);
 }

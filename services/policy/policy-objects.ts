@@ -2,6 +2,7 @@
  * The NodePolicy objects as one active policy service takes them. A change that may loosen something counts only once
  * the other source of freezes is confirmed (live-confirmation.ts).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Io, ObjectRef, PolicyResource, ReadReply, Watch } from "../../protocols/ports.ts";
 import { listOf, recordOf } from "../structures/json.ts";
 import { LiveConfirmation } from "./live-confirmation.ts";
@@ -25,9 +26,8 @@ interface WaitingChange {
 
 /** Whether two states of an object differ in their status at most, which this service writes itself and often. */
 function isSamePolicy(left: PolicyResource, right: PolicyResource): boolean {
-  const policy = ({ uid, generation, changedAt, spec }: PolicyResource) =>
-    JSON.stringify([uid, generation, changedAt, spec]);
-  return policy(left) === policy(right);
+  const written = ({ status: _status, resourceVersion: _version, ...policy }: PolicyResource) => policy;
+  return isDeepStrictEqual(written(left), written(right));
 }
 
 /** The objects, from a watch. */

@@ -1,4 +1,5 @@
 /** The actor of one zone: keeps its bucket and its queue, steps its machine, and carries out the machine's actions. */
+import { isDeepStrictEqual } from "node:util";
 import { QUEUE_PUBLISHED_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
@@ -79,17 +80,6 @@ const WELL: ReadonlySet<DisruptionState> = new Set<DisruptionState>(["Initial", 
 
 /** What an announcement says, without the tokens, which change with time alone. */
 type Announced = Omit<BodyOf<"judged.zone">, "tokens">;
-/** Its fields other than the queue. */
-const ANNOUNCED_FIELDS = [
-  "state",
-  "since",
-  "size",
-  "notReady",
-  "taintsPerSecond",
-  "queueLength",
-  "halted",
-] as const satisfies readonly (keyof Announced)[];
-
 /** The state of the cluster as one zone needs it. */
 export interface ClusterView {
   readonly zone: Zone;
@@ -337,19 +327,11 @@ export class ZoneActor {
       ...queue,
       halted: this.#state.disruption === "Halted",
     };
-    const same = this.#announced !== null && isSame(announcement, this.#announced.body) ? this.#announced : null;
+    const same = isDeepStrictEqual(announcement, this.#announced?.body) ? this.#announced : null;
     if (!isRepeated && same !== null) return;
     this.#announced = { body: announcement, sinceMs: same?.sinceMs ?? now, atMs: now };
     this.#isPublishedEmpty = this.#zone.members.size === 0;
     const tokens = tokensAt(this.#bucket, now);
     this.#options.io.bus.publish("judged.zone", { ...announcement, tokens }, cause);
   }
-}
-
-/** Whether an announcement says the same as the one before. */
-function isSame(announced: Announced, before: Announced): boolean {
-  const { queue = [] } = announced;
-  const queueBefore = before.queue ?? [];
-  const isSameQueue = queue.length === queueBefore.length && queue.every((node, place) => node === queueBefore[place]);
-  return isSameQueue && ANNOUNCED_FIELDS.every((field) => announced[field] === before[field]);
 }

@@ -26,13 +26,14 @@ describe("a renewal read 100 ms late at most", () => {
   });
 });
 
+const before = nodeWith("True", {
+  labels: { zone: "a" },
+  taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "t" })],
+  conditions: [condition("Ready", "True", { reason: "r" }), condition("DiskPressure", "False")],
+});
+const [ready = condition("Ready", "True"), ...rest] = before.conditions;
+
 describe("a node's change", () => {
-  const before = nodeWith("True", {
-    labels: { zone: "a" },
-    taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "t" })],
-    conditions: [condition("Ready", "True", { reason: "r" }), condition("DiskPressure", "False")],
-  });
-  const [ready = condition("Ready", "True"), ...rest] = before.conditions;
   const cases: [string, Partial<ObservedNode>, ReturnType<typeof nodeChange>][] = [
     ["nothing but the resourceVersion", { resourceVersion: "2" }, "none"],
     ["a heartbeat", { resourceVersion: "2", conditions: [{ ...ready, heartbeatAt: 9 }, ...rest] }, "heartbeat"],
@@ -45,21 +46,65 @@ describe("a node's change", () => {
     ["another order of conditions", { conditions: [...rest, ready] }, "state"],
     ["a label", { labels: { zone: "b" } }, "state"],
     ["a label more", { labels: { zone: "a", region: "r" } }, "state"],
-    ["the cordon", { unschedulable: true }, "state"],
     ["a taint's key", { taints: [taint("l", "NoSchedule", { value: "v", timeAdded: "t" })] }, "state"],
     ["a taint's effect", { taints: [taint("k", "NoExecute", { value: "v", timeAdded: "t" })] }, "state"],
     ["a taint's value", { taints: [taint("k", "NoSchedule", { value: "w", timeAdded: "t" })] }, "state"],
     ["a taint's time", { taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "u" })] }, "state"],
     ["no taint any more", { taints: [] }, "state"],
-    ["what is written down about its taints", { taintsSeenAt: { "k:NoExecute": 5 } }, "state"],
-    ["what is written down about a swap", { taintSwap: { at: 1, firstKey: "k", firstAt: 0, secondAt: 1 } }, "state"],
-    ["another uid", { uid: "uid-2" }, "state"],
-    ["the creation time", { createdAt: 7 }, "state"],
-    ["how many taints are left out", { taintsOmitted: 2 }, "state"],
-    ["what is recorded of taints that are gone", { taintsSeenStale: true }, "state"],
   ];
   test.each(cases)("of %s", (_what, fields, change) => {
     expect(nodeChange(before, { ...structuredClone(before), ...fields })).toBe(change);
+  });
+});
+
+describe("a change of a node's field", () => {
+  /** Every field of the schema but the name, with a value that differs from `before`. */
+  const otherwise: Required<Omit<ObservedNode, "node">> = {
+    uid: "uid-2",
+    resourceVersion: "2",
+    createdAt: 7,
+    labels: { zone: "b" },
+    policyLabels: 1,
+    unschedulable: true,
+    taints: [],
+    taintsOmitted: 2,
+    conditions: [ready],
+    taintsSeenAt: { "k:NoExecute": 5 },
+    taintsSeenStale: true,
+    taintSwap: { at: 1, firstKey: "k", firstAt: 0, secondAt: 1 },
+    readyTransitionsAt: [5],
+    conditionSightings: [{ type: "Kernel", status: "True", since: 5, transitionAt: null }],
+    holds: [{ type: "Drain", fromAt: 5, toAt: null }],
+    conditionTaints: { "k:NoExecute": "Kernel" },
+    provedDown: { proof: "Manual", by: "ops", at: 5, reason: "off" },
+    outOfServiceAt: 5,
+    shadow: { added: [taint("k", "NoExecute")] },
+  };
+  test.each(Object.keys(otherwise) as (keyof typeof otherwise)[])(
+    "%s alone is published, except the version",
+    (field) => {
+      const after = { ...structuredClone(before), [field]: otherwise[field] };
+      const [same, changed] = [nodeChange(after, structuredClone(after)), nodeChange(before, after)];
+      expect([same, changed]).toEqual(["none", field === "resourceVersion" ? "none" : "state"]);
+    },
+  );
+
+  /** A change within a field that both nodes have. */
+  const within: [string, Partial<ObservedNode>, Partial<ObservedNode>][] = [
+    [
+      "a sighting",
+      { conditionSightings: [{ type: "K", status: "True", since: 5, transitionAt: 1 }] },
+      { conditionSightings: [{ type: "K", status: "True", since: 5, transitionAt: 2 }] },
+    ],
+    ["a hold's end", { holds: [{ type: "D", fromAt: 5, toAt: null }] }, { holds: [{ type: "D", fromAt: 5, toAt: 6 }] }],
+    [
+      "a proof",
+      { provedDown: { proof: "Manual", by: "a", at: 5, reason: "r" } },
+      { provedDown: { proof: "Manual", by: "b", at: 5, reason: "r" } },
+    ],
+  ];
+  test.each(within)("in a part of it, such as %s, is published", (_what, fields, others) => {
+    expect(nodeChange({ ...before, ...fields }, { ...before, ...others })).toBe("state");
   });
 });
 

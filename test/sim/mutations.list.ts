@@ -1,14 +1,9 @@
 /** Known bugs as changes of the source. It runs nothing. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import type { PlantedChange } from "../support/planted-change.ts";
 import type { Situation } from "./swarm.ts";
 
-/** A bug as a replacement: a text that occurs once in a file, and its substitute. */
-export interface Mutation {
-  readonly name: string;
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
+/** A bug as a change of the source. */
+export interface Mutation extends PlantedChange {
   /** The class or plot that makes the bug show: seeds that draw it run first. */
   readonly showsIn?: Situation;
 }
@@ -577,14 +572,3 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "lateStatuses",
   },
 ];
-
-/**
- * The text of a bug's file below `root` with the bug in it. Throws when the source has changed and no longer contains
- * the place.
- */
-export function planted({ name, file, from, to }: Mutation, root: string): string {
-  const text = readFileSync(join(root, file), "utf8");
-  const found = text.split(from).length - 1;
-  if (found !== 1) throw new Error(`${name}: its text stands ${found} times in ${file}, not once; bring it up to date`);
-  return text.replace(from, () => to);
-}

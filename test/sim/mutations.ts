@@ -2,16 +2,15 @@
  * `node test/sim/mutations.ts [name] [--seeds N]`: plants known bugs, one at a time, in a copy of the tree and shows
  * how many seeds it takes to catch each.
  */
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTATIONS, type Mutation, planted } from "./mutations.list.ts";
+import { copiedTree, plant } from "../support/planted-change.ts";
+import { MUTATIONS, type Mutation } from "./mutations.list.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm } from "./swarm.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SEEDS_MAX = "500";
 const SECOND = 1000;
 
@@ -32,9 +31,9 @@ for (const mutation of chosen) console.log(await tried(mutation, Number(values.s
  * without the bug catches it.
  */
 async function tried(mutation: Mutation, seeds: number): Promise<string> {
-  const copy = copied();
+  const copy = copiedTree(["protocols", "services", "test/sim", "test/support"]);
   try {
-    writeFileSync(join(copy, mutation.file), planted(mutation, copy));
+    plant(mutation, copy);
     const crew: typeof import("./crew.ts") = await import(pathToFileURL(join(copy, "test/sim/crew.ts")).href);
     const { runs, failures, tookMs } = await crew.runSeeds({
       from: 1,
@@ -58,15 +57,4 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
 /** Whether a seed fails in the present tree, without the bug. */
 function failsWithout({ showsIn }: Mutation, seed: number): boolean {
   return simulate(seed, drawSwarm(seed, { policies: showsIn === "policies" })).problem !== null;
-}
-
-/** A copy of the present tree with the same packages. */
-function copied(): string {
-  const copy = mkdtempSync(join(tmpdir(), "vigil-mutation-"));
-  for (const folder of ["protocols", "services", "test/sim", "test/support"]) {
-    cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
-  }
-  cpSync(join(ROOT, "package.json"), join(copy, "package.json"));
-  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
-  return copy;
 }

@@ -21,8 +21,12 @@ const CONDITIONS_CHARACTERS_MAX = 4 * 1024;
 /** Reports a field that was ignored. */
 type Problem = (field: string) => void;
 
+/** The fields of an observed node that follow from other parts of the object, or from shadow mode. */
+type OtherField =
+  | ("node" | "uid" | "resourceVersion" | "createdAt" | "labels" | "policyLabels" | "unschedulable")
+  | ("taints" | "taintsOmitted" | "conditions" | "shadow");
 /** The parts of an observed node that its annotations record. */
-export type NodeRecords = Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale" | keyof typeof RECORDS>;
+export type NodeRecords = Omit<ObservedNode, OtherField>;
 
 /** How a field is read from its annotation. */
 interface RecordReader<V> {
@@ -40,7 +44,7 @@ function reader<V>(annotation: string, read: (text: string) => V | null, unreada
 
 const aboutConditions = { charactersMax: CONDITIONS_CHARACTERS_MAX } as const;
 
-/** The fields that have an annotation each. */
+/** The fields that have an annotation each: all that have no other source. */
 const RECORDS = {
   taintSwap: reader(Annotation.taintSwap, readTaintSwap),
   readyTransitionsAt: reader(Annotation.readyTransitions, readReadyTransitions, []),
@@ -49,7 +53,11 @@ const RECORDS = {
   provedDown: reader(Annotation.provedDown, readDownProof),
   outOfServiceAt: reader(Annotation.outOfService, epochMsOf),
   holds: { ...reader(Annotation.holds, readHolds, []), ...aboutConditions },
-} as const;
+} as const satisfies {
+  readonly [F in Exclude<keyof NodeRecords, keyof ReturnType<typeof taintsSeen>>]-?: RecordReader<
+    NonNullable<NodeRecords[F]>
+  >;
+};
 
 /** What a node's annotations record: of its taints and conditions, when it became ready, and whether it is off. */
 export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], problem: Problem): NodeRecords {

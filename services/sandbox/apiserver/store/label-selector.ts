@@ -1,13 +1,17 @@
 /** Label selectors as objects contain them, with matchLabels and matchExpressions. Pure. */
+import type { LabelRequirement } from "../../../../protocols/policy-set.ts";
 import { type ApiObject, childList, childObject, isObject, type Json, textOf } from "../api-objects.ts";
 import type { Requirement, Selector, Values } from "./selectors.ts";
 
-const OPERATORS: Readonly<Record<string, Requirement["operator"]>> = {
-  In: "in",
-  NotIn: "notIn",
-  Exists: "exists",
-  DoesNotExist: "absent",
-};
+/** What each operator of a matchExpression is in a selector. */
+const OPERATORS: ReadonlyMap<string, Requirement["operator"]> = new Map(
+  Object.entries({
+    In: "in",
+    NotIn: "notIn",
+    Exists: "exists",
+    DoesNotExist: "absent",
+  } as const satisfies Record<LabelRequirement["operator"], Requirement["operator"]>),
+);
 
 /** A term that no labels satisfy. */
 const NOTHING: Requirement = { key: "", operator: "in", values: [] };
@@ -20,7 +24,7 @@ export function selectorIn(selector: Json | undefined): Selector {
   );
   const expressions = childList(selector, "matchExpressions").map((expression): Requirement => {
     const { values } = expression;
-    const operator = OPERATORS[textOf(expression, "operator")];
+    const operator = OPERATORS.get(textOf(expression, "operator"));
     if (operator === undefined) return NOTHING;
     const texts = Array.isArray(values) ? values.filter((value) => typeof value === "string") : [];
     return { key: textOf(expression, "key"), operator, values: texts };

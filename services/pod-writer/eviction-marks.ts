@@ -13,6 +13,7 @@ import { type Io, type KubeObject, type ReadReply, type Timer, Urgency } from ".
 import { apiTime } from "../domain/api-time.ts";
 import { evictionOf, noExecuteTaints, type TolerationRules } from "../domain/toleration.ts";
 import { liveNode } from "../platform/kube/watch/live-node.ts";
+import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { listOf, recordOf } from "../structures/json.ts";
 import { livePod } from "./live-objects.ts";
@@ -96,7 +97,7 @@ export class EvictionMarks {
     return markTakenBack(pod, apiTime(this.#io.clock.wallMs()));
   }
 
-  #decide(object: KubeObject, { pod, node }: LivePod, body: object): void {
+  #decide(object: KubeObject, { pod, node }: LivePod, body: StatusPatch): void {
     const { kube, policies, profile } = this.#io;
     const live = liveNode(object, policies)?.() ?? null;
     const comparisonOperators = profile.tolerationComparisonOperators;
@@ -131,6 +132,6 @@ function markTakenBack({ pod, resourceVersion, object }: LivePod, now: string): 
   const isMarked = conditions.some((each) => each.type === type && each.status === status && each.reason === reason);
   if (!isMarked || pod.deletionAt !== null) return null;
   const message = "Taint manager: the eviction was called off";
-  const condition = { type, status: "False", reason, message, lastTransitionTime: now };
+  const condition: ConditionPatch = { type, status: "False", reason, message, lastTransitionTime: now };
   return { metadata: { uid: pod.uid, resourceVersion }, status: { conditions: [condition] } };
 }

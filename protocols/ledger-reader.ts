@@ -233,6 +233,17 @@ export interface Explanation {
   readonly timeline: readonly Decision[];
 }
 
+/** What a sentence says before it is text: its name in the table of sentences, and the values filled in. */
+export interface ExplainedFact {
+  readonly name: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** An explanation with the fact of each sentence, for readers in the same process; the console sends the text alone. */
+export interface FactualExplanation extends Explanation {
+  readonly facts: readonly ExplainedFact[];
+}
+
 /** The whole cluster in a few numbers. */
 export interface Overview {
   readonly at: number;
@@ -351,13 +362,13 @@ export interface LedgerReader {
   /** What Vigil and the other controllers did about nodes that failed since an instant, in epoch milliseconds. */
   compare(sinceAt: number): ComparisonReport;
   /** Null when the ledger does not know the node. */
-  explainNode(name: string): Explanation | null;
+  explainNode(name: string): FactualExplanation | null;
   /** By key, title, or title without the region; null when the ledger knows no such zone or several. */
   explainZone(name: string): Explanation | null;
   /** Null when no policy of this name is in force, or the policies are not known yet. */
   explainPolicy(name: string): Explanation | null;
   /** Reads the pod live first; calls `done` once, later. */
-  explainPod(namespace: string, name: string, done: (explained: Explanation | null) => void): void;
+  explainPod(namespace: string, name: string, done: (explained: FactualExplanation | null) => void): void;
   /** Calls `listener` for every decision from now on. */
   onDecision(listener: (decision: Decision) => void): Stop;
 }

@@ -1,7 +1,9 @@
 /** The contents of a node lease and the periods of its renewal. lease.ts talks to the API. */
+
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { KubeObject, ObjectRef, Random } from "../../protocols/ports.ts";
 import { apiMicroTime } from "../domain/api-time.ts";
+import type { LeaseSpecFields, OwnerReferences } from "../platform/kube/write/sent-bodies.ts";
 import type { RetrySettings } from "../structures/retry-schedule.ts";
 
 /** A lease is renewed after this share of its duration. */
@@ -42,20 +44,24 @@ export function renewedLease(
   { nodeName, nowMs, seconds, uid }: Renewal,
 ): Lease {
   const metadata = latest?.metadata ?? { name: nodeName, namespace: LEASE_NAMESPACE };
+  const spec: LeaseSpecFields = {
+    holderIdentity: nodeName,
+    leaseDurationSeconds: seconds,
+    renewTime: apiMicroTime(nowMs),
+  };
   return {
     ...KIND,
     metadata: {
       ...metadata,
       ...(resourceVersion !== null && { resourceVersion }),
-      ...(uid !== null && { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] }),
+      ...(uid !== null && { ownerReferences: ownersOf(nodeName, uid) }),
     },
-    spec: {
-      ...latest?.spec,
-      holderIdentity: nodeName,
-      leaseDurationSeconds: seconds,
-      renewTime: apiMicroTime(nowMs),
-    },
+    spec: { ...latest?.spec, ...spec },
   };
+}
+
+function ownersOf(name: string, uid: string): OwnerReferences {
+  return [{ apiVersion: "v1", kind: "Node", name, uid }];
 }
 
 /** Whether the owner must be read before the lease is written. */

@@ -1,6 +1,8 @@
 /** The parts of a Node object that an agent reads and writes, as the API spells them. Other fields pass unchanged. */
+
 import type { Taint } from "../../protocols/objects.ts";
 import type { KubeObject } from "../../protocols/ports.ts";
+import type { NodeStatusFields } from "../platform/kube/write/sent-bodies.ts";
 
 /** One entry of status.conditions. */
 export type NodeCondition = {
@@ -74,7 +76,7 @@ export function withCondition(node: NodeObject, condition: NodeCondition): NodeO
 }
 
 /** The node with these status fields; undefined removes a field. */
-export function withStatus(node: NodeObject, fields: { readonly [field: string]: unknown }): NodeObject {
+export function withStatus(node: NodeObject, fields: NodeStatusFields): NodeObject {
   return { ...node, status: present({ ...node.status, ...fields }) };
 }
 

@@ -1,6 +1,7 @@
 /** Builds the node to register, and reconciles an existing one. registration.ts talks to the API. */
 import { Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
+import type { NodeBody } from "../platform/kube/write/sent-bodies.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import type { MachineStats } from "./machine-stats.ts";
 import { type NodeObject, type ResourceList, withMetadata, withStatus } from "./node-object.ts";
@@ -41,7 +42,7 @@ export function initialNode(settings: AgentSettings, stats: MachineStats): NodeO
       annotations: { [ATTACH_DETACH]: "true" },
     },
     spec,
-  };
+  } satisfies NodeBody;
 }
 
 /** Default labels, overridden by zone, region and instance type, overridden by the configured labels. */

@@ -1,6 +1,12 @@
 /** The console's read-only routes: which path gives which answer. No socket here. */
 import { LIMIT_MAX } from "../../protocols/bounds.ts";
-import type { LedgerReader, Overview, PendingEviction, PolicyReport } from "../../protocols/ledger-reader.ts";
+import type {
+  Explanation,
+  LedgerReader,
+  Overview,
+  PendingEviction,
+  PolicyReport,
+} from "../../protocols/ledger-reader.ts";
 import { byTrouble, explanationOfPolicy, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
@@ -161,12 +167,12 @@ function explanation(
   }
   if (kind === "zone" && name.length === 1) {
     const explained = ledger.explainZone(first);
-    if (explained !== null) return json(200, explained);
+    if (explained !== null) return explanationAnswer(explained);
     return problem(404, `zone ${first}: no zone, or more than one, has this name; vigil get zones lists them`);
   }
   if (kind === "policy" && name.length === 1) {
     const explained = explanationOfPolicy(first, ledger);
-    return "problem" in explained ? problem(explained.code, explained.problem) : json(200, explained);
+    return "problem" in explained ? problem(explained.code, explained.problem) : explanationAnswer(explained);
   }
   if (kind !== "pod" || name.length !== 2) return null;
   return new Promise((resolve) => {
@@ -174,9 +180,13 @@ function explanation(
   });
 }
 
-function found(explained: object | null, subject: string): RouteAnswer {
-  if (explained !== null) return json(200, explained);
+function found(explained: Explanation | null, subject: string): RouteAnswer {
+  if (explained !== null) return explanationAnswer(explained);
   return problem(404, `${subject}: not found in the cluster or in the history; check the name`);
+}
+
+function explanationAnswer({ sentences, names, timeline }: Explanation): RouteAnswer {
+  return json(200, { sentences, names, timeline });
 }
 
 function limitOf(query: URLSearchParams): number | RouteAnswer {

@@ -10,9 +10,9 @@ import { taintName } from "../domain/toleration.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { type ClusterState, type NodeRecord, reducedNode } from "./cluster-state.ts";
 import { quotedText } from "./explain/quoted-text.ts";
-import { type Sentence, type TimelineSentenceName, timelineSentence } from "./explain/sentences.ts";
+import { type TimelineSentence, type TimelineSentenceName, timelineSentence } from "./explain/sentences.ts";
 
-const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
+const HISTORY_TEXTS: ByType<[before: ClusterState], TimelineSentence | null> = {
   "observed.node": ({ body }, before) => observedText(body, before.nodes.get(body.node)),
   "observed.gone": () => timelineSentence("left", {}),
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
@@ -33,7 +33,7 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
 };
 
 /** Labels and annotations that are requested; one that is removed has a minus. */
-function labelsText({ labels, annotations = {} }: BodyOf<"asked.label">): Sentence {
+function labelsText({ labels, annotations = {} }: BodyOf<"asked.label">): TimelineSentence {
   const listed = (values: Readonly<Record<string, string | null>>): string =>
     listText(Object.entries(values).map(([key, value]) => (value === null ? `-${key}` : `${key}=${value}`)));
   const texts = { labels: listed(labels), annotations: listed(annotations) };
@@ -42,7 +42,7 @@ function labelsText({ labels, annotations = {} }: BodyOf<"asked.label">): Senten
 }
 
 /** A message as half a sentence about its object; null for one that changes nothing worth reporting. */
-export function historyTextOf(message: AnyMessage, before: ClusterState): Sentence | null {
+export function historyTextOf(message: AnyMessage, before: ClusterState): TimelineSentence | null {
   return dispatch(HISTORY_TEXTS, message, before) ?? null;
 }
 
@@ -61,7 +61,7 @@ export function subjectOf({ type, body }: AnyMessage): Subject {
   return { kind: "Node", namespace: "", name: "node" in body ? body.node : "" };
 }
 
-function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): Sentence | null {
+function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): TimelineSentence | null {
   const isReplaced = before?.observed && before.uid !== body.uid;
   const known = isReplaced ? null : (before?.observed ?? null);
   const earlier = new Set(known?.taints.map(taintName));
@@ -90,7 +90,7 @@ function taintTexts(
   name: "taintsSeen" | "taintsAdded" | "taintsRemoved",
   taints: readonly string[],
   isUnsent: (taint: string) => boolean,
-): Sentence[] {
+): TimelineSentence[] {
   const groups = [taints.filter((taint) => !isUnsent(taint)), taints.filter(isUnsent)];
   return groups.flatMap((group, index) =>
     group.length === 0 ? [] : [timelineSentence(name, { taints: listText(group) }, index === 1)],
@@ -98,7 +98,7 @@ function taintTexts(
 }
 
 /** The writes that shadow mode had not sent and the API shows now: another controller made them. */
-function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): Sentence[] {
+function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): TimelineSentence[] {
   if (unsent === undefined) return [];
   const isLeft = unsentNames(body.shadow?.added);
   const present = new Map(body.taints.map((taint) => [taintName(taint), epochMsOf(taint.timeAdded)]));
@@ -111,30 +111,33 @@ function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): Se
   return isVerdict ? [madeText("Ready=Unknown", unsent.verdict?.at ?? null, ready.transitionAt), ...made] : made;
 }
 
-function madeText(change: string, ours: number | null, theirs: number | null | undefined): Sentence {
+function madeText(change: string, ours: number | null, theirs: number | null | undefined): TimelineSentence {
   const laterMs = (theirs ?? 0) - (ours ?? 0);
   const isTimed = ours !== null && theirs != null;
   const when = laterMs < 0 ? "before Vigil would have" : "after Vigil would have";
   return timelineSentence("madeByAnother", { change, span: isTimed ? ` ${spanText(Math.abs(laterMs))} ${when}` : "" });
 }
 
-function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): Sentence | null {
+function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): TimelineSentence | null {
   // A late judgement of a replaced node is not about the present node of that name.
   if (known?.observed && known.uid !== body.uid) return null;
   const before = known?.uid === body.uid ? known.judged : null;
   const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";
   const isFine = body.readiness === "starting" || body.readiness === "ready";
-  const parts: Sentence[] = [];
+  const parts: TimelineSentence[] = [];
   if (before?.readiness !== body.readiness && !(wasFine && isFine)) parts.push(readinessText(body));
   if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body, before === null));
   return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
 }
 
-function joined(parts: readonly Sentence[], join: (first: Sentence, second: Sentence) => Sentence): Sentence | null {
+function joined(
+  parts: readonly TimelineSentence[],
+  join: (first: TimelineSentence, second: TimelineSentence) => TimelineSentence,
+): TimelineSentence | null {
   return parts.length === 0 ? null : parts.reduce(join);
 }
 
-function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">): Sentence {
+function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">): TimelineSentence {
   switch (readiness) {
     case "unknown":
       // A judging process that started after the last heartbeat knows none.
@@ -150,7 +153,7 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
   }
 }
 
-function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): Sentence {
+function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): TimelineSentence {
   if (eviction === "toBeEvicted") return timelineSentence("evictionWaits", { zone });
   if (eviction === "unmarked") return timelineSentence("evictionEnded", {});
   // At its first message about a node a ledger does not know when the node was admitted.
@@ -158,13 +161,13 @@ function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolea
 }
 
 /** A zone's state as half a sentence, as of its last judgement. */
-export function zoneStateText(body: BodyOf<"judged.zone">): Sentence {
+export function zoneStateText(body: BodyOf<"judged.zone">): TimelineSentence {
   const counted = { state: body.state, notReady: String(body.notReady), size: countText(body.size, "node") };
   if (body.halted) return timelineSentence("zoneHalted", counted);
   return timelineSentence("zoneChanged", { ...counted, rate: rateText(body.taintsPerSecond) });
 }
 
-function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | undefined): Sentence | null {
+function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | undefined): TimelineSentence | null {
   const { state, halted } = body;
   if (before?.state === state && before.halted === halted) return null;
   if (before === undefined && state === "Initial") return null;
@@ -177,7 +180,7 @@ function podText(
   body: BodyOf<"judged.pod">,
   before: BodyOf<"judged.pod"> | null,
   { nodes }: ClusterState,
-): Sentence | null {
+): TimelineSentence | null {
   if (body.held !== undefined && body.eviction !== "none") return heldText(body.held, before?.held, nodes);
   const decisive = body.toleratedTaint ?? body.taint;
   const taint = decisive === null ? "its node's taints" : taintName(decisive);
@@ -195,7 +198,7 @@ function podText(
   }
 }
 
-function heldText(held: Held, before: Held | undefined, nodes: ClusterState["nodes"]): Sentence | null {
+function heldText(held: Held, before: Held | undefined, nodes: ClusterState["nodes"]): TimelineSentence | null {
   const { remainingMs } = held;
   if (before?.field === held.field && before.remainingMs === remainingMs) return null;
   const field = quotedText(held.field, nodes);
@@ -203,7 +206,7 @@ function heldText(held: Held, before: Held | undefined, nodes: ClusterState["nod
   return timelineSentence("podHeld", { field, left: countdownText(remainingMs) });
 }
 
-function deadlineText(deadlineAt: number | null, taint: string, seconds: string | null): Sentence {
+function deadlineText(deadlineAt: number | null, taint: string, seconds: string | null): TimelineSentence {
   if (deadlineAt === null) {
     return seconds === null
       ? timelineSentence("podTolerant", { taint })
@@ -222,12 +225,12 @@ const BY_REASON = {
   healing: "taintsByHealing",
 } as const satisfies Record<BodyOf<"asked.taint">["why"], TimelineSentenceName>;
 
-function taintAskText({ add, remove, why }: BodyOf<"asked.taint">): Sentence {
+function taintAskText({ add, remove, why }: BodyOf<"asked.taint">): TimelineSentence {
   const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
   return timelineSentence(BY_REASON[why], { changes: listText(changes) });
 }
 
-function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): Sentence {
+function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): TimelineSentence {
   const due = apiTime(deadlineAt);
   if (mode === "direct") return timelineSentence("drainAsked", { due });
   return timelineSentence("deletionAsked", { due, taint: taint === null ? "its node's taints" : taintName(taint) });
@@ -247,7 +250,7 @@ const BY_OUTCOME = {
 function outcomeText(
   { outcome, retrying, change, detail, latencyMs }: BodyOf<"done.write">,
   { nodes }: ClusterState,
-): Sentence {
+): TimelineSentence {
   const span = spanText(latencyMs);
   let text = outcome === "ok" ? timelineSentence("written", { span }) : timelineSentence(BY_OUTCOME[outcome], {});
   if (change !== "") text = timelineSentence("withChange", { outcome: text, change });

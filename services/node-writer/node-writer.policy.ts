@@ -20,6 +20,7 @@ import { evictingTaintOf, taintSwapOf, taintSwapText } from "../domain/taint-swa
 import { isSwappable, taintName } from "../domain/toleration.ts";
 import { conditionTaintsOf, isRemovable, ruleFor, statusOf } from "../domain/unhealthy-conditions.ts";
 import { type NodeRecords, nodeRecords } from "../platform/kube/watch/node-annotations.ts";
+import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { PatchBasis, VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import { keepsOutOfService, keepsRecord, OUT_OF_SERVICE_BASIS } from "./out-of-service.policy.ts";
 
@@ -84,14 +85,16 @@ export function decideConditions(
   }
   const unknown = new Set(live?.conditions.filter(({ status }) => status === "Unknown").map(({ type }) => type));
   const wanted = ask.conditions.filter(({ type }) => !unknown.has(type));
-  const conditions = wanted.map(({ type, status, reason, message, heartbeatAt }) => ({
-    type,
-    status,
-    reason,
-    message,
-    ...(heartbeatAt === null || known.has(type) ? {} : { lastHeartbeatTime: apiTime(heartbeatAt) }),
-    lastTransitionTime: apiTime(wallMs),
-  }));
+  const conditions = wanted.map(
+    ({ type, status, reason, message, heartbeatAt }): ConditionPatch => ({
+      type,
+      status,
+      reason,
+      message,
+      ...(heartbeatAt === null || known.has(type) ? {} : { lastHeartbeatTime: apiTime(heartbeatAt) }),
+      lastTransitionTime: apiTime(wallMs),
+    }),
+  );
   const change = `conditions: ${wanted.map(({ type, status }) => `${type}=${status}`).join(" ")}`;
   const body = { metadata: preconditionOf(live ?? ask), status: { conditions } };
   const transitionAt = epochMsOf(apiTime(wallMs));

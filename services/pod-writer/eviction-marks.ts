@@ -8,13 +8,16 @@
  * After a restart the next attempt to delete a pod finds its mark and notes it again.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { type Io, type KubeObject, type ReadReply, type Timer, Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
+import { evictionOf, noExecuteTaints, type TolerationRules } from "../domain/toleration.ts";
 import { liveNode } from "../platform/kube/watch/live-node.ts";
+import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
-import { isCalledOff, markTakenBack } from "./eviction-marks.policy.ts";
+import { listOf, recordOf } from "../structures/json.ts";
 import { livePod } from "./live-objects.ts";
-import type { LivePod } from "./pod-writer.policy.ts";
+import { DISRUPTION_TARGET, type LivePod, type StatusPatch } from "./pod-writer.policy.ts";
 
 /** Pods beyond this are forgotten, the one marked least recently first. */
 const PODS_MAX = 10_000;
@@ -90,11 +93,11 @@ export class EvictionMarks {
     });
   }
 
-  #patchOf(pod: LivePod): ReturnType<typeof markTakenBack> {
+  #patchOf(pod: LivePod): StatusPatch | null {
     return markTakenBack(pod, apiTime(this.#io.clock.wallMs()));
   }
 
-  #decide(object: KubeObject, { pod, node }: LivePod, body: object): void {
+  #decide(object: KubeObject, { pod, node }: LivePod, body: StatusPatch): void {
     const { kube, policies, profile } = this.#io;
     const live = liveNode(object, policies)?.() ?? null;
     const comparisonOperators = profile.tolerationComparisonOperators;
@@ -114,4 +117,21 @@ export class EvictionMarks {
     };
     this.#io.kube.read(ref, take, { urgency: Urgency.eviction, stepsBefore: 2 });
   }
+}
+
+/** Whether no taint of its node evicts a pod, now or later. */
+function isCalledOff(node: ObservedNode, pod: ObservedPod, rules: TolerationRules): boolean {
+  const taints = noExecuteTaints(node.taints).map((taint) => ({ taint, since: 0 }));
+  return evictionOf(taints, pod.tolerations, 0, rules) === null;
+}
+
+/** Sets Vigil's own mark to False, in this version of the pod. Null if there is none, or the pod is terminating. */
+function markTakenBack({ pod, resourceVersion, object }: LivePod, now: string): StatusPatch | null {
+  const { type, status, reason } = DISRUPTION_TARGET;
+  const conditions = listOf(recordOf(object.status).conditions).map(recordOf);
+  const isMarked = conditions.some((each) => each.type === type && each.status === status && each.reason === reason);
+  if (!isMarked || pod.deletionAt !== null) return null;
+  const message = "Taint manager: the eviction was called off";
+  const condition: ConditionPatch = { type, status: "False", reason, message, lastTransitionTime: now };
+  return { metadata: { uid: pod.uid, resourceVersion }, status: { conditions: [condition] } };
 }

@@ -22,9 +22,10 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../domain/toleration.ts";
+import type { ConditionPatch, PodStatusPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory } from "../platform/requests/write-jobs.ts";
-import { type JsonRecord, listOf, recordOf } from "../structures/json.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../structures/json.ts";
 
 /** The request ends without a write. */
 export interface NotNeeded {
@@ -244,12 +245,12 @@ export function deletePreconditions(
 /** A strategic merge patch of a pod's status. */
 export interface StatusPatch {
   readonly metadata: { readonly uid: string; readonly resourceVersion?: string };
-  readonly status: Readonly<Record<string, unknown>>;
+  readonly status: PodStatusPatch;
 }
 
 /** Sets Ready to False and keeps reason and message (R3.2, R3.4). Bound to this version: a changed pod conflicts. */
 export function unreadyPatch(uid: string, resourceVersion: string, now: string): VersionedPatch & StatusPatch {
-  const ready = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
+  const ready: ConditionPatch = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
   return { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
 }
 
@@ -282,10 +283,10 @@ export function disruptionTargetPatch(known: KnownPod, { key, value, effect }: T
   const condition = { ...DISRUPTION_TARGET, message };
   const standing = conditionsOf(object).find(({ type }) => type === condition.type);
   if (standing?.status === "True" && standing.reason === condition.reason && standing.message === message) return null;
-  const lastTransitionTime = standing?.status === "True" ? standing.lastTransitionTime : now;
+  const lastTransitionTime = standing?.status === "True" ? textOf(standing.lastTransitionTime) : now;
   const { generation } = pod;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
-  const conditions = [{ ...condition, lastTransitionTime, ...observed }];
+  const conditions: readonly ConditionPatch[] = [{ ...condition, lastTransitionTime, ...observed }];
   const order = object === null ? {} : { "$setElementOrder/conditions": conditionOrder(object, condition.type) };
   return { metadata: preconditionsOf(known), status: { ...order, conditions } };
 }

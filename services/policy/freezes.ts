@@ -7,6 +7,7 @@
  * ConfigMap says has a hole of unknown size: `hasHole`. Then what a living predecessor has published counts, and after
  * a restart of all processes every node as frozen until now.
  */
+
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import {
@@ -19,6 +20,7 @@ import {
   type WriteReply,
 } from "../../protocols/ports.ts";
 import { UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
+import type { ConfigMapBody, ConfigMapPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { recordOf, textOf } from "../structures/json.ts";
 import {
@@ -196,7 +198,7 @@ export class Freezes {
     }
     this.#isWriting = true;
     const { resourceVersion, frozen } = this.#resource;
-    const body = { metadata: { resourceVersion }, data: { frozen } };
+    const body: ConfigMapPatch = { metadata: { resourceVersion }, data: { frozen } };
     const target = { ref: FREEZE_CONFIG_MAP, urgency: Urgency.status } as const;
     this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body }, (reply) => {
       if (this.#isStopped) return;
@@ -279,11 +281,12 @@ export class Freezes {
       if (!this.#isStopped) this.#settle(reply);
     };
     if (this.#resource === null) {
-      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data: { frozen: text } };
+      const metadata = { namespace, name };
+      const body: ConfigMapBody = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { frozen: text } };
       this.#io.kube.write({ ...target, verb: "create", body }, done);
     } else {
       const { resourceVersion } = this.#resource;
-      const body = { metadata: { resourceVersion }, data: { frozen: text } };
+      const body: ConfigMapPatch = { metadata: { resourceVersion }, data: { frozen: text } };
       this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body }, done);
     }
   }

@@ -4,10 +4,12 @@
  * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the next owner.
  * A memory that could not be written may lack a breaker that tripped, so it is published as one that trips now.
  */
+
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
 import { LIMITS_REPEAT_MS } from "../domain/limited-policies.ts";
+import type { ConfigMapBody, ConfigMapPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { limitMemoryText, NO_MEMORIES, readLimitMemories, trippedMemory } from "./limit-memory.policy.ts";
 
@@ -140,12 +142,13 @@ export class LimitMemoryStore {
     if (text === this.#stored) return;
     const { namespace, name } = FREEZE_CONFIG_MAP;
     const data = { limits: text };
-    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
+    const body: ConfigMapBody = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
     const done = (reply: WriteReply): void => {
       if (!this.#isStopped) this.#settle(reply, text);
     };
     const target = { ref: FREEZE_CONFIG_MAP, urgency: Urgency.status } as const;
-    if (this.#exists === true) this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body: { data } }, done);
+    if (this.#exists === true)
+      this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body: { data } satisfies ConfigMapPatch }, done);
     else this.#io.kube.write({ ...target, verb: "create", body }, done);
   }
 

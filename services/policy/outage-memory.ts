@@ -10,6 +10,7 @@
  * that follows it. Where it cannot be written, each countdown counts again from the end of the outage: the next process
  * would not know of it, and what it would do is then no earlier than this.
  */
+
 import { FROZEN_INTERVALS_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, FREEZE_CONFIG_MAP, HEARTBEATS_LEASE } from "../../protocols/names.ts";
@@ -25,6 +26,7 @@ import {
 import { apiMicroTime } from "../domain/api-time.ts";
 import { boundedIntervals } from "../domain/paused-time/frozen-time.ts";
 import { isRemembered, outagesOver, UNKNOWN_START_AT } from "../domain/paused-time/outages.ts";
+import type { ConfigMapBody, ConfigMapPatch, LeaseBody, LeasePatch } from "../platform/kube/write/sent-bodies.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { outagesText, readOutages } from "./outage-memory.policy.ts";
 
@@ -144,9 +146,10 @@ export class OutageMemory {
       if (!this.#isStopped) this.#settle(reply, outages);
     };
     if (this.#resource === null) {
-      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
+      const body: ConfigMapBody = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
       this.#io.kube.write({ ...target, verb: "create", body }, done);
-    } else this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body: { data } }, done);
+    } else
+      this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body: { data } satisfies ConfigMapPatch }, done);
   }
 
   #settle(reply: WriteReply, outages: readonly FrozenInterval[]): void {
@@ -186,7 +189,6 @@ export class OutageMemory {
     const isMissing = this.#outages.some((outage) => !isRemembered(outage, this.#stored));
     if (isMissing || nowMs - this.#renewedMs < RENEW_MS) return;
     this.#renewedMs = nowMs;
-    const annotations = { [Annotation.leasesVersion]: leasesVersion ?? null };
     const spec = { holderIdentity: HOLDER, renewTime: apiMicroTime(at) };
     const target = { ref: { kind: "Lease", ...HEARTBEATS_LEASE }, urgency: Urgency.status } as const;
     const done = ({ outcome }: WriteReply): void => {
@@ -196,14 +198,15 @@ export class OutageMemory {
       this.#renewedMs = Number.NEGATIVE_INFINITY;
     };
     if (this.#isLeaseMissing) {
+      const annotations = leasesVersion == null ? {} : { [Annotation.leasesVersion]: leasesVersion };
       const metadata = { ...HEARTBEATS_LEASE, annotations };
       this.#isLeaseMissing = false;
-      const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+      const body: LeaseBody = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
       this.#io.kube.write({ ...target, verb: "create", body }, done);
-    } else
-      this.#io.kube.write(
-        { ...target, verb: "patch", patch: "merge", body: { metadata: { annotations }, spec } },
-        done,
-      );
+    } else {
+      const annotations = { [Annotation.leasesVersion]: leasesVersion ?? null };
+      const body: LeasePatch = { metadata: { annotations }, spec };
+      this.#io.kube.write({ ...target, verb: "patch", patch: "merge", body }, done);
+    }
   }
 }

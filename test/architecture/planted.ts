@@ -66,6 +66,12 @@ export const PLANTED: readonly Planted[] = [
   },
   inNode("a service talks to NATS itself", 'import "@nats-io/nats-core";', "imported only in"),
   inNode("a service loads the Kubernetes client", 'import "@kubernetes/client-node";', "imported only in"),
+  {
+    what: "the file of its types loads the Kubernetes client",
+    path: "services/platform/kube/write/sent-bodies.ts",
+    text: `${HEAD}import "@kubernetes/client-node";`,
+    caught: "imported only in",
+  },
   inNode("xstate outside a machine", 'import { setup } from "xstate";\nsetup({});', "imported only in"),
   inNode("an actor opens a file", 'import "node:fs";', "take it as a port"),
   inNode("an actor reads the clock", "start(Date);", "Date: take instants"),

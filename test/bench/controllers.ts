@@ -1,11 +1,14 @@
 /** The measured controllers, each in a process of its own: Vigil and upstream's. */
+import { once } from "node:events";
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { startControllerManager } from "../support/kube-controller-manager.ts";
 import { freePort } from "../support/nats-server.ts";
 import { ServerProcess } from "../support/server-process.ts";
 import { until } from "../support/until.ts";
 import type { World } from "./bench-world.ts";
-import { CLIENT_GO_REQUESTS, countOf, VIGIL_REQUESTS } from "./request-count.ts";
 
 /** A running controller. */
 export interface Controller {
@@ -24,6 +27,10 @@ export type StartController = (world: World, flags?: Readonly<Record<string, str
 const MAIN = join(import.meta.dirname, "../../services/main.ts");
 const READY_MS = 180_000;
 const READY_LOOK_MS = 20;
+/** The counter of client-go, in every controller of Kubernetes: one request each, whatever its verb. */
+const CLIENT_GO_REQUESTS = "rest_client_requests_total";
+/** Vigil's counter of writes and live reads. */
+const VIGIL_REQUESTS = "vigil_kube_requests_total";
 
 /** `vigil run` with every service in one process; resolves when it is synced. */
 export const startVigil: StartController = async (world, flags = {}) => {
@@ -64,4 +71,15 @@ function isReady(port: number): Promise<boolean> {
     ({ ok }) => ok,
     () => false,
   );
+}
+
+/** The sum of a counter over its labels, from a page of Prometheus metrics; 0 before the first count. */
+async function countOf(metricsUrl: string, counter: string): Promise<number> {
+  const get = metricsUrl.startsWith("https:") ? getHttps : getHttp;
+  // The certificate of a kube-controller-manager is its own.
+  const [response] = (await once(get(metricsUrl, { rejectUnauthorized: false }), "response")) as [IncomingMessage];
+  const page = await text(response);
+  if (response.statusCode !== 200) throw new Error(`GET ${metricsUrl}: ${response.statusCode} ${page}`);
+  const values = page.split("\n").filter((line) => line.startsWith(`${counter}{`));
+  return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
 }

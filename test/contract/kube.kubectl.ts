@@ -4,30 +4,6 @@ import { type AddressedServer, nodeNamed, podNamed, RawClient } from "./kube.pro
 
 /** Registers the tests. */
 export function kubectlContract(server: () => AddressedServer): void {
-  test("kubectl's typed commands create, scale and ask", async () => {
-    const run = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await server().kubectl(...args);
-      expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
-      return stdout;
-    };
-    await new RawClient(server().wire).post("/api/v1/nodes", nodeNamed("t-debugged"));
-    await run("create", "configmap", "t-map", "--from-literal=a=b");
-    expect(await run("get", "configmap", "t-map", "-o", "jsonpath={.data}")).toBe('{"a":"b"}');
-    await run("create", "deployment", "t-web", "--image=i:1", "--replicas=3", "--port=80");
-    const spec = "{.spec.replicas} {.spec.template.spec.containers[0].ports[0].containerPort}";
-    expect(await run("get", "deployment", "t-web", "-o", `jsonpath=${spec}`)).toBe("3 80");
-    await run("scale", "deployment", "t-web", "--replicas=2");
-    expect(await run("get", "deployment", "t-web", "-o", "jsonpath={.spec.replicas}")).toBe("2");
-    await run("create", "service", "clusterip", "t-service", "--tcp=80:8080");
-    const port = "jsonpath={.spec.ports[0].port} {.spec.ports[0].targetPort}";
-    expect(await run("get", "service", "t-service", "-o", port)).toBe("80 8080");
-    expect(await run("auth", "can-i", "list", "pods")).toBe("yes\n");
-    await run("debug", "node/t-debugged", "--image=busybox", "--attach=false");
-    const debug = "jsonpath={.items[0].spec.nodeName} {.items[0].spec.volumes[0].hostPath.path}";
-    const found = ["get", "pods", "--field-selector=spec.nodeName=t-debugged", "-o", debug];
-    expect(await run(...found)).toBe("t-debugged /");
-  });
-
   test("kubectl lists, describes, taints, cordons and deletes", async () => {
     const client = new RawClient(server().wire);
     const run = async (...args: string[]): Promise<string> => {

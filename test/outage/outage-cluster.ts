@@ -19,7 +19,6 @@ import { write } from "../support/kube-probe.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
-import { agedEntry } from "./aged-objects.ts";
 import type { Removals } from "./removal-table.ts";
 
 /** The controllers that play each case. */
@@ -50,6 +49,15 @@ const PROBED = "probed";
 const PROBE_SECONDS_MAX = 15;
 const HEALED_SECONDS_MAX = 5;
 const LOG_CHARACTERS_MAX = 5_000;
+
+/** Instants as the API server writes them; those of leases have a fraction, which stays. */
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?=(?:\.\d+)?Z)/g;
+
+/** An object as the API server answers it. */
+interface AgedObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
 
 /** The nodes of a case and its pods. */
 export interface OutageSpec {
@@ -356,4 +364,15 @@ const podOn = (node: string): string => `on-${node}`;
 /** Seconds between two instants in epoch milliseconds. Stamps of the API are cut to whole seconds, so both are. */
 function wholeSeconds(fromAt: number, toAt: number): number {
   return Math.floor(toAt / 1000) - Math.floor(fromAt / 1000);
+}
+
+/** The key of an object in etcd, below its root, and its JSON with all instants so many seconds earlier. */
+function agedEntry(object: AgedObject, seconds: number): readonly [key: string, json: string] {
+  const earlier = (instant: string) =>
+    new Date(Date.parse(`${instant}Z`) - seconds * 1000).toISOString().slice(0, instant.length);
+  return [storageKey(object), JSON.stringify(object).replaceAll(INSTANT, earlier)];
+}
+
+function storageKey({ kind, metadata: { namespace = "", name } }: AgedObject): string {
+  return kind === "Node" ? `minions/${name}` : `${kind.toLowerCase()}s/${namespace}/${name}`;
 }

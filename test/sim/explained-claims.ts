@@ -2,15 +2,16 @@
  * The rules that make each sentence of explain true. A sentence may be true of any state that the object has had since
  * its process may last have received it; in the calm that is the present one. Each new sentence needs a rule here.
  */
-import type { ExplainedSentence, PresentSentenceName } from "./explained-sentences.ts";
+import type { ExplainedFact } from "../../protocols/ledger-reader.ts";
+import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
 import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet, secondsFor } from "./invariants.ts";
 import { POLICY_RULES } from "./policies/explained-policies.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
 import type { RateState, ZoneCount } from "./zone-rates.ts";
 
-/** A sentence and what it is checked against. */
-export interface Claim extends ExplainedSentence {
+/** What a sentence of explain says, and what it is checked against. */
+export interface Claim extends ExplainedFact {
   /** The node of the explanation, or of its pod; "" for a pod without one. */
   readonly node: string;
   /** The pod of the explanation, without its namespace; "" for none. */
@@ -131,7 +132,7 @@ const dueAt: Rule = (claim) =>
   due(claim) &&
   somePod(claim, ({ metadata }) => Date.parse(claim.values.at ?? "") >= Date.parse(metadata.creationTimestamp));
 
-const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
+const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   ...POLICY_RULES,
   nodeGone: (claim) => nodes(claim).includes(null),
   nodeFoundGone: (claim) => nodes(claim).includes(null),
@@ -248,9 +249,9 @@ const RULES: Readonly<Record<PresentSentenceName, Rule>> = {
   podThenForever: toleratesNamed("taint", (seconds) => seconds === Number.POSITIVE_INFINITY),
 };
 
-/** The problem with a sentence, as text; null when it is true. */
-export function untruth(claim: Claim): string | null {
-  return RULES[claim.name](claim) ? null : `"${claim.text}" is not so (${claim.name})`;
+/** Whether what a sentence says is true. A sentence without a rule is false: explain says it of no node and no pod. */
+export function isTrue(claim: Claim): boolean {
+  return (RULES as Readonly<Record<string, Rule>>)[claim.name]?.(claim) ?? false;
 }
 
 /** When a pod's deletion was accepted, as the API writes instants; null while it is not terminating. */

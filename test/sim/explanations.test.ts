@@ -1,34 +1,26 @@
-/** The simulation parses the sentences of explain and finds false ones. */
+/** The simulation finds false sentences of explain by what they say. */
 import { describe, expect, test } from "vitest";
-import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts";
+import type { FactualExplanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
+import { type Sentence, sentence } from "../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
-import { untruth } from "./explained-claims.ts";
+import { isTrue } from "./explained-claims.ts";
 import { namesProblem } from "./explained-names.ts";
-import { explainedSentence, PRESENT_SENTENCES, type PresentSentenceName } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { Explanations } from "./explanations.ts";
 import { HeartbeatHistory } from "./heartbeat-history.ts";
 import { drawSwarm } from "./swarm.ts";
 import { World } from "./world.ts";
 
-const NAMES = Object.keys(PRESENT_SENTENCES) as PresentSentenceName[];
+const AT = "2026-01-01T00:00:00Z";
 
-test.each(NAMES)("%s is parsed with its values", (name) => {
-  const values = Object.fromEntries(
-    [...PRESENT_SENTENCES[name].matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
-  );
-  const text = PRESENT_SENTENCES[name].replaceAll(/\{(\w+)\}/g, "<$1>");
-  expect(explainedSentence(text)).toEqual({ name, text, values });
-});
+/** The fact that a node's owner has published nothing since it was unknown. */
+const outdated = (shown: string) => sentence("nodeOutdated", { node: "n", readiness: "unknown", at: AT, shown });
 
-test("a text that explain does not produce is no sentence", () => {
-  expect(explainedSentence("Node n is fine.")).toBeNull();
-});
-
-const OUTDATED =
-  "Node n was unknown at 2026-01-01T00:00:00Z, and its owner has published nothing since, " +
-  "although the API server shows Ready=True.";
+/** An explanation of these sentences. */
+function explanationOf(...facts: readonly Sentence[]): FactualExplanation {
+  return { sentences: facts.map(({ text }) => text), names: facts.map(({ names }) => names), facts, timeline: [] };
+}
 
 /** A forged request for a node, as a process with a stolen seed sends it. */
 function forgedAsk(node: string): AnyMessage {
@@ -38,7 +30,7 @@ function forgedAsk(node: string): AnyMessage {
 
 describe("a process waits for a whole view", () => {
   /** Whether a process still waits whose ledger says this of the only node. */
-  function isWaiting(explained: Explanation | null): boolean {
+  function isWaiting(explained: FactualExplanation | null): boolean {
     const reader: Partial<LedgerReader> = { explainNode: () => explained };
     const world: Partial<World> = { objects: <T>() => [{ metadata: { name: "n", uid: "u" } } as T] };
     const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, ownMs: 0, lastPause: null }];
@@ -48,17 +40,16 @@ describe("a process waits for a whole view", () => {
 
   test("while its ledger does not know a node", () => {
     expect(isWaiting(null)).toBe(true);
-    const why = "no pulse from the observer";
-    const text = `This ledger has not observed node n since it started: ${why}.`;
-    expect(isWaiting({ sentences: [text], names: [], timeline: [] })).toBe(true);
+    const unobserved = sentence("nodeUnobserved", { node: "n", why: "no pulse from the observer" });
+    expect(isWaiting(explanationOf(unobserved))).toBe(true);
   });
 
   test("while a judgement is of an earlier time", () => {
-    expect(isWaiting({ sentences: [OUTDATED], names: [], timeline: [] })).toBe(true);
+    expect(isWaiting(explanationOf(outdated("Ready=True")))).toBe(true);
   });
 
   test("no longer when its ledger knows every node", () => {
-    expect(isWaiting({ sentences: ["It carries no NoExecute taint."], names: [], timeline: [] })).toBe(false);
+    expect(isWaiting(explanationOf(sentence("nodeUntainted", {})))).toBe(false);
   });
 });
 
@@ -66,14 +57,13 @@ describe("a ledger", () => {
   /** The reported problem when the only node has this Ready status and a ledger explains it with these sentences. */
   function problemOf(
     status: string,
-    sentences: readonly string[],
-    { forgedOf, named = { from: 5, to: 6 } }: { forgedOf?: string; named?: { from: number; to: number } } = {},
+    facts: readonly Sentence[],
+    { forgedOf, names }: { forgedOf?: string; names?: FactualExplanation["names"] } = {},
   ): string | null {
     const clock = new VirtualClock();
     const node = { metadata: { name: "n", uid: "u" }, status: { conditions: [{ type: "Ready", status }] } };
-    const name = { kind: "Node", namespace: "", name: "n", ...named } as const;
-    const names = sentences.map((text) => (text.startsWith("Node n ") ? [name] : []));
-    const reader: Partial<LedgerReader> = { explainNode: (): Explanation => ({ sentences, names, timeline: [] }) };
+    const explained = { ...explanationOf(...facts), ...(names && { names }) };
+    const reader: Partial<LedgerReader> = { explainNode: () => explained };
     const world: Partial<World> = {
       clock,
       swarm: drawSwarm(1),
@@ -98,28 +88,29 @@ describe("a ledger", () => {
     return null;
   }
 
-  const READY = "Node n has been ready since 2026-01-01T00:00:00Z (10 min).";
+  const READY = sentence("nodeReady", { node: "n", since: AT, span: "10 min" });
 
   test("with a true sentence passes", () => {
-    expect(problemOf("True", [READY, "It carries no NoExecute taint."])).toBeNull();
+    expect(problemOf("True", [READY, sentence("nodeUntainted", {})])).toBeNull();
   });
 
   test("with a false sentence is reported", () => {
-    expect(problemOf("Unknown", [READY])).toContain(`p1 explains n: "${READY}" is not so (nodeReady)`);
-    expect(problemOf("True", [READY, "It carries a:NoExecute."])).toContain("is not so (nodeTainted)");
+    expect(problemOf("Unknown", [READY])).toContain(`p1 explains n: "${READY.text}" is not so (nodeReady)`);
+    expect(problemOf("True", [READY, sentence("nodeTainted", { taints: "a:NoExecute" })])).toContain(
+      "is not so (nodeTainted)",
+    );
   });
 
-  test("that is blind in the calm, or has an unknown sentence, is reported", () => {
-    expect(problemOf("True", ["Vigil takes no action against it at present: no pulse."])).toContain(
-      "is not so (nodeBlind)",
-    );
-    expect(problemOf("True", ["All is well."])).toContain('"All is well." is no sentence of explain');
+  test("that is blind in the calm, or describes no node, is reported", () => {
+    expect(problemOf("True", [sentence("nodeBlind", { why: "no pulse" })])).toContain("is not so (nodeBlind)");
+    expect(problemOf("True", [sentence("policyNoNode", {})])).toContain("is not so (policyNoNode)");
   });
 
   test("that marks a wrong word as a name, or none, is reported", () => {
-    expect(problemOf("True", [READY, "It replaces n."])).toContain('"It replaces n." does not say that n is a name');
-    expect(problemOf("True", [READY], { named: { from: 4, to: 6 } })).toContain("does not say that n is a name");
+    const blind = sentence("nodeBlind", { why: "it replaces n" });
+    expect(problemOf("True", [READY, blind])).toContain('it replaces n." does not say that n is a name');
     const name = { from: 5, to: 6, kind: "Node", namespace: "", name: "n" } as const;
+    expect(problemOf("True", [READY], { names: [[{ ...name, from: 4 }]] })).toContain("does not say that n is a name");
     const said = { sentences: ["Node m no longer exists."], names: [[name]], timeline: [] };
     expect(namesProblem(said, new Set())).toBe('"Node m no longer exists." says that "m" is the name n');
   });
@@ -136,26 +127,24 @@ describe("an outdated judgement", () => {
   truth.nodes.note("n", 0, { metadata: { name: "n", uid: "u" }, ...ready("Unknown") });
   truth.nodes.note("n", 1000, { metadata: { name: "n", uid: "u" }, ...ready("True") });
 
-  /** The problem with it, where the API shows this. */
-  function problemOf(shown: string, isCalm = false): string | null {
-    const sentence = explainedSentence(OUTDATED.replace("Ready=True", shown));
-    if (sentence === null) throw new Error("it is no sentence");
+  /** Whether it is true, where the API shows this. */
+  function isAllowed(shown: string, isCalm = false): boolean {
     const late = { overdueMs: 0, lostMs: 0 };
     const asked = { node: "n", pod: "", nodeSinceMs: 1000, podSinceMs: 0, ...late, isDirect: false, isCalm };
     const unasked = () => {
       throw new Error("the rule does not ask for this");
     };
-    return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
+    return isTrue({ ...outdated(shown), ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
   test("is allowed while things fail", () => {
-    expect(problemOf("Ready=True")).toBeNull();
-    expect(problemOf("Ready=False")).toContain("is not so (nodeOutdated)");
-    expect(problemOf("no Ready condition")).toContain("is not so (nodeOutdated)");
+    expect(isAllowed("Ready=True")).toBe(true);
+    expect(isAllowed("Ready=False")).toBe(false);
+    expect(isAllowed("no Ready condition")).toBe(false);
   });
 
   test("is refused in the calm", () => {
-    expect(problemOf("Ready=True", true)).toContain("is not so (nodeOutdated)");
+    expect(isAllowed("Ready=True", true)).toBe(false);
   });
 });
 
@@ -172,52 +161,50 @@ describe("of a pod named as a deleted one", () => {
   truth.deletedByVigil("p", "old");
   truth.pods.note("p", 1000, null);
 
-  /** The problem with a sentence about the pod that has had the name for two seconds. */
-  function problemOf(text: string, { overdueMs = 0, lostMs = 0, isCalm = false } = {}): string | null {
-    const sentence = explainedSentence(text);
-    if (sentence === null) throw new Error(`${text} is no sentence`);
+  /** Whether a sentence about the pod that has had the name for two seconds is true. */
+  function isAllowed(fact: Sentence, { overdueMs = 0, lostMs = 0, isCalm = false } = {}): boolean {
     const unasked = () => {
       throw new Error("no rule of a pod asks for this");
     };
     const late = { overdueMs, lostMs };
     const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs: 2000, ...late, isDirect: false, isCalm };
-    return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
+    return isTrue({ ...fact, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
+  const ours = sentence("podOurs", { at: "2026-01-01T00:05:00Z" });
+  const unrequested = sentence("podUnrequested", {});
+
   test("the deletion is true until the new pod exists", () => {
-    const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
-    expect(problemOf(ours)).toBeNull();
+    expect(isAllowed(ours)).toBe(true);
     truth.pods.note("p", 2000, pod("new", CREATED));
-    expect(problemOf(ours)).toContain("is not so (podOurs)");
+    expect(isAllowed(ours)).toBe(false);
     truth.deletedByVigil("p", "new");
-    expect(problemOf(ours)).toBeNull();
+    expect(isAllowed(ours)).toBe(true);
   });
 
   test("after a lost reply, one by another client counts", () => {
     truth.pods.note("p", 2000, pod("newer", CREATED));
-    const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
-    expect(problemOf(ours)).toContain("is not so (podOurs)");
+    expect(isAllowed(ours)).toBe(false);
     truth.outcomes.add("p unknown");
-    expect(problemOf(ours)).toBeNull();
+    expect(isAllowed(ours)).toBe(true);
   });
 
   test("the earlier deadline is false", () => {
-    expect(problemOf("Pod default/p is due to be deleted at 2026-01-01T00:10:30Z, in 30 s.")).toBeNull();
-    const earlier = "Pod default/p was due to be deleted at 2026-01-01T00:09:00Z, 60 s ago.";
-    expect(problemOf(earlier)).toContain("is not so (podOverdue)");
+    const pod = "default/p";
+    expect(isAllowed(sentence("podDue", { pod, at: "2026-01-01T00:10:30Z", span: "30 s" }))).toBe(true);
+    const earlier = sentence("podOverdue", { pod, at: "2026-01-01T00:09:00Z", span: "60 s" });
+    expect(isAllowed(earlier)).toBe(false);
   });
 
   test("an overdue deletion is requested in the calm", () => {
-    const unrequested = "No request for its deletion has been received yet.";
-    expect(problemOf(unrequested, { overdueMs: 60_000 })).toBeNull();
-    expect(problemOf(unrequested, { overdueMs: 1_000, isCalm: true })).toBeNull();
-    expect(problemOf(unrequested, { overdueMs: 60_000, isCalm: true })).toContain("is not so (podUnrequested)");
+    expect(isAllowed(unrequested, { overdueMs: 60_000 })).toBe(true);
+    expect(isAllowed(unrequested, { overdueMs: 1_000, isCalm: true })).toBe(true);
+    expect(isAllowed(unrequested, { overdueMs: 60_000, isCalm: true })).toBe(false);
   });
 
   test("a request may be late by what a clock has lost", () => {
-    const unrequested = "No request for its deletion has been received yet.";
     const late = { overdueMs: 22_000, isCalm: true };
-    expect(problemOf(unrequested, { ...late, lostMs: 13_000 })).toBeNull();
-    expect(problemOf(unrequested, { ...late, lostMs: 12_000 })).toContain("is not so (podUnrequested)");
+    expect(isAllowed(unrequested, { ...late, lostMs: 13_000 })).toBe(true);
+    expect(isAllowed(unrequested, { ...late, lostMs: 12_000 })).toBe(false);
   });
 });

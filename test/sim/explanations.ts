@@ -3,13 +3,12 @@
  * must be true of the cluster.
  */
 
-import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts";
+import type { ExplainedFact, FactualExplanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import type { Interruption } from "./api-path.ts";
-import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
+import { type Claim, isTrue, type ZoneNow } from "./explained-claims.ts";
 import { namesProblem } from "./explained-names.ts";
-import { type ExplainedSentence, explainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth, noExecuteNames } from "./explained-truth.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
 import { LostTime } from "./lost-time.ts";
@@ -154,7 +153,7 @@ export class Explanations {
       const explained = ledger?.explainNode(node);
       // A ledger that has just started knows nothing of a node that it has not observed yet.
       if (explained === null) return true;
-      return (explained?.sentences ?? []).some((text) => WAITING.has(explainedSentence(text)?.name ?? ""));
+      return (explained?.facts ?? []).some((fact) => WAITING.has(fact.name));
     };
     return this.#run
       .processes()
@@ -215,33 +214,32 @@ export class Explanations {
   }
 
   /** Checks an explanation. A sentence that names no node is about the node named before it. */
-  #check(process: string, explained: Explanation | null, asked: Asked): void {
+  #check(process: string, explained: FactualExplanation | null, asked: Asked): void {
     if (explained === null || this.#forged.has(asked.pod)) return;
     const unnamed = namesProblem(explained, new Set([...this.#nodes, `default/${asked.pod}`]));
     if (unnamed !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${unnamed}`;
-    const said = explained.sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
+    const { facts, sentences } = explained;
     // A blind process describes an earlier time, which its sentences state.
-    if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
+    if (!this.#isCalm && facts.some(({ name }) => name === "nodeBlind")) return;
     // What is known of an earlier pod of the name may be as old as its record.
-    const isLastKnown = said.some(({ sentence }) => sentence?.name === "podLastKnown");
+    const isLastKnown = facts.some(({ name }) => name === "podLastKnown");
     const podSinceMs = isLastKnown ? Number.NEGATIVE_INFINITY : asked.askedMs - READ_MS;
-    const dueText = said.find(({ sentence }) => sentence?.name === "podOverdue")?.sentence?.values.at;
+    const dueText = facts.find(({ name }) => name === "podOverdue")?.values.at;
     const overdueMs = dueText === undefined ? 0 : asked.askedMs - Date.parse(dueText);
-    let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
-    for (const { text, sentence } of said) {
-      node = sentence?.values.node ?? node;
+    let node = facts.find(({ values }) => values.node)?.values.node ?? asked.node;
+    for (const [index, fact] of facts.entries()) {
+      node = fact.values.node ?? node;
       if (this.#forged.has(node)) continue;
-      if (sentence?.name !== "nodeShadowed" && this.#isShadowed(node, asked.askedMs)) continue;
-      const claim = sentence === null ? null : this.#claim(sentence, { ...asked, node, podSinceMs, overdueMs });
-      const wrong = claim === null ? `"${text}" is no sentence of explain` : untruth(claim);
-      if (wrong !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${wrong}`;
+      if (fact.name !== "nodeShadowed" && this.#isShadowed(node, asked.askedMs)) continue;
+      if (isTrue(this.#claim(fact, { ...asked, node, podSinceMs, overdueMs }))) continue;
+      this.#problem ??= `${process} explains ${asked.pod || asked.node}: "${sentences[index]}" is not so (${fact.name})`;
     }
   }
 
-  #claim(sentence: ExplainedSentence, { askedMs, ...asked }: Asked & Pick<Claim, "podSinceMs" | "overdueMs">): Claim {
+  #claim(fact: ExplainedFact, { askedMs, ...asked }: Asked & Pick<Claim, "podSinceMs" | "overdueMs">): Claim {
     const nodeSinceMs = askedMs - this.#behindMs;
     return {
-      ...sentence,
+      ...fact,
       ...asked,
       nodeSinceMs,
       truth: this.#truth,

@@ -17,7 +17,6 @@ import { PEOPLE_FAULTS } from "./faults/people.ts";
 import { PROCESS_FAULTS } from "./faults/processes.ts";
 import { RECREATED_POD_FAULTS } from "./faults/recreated-pods.ts";
 import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
-import { WRONG_CLOCK_FAULTS } from "./faults/wrong-clocks.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
 import { changePolicies } from "./policies/people.ts";
@@ -38,7 +37,6 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...API_PATH_FAULTS,
   ...FOREIGN_TAINT_FAULTS,
   ...JOINING_NODE_FAULTS,
-  ...WRONG_CLOCK_FAULTS,
   ...LYING_MEMBER_FAULTS,
   ...STOLEN_SEED_FAULTS,
   ...HOSTILE_NODE_FAULTS,

@@ -2,6 +2,7 @@
  * Where `vigil freeze` writes: the NodePolicy itself, or the ConfigMap kube-system/vigil-freeze for all nodes and for a
  * policy of --config. It needs the API server alone, so it works without NATS and whatever Vigil is doing.
  */
+
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import {
   type Kube,
@@ -11,6 +12,7 @@ import {
   Urgency,
   type WriteReply,
 } from "../../../protocols/ports.ts";
+import type { ConfigMapPatch } from "../../platform/kube/write/sent-bodies.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import { Failure } from "../verb.ts";
 import { requestsIn, type WrittenRequest } from "./pause-requests.policy.ts";
@@ -106,7 +108,7 @@ function write(
 ): Promise<Exclude<WriteReply, { outcome: "ok" }> | { readonly outcome: "ok" }> {
   const isConfigMap = ref.kind === FREEZE_CONFIG_MAP.kind;
   const change = isConfigMap
-    ? { data: { pauseRequests: JSON.stringify(requests) } }
+    ? ({ data: { pauseRequests: JSON.stringify(requests) } } satisfies ConfigMapPatch)
     : { spec: { pauseRequests: requests } };
   const target = { ref, urgency: Urgency.healing };
   return new Promise((resolve) => {

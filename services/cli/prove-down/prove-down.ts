@@ -13,6 +13,7 @@ import { downProofText } from "../../domain/down-proof.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
 import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
+import type { NodePatch } from "../../platform/kube/write/sent-bodies.ts";
 import { Failure } from "../verb.ts";
 import { proofRefusal, provedAt } from "./down-proof.policy.ts";
 
@@ -105,7 +106,7 @@ function read(kube: ProofIo["kube"], ref: ObjectRef): Promise<ReadReply> {
 function write(
   kube: ProofIo["kube"],
   ref: ObjectRef,
-  body: unknown,
+  body: NodePatch,
 ): Promise<Exclude<WriteReply, { outcome: "ok" }> | { readonly outcome: "ok" }> {
   return new Promise((resolve) =>
     kube.write({ ref, urgency: Urgency.healing, verb: "patch", patch: "merge", body }, resolve),

@@ -2,7 +2,7 @@
  * Explains a node, a zone, a node policy or a pod in the sentences of sentences.ts. A sentence rests on the last known
  * state of the object and on the last outcome of a request for it, never on a schedule alone.
  */
-import type { Decision, Explanation, Subject } from "../../../protocols/ledger-reader.ts";
+import type { Decision, Explanation, FactualExplanation, Subject } from "../../../protocols/ledger-reader.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, namedList, nameText } from "../../domain/format.ts";
@@ -21,7 +21,7 @@ import { isRecent } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** Explains a node; null where nothing is known of it. */
-export function explainNode(name: string, context: ExplainContext): Explanation | null {
+export function explainNode(name: string, context: ExplainContext): FactualExplanation | null {
   const node = presentNode(name, context);
   const subject = { kind: "Node", namespace: "", name } as const;
   const timeline = timelineOf(subject, context.history);
@@ -88,7 +88,7 @@ export function explainPod(
   name: string,
   read: PodRead,
   context: ExplainContext,
-): Explanation | null {
+): FactualExplanation | null {
   const subject = { kind: "Pod", namespace, name } as const;
   const timeline = timelineOf(subject, context.history);
   const named = context.state.pods.named(namespace, name);
@@ -98,8 +98,8 @@ export function explainPod(
   return explanationOf([...sentences, ...(host === undefined ? [] : nodeSentences(host, context))], timeline);
 }
 
-function explanationOf(sentences: readonly Sentence[], timeline: readonly Decision[]): Explanation {
-  return { sentences: sentences.map(({ text }) => text), names: sentences.map(({ names }) => names), timeline };
+function explanationOf(facts: readonly Sentence[], timeline: readonly Decision[]): FactualExplanation {
+  return { sentences: facts.map(({ text }) => text), names: facts.map(({ names }) => names), facts, timeline };
 }
 
 function timelineOf(subject: Subject, history: History): readonly Decision[] {

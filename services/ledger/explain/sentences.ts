@@ -3,6 +3,7 @@
  * `npm run fix` writes docs/explain.md from these tables (test/ledger/explain-states.ts says when each applies), and
  * the simulation checks each sentence of the present state against the cluster.
  */
+import type { ExplainedFact } from "../../../protocols/ledger-reader.ts";
 import { type NamedText, named, nameText } from "../../domain/format.ts";
 
 /** Sentences about a node. */
@@ -353,8 +354,11 @@ export type SentenceName = keyof typeof SENTENCES;
 /** The name of a timeline entry. */
 export type TimelineSentenceName = keyof typeof TIMELINE_SENTENCES;
 
-/** A filled-in sentence of these tables, with the names in it. Only `sentence` and `timelineSentence` make one. */
-export type Sentence = NamedText & { readonly [MADE_HERE]: true };
+/** A filled-in timeline entry, with the names in it. Only `timelineSentence` makes one. */
+export type TimelineSentence = NamedText & { readonly [MADE_HERE]: true };
+
+/** A filled-in sentence of the present state, with the names in it and what it says. Only `sentence` makes one. */
+export type Sentence = TimelineSentence & ExplainedFact;
 
 declare const MADE_HERE: unique symbol;
 
@@ -411,7 +415,10 @@ export function sentence<N extends SentenceName | PolicySentenceName | ZoneSente
   isShadow = false,
 ): Sentence {
   const { text, names } = filled(name, values, isShadow);
-  return { text: text.charAt(0).toUpperCase() + text.slice(1), names } as Sentence;
+  const given: [string, string | NamedText][] = Object.entries(values);
+  const said = given.map(([key, value]) => [key, typeof value === "string" ? value : value.text]);
+  const fact: ExplainedFact = { name, values: Object.fromEntries(said) };
+  return { ...fact, text: text.charAt(0).toUpperCase() + text.slice(1), names } as Sentence;
 }
 
 /** Fills in a timeline entry, as shadow mode says it with `isShadow`. */
@@ -419,8 +426,8 @@ export function timelineSentence<N extends TimelineSentenceName>(
   name: N,
   values: ValuesOf<N>,
   isShadow = false,
-): Sentence {
-  return filled(name, values, isShadow) as Sentence;
+): TimelineSentence {
+  return filled(name, values, isShadow) as TimelineSentence;
 }
 
 function filled(

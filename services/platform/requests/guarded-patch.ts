@@ -5,6 +5,7 @@
  */
 import type { KubeObject } from "../../../protocols/ports.ts";
 import { type JsonRecord, listOf, recordOf } from "../../structures/json.ts";
+import type { ConditionPatch, TaintBody } from "../kube/write/sent-bodies.ts";
 
 /** A strategic merge patch of a node's taints, or of a node's or pod's conditions, bound to an object's version. */
 export interface VersionedPatch {
@@ -14,14 +15,8 @@ export interface VersionedPatch {
     readonly annotations?: Readonly<Record<string, string | null>>;
   };
   /** The whole list; null for an empty one. */
-  readonly spec?: { readonly taints: readonly object[] | null };
+  readonly spec?: { readonly taints: readonly TaintBody[] | null };
   readonly status?: { readonly conditions: readonly ConditionPatch[] };
-}
-
-/** The changed fields of one condition. */
-export interface ConditionPatch {
-  readonly type: string;
-  readonly [field: string]: unknown;
 }
 
 /** What a change depends on beside the uid, the Ready status and the values that it replaces. */

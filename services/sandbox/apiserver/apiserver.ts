@@ -3,9 +3,10 @@
  * any clock; http-front.ts serves it on sockets.
  */
 import type { Clock, HttpRequest, Io, Log, Wire } from "../../../protocols/ports.ts";
+import { isProtobuf } from "../../platform/kube/protobuf/envelope.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
-import { ApiFailure, unauthorized } from "./api-status.ts";
+import { ApiFailure, unauthorized, unsupportedMediaType } from "./api-status.ts";
 import { Definitions } from "./custom/definitions.ts";
 import { type Serve, wireTo } from "./embedded-wire.ts";
 import { carryOut, type VerbParts } from "./http/api-verbs.ts";
@@ -138,6 +139,7 @@ export class ApiServer {
   #carryOut(call: Call | OtherCall, access: Access): Answer {
     const isOpen = access === null || (!isCall(call) && OPEN_PATHS.includes(call.path));
     if (!isOpen && /^Bearer\s+(\S+)$/i.exec(call.headers.authorization ?? "")?.[1] !== access) throw unauthorized();
+    if (isProtobuf(call.headers)) throw unsupportedMediaType(["application/json"]);
     return isCall(call) ? carryOut(this.#parts, call) : discover(call, this.catalog.all);
   }
 

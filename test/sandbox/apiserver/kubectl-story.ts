@@ -64,8 +64,10 @@ export function kubectlStory(folder: string): readonly string[] {
   const objects = join(folder, "objects.json");
   writeFileSync(objects, JSON.stringify({ apiVersion: "v1", kind: "List", items: OBJECTS }));
   const bad = join(folder, "bad.json");
-  const applied = join(folder, "applied.json");
-  writeFileSync(applied, JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name: "n-3" } }));
+  for (const name of ["story", "Bad_Name"]) {
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    writeFileSync(join(folder, `${name}.json`), JSON.stringify(namespace));
+  }
   const empty = { apiVersion: "v1", kind: "Pod", metadata: { name: "Bad" }, spec: { containers: [] } };
   writeFileSync(bad, JSON.stringify(empty));
   const status = `patch node n-1 --subresource=status --type=strategic -p ${JSON.stringify({ status: NODE_STATUS })}`;
@@ -76,6 +78,9 @@ export function kubectlStory(folder: string): readonly string[] {
     status,
     ...READS,
     ...WRITES,
+    `create -f ${join(folder, "story.json")}`,
+    `create -f ${join(folder, "Bad_Name.json")}`,
+    ...NAMESPACED,
   ];
 }
 
@@ -131,8 +136,9 @@ const WRITES = [
   "delete pod bound --grace-period=0 --force",
   "delete pod free",
   "delete pod none",
-  "create namespace story",
-  "create namespace Bad_Name",
+];
+
+const NAMESPACED = [
   "run web --image=i -n story",
   "run web --image=i -n nowhere",
   "delete pods --all -n story",

@@ -8,7 +8,6 @@ import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../../../services/sandbox/apiserver/http/http-front.ts";
-import { apiVersionOf, BUILT_IN_RESOURCES } from "../../../services/sandbox/apiserver/resources.ts";
 import { type KubeApiserver, startKubeApiserver } from "../../support/kube-apiserver.ts";
 import { describeWithKube, kubeProgram } from "../../support/kube-assets.ts";
 import { type KubectlResult, kubectl, writeKubeconfig } from "../../support/kubectl.ts";
@@ -141,7 +140,7 @@ function customResources(): void {
     expect(await apply("limit.json", limit({ nodes: 4 }))).toBe("limit.story.test/gpu configured\n");
     expect(await run("get", "limits")).toBe("NAME   NODES\ngpu    4\n");
     expect(await run("explain", "limit.spec.nodes")).toContain("How many nodes.");
-    expect(await run("explain", "limit.metadata")).toContain("labels\t<map[string]string>");
+    expect(await run("explain", "limit")).toContain("metadata\t<Object>");
     const tooMany = "spec.nodes in body should be less than or equal to 10";
     expect(await apply("many.json", limit({ nodes: 11 }))).toContain(tooMany);
     expect(await apply("odd.json", limit({ nods: 1 }))).toContain('unknown field "spec.nods"');
@@ -150,64 +149,5 @@ function customResources(): void {
   });
 }
 
-function explanations(): void {
-  let front: HttpFront;
-  beforeAll(async () => {
-    front = await listen(new ApiServer({ clock: realClock(), random: systemRandom }), { port: 0 });
-  });
-  afterAll(() => front.close());
-  const explain = (...args: string[]): Promise<KubectlResult> =>
-    kubectl(writeKubeconfig(join(folder, "explained"), { server: front.url, token: "" }), ["explain", ...args]);
-
-  test("says what a toleration is and how long it holds", async () => {
-    const { code, stdout } = await explain("pod.spec.tolerations");
-    expect(code).toBe(0);
-    expect(stdout).toContain("FIELD: tolerations <[]Toleration>");
-    expect(stdout).toContain("operator\t<string>\n  enum: Equal, Exists\n");
-    expect(stdout.replace(/\s+/g, " ")).toContain("counted from the taint's timeAdded");
-  });
-
-  test.each(BUILT_IN_RESOURCES)("explains $plural of $version, and the metadata that they have", async (resource) => {
-    const version = `--api-version=${apiVersionOf(resource)}`;
-    const { stdout, stderr } = await explain(resource.plural, version, "--recursive");
-    expect(stderr).toBe("");
-    expect(stdout).toMatch(new RegExp(`KIND: +${resource.kind}\n`));
-    expect(stdout).toContain("  metadata\t<ObjectMeta>\n    annotations\t<map[string]string>\n");
-  });
-
-  test("refuses a field that there is not", async () => {
-    const { code, stderr } = await explain("pod.spec.colour");
-    expect(code).toBe(1);
-    expect(stderr).toContain('field "colour" does not exist');
-  });
-}
-
-function clientAlone(): void {
-  let front: HttpFront;
-  beforeAll(async () => {
-    front = await listen(new ApiServer({ clock: realClock(), random: systemRandom }), { port: 0 });
-  });
-  afterAll(() => front.close());
-  const run = (...args: string[]): Promise<KubectlResult> =>
-    kubectl(writeKubeconfig(join(folder, "alone"), { server: front.url, token: "" }), args);
-
-  test("may do everything, and says so", async () => {
-    expect((await run("auth", "can-i", "delete", "nodes")).stdout).toBe("yes\n");
-    expect((await run("auth", "can-i", "--list")).stdout).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
-  });
-
-  test("debugs a node by a pod on it", async () => {
-    const node = join(folder, "debugged.json");
-    writeFileSync(node, JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name: "n-1" } }));
-    expect((await run("create", "-f", node)).code).toBe(0);
-    const { code, stdout, stderr } = await run("debug", "node/n-1", "--image=busybox", "--", "true");
-    expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(/^Creating debugging pod node-debugger-n-1-/m)]);
-    const nodeOf = "jsonpath={.items[*].spec.nodeName}";
-    expect((await run("get", "pods", "-o", nodeOf)).stdout).toBe("n-1");
-  });
-}
-
-describeWithKube("kubectl on the embedded API", clientAlone, ["kubectl"]);
 describeWithKube("kubectl", comparison, ["kubectl"]);
-describeWithKube("kubectl explain", explanations, ["kubectl"]);
 describeWithKube("kubectl with custom resources", customResources, ["kubectl"]);

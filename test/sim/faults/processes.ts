@@ -1,6 +1,7 @@
-/** Faults of Vigil's own processes: crashes, stops and wrong clocks. */
+/** Faults of Vigil's own processes: crashes, stops, and wrong clocks, which kubelets have too. */
 import { between, oneOf } from "../chance.ts";
-import { lasting, lastingFor, type Meddler } from "../meddler.ts";
+import { lasting, lastingFor, type Meddler, type Reach } from "../meddler.ts";
+import { drawWallError, NO_WALL_ERROR } from "../wall-error.ts";
 
 /** Stops last from a second to ten minutes, half of them under 25 s; in a long run at least a minute. */
 const STOP_MAX_SECONDS = 600;
@@ -36,4 +37,19 @@ export const PROCESS_FAULTS = {
       return resume === null ? undefined : lastingFor(reach, seconds, resume);
     },
   },
+  wrongClocks: {
+    everySeconds: 40,
+    act: (reach, random) => {
+      const [error, isRepaired] = [drawWallError(random), random() < 0.5];
+      const set = random() < 0.3 ? oneOf(random, reach.processes) : reach.world.anyKubelet(random);
+      reach.count(reach.processes.some((process) => process === set) ? "process's clock set" : "kubelet's clock set");
+      set.wallError = error;
+      return isRepaired ? () => repair(reach) : undefined;
+    },
+  },
 } satisfies Record<string, Meddler>;
+
+/** Sets every clock right. */
+function repair({ processes, world }: Reach): void {
+  for (const clock of [...processes, ...world.kubelets.values()]) clock.wallError = NO_WALL_ERROR;
+}

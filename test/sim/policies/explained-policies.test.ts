@@ -1,9 +1,9 @@
 /** A sentence about policies may describe a node that has just left the API, by a clock that is a little wrong. */
 import { describe, expect, test } from "vitest";
 import { apiTime } from "../../../services/domain/api-time.ts";
+import { type Sentence, sentence } from "../../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
-import { type Claim, untruth } from "../explained-claims.ts";
-import { explainedSentence } from "../explained-sentences.ts";
+import { type Claim, isTrue } from "../explained-claims.ts";
 import { ExplainedTruth } from "../explained-truth.ts";
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
 import { World } from "../world.ts";
@@ -55,10 +55,8 @@ class FrozenPool {
     return apiTime(this.startMs + second * 1_000);
   }
 
-  /** The problem with a sentence that may describe any state since an instant. */
-  problemOf(text: string, nodeSinceMs = this.startMs): string | null {
-    const sentence = explainedSentence(text);
-    if (sentence === null) throw new Error(`${text} is no sentence`);
+  /** Whether a sentence that may describe any state since an instant is true. */
+  allows(fact: Sentence, nodeSinceMs = this.startMs): boolean {
     const late = { overdueMs: 0, lostMs: 0 };
     const asked = { node: "n", pod: "p", nodeSinceMs, podSinceMs: 0, ...late, isDirect: false, isCalm: false };
     const unasked: Pick<Claim, "isSilent" | "wasAlive" | "zone"> = {
@@ -66,7 +64,7 @@ class FrozenPool {
       wasAlive: () => false,
       zone: () => null,
     };
-    return untruth({ ...sentence, ...asked, ...unasked, truth: this.#truth, policies: this.view });
+    return isTrue({ ...fact, ...asked, ...unasked, truth: this.#truth, policies: this.view });
   }
 }
 
@@ -77,68 +75,63 @@ describe("a node of a frozen pool that has just left", () => {
   clock.advance(LEFT_MS);
   pool.leave();
 
-  const FROZEN =
-    "It has been frozen since 2026-01-01T00:00:00Z by oncall-2 through NodePolicy a: until somebody thaws it, " +
-    "it is not tainted NoExecute and none of its pods is evicted; healing goes on.";
+  const frozenBy = (by: string) => sentence("nodeFrozen", { at: pool.at(0), by: `${by} through NodePolicy a` });
 
   test("may be said to be frozen", () => {
-    expect(pool.problemOf(FROZEN, startMs + 1_000)).toBeNull();
+    expect(pool.allows(frozenBy("oncall-2"), startMs + 1_000)).toBe(true);
   });
 
   test("may not be, by somebody else", () => {
-    expect(pool.problemOf(FROZEN.replace("oncall-2", "oncall-3"), startMs + 1_000)).toContain("is not so (nodeFrozen)");
+    expect(pool.allows(frozenBy("oncall-3"), startMs + 1_000)).toBe(false);
   });
 
   test("may not be, once that is long ago", () => {
     clock.advance(LEFT_MS);
-    expect(pool.problemOf(FROZEN, startMs + LEFT_MS + 1_000)).toContain("is not so (nodeFrozen)");
+    expect(pool.allows(frozenBy("oncall-2"), startMs + LEFT_MS + 1_000)).toBe(false);
   });
 });
 
 /** The sentence about a freeze that ends at an instant. */
-function frozenUntil(since: string, until: string, by: string): string {
-  return (
-    `It has been frozen since ${since} by ${by}: until ${until} ` +
-    "it is not tainted NoExecute and none of its pods is evicted; healing goes on."
-  );
+function frozenUntil(at: string, until: string, by: string): Sentence {
+  return sentence("nodeFrozenUntil", { at, until, by });
 }
 
 describe("a planned freeze that is about to begin", () => {
   const planned = () => {
     const pool = new FrozenPool();
     pool.freeze([{ name: "oncall-1", since: pool.at(30), until: pool.at(44) }]);
-    return { pool, text: frozenUntil(pool.at(30), pool.at(44), "oncall-1 through NodePolicy a") };
+    return { pool, fact: frozenUntil(pool.at(30), pool.at(44), "oncall-1 through NodePolicy a") };
   };
 
   test("may hold by a clock that is ahead", () => {
-    const { pool, text } = planned();
+    const { pool, fact } = planned();
     pool.clock.advance(29_850);
-    expect(pool.problemOf(text)).toBeNull();
+    expect(pool.allows(fact)).toBe(true);
   });
 
   test("may not hold earlier", () => {
-    const { pool, text } = planned();
+    const { pool, fact } = planned();
     pool.clock.advance(30_000 - CLOCK_ERROR_MS - 1_000);
-    expect(pool.problemOf(text)).toContain("is not so (nodeFrozenUntil)");
+    expect(pool.allows(fact)).toBe(false);
   });
 });
 
 describe("a freeze that is over as planned", () => {
-  /** The problem with the sentence so long after the end of the freeze, where it may describe no earlier state. */
-  const problemAfter = (ms: number) => {
+  /** Whether the sentence is true so long after the end of the freeze, where it may describe no earlier state. */
+  const isAllowedAfter = (ms: number) => {
     const pool = new FrozenPool();
     pool.freeze([{ name: "oncall-1", since: pool.at(0), until: pool.at(10) }]);
     pool.clock.advance(10_000 + ms);
-    const text = frozenUntil(pool.at(0), pool.at(10), "oncall-1 through NodePolicy a");
-    return pool.problemOf(text, pool.clock.wallMs());
+    const fact = frozenUntil(pool.at(0), pool.at(10), "oncall-1 through NodePolicy a");
+    return pool.allows(fact, pool.clock.wallMs());
   };
 
   test("may hold by a clock that is behind", () => {
-    expect(problemAfter(CLOCK_ERROR_MS - 1_000)).toBeNull();
+    expect(isAllowedAfter(CLOCK_ERROR_MS - 1_000)).toBe(true);
   });
 
   test("may not hold later", () => {
-    expect(problemAfter(CLOCK_ERROR_MS + 1_000)).toContain("is not so (nodeFrozenUntil)");
+    expect(isAllowedAfter(CLOCK_ERROR_MS + 1_000)).toBe(false);
   });
 });
 
@@ -155,25 +148,24 @@ describe.each([
     pool.clock.advance(500);
     const nodeUntil = (second: number) => frozenUntil(pool.at(0), pool.at(second), "a request that has ended");
     const podUntil = (second: number) =>
-      "Pod p stays while its node n is frozen: 9s remain of its countdown, " +
-      `so it is due to be deleted at ${pool.at(second)}.`;
-    return { problemOf: (text: string) => pool.problemOf(text), nodeUntil, podUntil };
+      sentence("podFrozenUntil", { pod: "default/p", node: "n", left: "9s", at: pool.at(second) });
+    return { allows: (fact: Sentence) => pool.allows(fact), nodeUntil, podUntil };
   };
 
   test("may be frozen until then by a clock", () => {
-    const { problemOf, nodeUntil } = thawed();
-    expect(problemOf(nodeUntil(61))).toBeNull();
+    const { allows, nodeUntil } = thawed();
+    expect(allows(nodeUntil(61))).toBe(true);
   });
 
   test("may not be until earlier or later", () => {
-    const { problemOf, nodeUntil } = thawed();
-    expect(problemOf(nodeUntil(55))).toContain("is not so (nodeFrozenUntil)");
-    expect(problemOf(nodeUntil(65))).toContain("is not so (nodeFrozenUntil)");
+    const { allows, nodeUntil } = thawed();
+    expect(allows(nodeUntil(55))).toBe(false);
+    expect(allows(nodeUntil(65))).toBe(false);
   });
 
   test("may keep a pod for longer", () => {
-    const { problemOf, podUntil } = thawed();
-    expect(problemOf(podUntil(70))).toBeNull();
-    expect(problemOf(podUntil(55))).toContain("is not so (podFrozenUntil)");
+    const { allows, podUntil } = thawed();
+    expect(allows(podUntil(70))).toBe(true);
+    expect(allows(podUntil(55))).toBe(false);
   });
 });

@@ -5,10 +5,12 @@
  * Clocks of other machines do not count: a candidate measures on its own monotonic clock for how long the record has
  * not changed. Two candidates cannot both succeed, because each write names the resourceVersion that it replaces.
  */
+
 import { Annotation } from "../../../../protocols/names.ts";
 import type { Random } from "../../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../domain/api-time.ts";
 import { type JsonRecord, recordOf, textOf } from "../../../structures/json.ts";
+import type { LeaseSpecFields } from "../write/sent-bodies.ts";
 
 const SECOND_MS = 1000;
 
@@ -98,21 +100,22 @@ export function takeDueMs(
 export function claimedSpec(lease: ElectionLease | null, { identity, leaseDurationMs, wallMs }: Claim): JsonRecord {
   const now = apiMicroTime(wallMs);
   const isRenewal = lease !== null && holderOf(lease) === identity;
-  return {
-    ...lease?.spec,
+  const claimed: LeaseSpecFields = {
     holderIdentity: identity,
     // Rounded up: a candidate must not take the Lease before the leader has stopped.
     leaseDurationSeconds: Math.ceil(leaseDurationMs / SECOND_MS),
-    acquireTime: isRenewal ? lease.spec.acquireTime : now,
+    acquireTime: isRenewal ? (lease.spec.acquireTime as string) : now,
     renewTime: now,
     leaseTransitions: lease === null ? 0 : transitionsOf(lease) + (isRenewal ? 0 : 1),
   };
+  return { ...lease?.spec, ...claimed };
 }
 
 /** The record of a leader that leaves: the next candidate takes the Lease at once (client-go's ReleaseOnCancel). */
 export function releasedSpec(lease: ElectionLease, wallMs: number): JsonRecord {
   const now = apiMicroTime(wallMs);
-  return { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+  const released: LeaseSpecFields = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+  return { ...lease.spec, ...released };
 }
 
 /** The metadata of a Lease that is taken or renewed: without the handover of the last holder, which is used once. */

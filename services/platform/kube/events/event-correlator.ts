@@ -6,6 +6,7 @@ import { NAME_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
 import { apiTime } from "../../../domain/api-time.ts";
 import { BoundedMap } from "../../../structures/bounded-map.ts";
 import { type BucketRate, type TokenBucket, tokensIn } from "../../../structures/token-bucket.ts";
+import type { EventBody, EventPatch } from "../write/sent-bodies.ts";
 
 /**
  * Events of one source about one object that may be written at once. Source: client-go tools/record, defaultSpamBurst.
@@ -49,8 +50,8 @@ export interface Occurrence {
 export interface EventWrite {
   readonly namespace: string;
   readonly name: string;
-  readonly whole: Readonly<Record<string, unknown>>;
-  readonly patch: Readonly<Record<string, unknown>> | null;
+  readonly whole: EventBody;
+  readonly patch: EventPatch | null;
 }
 
 interface Similar {
@@ -125,7 +126,7 @@ function eventOf(occurrence: Occurrence, { name, firstAt, count }: Series, at: n
   const { involvedObject, reason, type, message, component, host } = occurrence;
   const namespace = involvedObject.namespace || "default";
   const lastTimestamp = apiTime(at);
-  const whole = {
+  const whole: EventBody = {
     apiVersion: "v1",
     kind: "Event",
     metadata: { name, namespace },

@@ -195,22 +195,6 @@ export function label(name: string, key: string): Field {
   };
 }
 
-/** A list of strings. */
-export function texts(name: string): Field {
-  const read: Field["read"] = (cursor, end, before) => [...(Array.isArray(before) ? before : []), cursor.text(end)];
-  return { name, wireType: COUNTED, read };
-}
-
-/** A message whose JSON form is another value. */
-export function converted(name: string, shape: Shape, convert: (message: JsonRecord) => unknown): Field {
-  return { name, wireType: COUNTED, read: (cursor, end) => convert(cursor.message(end, shape)) };
-}
-
-/** A field that is left out when it is zero or false, as JSON does where protobuf does not. */
-export function unlessZero(field: Field): Field {
-  return { ...field, read: (cursor, end, before) => field.read(cursor, end, before) || undefined };
-}
-
 const TIMESTAMP: Shape = { 1: integer("seconds"), 2: integer("nanos") };
 
 /** A metav1.Time as its JSON text in whole seconds; the zero time is left out. */

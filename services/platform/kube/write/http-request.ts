@@ -3,6 +3,7 @@ import type { HttpRequest, WriteRequest } from "../../../../protocols/ports.ts";
 import { listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import type { Answer } from "../transport/call.ts";
 import { collectionPathOf, objectPath } from "../transport/paths.ts";
+import type { DeleteOptionsBody, EvictionBody } from "./sent-bodies.ts";
 
 /** The media type of JSON. */
 export const JSON_TYPE = "application/json";
@@ -38,7 +39,7 @@ export function httpRequest(method: string, path: string, type: string, body: un
 }
 
 /** `JSON.stringify` leaves undefined fields out. */
-function deleteOptions(request: Extract<WriteRequest, { verb: "delete" }>): Readonly<Record<string, unknown>> {
+function deleteOptions(request: Extract<WriteRequest, { verb: "delete" }>): DeleteOptionsBody {
   const { uid, resourceVersion, gracePeriodSeconds } = request;
   const isAny = uid === undefined && resourceVersion === undefined;
   const preconditions = isAny ? undefined : { uid, resourceVersion };
@@ -64,6 +65,6 @@ export function evictionVersionOf(answer: Answer): string | null {
 export function evictionRequest({ ref, uid, resourceVersion }: EvictionRequest, apiVersion: string): HttpRequest {
   const { namespace, name } = ref;
   const deleteOptions = { preconditions: { uid, resourceVersion } };
-  const body = { apiVersion, kind: "Eviction", metadata: { namespace, name }, deleteOptions };
+  const body: EvictionBody = { apiVersion, kind: "Eviction", metadata: { namespace, name }, deleteOptions };
   return httpRequest("POST", `${objectPath(ref)}/eviction`, JSON_TYPE, body);
 }

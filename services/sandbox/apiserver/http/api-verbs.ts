@@ -2,7 +2,7 @@
 import type { Io } from "../../../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "../answer.ts";
 import { type ApiObject, childObject, textOf } from "../api-objects.ts";
-import { methodNotAllowed, noSuchPath, unsupportedMediaType } from "../api-status.ts";
+import { methodNotAllowed, noSuchPath } from "../api-status.ts";
 import { isApply, patchIn } from "../patch/patches.ts";
 import type { Place, StorageName } from "../resources.ts";
 import type { Call } from "../routes.ts";
@@ -18,8 +18,7 @@ import type { Stored } from "../store/stored.ts";
 import { strategyOf } from "../store/strategy.ts";
 import { rendererFor } from "../views/negotiation.ts";
 import type { Renderer } from "../views/render.ts";
-import { contentTypeOf, deleteOptionsIn, evictionOptionsIn, objectBody, objectIn } from "./bodies.ts";
-import { isScalable, replicasIn, scaleOf } from "./scale.ts";
+import { deleteOptionsIn, evictionOptionsIn, objectBody, objectIn } from "./bodies.ts";
 import { type WatchOptions, WatchStream } from "./watch-stream.ts";
 
 /** The parts of the server that the verbs use. */
@@ -37,9 +36,6 @@ export interface VerbParts extends Pick<Io, "clock" | "random"> {
 
 /** The real server's --min-request-timeout: a watch without a timeout ends after one to two times this. */
 const WATCH_TIMEOUT_MS = 1_800_000;
-
-/** The media type of the patch that `kubectl scale` sends. */
-const MERGE_TYPE = "application/merge-patch+json";
 
 /** Executes a call. Throws an ApiFailure. */
 export function carryOut(parts: VerbParts, call: Call): Answer {
@@ -64,7 +60,6 @@ class Verbs {
 
   answer(): Answer {
     const { subresource, resource, verb } = this.#call;
-    if (subresource === "scale" && isScalable(resource)) return this.#scale();
     if (subresource !== "" && subresource !== "status") return this.#postToPod();
     if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
     if (subresource === "status" && verb === "delete") throw methodNotAllowed();
@@ -164,20 +159,6 @@ class Verbs {
       this.#deleteAt({ ...this.#place, namespace, name }, options);
     }
     return jsonAnswer(200, this.#renderer.list(page));
-  }
-
-  /** The number of replicas alone, for `kubectl scale`. */
-  #scale(): Answer {
-    const { verb, body, headers } = this.#call;
-    if (verb === "get") return objectAnswer(200, scaleOf(this.#registry.find(this.#place).object()));
-    const isPatch = verb === "patch" && contentTypeOf(headers) === MERGE_TYPE;
-    if (verb !== "update" && !isPatch) throw verb === "patch" ? unsupportedMediaType([MERGE_TYPE]) : methodNotAllowed();
-    const replicas = replicasIn(objectBody(body, "Scale"));
-    const change = (before: ApiObject): ApiObject => ({
-      ...before,
-      spec: { ...childObject(before, "spec"), replicas },
-    });
-    return objectAnswer(200, scaleOf(this.#registry.update(this.#place, "main", change).object()));
   }
 
   #postToPod(): Answer {

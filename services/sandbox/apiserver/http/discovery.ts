@@ -6,7 +6,6 @@ import { apiVersionOf, type Resource } from "../resources.ts";
 import type { OtherCall } from "../routes.ts";
 import { objectBody } from "./bodies.ts";
 import { openApi } from "./openapi.ts";
-import { isScalable } from "./scale.ts";
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const STATUS_VERBS = ["get", "patch", "update"];
@@ -127,15 +126,7 @@ function entriesOf(resource: Resource): JsonObject[] {
   const entry = { name: plural, singularName: singular, namespaced, kind, verbs, ...names, ...kinds };
   const sub = { singularName: "", namespaced };
   const status = hasStatus ? [{ ...sub, name: `${plural}/status`, kind, verbs: STATUS_VERBS }] : [];
-  const scale = {
-    ...sub,
-    name: `${plural}/scale`,
-    group: "autoscaling",
-    version: "v1",
-    kind: "Scale",
-    verbs: STATUS_VERBS,
-  };
-  if (storage !== "pods") return [entry, ...(isScalable(resource) ? [scale] : []), ...status];
+  if (storage !== "pods") return [entry, ...status];
   const create = { ...sub, verbs: ["create"] };
   return [
     entry,

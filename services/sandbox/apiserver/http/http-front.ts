@@ -3,14 +3,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { HttpRequest } from "../../../../protocols/ports.ts";
-import { isProtobuf } from "../../../platform/kube/protobuf/envelope.ts";
 import { plainHeaders } from "../../../platform/kube/transport/https.ts";
 import { isOwnHost } from "../../../platform/process/own-host.ts";
 import { printable } from "../../../platform/process/printable.ts";
 import type { Answer, Receiver } from "../answer.ts";
 import type { ApiServer } from "../apiserver.ts";
 import type { Serve } from "../embedded-wire.ts";
-import { objectInProtobuf } from "./protobuf-body.ts";
 
 /** Where to listen, and which token to require. */
 export interface ListenOptions {
@@ -70,15 +68,14 @@ function receive(serve: Serve, incoming: IncomingMessage, response: ServerRespon
   incoming.on("error", () => response.destroy());
 }
 
-/** A request for the server: protobuf bodies become JSON here. */
 function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
   const { method = "GET", url = "/" } = incoming;
-  const headers = plainHeaders(incoming.headers);
-  const object = isProtobuf(headers) ? objectInProtobuf(body) : null;
-  const request = { method, path: url, headers };
-  if (object === null) return { ...request, body: body.length === 0 ? null : body.toString() };
-  headers["content-type"] = "application/json";
-  return { ...request, body: JSON.stringify(object) };
+  return {
+    method,
+    path: url,
+    headers: plainHeaders(incoming.headers),
+    body: body.length === 0 ? null : body.toString(),
+  };
 }
 
 /** Writes one response, in pieces no faster than the client reads. */

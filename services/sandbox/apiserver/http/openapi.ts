@@ -1,14 +1,18 @@
 /**
  * The OpenAPI that kubectl reads: before it applies an object, which requests support fieldValidation; for `kubectl
- * explain`, the schemas.
+ * explain`, the schemas of custom resources. Built-in kinds have none here: kubectl knows how to apply them.
  */
 import { type Answer, objectAnswer } from "../answer.ts";
 import type { JsonObject } from "../api-objects.ts";
-import { DEFINITIONS } from "../explained/built-in-kinds.ts";
-import { OBJECT_FIELDS, referredTo } from "../explained/schema-text.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 
 const ROOT = "/openapi/v3";
+/** The fields of every object. */
+const OBJECT_FIELDS: JsonObject = {
+  apiVersion: { type: "string", description: "The group and version of the API." },
+  kind: { type: "string", description: "The kind of the object." },
+  metadata: { type: "object", description: "The name, labels and annotations of the object." },
+};
 const INFO = { title: "Vigil's embedded Kubernetes API", version: "unversioned" };
 
 /** The response for a path of OpenAPI; null for any other path. */
@@ -44,29 +48,21 @@ function index(versions: readonly string[]): JsonObject {
 }
 
 function documentOf(resources: readonly Resource[]): JsonObject {
-  const kinds = Object.fromEntries(resources.map((resource) => [schemaNameOf(resource), schemaOf(resource)]));
   return {
     openapi: "3.0.0",
     info: INFO,
     paths: Object.fromEntries(resources.map((resource) => [pathOf(resource), { patch: patchOf(resource) }])),
-    components: { schemas: { ...referredTo(kinds, DEFINITIONS), ...kinds } },
+    components: { schemas: Object.fromEntries(resources.flatMap(schemasOf)) },
   };
 }
 
-function schemaNameOf({ group, version, kind, custom }: Resource): string {
-  return custom === null ? kind : `${group.split(".").reverse().join(".")}.${version}.${kind}`;
-}
-
-/** The schema of a kind, for `kubectl explain`. That of a custom one need not name the fields of every object. */
-function schemaOf({ group, version, kind, custom }: Resource): JsonObject {
+/** The schema of a custom resource by its name, with the fields of every object, which it need not name itself. */
+function schemasOf({ group, version, kind, custom }: Resource): [string, JsonObject][] {
+  if (custom === null) return [];
   const identity = { "x-kubernetes-group-version-kind": [{ group, version, kind }] };
-  if (custom === null) return { ...DEFINITIONS[kind], ...identity };
-  const { schema } = custom;
-  return {
-    ...(schema as JsonObject),
-    ...identity,
-    properties: { ...(schema.properties as JsonObject), ...OBJECT_FIELDS },
-  };
+  const properties = { ...(custom.schema.properties as JsonObject), ...OBJECT_FIELDS };
+  const name = `${group.split(".").reverse().join(".")}.${version}.${kind}`;
+  return [[name, { ...(custom.schema as JsonObject), ...identity, properties }]];
 }
 
 function pathOf(resource: Resource): string {

@@ -30,7 +30,7 @@ const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; 
   { name: /^xstate$/, owner: /\.(machine|service)\.ts$/, where: "*.machine.ts and *.service.ts" },
   {
     name: /^@nats-io\//,
-    owner: /^services\/(platform\/bus\/nats[a-z.]*|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
+    owner: /^services\/(platform\/bus\/nats[a-z.]*|ledger\/record\/[a-z.-]*store[a-z.-]*)\.ts$/,
     where: "services/platform/bus/nats*.ts and the ledger's store",
   },
   { name: /^@kubernetes\//, owner: /^test\//, where: "test/" },
@@ -53,7 +53,7 @@ const EDGES = [
   /^services\/console\//,
   /^services\/sandbox\/apiserver\/http\/http-[a-z-]+\.ts$/,
   /^services\/agent\/host[a-z.-]*\.ts$/,
-  /^services\/ledger\/[a-z.-]*store[a-z.-]*\.ts$/,
+  /^services\/ledger\/record\/[a-z.-]*store[a-z.-]*\.ts$/,
 ];
 
 /** The kinds of folders whose files are actors and what actors call. */

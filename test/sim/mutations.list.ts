@@ -132,7 +132,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "Event of a deletion that was not accepted",
-    file: "services/ledger/events.policy.ts",
+    file: "services/ledger/report/events.policy.ts",
     from: 'if (body.outcome !== "ok" || pod?.order === "done") return NONE;',
     to: 'if (body.outcome === "refused" || pod?.order === "done") return NONE;',
     showsIn: "deniedDeletes",

@@ -6,9 +6,9 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import type { OutageTime } from "../../domain/paused-time/outages.ts";
 import { leasePathText } from "../../platform/shard-view/lease-path-text.ts";
-import type { ClusterState, NodeRecord } from "../cluster-state.ts";
-import type { History } from "../history.ts";
-import type { PresentFreezes } from "../present-freezes.policy.ts";
+import type { History } from "../record/history.ts";
+import type { ClusterState, NodeRecord } from "../state/cluster-state.ts";
+import type { PresentFreezes } from "../state/present-freezes.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /**

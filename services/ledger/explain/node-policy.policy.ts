@@ -7,7 +7,7 @@ import { activeRequests } from "../../domain/freeze.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
 import { hasLimits } from "../../domain/limited-policies.ts";
-import type { NodeRecord } from "../cluster-state.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { fieldTexts, selectorText } from "./policy-fields.ts";
 import { isRecent, limiterText } from "./queue.policy.ts";

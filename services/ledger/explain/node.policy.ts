@@ -12,7 +12,7 @@ import { readinessBreakersOf } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
-import type { NodeRecord } from "../cluster-state.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
 import { type ExplainContext, isOutdated, leasePathSentences } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { isRecent, limiterText, queueSentences } from "./queue.policy.ts";

@@ -3,7 +3,7 @@ import { TaintKey } from "../../../protocols/names.ts";
 import type { DownProof } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
-import type { NodeRecord } from "../cluster-state.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";

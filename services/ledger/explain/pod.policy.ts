@@ -24,16 +24,16 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../../domain/toleration.ts";
-import type { NodeRecord } from "../cluster-state.ts";
-import { isOver } from "../countdown-end.policy.ts";
-import type { PodRead } from "../live-pods.ts";
-import { type PodRecord, targetOf } from "../pod-records.ts";
-import { frozenEviction, isBeforeFreeze, isInOutage } from "../present-freezes.policy.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
+import { isOver } from "../state/countdown-end.policy.ts";
+import { type PodRecord, targetOf } from "../state/pod-records.ts";
+import { frozenEviction, isBeforeFreeze, isInOutage } from "../state/present-freezes.policy.ts";
+import { waitingEviction } from "../state/waiting-evictions.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
+import type { PodRead } from "./live-pods.ts";
 import { outageSentence, outageSentences } from "./outage.policy.ts";
 import { type ExplainedRequest, failureSentences, requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
-import { waitingEviction } from "./waiting-evictions.policy.ts";
 
 type PresentPod = Extract<PodRead, { kind: "present" }>;
 

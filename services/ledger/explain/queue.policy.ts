@@ -7,7 +7,7 @@ import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
-import type { ClusterState, Judged, NodeRecord } from "../cluster-state.ts";
+import type { ClusterState, Judged, NodeRecord } from "../state/cluster-state.ts";
 import { type ExplainContext, isOutdated } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { hasFailed } from "./request.policy.ts";

@@ -2,7 +2,7 @@
 import type { RemediatedNode } from "../../../protocols/judged.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
-import type { NodeRecord } from "../cluster-state.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { isRecent } from "./queue.policy.ts";
 import { quotedText } from "./quoted-text.ts";

@@ -2,7 +2,7 @@
 import type { Outcome } from "../../../protocols/done.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { type NamedText, spanText } from "../../domain/format.ts";
-import type { RequestOutcome, TrackedRequest } from "../node-requests.ts";
+import type { RequestOutcome, TrackedRequest } from "../state/node-requests.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, type SentenceName, sentence } from "./sentences.ts";

@@ -7,7 +7,7 @@ import { readyConditionOf } from "../../domain/node-conditions.ts";
 import type { OutageTime } from "../../domain/paused-time/outages.ts";
 import { leasePathText } from "../../platform/shard-view/lease-path-text.ts";
 import type { History } from "../record/history.ts";
-import type { ClusterState, NodeRecord } from "../state/cluster-state.ts";
+import type { ClusterState, NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
 import type { PresentFreezes } from "../state/present-freezes.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -86,7 +86,7 @@ export function isOutdated(
 }
 
 /** The judgement of a node as of now; null where it has none. */
-export function presentJudgement(node: NodeRecord, context: ExplainContext): NodeRecord["judged"] {
+export function presentJudgement(node: NodeRecord, context: ExplainContext): NodeJudgement | null {
   return isOutdated(node, context) ? null : node.judged;
 }
 

@@ -10,14 +10,14 @@ import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts"
 import type { History } from "../record/history.ts";
 import { zoneStateText } from "../record/history-text.policy.ts";
 import { policyReports } from "../report/policy-reports.ts";
-import { holdsText, zoneHolds } from "../report/zone-holds.policy.ts";
 import type { Judged } from "../state/cluster-state.ts";
+import { isRecent, zoneHolds } from "../state/waiting-nodes.policy.ts";
 import { type ExplainContext, leasePathSentences, presentNode } from "./explain-context.ts";
 import type { PodRead } from "./live-pods.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { policySentences } from "./node-policy.policy.ts";
 import { podSentences } from "./pod.policy.ts";
-import { isRecent } from "./queue.policy.ts";
+import { holdsText } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** Explains a node; null where nothing is known of it. */

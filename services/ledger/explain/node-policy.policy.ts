@@ -7,10 +7,11 @@ import { activeRequests } from "../../domain/freeze.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
 import { hasLimits } from "../../domain/limited-policies.ts";
-import type { NodeRecord } from "../state/cluster-state.ts";
+import type { NodeJudgement } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { fieldTexts, selectorText } from "./policy-fields.ts";
-import { isRecent, limiterText } from "./queue.policy.ts";
+import { limiterText } from "./queue.policy.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -65,7 +66,7 @@ function nodesSentences(policy: string, { state, now }: ExplainContext): Sentenc
   ];
 }
 
-function isMaintained({ maintenance }: NonNullable<NodeRecord["judged"]>, now: number): boolean {
+function isMaintained({ maintenance }: NodeJudgement, now: number): boolean {
   return maintenance !== undefined && maintenance.untilAt > now;
 }
 

@@ -3,8 +3,8 @@ import type { RemediatedNode } from "../../../protocols/judged.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import type { NodeRecord } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
 import type { ExplainContext } from "./explain-context.ts";
-import { isRecent } from "./queue.policy.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 

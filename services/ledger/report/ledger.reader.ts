@@ -20,9 +20,8 @@ import type { Comparison } from "../compare/comparison.ts";
 import { explainNode, explainPod, explainPolicy, explainZone } from "../explain/explain.policy.ts";
 import type { ExplainContext } from "../explain/explain-context.ts";
 import type { LivePods, PodRead } from "../explain/live-pods.ts";
-import { holdOn, isRecent, placeOf } from "../explain/queue.policy.ts";
 import type { History } from "../record/history.ts";
-import type { ClusterState, NodeRecord } from "../state/cluster-state.ts";
+import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
 import { isOver } from "../state/countdown-end.policy.ts";
 import type { DrainPods } from "../state/drain-pods.ts";
 import type { NodeInventory } from "../state/node-inventory.ts";
@@ -35,9 +34,9 @@ import {
   presentFreezes,
 } from "../state/present-freezes.policy.ts";
 import { type PresentRates, waitingEviction } from "../state/waiting-evictions.policy.ts";
+import { holdOn, isRecent, placeOf, zoneHolds } from "../state/waiting-nodes.policy.ts";
 import { policyReports } from "./policy-reports.ts";
 import type { Timeline } from "./timeline.ts";
-import { zoneHolds } from "./zone-holds.policy.ts";
 
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
 export const VANISHED_MS = 60_000;
@@ -201,7 +200,7 @@ function nodesOf(
 }
 
 /** The conditions that call for a taint of the node, or keep one on it. */
-function conditionsPart({ conditions = [] }: NonNullable<NodeRecord["judged"]>): Pick<NodeReport, "conditions"> {
+function conditionsPart({ conditions = [] }: NodeJudgement): Pick<NodeReport, "conditions"> {
   if (conditions.length === 0) return {};
   return { conditions: conditions.map((judged) => `${conditionText(judged)} (${judged.state})`) };
 }

@@ -5,8 +5,8 @@ import { evictionRatesOf } from "../../domain/eviction-rates.ts";
 import { freezeReport } from "../../domain/freeze-report.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
 import { budgetLeft, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { isRecent } from "../explain/queue.policy.ts";
 import type { ClusterState, Judged, NodeRecord } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
 
 /** The nodes of a policy. */
 type PolicyNodes = Pick<PolicyReport, "nodes" | "unhealthy" | "conflicts">;

@@ -19,30 +19,16 @@ const REQUESTS_MAX = 20_000;
 const NO_LABELS: ObservedNode["labels"] = {};
 const NO_TAINTS: Taint[] = [];
 
+/** The last judgement of a node as it was published, without what only its node tells. */
+export type NodeJudgement = Omit<BodyOf<"judged.node">, "node" | "uid" | "resourceVersion" | "podsUnknown">;
+
 /** What is known of a node. */
 export interface NodeRecord {
   readonly name: string;
   readonly uid: string;
   /** As `reducedNode` leaves it; null until the node itself is observed, because a judgement alone may be late. */
   observed: ObservedNode | null;
-  judged: Pick<
-    BodyOf<"judged.node">,
-    | "readiness"
-    | "ready"
-    | "since"
-    | "heartbeatAt"
-    | "eviction"
-    | "evictionFromAt"
-    | "zone"
-    | "counted"
-    | "policy"
-    | "conflict"
-    | "taintHold"
-    | "unhealthyDelay"
-    | "conditions"
-    | "outOfService"
-    | "maintenance"
-  > | null;
+  judged: NodeJudgement | null;
   /** When that was last published, on its sender's wall clock; null without one. */
   judgedAt: number | null;
   /** When another Ready status than before was published, on the observer's wall clock; null while there was none. */
@@ -120,7 +106,7 @@ export class ClusterState {
   }
 
   /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns its judgement. */
-  takeWhole(node: ObservedNode): NodeRecord["judged"] {
+  takeWhole(node: ObservedNode): NodeJudgement | null {
     const known = this.nodes.get(node.node);
     if (known?.uid !== node.uid) return null;
     known.requests.takeNode(node);
@@ -178,14 +164,13 @@ export class ClusterState {
       if (node.judged !== null) this.readiness[node.judged.readiness]--;
       this.readiness[body.readiness]++;
     }
-    const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted } = body;
-    const ofPolicy = policyPartOf(body);
-    this.#count(node.judged, ofPolicy);
-    node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted, ...ofPolicy };
+    const { node: _name, uid: _uid, resourceVersion: _version, podsUnknown: _podsUnknown, ...judged } = body;
+    this.#count(node.judged, judged);
+    node.judged = judged;
     node.judgedAt = at;
-    if (eviction === "unmarked") node.drainReported = false;
-    if (waitingTaintOf(body) === null) node.requests.endGrant();
-    if (readiness !== "unknown") node.requests.endVerdict();
+    if (judged.eviction === "unmarked") node.drainReported = false;
+    if (waitingTaintOf(judged) === null) node.requests.endGrant();
+    if (judged.readiness !== "unknown") node.requests.endVerdict();
   }
 
   #takeRemediations(body: BodyOf<"judged.remediations">, publishedAt: number): void {
@@ -261,7 +246,7 @@ export class ClusterState {
   }
 }
 
-type OfPolicy = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conditions" | "outOfService">;
+type OfPolicy = Pick<NodeJudgement, "policy" | "conditions" | "outOfService">;
 
 /** How many nodes of a policy have something in common. */
 export interface PolicyCount {
@@ -305,20 +290,6 @@ class PolicyCounts {
 /** The types of the conditions that call for a taint. */
 function ailmentsOf({ conditions = [] }: OfPolicy): string[] {
   return conditions.filter(({ state }) => state === "due" || state === "tainted").map(({ type }) => type);
-}
-
-/** What a judgement says about policies, without keys for what it does not say: most nodes have no policy. */
-function policyPartOf(body: BodyOf<"judged.node">) {
-  const { policy, conflict, taintHold, unhealthyDelay, conditions, outOfService, maintenance } = body;
-  return {
-    ...(policy === undefined ? {} : { policy }),
-    ...(conflict === undefined ? {} : { conflict }),
-    ...(taintHold === undefined ? {} : { taintHold }),
-    ...(unhealthyDelay === undefined ? {} : { unhealthyDelay }),
-    ...(conditions === undefined ? {} : { conditions }),
-    ...(outOfService === undefined ? {} : { outOfService }),
-    ...(maintenance === undefined ? {} : { maintenance }),
-  };
 }
 
 /** Whether the write reached the API server, or may have. */

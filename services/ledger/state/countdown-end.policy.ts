@@ -3,7 +3,7 @@
  * is lost the pod would be due for minutes more. Other things that a ledger knows show the end.
  */
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
-import type { NodeRecord } from "./cluster-state.ts";
+import type { NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
 import { isRefuted, type PresentFreezes } from "./present-freezes.policy.ts";
 
@@ -28,7 +28,7 @@ export function isOver(
 }
 
 /** Whether a node is not being drained: the drain that requested the deletion was cancelled, and another may come. */
-function isUndrained(judged: NodeRecord["judged"]): boolean {
+function isUndrained(judged: NodeJudgement | null): boolean {
   return judged !== null && judged.eviction !== "evicted";
 }
 

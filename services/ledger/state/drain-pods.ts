@@ -7,8 +7,8 @@ import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod } from "../../../protocols/objects.ts";
 import { needsPods } from "../../domain/node-conditions.ts";
 import { ShardPods } from "../../platform/shard-view/shard-pods.ts";
-import { grantAt, isRecent, placeOf } from "../explain/queue.policy.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
+import { grantAt, isRecent, placeOf } from "./waiting-nodes.policy.ts";
 
 /** The pods of nodes that are not ready, as last observed. */
 export class DrainPods {

@@ -13,7 +13,7 @@ import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { contradicts } from "../../domain/judgement.ts";
 import { noExecuteTaints } from "../../domain/toleration.ts";
 import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../../structures/retry-schedule.ts";
-import type { NodeRecord } from "./cluster-state.ts";
+import type { NodeJudgement, NodeRecord } from "./cluster-state.ts";
 
 /** How long a judgement may follow an observation of its node, or an observation it, in milliseconds. */
 const JUDGED_WITHIN_MS = 3000;
@@ -64,7 +64,7 @@ export class MissingJudgements {
   }
 
   /** Takes an observed node and the judgement that is known of this uid. */
-  takeNode(observed: ObservedNode, judged: NodeRecord["judged"], nowMs: number): void {
+  takeNode(observed: ObservedNode, judged: NodeJudgement | null, nowMs: number): void {
     const { node, uid } = observed;
     this.#note(node, judged === null || this.#contradicts({ ...judged, uid }, observed), nowMs);
   }

@@ -5,14 +5,14 @@ import type { FrozenInterval, NodePolicy, PolicySet } from "../../../protocols/p
 import type { Profile } from "../../../protocols/profile.ts";
 import { freezeReport, freezeText } from "../../domain/freeze-report.ts";
 import { mergedIntervals } from "../../domain/paused-time/frozen-time.ts";
-import type { NodeRecord } from "./cluster-state.ts";
+import type { NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
 
 /** Two ends that are no further apart are of one freeze, in milliseconds. */
 const SAME_END_MS = 1000;
 
 /** The policies of a node as last judged. */
-type PoliciesOfNode = Pick<NonNullable<NodeRecord["judged"]>, "policy" | "conflict" | "maintenance">;
+type PoliciesOfNode = Pick<NodeJudgement, "policy" | "conflict" | "maintenance">;
 
 /** The freezes at one instant. */
 export interface PresentFreezes {

@@ -1,8 +1,8 @@
 /** Which pods that are due wait for the eviction rate of a policy, and where in its queue. It decides nothing. */
 import type { WaitingEviction } from "../../../protocols/ledger-reader.ts";
-import { isRecent } from "../explain/queue.policy.ts";
 import type { Judged } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
+import { isRecent } from "./waiting-nodes.policy.ts";
 
 /** What is known of the rates at one instant. */
 export interface PresentRates {

@@ -1,8 +1,8 @@
 /** Which limit explain and `get nodes` name for a node that waits. */
 import { expect, test } from "vitest";
 import type { BodyOf } from "../../../protocols/messages.ts";
-import { holdOn } from "../../../services/ledger/explain/queue.policy.ts";
 import { ClusterState } from "../../../services/ledger/state/cluster-state.ts";
+import { holdOn } from "../../../services/ledger/state/waiting-nodes.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 5, 12);
 const HOLD = { policy: "gpu", field: "maxUnhealthy", untilAt: null, detail: "5 of 20 nodes are unhealthy", nodes: 1 };

@@ -159,8 +159,14 @@ export class LedgerMetrics {
     this.#own = own(metrics);
   }
 
-  /** Sets a zone's gauges. Every ledger does, so that none is stale when a shard moves. */
-  zone(body: BodyOf<"judged.zone">, isNew: boolean): void {
+  /** Sets the gauges that a message is about. Every ledger does, so that none is stale when a shard moves. */
+  show(message: AnyMessage, before: ClusterState): void {
+    if (message.type === "judged.zone") this.#zone(message.body, !before.zones.has(message.body.zone));
+    if (message.type === "judged.limits") this.#limits(message.body);
+    if (message.type === "judged.evictions") this.#evictions(message);
+  }
+
+  #zone(body: BodyOf<"judged.zone">, isNew: boolean): void {
     const { size, notReady } = body;
     const zone = this.#labelOf(body.zone);
     this.#vanished.delete(body.zone);
@@ -180,7 +186,7 @@ export class LedgerMetrics {
   }
 
   /** Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit holds it back. */
-  limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
+  #limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
     this.#limited.add(policy);
     if (down === undefined) this.#own.newlyDown.remove(policy);
     else this.#own.newlyDown.set(down.nodes, policy);
@@ -192,7 +198,7 @@ export class LedgerMetrics {
   }
 
   /** Sets the gauges of a policy that limits the rate of evictions. */
-  evictions({ at, body: { policy, waiting, oldestDeadlineAt } }: Message<"judged.evictions">): void {
+  #evictions({ at, body: { policy, waiting, oldestDeadlineAt } }: Message<"judged.evictions">): void {
     this.#rated.add(policy);
     this.#own.waiting.set(waiting, policy);
     this.#own.longestWait.set(oldestDeadlineAt === null ? 0 : Math.max(0, at - oldestDeadlineAt) / 1000, policy);
@@ -233,7 +239,7 @@ export class LedgerMetrics {
 
   /** Shows a zone that has lost its nodes and its owner as empty (R13.1). Drops the earliest beyond a limit. */
   vanished(zone: BodyOf<"judged.zone">): void {
-    this.zone({ ...zone, state: "Initial", size: 0, notReady: 0, queueLength: 0, halted: false }, false);
+    this.#zone({ ...zone, state: "Initial", size: 0, notReady: 0, queueLength: 0, halted: false }, false);
     this.#zones.delete(zone.zone);
     this.#vanished.set(zone.zone, zone.zone);
   }

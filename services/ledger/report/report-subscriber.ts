@@ -1,0 +1,109 @@
+/**
+ * Reports what happens without being asked: as Kubernetes Events, as metrics, in the log, and as the timeline of the last
+ * hours. The owner of a shard writes Events and log, and adds to counters; every ledger sets the gauges.
+ */
+import type { Decision } from "../../../protocols/ledger-reader.ts";
+import type { AnyMessage, BodyOf } from "../../../protocols/messages.ts";
+import type { Io, Log } from "../../../protocols/ports.ts";
+import type { ZoneLabel } from "../../domain/zone-key.ts";
+import { EventRecorder } from "../../platform/kube/events/event-recorder.ts";
+import type { ClusterState } from "../state/cluster-state.ts";
+import { type ShadowSources, shadowOn } from "../state/shadowed-nodes.policy.ts";
+import type { StateSubscriber } from "../state/state-subscriber.ts";
+import { activityOf } from "./activity.policy.ts";
+import { ActivityLog } from "./activity-log.ts";
+import { eventsOf } from "./events.policy.ts";
+import { LedgerMetrics } from "./ledger.metrics.ts";
+import { Timeline } from "./timeline.ts";
+
+/** What reports are made with. */
+export interface ReportOptions {
+  /** When the ledger started, epoch milliseconds. */
+  readonly startedAt: number;
+  /** Whether Vigil runs in shadow mode. */
+  readonly isShadow: boolean;
+  readonly state: ClusterState;
+  /** How metrics name a zone. */
+  readonly zoneLabel: ZoneLabel | undefined;
+  /** Null for no log of verdicts, taints, drains, evictions and changes of zones. */
+  readonly activityLog: Log | null;
+}
+
+/** Events, metrics, log and timeline. */
+export class ReportSubscriber {
+  readonly timeline: Timeline;
+  readonly #io: Io;
+  readonly #state: ClusterState;
+  readonly #shadow: ShadowSources;
+  readonly #metrics: LedgerMetrics;
+  readonly #recorder: EventRecorder;
+  readonly #activityLog: ActivityLog | null;
+
+  constructor(io: Io, { startedAt, isShadow, state, zoneLabel, activityLog }: ReportOptions) {
+    this.#io = io;
+    this.#state = state;
+    this.#shadow = { state, policies: io.policies, isShadow };
+    this.timeline = new Timeline(startedAt);
+    this.#metrics = new LedgerMetrics(io.metrics, zoneLabel);
+    this.#recorder = new EventRecorder(io);
+    this.#activityLog = activityLog && new ActivityLog(activityLog, io.clock);
+  }
+
+  /** Reports a message, given the state before it. */
+  onMessage(message: AnyMessage, isOurs: boolean): void {
+    const { clock, profile } = this.#io;
+    const before = this.#state;
+    this.#metrics.show(message, before);
+    if (isOurs) {
+      this.#metrics.count(message, before, profile.evictionMode);
+      const activity = this.#activityLog && activityOf(message, before, profile.evictionMode);
+      if (activity) this.#activityLog?.record(activity);
+    }
+    this.timeline.take(message, before, clock.wallMs());
+    for (const event of eventsOf(message, before, profile.upstream)) {
+      if (event.marks !== undefined) before.noteReported(event.involvedObject.name, event.marks);
+      if (isOurs) this.#recorder.record(event, { isUnsent: this.#isUnsent(message) });
+    }
+  }
+
+  /** Logs what a message has added to the history, if the message has no effect: nothing else would show it. */
+  onDecision(decision: Decision, message: AnyMessage): void {
+    if (this.#isUnsent(message)) this.#activityLog?.recordUnsent(decision);
+  }
+
+  onHeartbeats(count: number): void {
+    this.#metrics.heartbeats(count);
+  }
+
+  /** Sets the gauges that change with time alone. */
+  refresh(
+    { heartbeats, watchHealth }: Pick<StateSubscriber, "heartbeats" | "watchHealth">,
+    historyEntries: number,
+  ): void {
+    const { clock, policies } = this.#io;
+    const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
+    const set = policies.current();
+    if (set !== null) this.#metrics.policies(set, wallMs);
+    const at = { historyEntries, nowMs, wallMs };
+    this.#metrics.refresh(this.#state, heartbeats.ages, watchHealth.report(nowMs), at);
+  }
+
+  /** Shows zones that have lost their nodes and their owner as empty. */
+  onVanished(zones: readonly BodyOf<"judged.zone">[]): void {
+    for (const zone of zones) {
+      this.#metrics.vanished(zone);
+      this.timeline.drop(zone.zone);
+    }
+  }
+
+  stop(): void {
+    this.#recorder.stop();
+    this.#activityLog?.stop();
+  }
+
+  /** Whether what a message says was done has no effect, because its node or the whole process is in shadow mode. */
+  #isUnsent({ type, body }: AnyMessage): boolean {
+    const node = type === "judged.pod" || type === "done.write" ? body.node : null;
+    return shadowOn(node, this.#shadow).isShadow;
+  }
+}

@@ -1,0 +1,200 @@
+/** Reports on nodes, zones, policies and pods: copies of the present state, ready for JSON. */
+import type { LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../../protocols/ledger-reader.ts";
+import type { Io } from "../../../protocols/ports.ts";
+import { conditionText, waitingTaintOf } from "../../domain/judgement.ts";
+import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { MinHeap } from "../../structures/heap.ts";
+import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
+import { isOver } from "../state/countdown-end.policy.ts";
+import type { PodRecord } from "../state/pod-records.ts";
+import {
+  frozenEviction,
+  isBeforeFreeze,
+  isInOutage,
+  type PresentFreezes,
+  presentFreezes,
+} from "../state/present-freezes.policy.ts";
+import { shadowOn } from "../state/shadowed-nodes.policy.ts";
+import { type StateSubscriber, VANISHED_MS } from "../state/state-subscriber.ts";
+import { type PresentRates, ratedNow, waitingEviction } from "../state/waiting-evictions.policy.ts";
+import { holdOn, isRecent, placeOf, zoneHolds } from "../state/waiting-nodes.policy.ts";
+import { policyReports } from "./policy-reports.ts";
+
+/** What reports are made of. */
+export interface ReportSources {
+  readonly state: StateSubscriber;
+  /** Whether Vigil runs in shadow mode. */
+  readonly isShadow: boolean;
+}
+
+/** The answers that report the present state. */
+export function reportsOf(
+  { clock, policies, profile }: Pick<Io, "clock" | "policies" | "profile">,
+  { state, isShadow }: ReportSources,
+): Pick<LedgerReader, "overview" | "nodes" | "policies" | "pendingEvictions"> {
+  const { cluster, heartbeats, watchHealth } = state;
+  const shadow = { state: cluster, policies, isShadow };
+  const freezes = (): PresentFreezes => presentFreezes(policies.current(), profile, clock.wallMs());
+  return {
+    overview: () => ({
+      at: clock.wallMs(),
+      nodes: { ...cluster.readiness },
+      zones: zonesOf(cluster, freezes()),
+      pendingEvictions: pendingCount(state, freezes()),
+      watchHealth: watchHealth.report(clock.monotonicMs()),
+    }),
+    policies: () => policyReports(policies.current(), cluster, clock.wallMs()),
+    nodes: () => {
+      heartbeats.ask();
+      return nodesOf(cluster, freezes(), (node) => wallOf(heartbeats.lastMs(node), clock));
+    },
+    pendingEvictions: (limit) => {
+      const presentRates = { evictions: cluster.evictions, rated: ratedNow(policies), now: clock.wallMs() };
+      const pods = soonest(pendingOf(state, presentRates, freezes()), limit);
+      return pods.map((pod) => (shadowOn(pod.node, shadow).isShadow ? { ...pod, isShadow: true } : pod));
+    },
+  };
+}
+
+/** Every zone that has not vanished, by title. */
+function zonesOf(state: ClusterState, freezes: PresentFreezes): ZoneReport[] {
+  const holds = zoneHolds(state, freezes);
+  const present = [...state.zones.values()].filter(
+    ({ judged, publishedAt }) => judged.size > 0 || freezes.at - publishedAt < VANISHED_MS,
+  );
+  const zones = present.map(({ judged }) => {
+    const heldBack = holds.get(judged.zone);
+    return { ...judged, title: zoneTitleOf(judged.zone), ...(heldBack === undefined ? {} : { heldBack }) };
+  });
+  return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
+}
+
+function wallOf(monotonicMs: number | null, clock: Io["clock"]): number | null {
+  return monotonicMs === null ? null : clock.wallMs() - (clock.monotonicMs() - monotonicMs);
+}
+
+function nodesOf(
+  state: ClusterState,
+  freezes: PresentFreezes,
+  heartbeatOf: (node: string) => number | null,
+): NodeReport[] {
+  const now = freezes.at;
+  const reports: NodeReport[] = [];
+  for (const { name, observed, judged } of state.nodes.values()) {
+    if (observed === null || judged === null) continue;
+    const { readiness, ready, since, eviction, evictionFromAt, zone } = judged;
+    // A judgement is not published again for each heartbeat: only that of a silent node is its last.
+    const heartbeatAt = readiness === "unknown" ? judged.heartbeatAt : heartbeatOf(name);
+    const queue = state.zones.get(zone);
+    const place =
+      waitingTaintOf(judged) !== null && queue !== undefined && isRecent(queue, now) ? placeOf(name, queue) : null;
+    const hold = holdOn({ name }, judged, state.limits, now);
+    const ahead = {
+      ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
+      ...(place === null ? {} : { queuePlace: place }),
+      ...(hold === null ? {} : { heldBy: hold.field }),
+      ...conditionsPart(judged),
+      ...(judged.policy === undefined ? {} : { policy: judged.policy }),
+      ...(judged.outOfService === undefined ? {} : { outOfService: judged.outOfService.state }),
+      ...(freezes.ofNode(judged) === null ? {} : { isFrozen: true as const }),
+    };
+    const shadow = observed.shadow === undefined ? {} : ({ isShadow: true } as const);
+    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone, ...shadow });
+  }
+  return reports;
+}
+
+/** The conditions that call for a taint of the node, or keep one on it. */
+function conditionsPart({ conditions = [] }: NodeJudgement): Pick<NodeReport, "conditions"> {
+  if (conditions.length === 0) return {};
+  return { conditions: conditions.map((judged) => `${conditionText(judged)} (${judged.state})`) };
+}
+
+/** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */
+function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEviction[] {
+  const kept = new MinHeap<PendingEviction>(isLater);
+  for (const pod of pods) {
+    if (kept.size === limit) {
+      const latest = kept.peek();
+      if (latest === undefined || !isLater(latest, pod)) continue;
+      kept.pop();
+    }
+    kept.push(pod);
+  }
+  const latestFirst = Array.from({ length: kept.size }, () => kept.pop());
+  return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : [pod]));
+}
+
+type PendingSources = Pick<StateSubscriber, "cluster" | "drainPods" | "unknownReason">;
+
+/** The pods whose deletion was judged or requested, and is still ahead as far as is known. */
+function* pendingRecords(
+  state: PendingSources,
+  freezes: PresentFreezes,
+): Generator<{ readonly record: PodRecord; readonly known: NonNullable<PodRecord["judged"] | PodRecord["asked"]> }> {
+  const { pods, nodes } = state.cluster;
+  const { unknownReason } = state;
+  for (const record of pods.pending()) {
+    const known = record.judged ?? record.asked;
+    if (known === null || isOver(record, nodes.get(known.node), { freezes, unknownReason })) continue;
+    yield { record, known };
+  }
+}
+
+/** How many pods `pendingOf` lists. */
+function pendingCount(state: PendingSources, freezes: PresentFreezes): number {
+  let count = 0;
+  for (const _record of pendingRecords(state, freezes)) count += 1;
+  for (const _pod of state.drainPods.upcoming(state.cluster, freezes.at)) count += 1;
+  return count;
+}
+
+/** The pods of `pendingRecords`, and those of an upcoming drain. */
+function* pendingOf(state: PendingSources, rates: PresentRates, freezes: PresentFreezes): Generator<PendingEviction> {
+  const { nodes } = state.cluster;
+  const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
+    const frozen = frozenEviction(judged, nodes.get(node), freezes);
+    return frozen === null ? {} : { frozen };
+  };
+  for (const { record, known } of pendingRecords(state, freezes)) {
+    const { judged, asked } = record;
+    const { namespace, name, uid, node, taint } = known;
+    const host = nodes.get(node);
+    const deadlineAt = known.deadlineAt ?? asked?.deadlineAt ?? null;
+    const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
+    const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
+    const planned = isBeforeFreeze(judged, host, freezes) ? ({ isBeforeFreeze: true } as const) : {};
+    const silent = isInOutage(judged) ? ({ isInOutage: true } as const) : {};
+    const waits = pending.frozen === undefined ? waitingEviction(record, rates) : null;
+    yield {
+      ...pending,
+      ...planned,
+      ...silent,
+      ...(waits === null ? {} : { waits }),
+      ...(toleratedTaint === undefined ? {} : { toleratedTaint }),
+    };
+  }
+  for (const pod of state.drainPods.upcoming(state.cluster, freezes.at)) {
+    const { frozen } = frozenOf(null, pod.node);
+    yield frozen === undefined ? pod : { ...pod, deadlineAt: null, frozen };
+  }
+}
+
+/** Whether a pod goes after another; of two that wait for one instant the place decides. */
+function isLater(left: PendingEviction, right: PendingEviction): boolean {
+  const [leftAt, rightAt] = [dueAt(left), dueAt(right)];
+  return leftAt === rightAt ? placeOfWait(left) > placeOfWait(right) : leftAt > rightAt;
+}
+
+/** A pod behind those with a place comes after them. */
+function placeOfWait({ waits }: PendingEviction): number {
+  return waits === undefined ? 0 : (waits.place ?? Number.POSITIVE_INFINITY);
+}
+
+/** When a pod is due: one that must go at once sorts first, one without an estimate last. */
+function dueAt({ deadlineAt, frozen, waits, ...pending }: PendingEviction): number {
+  if (waits !== undefined) return waits.expectedAt ?? Number.POSITIVE_INFINITY;
+  if (frozen !== undefined) return Math.max(deadlineAt ?? 0, frozen.untilAt ?? Number.POSITIVE_INFINITY);
+  const isUndated = pending.isEarliest === true || pending.isBeforeFreeze === true || pending.isInOutage === true;
+  return deadlineAt ?? (isUndated ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
+}

@@ -4,12 +4,11 @@
  */
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, MessageType } from "../../protocols/messages.ts";
-import type { Io, Log, Stop } from "../../protocols/ports.ts";
+import type { Io, Stop } from "../../protocols/ports.ts";
 import { definitionOf } from "../../protocols/wire.ts";
-import type { ZoneLabel } from "../domain/zone-key.ts";
-import { CompareSubscriber, comparesPods } from "./compare/compare-subscriber.ts";
+import { CompareSubscriber } from "./compare/compare-subscriber.ts";
 import { explanationsOf } from "./explain/explanations.ts";
-import type { LedgerStore } from "./record/ledger.store.ts";
+import { type LedgerOptions, type LedgerSetup, setupOf } from "./ledger.setup.ts";
 import { RecordSubscriber } from "./record/record-subscriber.ts";
 import { ReportSubscriber } from "./report/report-subscriber.ts";
 import { reportsOf } from "./report/reports.ts";
@@ -48,23 +47,6 @@ export interface Ledger {
   readonly stop: Stop;
 }
 
-/** What a ledger is started with. */
-export interface LedgerOptions {
-  /** Where its history outlives the process; null for nowhere. */
-  readonly store?: LedgerStore | null;
-  /** Whether Vigil runs in shadow mode. */
-  readonly isShadow?: boolean;
-  /** How metrics name a zone; readable by default. */
-  readonly zoneLabel?: ZoneLabel;
-  /** Where the owner of a shard logs verdicts, taints, drains, evictions and changes of zones; null for nowhere. */
-  readonly activityLog?: Log | null;
-  /**
-   * In a cluster of up to this many nodes it always knows the last heartbeats of other members' nodes too, in a larger
-   * one while somebody asks for nodes; 0 by default.
-   */
-  readonly followedNodesMax?: number;
-}
-
 /** Starts a ledger. */
 export function startLedger(io: Io, options: LedgerOptions = {}): Ledger {
   const ledger = new RunningLedger(io, options);
@@ -73,7 +55,7 @@ export function startLedger(io: Io, options: LedgerOptions = {}): Ledger {
 
 class RunningLedger {
   readonly reader: LedgerReader;
-  readonly #io: Io;
+  readonly #setup: LedgerSetup;
   readonly #state: StateSubscriber;
   readonly #record: RecordSubscriber;
   readonly #report: ReportSubscriber;
@@ -82,23 +64,17 @@ class RunningLedger {
   readonly #stops: readonly Stop[];
 
   constructor(io: Io, options: LedgerOptions) {
-    const { store = null, isShadow = false, zoneLabel, activityLog = null, followedNodesMax = 0 } = options;
-    const startedAt = io.clock.wallMs();
-    this.#io = io;
-    this.#state = new StateSubscriber(io, {
-      startedAt,
-      needsPods: comparesPods(io, isShadow),
-      followedNodesMax,
+    const setup = setupOf(io, options);
+    this.#setup = setup;
+    this.#state = new StateSubscriber(setup, {
       onHeartbeats: (count) => this.#report.onHeartbeats(count),
       deliver: (message) => this.#receive(message),
     });
-    const { cluster: state } = this.#state;
-    const record = new RecordSubscriber(state, store);
-    this.#record = record;
-    this.#report = new ReportSubscriber(io, { startedAt, isShadow, state, zoneLabel, activityLog });
-    this.#compare = new CompareSubscriber(io, { startedAt, isShadow, state, record, store });
-    this.reader = this.#newReader(isShadow, store);
-    store?.restore({
+    this.#record = new RecordSubscriber(setup, this.#state.cluster);
+    this.#report = new ReportSubscriber(setup, this.#state);
+    this.#compare = new CompareSubscriber(setup, this.#state.cluster, this.#record);
+    this.reader = this.#newReader();
+    setup.store?.restore({
       message: (message) => this.#restore(message),
       compared: (records) => this.#compare.comparison.restore(records, io.clock.wallMs()),
     });
@@ -107,18 +83,19 @@ class RunningLedger {
 
   stop(): void {
     for (const stop of this.#stops) stop();
-    this.#compare.comparison.noteRunning(this.#io.clock.wallMs());
+    this.#compare.comparison.noteRunning(this.#setup.io.clock.wallMs());
     this.#report.stop();
     this.#record.stop();
   }
 
-  #newReader(isShadow: boolean, store: LedgerStore | null): LedgerReader {
-    const { clock } = this.#io;
+  #newReader(): LedgerReader {
+    const { io, store } = this.#setup;
+    const { clock } = io;
     const { history, onDecision } = this.#record;
     const { comparison } = this.#compare;
     return {
-      ...reportsOf(this.#io, { state: this.#state, isShadow }),
-      ...explanationsOf(this.#io, { state: this.#state, history, isShadow }),
+      ...reportsOf(io, this.#state),
+      ...explanationsOf(this.#setup, this.#state, history),
       decisions: (limit) => history.latest(limit),
       timeline: () => {
         const report = this.#report.timeline.report(clock.wallMs());
@@ -132,7 +109,7 @@ class RunningLedger {
   }
 
   #follow(): Stop[] {
-    const { bus, clock } = this.#io;
+    const { bus, clock } = this.#setup.io;
     const deliver = (message: unknown) => this.#receive(message as AnyMessage);
     return [
       ...RECORDED_TYPES.map((type) => bus.subscribe(type, "all", deliver)),
@@ -150,7 +127,7 @@ class RunningLedger {
 
   /** Events, text and counts follow from the message and the state before it, so the state comes last. */
   #process(message: AnyMessage): void {
-    const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
+    const isOurs = this.#setup.io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
     this.#report.onMessage(message, isOurs);
     const decision = this.#record.onMessage(message, isOurs);
     if (decision !== null && isOurs) this.#report.onDecision(decision, message);
@@ -168,21 +145,21 @@ class RunningLedger {
 
   #refresh(): void {
     this.#state.heartbeats.review();
-    this.#report.refresh(this.#state, this.#record.history.size);
+    this.#report.refresh(this.#record.history.size);
   }
 
   #sweep(): void {
     const vanished = this.#state.sweep();
-    this.#compare.comparison.sweep(this.#io.clock.wallMs(), this.#state.isKnown);
+    this.#compare.comparison.sweep(this.#setup.io.clock.wallMs(), this.#state.isKnown);
     this.#report.onVanished(vanished);
   }
 
   #repeating(periodMs: number, run: () => void): Stop {
     const next = () => {
       run();
-      timer = this.#io.clock.after(periodMs, next);
+      timer = this.#setup.io.clock.after(periodMs, next);
     };
-    let timer = this.#io.clock.after(periodMs, next);
+    let timer = this.#setup.io.clock.after(periodMs, next);
     return () => timer.cancel();
   }
 }

@@ -1,30 +1,17 @@
 /** Compares what Vigil does about failed nodes with what other controllers do, where others act beside it. */
+import type { ComparedStep } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../../protocols/messages.ts";
-import type { Io } from "../../../protocols/ports.ts";
+import type { Metrics } from "../../../protocols/ports.ts";
 import { shardOf } from "../../../protocols/subjects.ts";
 import { timelineSentence } from "../explain/sentences.ts";
-import type { LedgerStore } from "../record/ledger.store.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
 import type { RecordSubscriber } from "../record/record-subscriber.ts";
 import type { ClusterState } from "../state/cluster-state.ts";
-import { comparisonMetrics } from "./comparison.metrics.ts";
 import { Comparison, type ComparisonOptions } from "./comparison.ts";
+import type { Incident } from "./incident.ts";
 
-/** What a comparison is made with. */
-export interface CompareOptions {
-  /** When the ledger started, epoch milliseconds. */
-  readonly startedAt: number;
-  readonly isShadow: boolean;
-  readonly state: ClusterState;
-  /** Where the steps of others about pods are recorded. */
-  readonly record: RecordSubscriber;
-  /** Where the comparison outlives the process; null for nowhere. */
-  readonly store: LedgerStore | null;
-}
-
-/** Whether other controllers act beside Vigil, so that their treatment of pods is compared too. */
-export function comparesPods({ profile }: Pick<Io, "profile">, isShadow: boolean): boolean {
-  return isShadow || profile.upstream === "beside";
-}
+/** Bounds in seconds: how much later the others did the same; negative where they were earlier. */
+const LEAD_SECONDS = [-60, -10, -1, 0, 1, 5, 10, 30, 60, 300];
 
 /** The comparison, which follows every message. */
 export class CompareSubscriber {
@@ -32,10 +19,10 @@ export class CompareSubscriber {
   readonly #state: ClusterState;
   readonly #comparesPods: boolean;
 
-  constructor(io: Io, options: CompareOptions) {
-    this.#state = options.state;
-    this.#comparesPods = comparesPods(io, options.isShadow);
-    this.comparison = new Comparison(comparisonOptions(io, options));
+  constructor(setup: LedgerSetup, state: ClusterState, record: RecordSubscriber) {
+    this.#state = state;
+    this.#comparesPods = setup.comparesPods;
+    this.comparison = new Comparison(comparisonOptions(setup, record));
   }
 
   /** Compares a message, given the state before it. */
@@ -46,10 +33,11 @@ export class CompareSubscriber {
 }
 
 /** The owner of a node stores and counts its failures; every ledger records them. */
-function comparisonOptions(io: Io, { startedAt, isShadow, record, store }: CompareOptions): ComparisonOptions {
-  const { fleet, metrics, profile } = io;
+function comparisonOptions(setup: LedgerSetup, record: RecordSubscriber): ComparisonOptions {
+  const { startedAt, isShadow, comparesPods, store } = setup;
+  const { fleet, metrics, profile } = setup.io;
   const isOurs = (node: string) => fleet.owns("ledger", shardOf(node));
-  const count = comparisonMetrics(metrics);
+  const count = incidentCounter(metrics);
   return {
     member: fleet.member,
     startedAt,
@@ -63,7 +51,40 @@ function comparisonOptions(io: Io, { startedAt, isShadow, record, store }: Compa
       record.addEntry({ id, at, type: "observed.pods", cause: null }, { kind: "Pod", namespace, name }, text);
     },
     isOver: (incident) => {
-      if (comparesPods(io, isShadow) && isOurs(incident.node)) count(incident);
+      if (comparesPods && isOurs(incident.node)) count(incident);
     },
+  };
+}
+
+/** Returns a function that counts a failure that is over, as metrics. */
+function incidentCounter(metrics: Metrics): (incident: Incident) => void {
+  const steps = metrics.counter({
+    name: "vigil_compared_steps_total",
+    help: "Steps about failed nodes, by the side that took them. Only in shadow mode and beside upstream.",
+    labels: ["step", "by"],
+  });
+  const lead = metrics.histogram({
+    name: "vigil_compared_lead_seconds",
+    help: "How much later the others took a step that Vigil took or would have taken; negative where they were earlier.",
+    labels: ["step"],
+    buckets: LEAD_SECONDS,
+  });
+  const count = (step: string, { vigil, others, leadMs }: ComparedStep): void => {
+    const isPlanned = vigil?.isPlanned === true;
+    if (leadMs !== null) lead.observe(leadMs / 1000, step);
+    if (vigil !== null && others !== null) steps.add(1, step, "both");
+    else if (vigil !== null && !isPlanned) steps.add(1, step, "vigil");
+    else if (others !== null) steps.add(1, step, "others");
+  };
+  return (incident) => {
+    const node = incident.report();
+    if (node !== null) {
+      count("unknown", node.unknown);
+      count("noexecute", node.noExecute);
+    }
+    for (const { notReady, deleted } of incident.podReports()) {
+      count("notready", notReady);
+      count("deleted", deleted);
+    }
   };
 }

@@ -2,6 +2,7 @@
 import type { Decision, LedgerReader, Subject } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../../protocols/messages.ts";
 import type { NamedText } from "../../domain/format.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
 import { ClusterState } from "../state/cluster-state.ts";
 import { type EntryHead, History } from "./history.ts";
 import { historyTextOf, instantOf, subjectOf } from "./history-text.policy.ts";
@@ -17,8 +18,7 @@ export class RecordSubscriber {
   readonly #store: LedgerStore | null;
   readonly #listeners = new Set<(decision: Decision) => void>();
 
-  /** `store` is where last states outlive the process; null for nowhere. */
-  constructor(state: ClusterState, store: LedgerStore | null) {
+  constructor({ store }: Pick<LedgerSetup, "store">, state: ClusterState) {
     this.#state = state;
     this.#store = store;
   }

@@ -4,11 +4,8 @@
  */
 import type { Decision } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf } from "../../../protocols/messages.ts";
-import type { Io, Log } from "../../../protocols/ports.ts";
-import type { ZoneLabel } from "../../domain/zone-key.ts";
 import { EventRecorder } from "../../platform/kube/events/event-recorder.ts";
-import type { ClusterState } from "../state/cluster-state.ts";
-import { type ShadowSources, shadowOn } from "../state/shadowed-nodes.policy.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
 import type { StateSubscriber } from "../state/state-subscriber.ts";
 import { activityOf } from "./activity.policy.ts";
 import { ActivityLog } from "./activity-log.ts";
@@ -16,33 +13,19 @@ import { eventsOf } from "./events.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
 import { Timeline } from "./timeline.ts";
 
-/** What reports are made with. */
-export interface ReportOptions {
-  /** When the ledger started, epoch milliseconds. */
-  readonly startedAt: number;
-  /** Whether Vigil runs in shadow mode. */
-  readonly isShadow: boolean;
-  readonly state: ClusterState;
-  /** How metrics name a zone. */
-  readonly zoneLabel: ZoneLabel | undefined;
-  /** Null for no log of verdicts, taints, drains, evictions and changes of zones. */
-  readonly activityLog: Log | null;
-}
-
 /** Events, metrics, log and timeline. */
 export class ReportSubscriber {
   readonly timeline: Timeline;
-  readonly #io: Io;
-  readonly #state: ClusterState;
-  readonly #shadow: ShadowSources;
+  readonly #setup: LedgerSetup;
+  readonly #state: StateSubscriber;
   readonly #metrics: LedgerMetrics;
   readonly #recorder: EventRecorder;
   readonly #activityLog: ActivityLog | null;
 
-  constructor(io: Io, { startedAt, isShadow, state, zoneLabel, activityLog }: ReportOptions) {
-    this.#io = io;
+  constructor(setup: LedgerSetup, state: StateSubscriber) {
+    const { io, activityLog, startedAt, zoneLabel } = setup;
+    this.#setup = setup;
     this.#state = state;
-    this.#shadow = { state, policies: io.policies, isShadow };
     this.timeline = new Timeline(startedAt);
     this.#metrics = new LedgerMetrics(io.metrics, zoneLabel);
     this.#recorder = new EventRecorder(io);
@@ -51,8 +34,8 @@ export class ReportSubscriber {
 
   /** Reports a message, given the state before it. */
   onMessage(message: AnyMessage, isOurs: boolean): void {
-    const { clock, profile } = this.#io;
-    const before = this.#state;
+    const { clock, profile } = this.#setup.io;
+    const before = this.#state.cluster;
     this.#metrics.show(message, before);
     if (isOurs) {
       this.#metrics.count(message, before, profile.evictionMode);
@@ -76,16 +59,14 @@ export class ReportSubscriber {
   }
 
   /** Sets the gauges that change with time alone. */
-  refresh(
-    { heartbeats, watchHealth }: Pick<StateSubscriber, "heartbeats" | "watchHealth">,
-    historyEntries: number,
-  ): void {
-    const { clock, policies } = this.#io;
+  refresh(historyEntries: number): void {
+    const { clock, policies } = this.#setup.io;
+    const { cluster, heartbeats, watchHealth } = this.#state;
     const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
     const set = policies.current();
     if (set !== null) this.#metrics.policies(set, wallMs);
     const at = { historyEntries, nowMs, wallMs };
-    this.#metrics.refresh(this.#state, heartbeats.ages, watchHealth.report(nowMs), at);
+    this.#metrics.refresh(cluster, heartbeats.ages, watchHealth.report(nowMs), at);
   }
 
   /** Shows zones that have lost their nodes and their owner as empty. */
@@ -103,7 +84,7 @@ export class ReportSubscriber {
 
   /** Whether what a message says was done has no effect, because its node or the whole process is in shadow mode. */
   #isUnsent({ type, body }: AnyMessage): boolean {
-    const node = type === "judged.pod" || type === "done.write" ? body.node : null;
-    return shadowOn(node, this.#shadow).isShadow;
+    if (type === "judged.pod" || type === "done.write") return this.#state.isShadow(body.node);
+    return this.#setup.isShadow;
   }
 }

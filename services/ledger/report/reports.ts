@@ -7,52 +7,35 @@ import { MinHeap } from "../../structures/heap.ts";
 import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
 import { isOver } from "../state/countdown-end.policy.ts";
 import type { PodRecord } from "../state/pod-records.ts";
-import {
-  frozenEviction,
-  isBeforeFreeze,
-  isInOutage,
-  type PresentFreezes,
-  presentFreezes,
-} from "../state/present-freezes.policy.ts";
-import { shadowOn } from "../state/shadowed-nodes.policy.ts";
+import { frozenEviction, isBeforeFreeze, isInOutage, type PresentFreezes } from "../state/present-freezes.policy.ts";
 import { type StateSubscriber, VANISHED_MS } from "../state/state-subscriber.ts";
-import { type PresentRates, ratedNow, waitingEviction } from "../state/waiting-evictions.policy.ts";
+import { waitingEviction } from "../state/waiting-evictions.policy.ts";
 import { holdOn, isRecent, placeOf, zoneHolds } from "../state/waiting-nodes.policy.ts";
 import { policyReports } from "./policy-reports.ts";
 
-/** What reports are made of. */
-export interface ReportSources {
-  readonly state: StateSubscriber;
-  /** Whether Vigil runs in shadow mode. */
-  readonly isShadow: boolean;
-}
-
 /** The answers that report the present state. */
 export function reportsOf(
-  { clock, policies, profile }: Pick<Io, "clock" | "policies" | "profile">,
-  { state, isShadow }: ReportSources,
+  { clock, policies }: Pick<Io, "clock" | "policies">,
+  state: StateSubscriber,
 ): Pick<LedgerReader, "overview" | "nodes" | "policies" | "pendingEvictions"> {
   const { cluster, heartbeats, watchHealth } = state;
-  const shadow = { state: cluster, policies, isShadow };
-  const freezes = (): PresentFreezes => presentFreezes(policies.current(), profile, clock.wallMs());
   return {
     overview: () => ({
       at: clock.wallMs(),
       nodes: { ...cluster.readiness },
-      zones: zonesOf(cluster, freezes()),
-      pendingEvictions: pendingCount(state, freezes()),
+      zones: zonesOf(cluster, state.freezes),
+      pendingEvictions: pendingCount(state, state.freezes),
       watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
     policies: () => policyReports(policies.current(), cluster, clock.wallMs()),
     nodes: () => {
       heartbeats.ask();
-      return nodesOf(cluster, freezes(), (node) => wallOf(heartbeats.lastMs(node), clock));
+      return nodesOf(cluster, state.freezes, (node) => wallOf(heartbeats.lastMs(node), clock));
     },
-    pendingEvictions: (limit) => {
-      const presentRates = { evictions: cluster.evictions, rated: ratedNow(policies), now: clock.wallMs() };
-      const pods = soonest(pendingOf(state, presentRates, freezes()), limit);
-      return pods.map((pod) => (shadowOn(pod.node, shadow).isShadow ? { ...pod, isShadow: true } : pod));
-    },
+    pendingEvictions: (limit) =>
+      soonest(pendingOf(state, state.freezes), limit).map((pod) =>
+        state.isShadow(pod.node) ? { ...pod, isShadow: true } : pod,
+      ),
   };
 }
 
@@ -125,7 +108,7 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
   return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : [pod]));
 }
 
-type PendingSources = Pick<StateSubscriber, "cluster" | "drainPods" | "unknownReason">;
+type PendingSources = Pick<StateSubscriber, "cluster" | "drainPods" | "rated" | "unknownReason">;
 
 /** The pods whose deletion was judged or requested, and is still ahead as far as is known. */
 function* pendingRecords(
@@ -150,8 +133,9 @@ function pendingCount(state: PendingSources, freezes: PresentFreezes): number {
 }
 
 /** The pods of `pendingRecords`, and those of an upcoming drain. */
-function* pendingOf(state: PendingSources, rates: PresentRates, freezes: PresentFreezes): Generator<PendingEviction> {
-  const { nodes } = state.cluster;
+function* pendingOf(state: PendingSources, freezes: PresentFreezes): Generator<PendingEviction> {
+  const { evictions, nodes } = state.cluster;
+  const rates = { evictions, rated: state.rated, now: freezes.at };
   const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
     const frozen = frozenEviction(judged, nodes.get(node), freezes);
     return frozen === null ? {} : { frozen };

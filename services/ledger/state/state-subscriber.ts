@@ -4,14 +4,23 @@
  */
 import type { AnyMessage, BodyOf, Message, MessageType } from "../../../protocols/messages.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
+import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
+import { shadowPolicyOf } from "../../domain/policy-shadow.ts";
 import { ClusterWatchHealth } from "../../platform/shard-view/cluster-watch-health.ts";
 import { RetrySchedule, requestRetries } from "../../structures/retry-schedule.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
 import { ClusterState, wasSent } from "./cluster-state.ts";
 import { DrainPods } from "./drain-pods.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { type Instants, MissingJudgements } from "./missing-judgements.ts";
 import { NodeInventory } from "./node-inventory.ts";
-import { frozenEviction, isBeforeFreeze, isInOutage, presentFreezes } from "./present-freezes.policy.ts";
+import {
+  frozenEviction,
+  isBeforeFreeze,
+  isInOutage,
+  type PresentFreezes,
+  presentFreezes,
+} from "./present-freezes.policy.ts";
 import { UnconfirmedPods } from "./unconfirmed-pods.ts";
 
 /** Processes that started within this time of each other may all be the first to observe a node. */
@@ -19,14 +28,8 @@ const STARTED_TOGETHER_MS = 30_000;
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
 export const VANISHED_MS = 60_000;
 
-/** What the state is followed with. */
-export interface StateOptions {
-  /** When the ledger started, epoch milliseconds. */
-  readonly startedAt: number;
-  /** Whether another part of the ledger needs the pods of failed nodes. */
-  readonly needsPods: boolean;
-  /** In a cluster of up to this many nodes the last heartbeats of other members' nodes are always known too. */
-  readonly followedNodesMax: number;
+/** Where the state passes on what it receives on its own. */
+export interface StateOutput {
   /** Receives how many heartbeats have arrived in own shards. */
   readonly onHeartbeats: (count: number) => void;
   /** Passes a message to all parts of the ledger: pods, and the departure of a node that only a digest shows. */
@@ -40,7 +43,8 @@ export class StateSubscriber {
   readonly watchHealth: ClusterWatchHealth;
   readonly heartbeats: Heartbeats;
   readonly #io: Io;
-  readonly #options: StateOptions;
+  readonly #setup: LedgerSetup;
+  readonly #deliver: StateOutput["deliver"];
   readonly #inventory: NodeInventory;
   readonly #unconfirmed: UnconfirmedPods;
   readonly #missing: MissingJudgements;
@@ -48,13 +52,14 @@ export class StateSubscriber {
   /** Ends the subscription to observed.pods. */
   #podsStop: Stop | null = null;
 
-  constructor(io: Io, options: StateOptions) {
+  constructor(setup: LedgerSetup, { deliver, onHeartbeats: onFresh }: StateOutput) {
+    const { io, followedNodesMax } = setup;
     const { clock, policies, profile } = io;
     this.#io = io;
-    this.#options = options;
+    this.#setup = setup;
+    this.#deliver = deliver;
     this.#inventory = new NodeInventory(profile, clock.monotonicMs());
     this.watchHealth = new ClusterWatchHealth(profile, clock.monotonicMs());
-    const { followedNodesMax, onHeartbeats: onFresh } = options;
     this.heartbeats = new Heartbeats({ ...io, nodes: this.cluster.nodes, followedNodesMax, onFresh });
     this.#unconfirmed = new UnconfirmedPods(this.cluster, profile);
     this.#missing = new MissingJudgements(profile, policies);
@@ -112,6 +117,29 @@ export class StateSubscriber {
     if (message.type === "done.write" && !this.#isSuperseded(message)) this.cluster.apply(message);
   }
 
+  /** The freezes at this instant. */
+  get freezes(): PresentFreezes {
+    const { clock, policies, profile } = this.#io;
+    return presentFreezes(policies.current(), profile, clock.wallMs());
+  }
+
+  /** The policies in force that have eviction rates; null while the policies are not known. */
+  get rated(): ReadonlySet<string> | null {
+    const set = this.#io.policies.current();
+    return set === null ? null : ratedPoliciesOf(set);
+  }
+
+  /** The policy that puts a node in shadow mode; null where none does. */
+  shadowPolicyOf(node: string): string | null {
+    const judged = this.cluster.nodes.get(node)?.judged ?? null;
+    return judged === null ? null : shadowPolicyOf(judged, this.#io.policies.current());
+  }
+
+  /** Whether a node is in shadow mode, by the whole process or by a policy. */
+  isShadow(node: string): boolean {
+    return this.#setup.isShadow || this.shadowPolicyOf(node) !== null;
+  }
+
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason = (node: string): string | null =>
     this.#inventory.unknownReason(node, this.#io.clock.monotonicMs());
@@ -121,10 +149,9 @@ export class StateSubscriber {
 
   /** Forgets settled pods, and what is kept of nodes that do not exist. Returns the zones that have vanished. */
   sweep(): readonly BodyOf<"judged.zone">[] {
-    const { cluster } = this;
-    const { clock, policies, profile } = this.#io;
+    const { cluster, freezes } = this;
+    const { clock } = this.#io;
     const wallMs = clock.wallMs();
-    const freezes = presentFreezes(policies.current(), profile, wallMs);
     cluster.pods.forgetSettled(wallMs, {
       isSilent: (node) => cluster.nodes.get(node)?.judged?.readiness === "unknown",
       isFrozen: (judged, node) => {
@@ -189,7 +216,7 @@ export class StateSubscriber {
 
   /** A ledger that started well before this one has registered the nodes that existed then. */
   #onMember({ member, services, since }: BodyOf<"pulse.member">): void {
-    const { startedAt } = this.#options;
+    const { startedAt } = this.#setup;
     if (services.includes("node")) this.#missing.expectJudgements();
     const isOlder = since < startedAt - STARTED_TOGETHER_MS;
     if (member !== this.#io.fleet.member && isOlder && services.includes("ledger")) this.cluster.joinedAt = startedAt;
@@ -202,7 +229,7 @@ export class StateSubscriber {
     this.watchHealth.take(message, now);
     const { departed, resync } = this.#inventory.takePulse(message, now);
     for (const { node, uid } of departed) {
-      this.#options.deliver({ ...message, type: "observed.gone", id: `${id}/${node}`, body: { node, uid } });
+      this.#deliver({ ...message, type: "observed.gone", id: `${id}/${node}`, body: { node, uid } });
     }
     const reason = resync ?? this.#reviewUnconfirmed(body, now) ?? this.#missing.resyncReason(body, now);
     if (reason === null) return;
@@ -228,11 +255,11 @@ export class StateSubscriber {
   /** Subscribes to observed.pods where they are needed: in direct mode the upcoming drains name pods too. */
   #followPods(): void {
     const { bus, profile } = this.#io;
-    if (this.#unconfirmed.isEmpty && profile.evictionMode !== "direct" && !this.#options.needsPods) {
+    if (this.#unconfirmed.isEmpty && profile.evictionMode !== "direct" && !this.#setup.comparesPods) {
       this.#podsStop?.();
       this.#podsStop = null;
     } else {
-      this.#podsStop ??= bus.subscribe("observed.pods", "all", (message) => this.#options.deliver(message));
+      this.#podsStop ??= bus.subscribe("observed.pods", "all", this.#deliver);
     }
   }
 

@@ -1,7 +1,5 @@
 /** Which pods that are due wait for the eviction rate of a policy, and where in its queue. It decides nothing. */
 import type { WaitingEviction } from "../../../protocols/ledger-reader.ts";
-import type { Policies } from "../../../protocols/ports.ts";
-import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import type { Judged } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
 import { isRecent } from "./waiting-nodes.policy.ts";
@@ -14,12 +12,6 @@ export interface PresentRates {
   readonly rated: ReadonlySet<string> | null;
   /** Epoch milliseconds. */
   readonly now: number;
-}
-
-/** The policies in force that have eviction rates; null while the policies are not known. */
-export function ratedNow(policies: Pick<Policies, "current">): ReadonlySet<string> | null {
-  const set = policies.current();
-  return set === null ? null : ratedPoliciesOf(set);
 }
 
 /**

@@ -82,7 +82,7 @@ function conflictSentences({ conflict = [] }: NodeJudgement): Sentence[] {
   return [sentence("nodeConflict", { policies: namedList(conflict.map(policyText)) })];
 }
 
-function shadowSentences({ shadowPolicy = null }: ExplainContext): Sentence[] {
+function shadowSentences({ shadowPolicy }: ExplainContext): Sentence[] {
   return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
 }
 

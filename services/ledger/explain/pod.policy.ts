@@ -26,13 +26,14 @@ import {
 } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../state/cluster-state.ts";
 import { isOver } from "../state/countdown-end.policy.ts";
+import type { TrackedRequest } from "../state/node-requests.ts";
 import { type PodRecord, targetOf } from "../state/pod-records.ts";
 import { frozenEviction, isBeforeFreeze, isInOutage } from "../state/present-freezes.policy.ts";
 import { waitingEviction } from "../state/waiting-evictions.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
 import type { PodRead } from "./live-pods.ts";
 import { outageSentence, outageSentences } from "./outage.policy.ts";
-import { type ExplainedRequest, failureSentences, requestSentences } from "./request.policy.ts";
+import { failureSentences, requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 type PresentPod = Extract<PodRead, { kind: "present" }>;
@@ -209,8 +210,8 @@ function requestedSentences(record: PodRecord, context: ExplainContext): Sentenc
 }
 
 /** The request for the deletion of a pod. */
-function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): ExplainedRequest {
-  return { what: "its deletion", node: asked?.node, askedAt: askedAt ?? last?.at ?? now, last, isGrant: false };
+function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): TrackedRequest {
+  return { what: "its deletion", node: asked?.node, ask: null, askedAt: askedAt ?? last?.at ?? now, last };
 }
 
 /** Why a pod must go, where only the request for its deletion is known. */

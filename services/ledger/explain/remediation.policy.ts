@@ -38,23 +38,17 @@ function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["node
     case "ending":
     case "foreign":
     case "blocked":
-      return sentence("nodeRemediationWaits", {
-        kind,
-        why: quotedText(whyText({ state, untilAt, detail }, now), nodes),
-      });
+      return sentence("nodeRemediationWaits", { kind, why: quotedText(whyText(state, report, now), nodes) });
   }
 }
 
 function whyText(
-  {
-    state,
-    untilAt,
-    detail,
-  }: Pick<RemediatedNode, "untilAt" | "detail"> & { readonly state: keyof typeof WHY | "waits" | "held" | "blocked" },
+  state: keyof typeof WHY | "waits" | "held" | "blocked",
+  { untilAt, detail = "" }: RemediatedNode,
   now: number,
 ): string {
   if (state === "held") return `${detail} holds it back`;
-  if (state === "blocked") return detail ?? "";
+  if (state === "blocked") return detail;
   if (state !== "waits") return WHY[state];
   const reports = "its kubelet reports, and may get ready by itself";
   return untilAt === undefined ? reports : `${reports} for another ${spanText(Math.max(0, untilAt - now))}`;

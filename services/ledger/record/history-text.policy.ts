@@ -11,6 +11,7 @@ import { type ByType, dispatch } from "../by-type.ts";
 import { quotedText } from "../explain/quoted-text.ts";
 import { type Sentence, type TimelineSentenceName, timelineSentence } from "../explain/sentences.ts";
 import { type ClusterState, type NodeRecord, reducedNode } from "../state/cluster-state.ts";
+import { conditionsText, taintsText } from "../state/node-requests.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
   "observed.node": ({ body }, before) => observedText(body, before.nodes.get(body.node)),
@@ -18,13 +19,11 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
   "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null, before),
-  "asked.condition": ({ body: { conditions } }) =>
-    conditions.length === 0
+  "asked.condition": ({ body }) =>
+    body.conditions.length === 0
       ? timelineSentence("conditionsTakenBack", {})
-      : timelineSentence("conditionsAsked", {
-          conditions: listText(conditions.map(({ type, status }) => `${type}=${status}`)),
-        }),
-  "asked.taint": ({ body }) => taintAskText(body),
+      : timelineSentence("conditionsAsked", { conditions: conditionsText(body) }),
+  "asked.taint": ({ body }) => timelineSentence(BY_REASON[body.why], { changes: taintsText(body) }),
   "asked.label": ({ body }) => labelsText(body),
   "asked.eviction": ({ body }) => evictionAskText(body),
   "asked.unready": () => timelineSentence("unreadyAsked", {}),
@@ -221,11 +220,6 @@ const BY_REASON = {
   swap: "taintsBySwap",
   healing: "taintsByHealing",
 } as const satisfies Record<BodyOf<"asked.taint">["why"], TimelineSentenceName>;
-
-function taintAskText({ add, remove, why }: BodyOf<"asked.taint">): Sentence {
-  const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
-  return timelineSentence(BY_REASON[why], { changes: listText(changes) });
-}
 
 function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): Sentence {
   const due = apiTime(deadlineAt);

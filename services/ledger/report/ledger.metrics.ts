@@ -12,7 +12,7 @@ import { hasLimits, LEASE_HOLD, LIMIT_FIELDS, WHOLE_CLUSTER } from "../../domain
 import { frozenAt } from "../../domain/paused-time/frozen-time.ts";
 import { metricsZoneOf, type ZoneLabel } from "../../domain/zone-key.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
-import type { ClusterState, PolicyCount } from "../state/cluster-state.ts";
+import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
 import type { HeartbeatAges } from "../state/heartbeat-ages.ts";
 
 /** Upstream's bounds in seconds: one node's health update. */
@@ -31,10 +31,43 @@ const ZONE = ["zone"];
 /** The policy label of freezes of all nodes. */
 const EVERY_NODE = "";
 
+/** A gauge by policy and perhaps one more label, which drops what it shows of nothing any more. */
+class PolicyGauge {
+  readonly #gauge: ReturnType<Metrics["gauge"]>;
+  readonly #shown = new Map<string, readonly string[]>();
+
+  constructor(gauge: ReturnType<Metrics["gauge"]>) {
+    this.#gauge = gauge;
+  }
+
+  set(value: number, ...labels: readonly string[]): void {
+    this.#shown.set(labels.join("\n"), labels);
+    this.#gauge.set(value, ...labels);
+  }
+
+  /** Drops the values that are not kept. */
+  keep(isKept: (policy: string, what: string) => boolean): void {
+    for (const [key, labels] of this.#shown) {
+      const [policy = "", what = ""] = labels;
+      if (isKept(policy, what)) continue;
+      this.#gauge.remove(...labels);
+      this.#shown.delete(key);
+    }
+  }
+
+  /** Shows these counts alone, by policy and the other label. */
+  showOnly(counts: ReadonlyMap<string, ReadonlyMap<string, number>>): void {
+    for (const [policy, ofPolicy] of counts) for (const [what, count] of ofPolicy) this.set(count, policy, what);
+    this.keep((policy, what) => counts.get(policy)?.has(what) === true);
+  }
+}
+
 type Labels = readonly string[];
 
 const declaring = (metrics: Metrics) => ({
   gauge: (name: string, help: string, labels: Labels = []) => metrics.gauge({ name, help, labels }),
+  byPolicy: (name: string, help: string, ...labels: Labels) =>
+    new PolicyGauge(metrics.gauge({ name, help, labels: ["policy", ...labels] })),
   counter: (name: string, help: string, labels: Labels = []) => metrics.counter({ name, help, labels }),
   histogram: (name: string, help: string, buckets: readonly number[], labels: Labels = []) =>
     metrics.histogram({ name, help, buckets, labels }),
@@ -74,8 +107,6 @@ const HOLDS: readonly (readonly [field: string, label: string])[] = [
   [LEASE_HOLD, "lease"],
 ];
 
-type Gauge = ReturnType<Metrics["gauge"]>;
-
 /** Metrics of outages. */
 function ofOutages(metrics: Metrics) {
   const { gauge } = declaring(metrics);
@@ -87,7 +118,7 @@ function ofOutages(metrics: Metrics) {
 
 /** Metrics that upstream lacks. */
 function own(metrics: Metrics) {
-  const { gauge, counter, histogram } = declaring(metrics);
+  const { gauge, byPolicy, counter, histogram } = declaring(metrics);
   const state = "1 for the disruption state the zone is in, 0 for the others.";
   const tokens = "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.";
   const held =
@@ -112,15 +143,15 @@ function own(metrics: Metrics) {
     zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second that the zone may taint NoExecute now.", ZONE),
     zoneTokens: gauge("vigil_zone_tokens", tokens, ZONE),
     zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait to be admitted for eviction.", ZONE),
-    heldNodes: gauge("vigil_policy_held_nodes", held, ["policy", "field"]),
-    breakerOpen: gauge("vigil_policy_breaker_open", breaker, ["policy"]),
-    newlyDown: gauge("vigil_policy_newly_down_nodes", newlyDown, ["policy"]),
-    frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
-    shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
-    waiting: gauge("vigil_policy_waiting_evictions", waiting, ["policy"]),
-    conditionNodes: gauge("vigil_policy_condition_nodes", ailing, ["policy", "condition"]),
-    outOfServiceNodes: gauge("vigil_policy_out_of_service_nodes", outOfService, ["policy", "state"]),
-    longestWait: gauge("vigil_policy_longest_wait_seconds", longest, ["policy"]),
+    heldNodes: byPolicy("vigil_policy_held_nodes", held, "field"),
+    breakerOpen: byPolicy("vigil_policy_breaker_open", breaker),
+    newlyDown: byPolicy("vigil_policy_newly_down_nodes", newlyDown),
+    frozen: byPolicy("vigil_policy_frozen", frozen),
+    shadowed: byPolicy("vigil_policy_shadowed", shadowed),
+    waiting: byPolicy("vigil_policy_waiting_evictions", waiting),
+    conditionNodes: byPolicy("vigil_policy_condition_nodes", ailing, "condition"),
+    outOfServiceNodes: byPolicy("vigil_policy_out_of_service_nodes", outOfService, "state"),
+    longestWait: byPolicy("vigil_policy_longest_wait_seconds", longest),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
     heartbeats: counter("vigil_heartbeats_total", "Observed heartbeats, at most one per node and second."),
@@ -140,13 +171,6 @@ function own(metrics: Metrics) {
 export class LedgerMetrics {
   readonly #upstream: ReturnType<typeof upstream>;
   readonly #own: ReturnType<typeof own>;
-  /** The policies with a gauge of freezes, and those with gauges of limits. */
-  #policies: ReadonlySet<string> = new Set();
-  /** What each gauge by policy and one more label shows. */
-  readonly #counted = new Map<Gauge, Map<string, PolicyCount>>();
-  readonly #limited = new Set<string>();
-  /** The policies with gauges of their eviction rate. */
-  readonly #rated = new Set<string>();
   /** What the gauges of each present zone show, as text: a message would be kept with its whole queue. */
   readonly #zones = new Map<string, string>();
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
@@ -187,8 +211,7 @@ export class LedgerMetrics {
 
   /** Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit holds it back. */
   #limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
-    this.#limited.add(policy);
-    if (down === undefined) this.#own.newlyDown.remove(policy);
+    if (down === undefined) this.#own.newlyDown.keep((known) => known !== policy);
     else this.#own.newlyDown.set(down.nodes, policy);
     this.#own.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
     for (const [field, label] of HOLDS) {
@@ -199,7 +222,6 @@ export class LedgerMetrics {
 
   /** Sets the gauges of a policy that limits the rate of evictions. */
   #evictions({ at, body: { policy, waiting, oldestDeadlineAt } }: Message<"judged.evictions">): void {
-    this.#rated.add(policy);
     this.#own.waiting.set(waiting, policy);
     this.#own.longestWait.set(oldestDeadlineAt === null ? 0 : Math.max(0, at - oldestDeadlineAt) / 1000, policy);
   }
@@ -207,34 +229,18 @@ export class LedgerMetrics {
   /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
   policies(set: PolicySet, at: number): void {
     const { policies, everywhere } = set;
-    const frozen = new Map(policies.map(({ name, frozen: intervals }) => [name, intervals]));
-    frozen.set(EVERY_NODE, everywhere.frozen);
-    for (const [name, intervals] of frozen) this.#own.frozen.set(frozenAt(intervals, at) === null ? 0 : 1, name);
-    for (const { name, mode } of policies) this.#own.shadowed.set(mode === "Shadow" ? 1 : 0, name);
-    for (const name of this.#policies) {
-      if (frozen.has(name)) continue;
-      this.#own.frozen.remove(name);
-      this.#own.shadowed.remove(name);
+    const { breakerOpen, newlyDown, heldNodes, frozen, shadowed, waiting, longestWait } = this.#own;
+    frozen.set(frozenAt(everywhere.frozen, at) === null ? 0 : 1, EVERY_NODE);
+    for (const policy of policies) {
+      frozen.set(frozenAt(policy.frozen, at) === null ? 0 : 1, policy.name);
+      shadowed.set(policy.mode === "Shadow" ? 1 : 0, policy.name);
     }
-    this.#policies = new Set(frozen.keys());
-    this.#forgetRates(ratedPoliciesOf(set));
-    const limited = new Set(policies.filter(hasLimits).map(({ name }) => name));
-    for (const name of this.#limited) {
-      if (name === WHOLE_CLUSTER || limited.has(name)) continue;
-      this.#own.breakerOpen.remove(name);
-      this.#own.newlyDown.remove(name);
-      for (const [, label] of HOLDS) this.#own.heldNodes.remove(name, label);
-      this.#limited.delete(name);
-    }
-  }
-
-  #forgetRates(rated: ReadonlySet<string>): void {
-    for (const name of this.#rated) {
-      if (rated.has(name)) continue;
-      this.#own.waiting.remove(name);
-      this.#own.longestWait.remove(name);
-      this.#rated.delete(name);
-    }
+    const present = new Set([EVERY_NODE, ...policies.map(({ name }) => name)]);
+    const limited = new Set([WHOLE_CLUSTER, ...policies.filter(hasLimits).map(({ name }) => name)]);
+    const rated = ratedPoliciesOf(set);
+    for (const gauge of [frozen, shadowed]) gauge.keep((policy) => present.has(policy));
+    for (const gauge of [breakerOpen, newlyDown, heldNodes]) gauge.keep((policy) => limited.has(policy));
+    for (const gauge of [waiting, longestWait]) gauge.keep((policy) => rated.has(policy));
   }
 
   /** Shows a zone that has lost its nodes and its owner as empty (R13.1). Drops the earliest beyond a limit. */
@@ -270,8 +276,8 @@ export class LedgerMetrics {
     }: { readonly historyEntries: number; readonly nowMs: number; readonly wallMs: number },
   ): void {
     for (const readiness of readinessSchema.options) this.#own.nodes.set(state.readiness[readiness], readiness);
-    this.#byPolicy(this.#own.conditionNodes, state.conditionCounts.entries());
-    this.#byPolicy(this.#own.outOfServiceNodes, state.outOfServiceCounts.entries());
+    this.#own.conditionNodes.showOnly(countsByPolicy(state, ailmentsOf));
+    this.#own.outOfServiceNodes.showOnly(countsByPolicy(state, outOfServiceStateOf));
     this.#own.pending.set(state.pods.pendingCount);
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
@@ -285,20 +291,6 @@ export class LedgerMetrics {
     this.#own.outage.set(outage === undefined ? 0 : 1);
     this.#own.outageSeconds.set(Math.max(0, wallMs - (outage?.sinceAt ?? wallMs)) / 1000);
     this.#own.historyEntries.set(historyEntries);
-  }
-
-  /** Sets a gauge by policy and one more label, and drops the values that count no node any more. */
-  #byPolicy(gauge: Gauge, counts: Iterable<PolicyCount>): void {
-    const gone = this.#counted.get(gauge) ?? new Map<string, PolicyCount>();
-    const counted = new Map<string, PolicyCount>();
-    for (const count of counts) {
-      const { policy, what, nodes } = count;
-      gauge.set(nodes, policy, what);
-      counted.set(`${policy}\n${what}`, count);
-      gone.delete(`${policy}\n${what}`);
-    }
-    for (const { policy, what } of gone.values()) gauge.remove(policy, what);
-    this.#counted.set(gauge, counted);
   }
 
   #labelOf(zoneKey: string): string {
@@ -348,4 +340,34 @@ function shownText({
   queueLength,
 }: BodyOf<"judged.zone">): string {
   return [state, size, notReady, halted, taintsPerSecond, tokens, queueLength].join();
+}
+
+/** How many nodes of each policy have something in common, by what their judgements say. */
+function countsByPolicy(
+  { nodes }: Pick<ClusterState, "nodes">,
+  whatOf: (judged: NodeJudgement) => readonly string[],
+): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { judged } of nodes.values()) {
+    if (judged?.policy === undefined) continue;
+    for (const what of whatOf(judged)) {
+      const ofPolicy = counts.get(judged.policy) ?? new Map<string, number>();
+      counts.set(judged.policy, ofPolicy.set(what, (ofPolicy.get(what) ?? 0) + 1));
+    }
+  }
+  return counts;
+}
+
+const NOTHING: readonly string[] = [];
+
+/** The types of the conditions that require a taint. */
+function ailmentsOf({ conditions }: NodeJudgement): readonly string[] {
+  if (conditions === undefined) return NOTHING;
+  const ailing = conditions.filter(({ state }) => state === "due" || state === "tainted");
+  return [...new Set(ailing.map(({ type }) => type))];
+}
+
+/** How far the node is from the out-of-service taint, if it is on its way. */
+function outOfServiceStateOf({ outOfService }: NodeJudgement): readonly string[] {
+  return outOfService === undefined ? NOTHING : [outOfService.state];
 }

@@ -64,10 +64,6 @@ export class ClusterState {
   readonly remediations = new Map<string, Judged<"judged.remediations">>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
-  /** Nodes with a condition that calls for a taint, by its type. */
-  readonly conditionCounts = new PolicyCounts(ailmentsOf);
-  /** Nodes on their way to the out-of-service taint, by how far they are. */
-  readonly outOfServiceCounts = new PolicyCounts(({ outOfService }) => (outOfService ? [outOfService.state] : []));
   /** Epoch milliseconds: older nodes were registered by other ledgers. Null where there are none. */
   joinedAt: number | null = null;
   readonly #requests = new BoundedMap<string, OpenRequest>(REQUESTS_MAX);
@@ -120,10 +116,8 @@ export class ClusterState {
 
   /** Forgets judged nodes that were never observed, where it is known which nodes exist. */
   forgetUnobserved(isKnown: (node: string) => boolean): void {
-    for (const [name, { observed, judged }] of this.nodes) {
-      if (observed !== null || !isKnown(name)) continue;
-      this.#count(judged, null);
-      this.nodes.delete(name);
+    for (const [name, { observed }] of this.nodes) {
+      if (observed === null && isKnown(name)) this.nodes.delete(name);
     }
   }
 
@@ -165,7 +159,6 @@ export class ClusterState {
       this.readiness[body.readiness]++;
     }
     const { node: _name, uid: _uid, resourceVersion: _version, podsUnknown: _podsUnknown, ...judged } = body;
-    this.#count(node.judged, judged);
     node.judged = judged;
     node.judgedAt = at;
     if (judged.eviction === "unmarked") node.drainReported = false;
@@ -224,13 +217,7 @@ export class ClusterState {
     const node = this.nodes.get(name);
     if (node?.uid !== uid) return;
     if (node.observed !== null && node.judged !== null) this.readiness[node.judged.readiness]--;
-    this.#count(node.judged, null);
     this.nodes.delete(name);
-  }
-
-  #count(before: OfPolicy | null, after: OfPolicy | null): void {
-    this.conditionCounts.move(before, after);
-    this.outOfServiceCounts.move(before, after);
   }
 
   /** The record of a node; a node with another uid gets a new record. */
@@ -244,52 +231,6 @@ export class ClusterState {
     this.nodes.set(name, node);
     return node;
   }
-}
-
-type OfPolicy = Pick<NodeJudgement, "policy" | "conditions" | "outOfService">;
-
-/** How many nodes of a policy have something in common. */
-export interface PolicyCount {
-  readonly policy: string;
-  readonly what: string;
-  readonly nodes: number;
-}
-
-/** How many nodes of each policy have something in common, by what its judgement says of each. */
-class PolicyCounts {
-  readonly #whatOf: (judged: OfPolicy) => Iterable<string>;
-  readonly #counts = new Map<string, PolicyCount>();
-
-  constructor(whatOf: (judged: OfPolicy) => Iterable<string>) {
-    this.#whatOf = whatOf;
-  }
-
-  /** Each policy and each thing with at least one node. */
-  entries(): Iterable<PolicyCount> {
-    return this.#counts.values();
-  }
-
-  /** Takes a change of one node's judgement; null for none. */
-  move(before: OfPolicy | null, after: OfPolicy | null): void {
-    this.#add(before, -1);
-    this.#add(after, 1);
-  }
-
-  #add(judged: OfPolicy | null, by: 1 | -1): void {
-    const policy = judged?.policy;
-    if (judged === null || policy === undefined) return;
-    for (const what of new Set(this.#whatOf(judged))) {
-      const key = `${policy}\n${what}`;
-      const nodes = (this.#counts.get(key)?.nodes ?? 0) + by;
-      if (nodes === 0) this.#counts.delete(key);
-      else this.#counts.set(key, { policy, what, nodes });
-    }
-  }
-}
-
-/** The types of the conditions that call for a taint. */
-function ailmentsOf({ conditions = [] }: OfPolicy): string[] {
-  return conditions.filter(({ state }) => state === "due" || state === "tainted").map(({ type }) => type);
 }
 
 /** Whether the write reached the API server, or may have. */

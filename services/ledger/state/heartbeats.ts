@@ -3,25 +3,15 @@
  * could do without those of other shards, so it reads them only where they are few, and while somebody asks.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
-import type { Bus, Clock, Stop } from "../../../protocols/ports.ts";
+import type { Io, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { translated } from "../../platform/shard-view/watch-health.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 
 /** How long those of other shards are followed after somebody has asked. */
 const ASKED_MS = 60_000;
-
-/** What heartbeats are followed with. */
-export interface HeartbeatOptions {
-  readonly bus: Pick<Bus, "subscribe">;
-  readonly clock: Pick<Clock, "monotonicMs">;
-  /** The nodes that exist, by name. */
-  readonly nodes: Pick<ReadonlyMap<string, unknown>, "size" | "has">;
-  /** In a cluster of up to this many nodes those of other shards are always followed. */
-  readonly followedNodesMax: number;
-  /** Receives how many heartbeats of own shards have arrived, at most one a node and second. */
-  readonly onFresh: (count: number) => void;
-}
 
 type OnHeartbeats = (
   heartbeats: BodyOf<"observed.lease">["heartbeats"],
@@ -33,14 +23,25 @@ type OnHeartbeats = (
 export class Heartbeats {
   /** Of the nodes in own shards. */
   readonly ages = new HeartbeatAges();
-  readonly #options: HeartbeatOptions;
+  readonly #io: Pick<Io, "bus" | "clock">;
+  readonly #followedNodesMax: number;
+  readonly #nodes: Pick<ReadonlyMap<string, unknown>, "size" | "has">;
+  readonly #onFresh: (count: number) => void;
   readonly #own = new Map<number, Stop>();
   readonly #foreign = new Map<number, Stop>();
   readonly #foreignSeenAtMs = new Map<string, number>();
   #askedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: HeartbeatOptions) {
-    this.#options = options;
+  /** `onFresh` receives how many heartbeats of own shards have arrived, at most one a node and second. */
+  constructor(
+    { io, followedNodesMax }: Pick<LedgerSetup, "io" | "followedNodesMax">,
+    { nodes }: Pick<ClusterState, "nodes">,
+    onFresh: (count: number) => void,
+  ) {
+    this.#io = io;
+    this.#followedNodesMax = followedNodesMax;
+    this.#nodes = nodes;
+    this.#onFresh = onFresh;
   }
 
   /** When a node's last heartbeat was seen, in an own shard to the second before it; null where none is known. */
@@ -50,14 +51,14 @@ export class Heartbeats {
 
   /** Follows those of other shards for a while, because somebody asks. */
   ask(): void {
-    this.#askedMs = this.#options.clock.monotonicMs();
+    this.#askedMs = this.#io.clock.monotonicMs();
     this.review();
   }
 
   /** Follows or leaves other shards, by their owners, the size of the cluster and the time since the last question. */
   review(): void {
-    const { clock, nodes, followedNodesMax } = this.#options;
-    const isWanted = nodes.size <= followedNodesMax || clock.monotonicMs() - this.#askedMs < ASKED_MS;
+    const isAsked = this.#io.clock.monotonicMs() - this.#askedMs < ASKED_MS;
+    const isWanted = isAsked || this.#nodes.size <= this.#followedNodesMax;
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       const stop = this.#foreign.get(shard);
       if (isWanted && !this.#own.has(shard)) {
@@ -68,7 +69,7 @@ export class Heartbeats {
       }
     }
     for (const name of this.#foreignSeenAtMs.keys()) {
-      if (!isWanted || !nodes.has(name)) this.#foreignSeenAtMs.delete(name);
+      if (!isWanted || !this.#nodes.has(name)) this.#foreignSeenAtMs.delete(name);
     }
   }
 
@@ -92,19 +93,19 @@ export class Heartbeats {
 
   readonly #onOwn: OnHeartbeats = (heartbeats, monotonicOf) => {
     const fresh = heartbeats.filter(({ node, seenAt }) => this.ages.beat(node, monotonicOf(seenAt)));
-    this.#options.onFresh(fresh.length);
+    this.#onFresh(fresh.length);
   };
 
   readonly #onForeign: OnHeartbeats = (heartbeats, monotonicOf) => {
     for (const { node, seenAt } of heartbeats) {
-      if (!this.#options.nodes.has(node)) continue;
+      if (!this.#nodes.has(node)) continue;
       const seenAtMs = monotonicOf(seenAt);
       this.#foreignSeenAtMs.set(node, Math.max(seenAtMs, this.#foreignSeenAtMs.get(node) ?? seenAtMs));
     }
   };
 
   #follow(shard: number, onHeartbeats: OnHeartbeats): Stop {
-    const { bus, clock } = this.#options;
+    const { bus, clock } = this.#io;
     return bus.subscribe("observed.lease", shard, ({ at, body }) => {
       const nowMs = clock.monotonicMs();
       onHeartbeats(body.heartbeats, (seenAt) => translated(seenAt, at, nowMs));

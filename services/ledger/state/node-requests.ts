@@ -26,10 +26,13 @@ export interface RequestOutcome {
   readonly retrying: boolean;
 }
 
-/** A request for a node, and its outcome. */
+/** A request for a node or a pod, and its outcome. */
 export interface TrackedRequest {
-  /** As text: `Ready=Unknown`, `the change of taints +node.kubernetes.io/unreachable:NoExecute`. */
+  /** `Ready=Unknown`, `the change of taints +node.kubernetes.io/unreachable:NoExecute`, `its deletion`. */
   readonly what: string;
+  /** The node that it names, which this ledger may no longer know otherwise; absent where `what` says it all. */
+  readonly node?: string | undefined;
+  /** The change of taints; null for anything else. */
   readonly ask: BodyOf<"asked.taint"> | null;
   readonly askedAt: number;
   readonly last: RequestOutcome | null;
@@ -53,16 +56,11 @@ export class NodeRequests {
     return this.all.find(({ ask }) => ask?.why === "granted") ?? null;
   }
 
-  /** The open request for Ready=Unknown. */
-  get verdict(): TrackedRequest | null {
-    return this.#requests.get("asked.condition/node") ?? null;
-  }
-
   /** Takes a request. A repeated one keeps its outcome. */
   request({ type, source, at, body }: Message<"asked.condition"> | Message<"asked.taint">): void {
     const key = `${type}/${serviceOf(source)}`;
-    const what = "conditions" in body ? conditionsText(body) : taintsText(body);
-    if (what === null) {
+    const what = "conditions" in body ? conditionsText(body) : `the change of taints ${taintsText(body)}`;
+    if (what === "") {
       this.#requests.delete(key);
       return;
     }
@@ -81,13 +79,8 @@ export class NodeRequests {
       return;
     }
     if (known === undefined && body.change === "") return;
-    const what = known?.what ?? body.change;
-    this.#requests.set(key, {
-      what,
-      ask: known?.ask ?? null,
-      askedAt: known?.askedAt ?? at,
-      last: outcomeOf(at, body),
-    });
+    const request = known ?? { what: body.change, ask: null, askedAt: at };
+    this.#requests.set(key, { ...request, last: outcomeOf(at, body) });
   }
 
   /** Forgets the requests whose change the node shows. */
@@ -126,11 +119,12 @@ function isApplied({ add, remove }: BodyOf<"asked.taint">, present: ReadonlySet<
   return add.every((taint) => present.has(taintName(taint))) && !remove.some((taint) => present.has(taintName(taint)));
 }
 
-function conditionsText({ conditions }: BodyOf<"asked.condition">): string | null {
-  return conditions.length === 0 ? null : listText(conditions.map(({ type, status }) => `${type}=${status}`));
+/** The conditions of a request as text: `Ready=Unknown and MemoryPressure=Unknown`; empty for none. */
+export function conditionsText({ conditions }: BodyOf<"asked.condition">): string {
+  return listText(conditions.map(({ type, status }) => `${type}=${status}`));
 }
 
-function taintsText({ add, remove }: BodyOf<"asked.taint">): string {
-  const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
-  return `the change of taints ${listText(changes)}`;
+/** The taints of a request as text: `+node.kubernetes.io/unreachable:NoExecute`. */
+export function taintsText({ add, remove }: BodyOf<"asked.taint">): string {
+  return listText([...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)]);
 }

@@ -52,15 +52,15 @@ export class StateSubscriber {
   /** Ends the subscription to observed.pods. */
   #podsStop: Stop | null = null;
 
-  constructor(setup: LedgerSetup, { deliver, onHeartbeats: onFresh }: StateOutput) {
-    const { io, followedNodesMax } = setup;
+  constructor(setup: LedgerSetup, { deliver, onHeartbeats }: StateOutput) {
+    const { io } = setup;
     const { clock, policies, profile } = io;
     this.#io = io;
     this.#setup = setup;
     this.#deliver = deliver;
     this.#inventory = new NodeInventory(profile, clock.monotonicMs());
     this.watchHealth = new ClusterWatchHealth(profile, clock.monotonicMs());
-    this.heartbeats = new Heartbeats({ ...io, nodes: this.cluster.nodes, followedNodesMax, onFresh });
+    this.heartbeats = new Heartbeats(setup, this.cluster, onHeartbeats);
     this.#unconfirmed = new UnconfirmedPods(this.cluster, profile);
     this.#missing = new MissingJudgements(profile, policies);
     this.#resyncs = new RetrySchedule(requestRetries(profile));

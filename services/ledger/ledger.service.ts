@@ -66,10 +66,8 @@ class RunningLedger {
   constructor(io: Io, options: LedgerOptions) {
     const setup = setupOf(io, options);
     this.#setup = setup;
-    this.#state = new StateSubscriber(setup, {
-      onHeartbeats: (count) => this.#report.onHeartbeats(count),
-      deliver: (message) => this.#receive(message),
-    });
+    const onHeartbeats = (count: number) => this.#report.onHeartbeats(count);
+    this.#state = new StateSubscriber(setup, (message) => this.#receive(message), onHeartbeats);
     this.#record = new RecordSubscriber(setup, this.#state.cluster);
     this.#report = new ReportSubscriber(setup, this.#state);
     this.#compare = new CompareSubscriber(setup, this.#state.cluster, this.#record);

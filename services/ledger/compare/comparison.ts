@@ -158,11 +158,7 @@ export class Comparison {
     const whole = this.#pods.take(message.body);
     const incident = this.#incidents.open(node);
     if (whole === null || incident === undefined) return;
-    const shown = {
-      at: message.at,
-      id: message.id,
-      ...(incident.arePodsOld ? { isLatest: true as const } : {}),
-    };
+    const shown = { at: message.at, id: message.id, ...(incident.arePodsOld && { isLatest: true as const }) };
     const present = new Set(whole.pods.map(({ uid }) => uid));
     for (const pod of whole.pods) this.#takePod(incident, pod, shown);
     for (const [uid, known] of incident.pods) if (!present.has(uid)) this.#podShown(known, "deleted", shown);

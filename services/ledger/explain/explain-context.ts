@@ -1,6 +1,9 @@
 /** The context of an explanation. */
+import type { FreezeReport } from "../../../protocols/ledger-reader.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import { shardOf } from "../../../protocols/subjects.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { NO_OUTAGES, nodeOutagesOf, type OutageTime } from "../../domain/paused-time/outages.ts";
@@ -93,4 +96,21 @@ export function presentJudgement(node: NodeRecord, context: ExplainContext): Nod
 /** The sentence that names the broken path of leases; none while leases are renewed. */
 export function leasePathSentences({ leasePath }: Pick<ExplainContext, "leasePath">): Sentence[] {
   return leasePath === null ? [] : [sentence("leasePathBroken", { why: leasePathText(leasePath) })];
+}
+
+/** How a node is frozen, or the nodes of a policy; none while they are not. */
+export function freezeSentences(
+  subject: "node" | "policy",
+  freeze: FreezeReport | null,
+  { profile }: Pick<ExplainContext, "profile">,
+): Sentence[] {
+  if (freeze === null) return [];
+  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
+  if (profile.upstream === "beside") {
+    const thaw = subject === "node" ? "somebody thaws it" : "somebody thaws them";
+    const until = freeze.untilAt === null ? thaw : apiTime(freeze.untilAt);
+    return [sentence(`${subject}FrozenBeside`, { ...values, until })];
+  }
+  if (freeze.untilAt === null) return [sentence(`${subject}Frozen`, values)];
+  return [sentence(`${subject}FrozenUntil`, { ...values, until: apiTime(freeze.untilAt) })];
 }

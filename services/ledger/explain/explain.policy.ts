@@ -71,7 +71,7 @@ export function explainPolicy(name: string, set: PolicySet | null, context: Expl
     timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history),
   );
   return explanationOf(
-    [...policySentences({ policy, report }, context), ...zones.map((zone) => zoneSentence(zone, context))],
+    [...policySentences(policy, report, context), ...zones.map((zone) => zoneSentence(zone, context))],
     [...new Set(decisions)].sort((left, right) => left.at - right.at),
   );
 }

@@ -6,7 +6,6 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { listText, namedList, policyText, spanText } from "../../domain/format.ts";
-import { freezeText } from "../../domain/freeze-report.ts";
 import { conditionText } from "../../domain/judgement.ts";
 import { readinessBreakersOf } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
@@ -14,7 +13,7 @@ import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
 import { isRecent } from "../state/waiting-nodes.policy.ts";
-import { type ExplainContext, isOutdated, leasePathSentences } from "./explain-context.ts";
+import { type ExplainContext, freezeSentences, isOutdated, leasePathSentences } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { limiterText, queueSentences } from "./queue.policy.ts";
 import { remediationSentences } from "./remediation.policy.ts";
@@ -43,15 +42,16 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   // Its policy decides what freezes and remediates it, whichever process judges it now.
   const isNow = !isOutdated(node, context);
   const queue = [
-    ...(isNow ? heldTaintSentences(judged) : []),
-    ...(isNow ? delaySentences(judged, context) : []),
-    ...(isNow ? readinessHoldSentences(judged, context) : []),
-    ...(isNow ? conditionSentences(judged) : []),
+    ...(isNow ? holdSentences(judged, context) : []),
     ...queueSentences(node, judged, context),
     ...remediationSentences(node, context),
     ...(isNow ? outOfServiceSentences(node, context) : []),
   ];
-  const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
+  const selecting = [
+    ...conflictSentences(judged),
+    ...shadowSentences(context),
+    ...freezeSentences("node", context.freezes.reportOf(judged), context),
+  ];
   const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
   const silence = judged.readiness === "unknown" ? leasePathSentences(context) : [];
   return [
@@ -65,6 +65,16 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...requested,
     ...excluded,
     ...blind,
+  ];
+}
+
+/** What its policy does about it now. */
+function holdSentences(judged: NodeJudgement, context: ExplainContext): Sentence[] {
+  return [
+    ...heldTaintSentences(judged),
+    ...delaySentences(judged, context),
+    ...readinessHoldSentences(judged, context),
+    ...(judged.conditions ?? []).map(conditionSentence),
   ];
 }
 
@@ -84,18 +94,6 @@ function conflictSentences({ conflict = [] }: NodeJudgement): Sentence[] {
 
 function shadowSentences({ shadowPolicy }: ExplainContext): Sentence[] {
   return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
-}
-
-function freezeSentences(judged: NodeJudgement, { freezes, profile }: ExplainContext): Sentence[] {
-  const freeze = freezes.reportOf(judged);
-  if (freeze === null) return [];
-  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
-  if (profile.upstream === "beside") {
-    const until = freeze.untilAt === null ? "somebody thaws it" : apiTime(freeze.untilAt);
-    return [sentence("nodeFrozenBeside", { ...values, until })];
-  }
-  if (freeze.untilAt === null) return [sentence("nodeFrozen", values)];
-  return [sentence("nodeFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
 }
 
 function heldTaintSentences({ taintHold }: NodeJudgement): Sentence[] {
@@ -126,10 +124,6 @@ function readinessHoldSentences({ readiness, policy }: NodeJudgement, context: E
     if (resetAt === null) return [sentence("nodeReadinessHeld", { whose })];
     return [sentence("nodeReadinessHeldUntil", { whose, at: apiTime(resetAt) })];
   });
-}
-
-function conditionSentences({ conditions = [] }: NodeJudgement): Sentence[] {
-  return conditions.map(conditionSentence);
 }
 
 function conditionSentence(judged: NonNullable<NodeJudgement["conditions"]>[number]): Sentence {

@@ -32,7 +32,7 @@ import { frozenEviction, isBeforeFreeze, isInOutage } from "../state/present-fre
 import { waitingEviction } from "../state/waiting-evictions.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
 import type { PodRead } from "./live-pods.ts";
-import { outageSentence, outageSentences } from "./outage.policy.ts";
+import { outageSentence, outageSentences, presentStart } from "./outage.policy.ts";
 import { failureSentences, requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -40,13 +40,12 @@ type PresentPod = Extract<PodRead, { kind: "present" }>;
 
 type BoundPod = NonNullable<PresentPod["bound"]>;
 
-/** The sentences about a pod, and its node; null without one. */
-export interface PodSentences {
+interface PodSentences {
   readonly sentences: readonly Sentence[];
   readonly node: string | null;
 }
 
-/** The sentences about a pod; `pod` is its `namespace/name`, `named` the last record of that name. */
+/** The sentences about a pod, and its node, null without one; `pod` is its `namespace/name`, `named` the last record of that name. */
 export function podSentences(
   pod: string,
   read: PodRead,
@@ -264,11 +263,8 @@ function begunBefore(
   frozen: readonly FrozenInterval[],
 ): number | null {
   const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
-  const present = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
-  if (!node || present === undefined || deadlineAt === null || tolerationSeconds === null) return null;
-  const startAt = taintStartAt(present, node);
-  const lineage = lineageOf(present, startAt, node);
-  if (startAt === null || lineage === null) return null;
+  const { startAt, lineage } = presentStart(decisive, node) ?? { lineage: null };
+  if (startAt === undefined || lineage === null || deadlineAt === null || tolerationSeconds === null) return null;
   const begunAt = countdownStartAt(deadlineAt, tolerationSeconds * 1000, frozen);
   // Stamps are whole seconds: a taint that is replaced within its first second may begin after its successor's stamp.
   const isStampShared = lineage.since >= startAt && begunAt < startAt + API_TIME_STEP_MS;

@@ -12,6 +12,7 @@ import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { type ByType, dispatch } from "../by-type.ts";
 import { historyTextOf } from "../record/history-text.policy.ts";
 import type { ClusterState } from "../state/cluster-state.ts";
+import { isFirstDeletion } from "../state/pod-records.ts";
 
 /** One line of the log. */
 export interface ActivityLine {
@@ -54,6 +55,10 @@ export function evictedLine(pods: readonly [EvictedPod, ...EvictedPod[]]): Activ
   return { text: `${what} of node ${node} evicted: ${reason}`, fields };
 }
 
+function lineOf(text: string, fields: ActivityLine["fields"]): Activity {
+  return { line: { text, fields } };
+}
+
 function ofNode(message: Message<"judged.node">, before: ClusterState, mode: Profile["evictionMode"]): Activity | null {
   const { node, uid, readiness, eviction } = message.body;
   const text = historyTextOf(message, before);
@@ -62,16 +67,16 @@ function ofNode(message: Message<"judged.node">, before: ClusterState, mode: Pro
   const judged = record?.uid === uid ? record.judged : null;
   const zone = zoneTitleOf(message.body.zone);
   const fields = { node, zone };
-  if (judged?.readiness !== readiness) return { line: { text: `node ${node} ${text.text}`, fields } };
+  if (judged?.readiness !== readiness) return lineOf(`node ${node} ${text.text}`, fields);
   // In taint mode the taint itself is logged.
   if (mode !== "direct" || eviction !== "evicted") return null;
-  return { line: { text: `node ${node} is drained: zone ${zone} admitted it for eviction`, fields } };
+  return lineOf(`node ${node} is drained: zone ${zone} admitted it for eviction`, fields);
 }
 
 function ofZone(message: Message<"judged.zone">, before: ClusterState): Activity | null {
   const text = historyTextOf(message, before);
   const zone = zoneTitleOf(message.body.zone);
-  return text === null ? null : { line: { text: `zone ${zone} ${text.text}`, fields: { zone } } };
+  return text === null ? null : lineOf(`zone ${zone} ${text.text}`, { zone });
 }
 
 /** A breaker that is closed when the ledger first receives it is not logged. */
@@ -82,14 +87,9 @@ function ofBreaker({ body }: Message<"judged.limits">, before: ClusterState): Ac
   if (isOpen === wasOpen) return null;
   const whose = policy === "" ? "the cluster" : `policy ${policy}`;
   const fields = { policy };
-  if (!isOpen) return { line: { text: `the circuit breaker of ${whose} is closed again`, fields } };
+  if (!isOpen) return lineOf(`the circuit breaker of ${whose} is closed again`, fields);
   const reset = memory.resetAt === null ? "it does not close by itself" : `it closes at ${apiTime(memory.resetAt)}`;
-  return {
-    line: {
-      text: `the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} condemned; ${reset}`,
-      fields,
-    },
-  };
+  return lineOf(`the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} condemned; ${reset}`, fields);
 }
 
 function ofWrite({ cause, body }: Message<"done.write">, before: ClusterState): Activity | null {
@@ -99,7 +99,7 @@ function ofWrite({ cause, body }: Message<"done.write">, before: ClusterState): 
     const line = request?.type === "asked.taint" ? taintLine(request.body, before) : unrequestedLine(body);
     return line && { line };
   }
-  return body.ask === "asked.eviction" ? ofEviction(body, request, before) : null;
+  return isFirstDeletion(body, before.pods) ? ofEviction(body, request, before) : null;
 }
 
 function taintLine({ node, add, remove, why }: BodyOf<"asked.taint">, before: ClusterState): ActivityLine | null {
@@ -127,15 +127,12 @@ function unrequestedLine({ node, change }: BodyOf<"done.write">): ActivityLine |
   return { text: `node ${node} was written: ${change}`, fields: { node } };
 }
 
-/** A pod counts once, however often its deletion is accepted. */
 function ofEviction(
   { uid, node, namespace, name }: BodyOf<"done.write">,
   request: AnyMessage | undefined,
   before: ClusterState,
-): Activity | null {
-  const known = before.pods.get(uid);
-  if (known?.order === "done") return null;
-  const asked = request?.type === "asked.eviction" ? request.body : known?.asked;
+): Activity {
+  const asked = request?.type === "asked.eviction" ? request.body : before.pods.get(uid)?.asked;
   const taint = asked?.taint ? taintName(asked.taint) : "its node's taints";
   const reason = asked?.mode === "direct" ? "its node is drained" : taint;
   return { evicted: { node, pod: `${namespace}/${name}`, reason } };

@@ -6,6 +6,7 @@ import { taintName } from "../../domain/toleration.ts";
 import type { InvolvedObject, Occurrence } from "../../platform/kube/events/event-correlator.ts";
 import { type ByType, dispatch } from "../by-type.ts";
 import type { ClusterState, NodeRecord } from "../state/cluster-state.ts";
+import { isFirstDeletion } from "../state/pod-records.ts";
 
 const EventReason = {
   registered: "RegisteredNode",
@@ -91,10 +92,9 @@ function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, befor
 
 /** R8.25, R5.15 and R5.16: once the API server has accepted the deletion, and once per pod and drain (L31, L40). */
 function eventsOfDeletion(body: BodyOf<"done.write">, cause: string | null, before: ClusterState): Events {
-  const pod = before.pods.get(body.uid);
-  if (body.outcome !== "ok" || pod?.order === "done") return NONE;
+  if (!isFirstDeletion(body, before.pods)) return NONE;
   const request = before.request(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
-  if ((request ?? pod?.asked)?.mode !== "direct") {
+  if ((request ?? before.pods.get(body.uid)?.asked)?.mode !== "direct") {
     const message = `Marking for deletion Pod ${body.namespace}/${body.name}`;
     return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
   }

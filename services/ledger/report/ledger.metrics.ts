@@ -14,6 +14,7 @@ import { metricsZoneOf, type ZoneLabel } from "../../domain/zone-key.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
 import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
 import type { HeartbeatAges } from "../state/heartbeat-ages.ts";
+import { isFirstDeletion } from "../state/pod-records.ts";
 
 /** Upstream's bounds in seconds: one node's health update. */
 const NODE_HEALTH_SECONDS = [0.001, 0.004, 0.016, 0.064, 0.256, 1.024, 4.096, 16.384];
@@ -28,6 +29,15 @@ const AGE_FRACTIONS = [0.5, 0.9, 0.99, 1];
 /** Vanished zones that are still shown as empty; upstream shows them forever (R13.1). */
 const VANISHED_ZONES_MAX = 100;
 const ZONE = ["zone"];
+const ZONE_GAUGES = [
+  "zoneHealth",
+  "zoneSize",
+  "unhealthy",
+  "zoneHalted",
+  "zoneRate",
+  "zoneTokens",
+  "zoneQueue",
+] as const;
 /** The policy label of freezes of all nodes. */
 const EVERY_NODE = "";
 
@@ -169,18 +179,15 @@ function own(metrics: Metrics) {
 
 /** All metrics of one ledger. */
 export class LedgerMetrics {
-  readonly #upstream: ReturnType<typeof upstream>;
-  readonly #own: ReturnType<typeof own>;
+  readonly #shown: ReturnType<typeof upstream> & ReturnType<typeof own>;
   /** What the gauges of each present zone show, as text: a message would be kept with its whole queue. */
   readonly #zones = new Map<string, string>();
   readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
-
   readonly #zoneLabel: ZoneLabel;
 
-  constructor(metrics: Metrics, zoneLabel: ZoneLabel = "readable") {
+  constructor(metrics: Metrics, zoneLabel: ZoneLabel) {
     this.#zoneLabel = zoneLabel;
-    this.#upstream = upstream(metrics);
-    this.#own = own(metrics);
+    this.#shown = { ...upstream(metrics), ...own(metrics) };
   }
 
   /** Sets the gauges that a message is about. Every ledger does, so that none is stale when a shard moves. */
@@ -191,45 +198,39 @@ export class LedgerMetrics {
   }
 
   #zone(body: BodyOf<"judged.zone">, isNew: boolean): void {
-    const { size, notReady } = body;
     const zone = this.#labelOf(body.zone);
     this.#vanished.delete(body.zone);
     // Each zone is announced with each pulse, and most are at rest.
-    const shown = shownText(body);
+    const values = zoneValues(body);
+    const shown = JSON.stringify([body.state, values]);
     if (!isNew && this.#zones.get(body.zone) === shown) return;
     this.#zones.set(body.zone, shown);
-    if (isNew) this.#upstream.evictions.add(0, zone);
-    this.#upstream.zoneSize.set(size, zone);
-    this.#upstream.unhealthy.set(notReady, zone);
-    this.#upstream.zoneHealth.set(size === 0 ? 100 : (100 * (size - notReady)) / size, zone);
-    for (const state of zoneStateSchema.options) this.#own.zoneState.set(state === body.state ? 1 : 0, zone, state);
-    this.#own.zoneHalted.set(body.halted ? 1 : 0, zone);
-    this.#own.zoneRate.set(body.taintsPerSecond, zone);
-    this.#own.zoneTokens.set(body.tokens, zone);
-    this.#own.zoneQueue.set(body.queueLength, zone);
+    if (isNew) this.#shown.evictions.add(0, zone);
+    for (const state of zoneStateSchema.options) this.#shown.zoneState.set(state === body.state ? 1 : 0, zone, state);
+    for (const name of ZONE_GAUGES) this.#shown[name].set(values[name], zone);
   }
 
   /** Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit holds it back. */
   #limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
-    if (down === undefined) this.#own.newlyDown.keep((known) => known !== policy);
-    else this.#own.newlyDown.set(down.nodes, policy);
-    this.#own.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
+    if (down === undefined) this.#shown.newlyDown.keep((known) => known !== policy);
+    else this.#shown.newlyDown.set(down.nodes, policy);
+    this.#shown.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
     for (const [field, label] of HOLDS) {
       const held = holds.filter((hold) => hold.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
-      this.#own.heldNodes.set(held, policy, label);
+      this.#shown.heldNodes.set(held, policy, label);
     }
   }
 
   /** Sets the gauges of a policy that limits the rate of evictions. */
   #evictions({ at, body: { policy, waiting, oldestDeadlineAt } }: Message<"judged.evictions">): void {
-    this.#own.waiting.set(waiting, policy);
-    this.#own.longestWait.set(oldestDeadlineAt === null ? 0 : Math.max(0, at - oldestDeadlineAt) / 1000, policy);
+    this.#shown.waiting.set(waiting, policy);
+    this.#shown.longestWait.set(oldestDeadlineAt === null ? 0 : Math.max(0, at - oldestDeadlineAt) / 1000, policy);
   }
 
   /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
   policies(set: PolicySet, at: number): void {
     const { policies, everywhere } = set;
-    const { breakerOpen, newlyDown, heldNodes, frozen, shadowed, waiting, longestWait } = this.#own;
+    const { breakerOpen, newlyDown, heldNodes, frozen, shadowed, waiting, longestWait } = this.#shown;
     frozen.set(frozenAt(everywhere.frozen, at) === null ? 0 : 1, EVERY_NODE);
     for (const policy of policies) {
       frozen.set(frozenAt(policy.frozen, at) === null ? 0 : 1, policy.name);
@@ -257,11 +258,11 @@ export class LedgerMetrics {
     const { node, eviction, zone } = message.body;
     const known = before.nodes.get(node)?.judged;
     if (!known || known.eviction === "evicted" || eviction !== "evicted") return;
-    this.#upstream.evictions.add(1, this.#labelOf(zone));
+    this.#shown.evictions.add(1, this.#labelOf(zone));
   }
 
   heartbeats(count: number): void {
-    this.#own.heartbeats.add(count);
+    this.#shown.heartbeats.add(count);
   }
 
   /** Sets the gauges that change with time alone. */
@@ -275,22 +276,22 @@ export class LedgerMetrics {
       wallMs,
     }: { readonly historyEntries: number; readonly nowMs: number; readonly wallMs: number },
   ): void {
-    for (const readiness of readinessSchema.options) this.#own.nodes.set(state.readiness[readiness], readiness);
-    this.#own.conditionNodes.showOnly(countsByPolicy(state, ailmentsOf));
-    this.#own.outOfServiceNodes.showOnly(countsByPolicy(state, outOfServiceStateOf));
-    this.#own.pending.set(state.pods.pendingCount);
+    for (const readiness of readinessSchema.options) this.#shown.nodes.set(state.readiness[readiness], readiness);
+    this.#shown.conditionNodes.showOnly(countsByPolicy(state, ailmentsOf));
+    this.#shown.outOfServiceNodes.showOnly(countsByPolicy(state, outOfServiceStateOf));
+    this.#shown.pending.set(state.pods.pendingCount);
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
-      this.#own.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
+      this.#shown.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
     for (const [watch, syncedMs] of Object.entries(watchHealth.watches)) {
-      this.#own.watchSynced.set((syncedMs ?? 0) / 1000, watch);
+      this.#shown.watchSynced.set((syncedMs ?? 0) / 1000, watch);
     }
-    this.#own.pulseAge.set(watchHealth.oldestPulseMs === null ? -1 : watchHealth.oldestPulseMs / 1000);
-    this.#own.blindShards.set(watchHealth.blindShards);
+    this.#shown.pulseAge.set(watchHealth.oldestPulseMs === null ? -1 : watchHealth.oldestPulseMs / 1000);
+    this.#shown.blindShards.set(watchHealth.blindShards);
     const { outage } = watchHealth;
-    this.#own.outage.set(outage === undefined ? 0 : 1);
-    this.#own.outageSeconds.set(Math.max(0, wallMs - (outage?.sinceAt ?? wallMs)) / 1000);
-    this.#own.historyEntries.set(historyEntries);
+    this.#shown.outage.set(outage === undefined ? 0 : 1);
+    this.#shown.outageSeconds.set(Math.max(0, wallMs - (outage?.sinceAt ?? wallMs)) / 1000);
+    this.#shown.historyEntries.set(historyEntries);
   }
 
   #labelOf(zoneKey: string): string {
@@ -299,47 +300,43 @@ export class LedgerMetrics {
 
   #remove(zoneKey: string): void {
     const zone = this.#labelOf(zoneKey);
-    const { zoneHealth, zoneSize, unhealthy, evictions } = this.#upstream;
-    const { zoneState, zoneHalted, zoneRate, zoneTokens, zoneQueue } = this.#own;
-    const all = [zoneHealth, zoneSize, unhealthy, evictions, zoneHalted, zoneRate, zoneTokens, zoneQueue];
-    for (const metric of all) metric.remove(zone);
+    const { evictions, zoneState } = this.#shown;
+    for (const name of ZONE_GAUGES) this.#shown[name].remove(zone);
+    evictions.remove(zone);
     for (const state of zoneStateSchema.options) zoneState.remove(zone, state);
   }
 
   #countWrite({ cause, at, body }: Message<"done.write">, before: ClusterState): void {
     const { ask, outcome, retrying, latencyMs } = body;
-    this.#own.writes.add(1, ask, outcome);
+    this.#shown.writes.add(1, ask, outcome);
     // A write whose reply was lost ends when the watch shows its change.
     const isOver = !retrying && outcome !== "unknown";
-    if (isOver) this.#own.writeSeconds.observe(latencyMs / 1000, ask);
-    if (ask === "asked.condition" && isOver) this.#upstream.nodeHealth.observe(latencyMs / 1000);
+    if (isOver) this.#shown.writeSeconds.observe(latencyMs / 1000, ask);
+    if (ask === "asked.condition" && isOver) this.#shown.nodeHealth.observe(latencyMs / 1000);
     const request = before.request(cause)?.message;
     if (outcome !== "ok" || request === undefined) return;
     if (request.type === "asked.taint" && request.body.why === "granted" && body.change !== "") {
-      this.#upstream.evictions.add(1, this.#labelOf(before.nodes.get(body.node)?.judged?.zone ?? ""));
+      this.#shown.evictions.add(1, this.#labelOf(before.nodes.get(body.node)?.judged?.zone ?? ""));
     }
-    if (
-      request.type !== "asked.eviction" ||
-      request.body.mode !== "taint" ||
-      before.pods.get(body.uid)?.order === "done"
-    )
-      return;
-    this.#upstream.podDeletions.add(1);
-    this.#upstream.podDeletionSeconds.observe(Math.max(0, at - request.body.deadlineAt) / 1000);
+    if (request.type !== "asked.eviction" || request.body.mode !== "taint") return;
+    if (!isFirstDeletion(body, before.pods)) return;
+    this.#shown.podDeletions.add(1);
+    this.#shown.podDeletionSeconds.observe(Math.max(0, at - request.body.deadlineAt) / 1000);
   }
 }
 
-/** What an announcement of a zone sets its gauges to. */
-function shownText({
-  state,
-  size,
-  notReady,
-  halted,
-  taintsPerSecond,
-  tokens,
-  queueLength,
-}: BodyOf<"judged.zone">): string {
-  return [state, size, notReady, halted, taintsPerSecond, tokens, queueLength].join();
+/** What the gauges of a zone show, but for its state. */
+function zoneValues(body: BodyOf<"judged.zone">): Record<(typeof ZONE_GAUGES)[number], number> {
+  const { size, notReady, halted, taintsPerSecond, tokens, queueLength } = body;
+  return {
+    zoneHealth: size === 0 ? 100 : (100 * (size - notReady)) / size,
+    zoneSize: size,
+    unhealthy: notReady,
+    zoneHalted: halted ? 1 : 0,
+    zoneRate: taintsPerSecond,
+    zoneTokens: tokens,
+    zoneQueue: queueLength,
+  };
 }
 
 /** How many nodes of each policy have something in common, by what their judgements say. */

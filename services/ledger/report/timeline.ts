@@ -6,6 +6,7 @@ import type { TimelineMinute, TimelineReport, ZoneBand } from "../../../protocol
 import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import type { ClusterState } from "../state/cluster-state.ts";
+import { isFirstDeletion } from "../state/pod-records.ts";
 
 /** The width of a bar, in milliseconds. */
 const MINUTE_MS = 60_000;
@@ -37,7 +38,8 @@ export class Timeline {
     this.#startedAt = Math.min(this.#startedAt, nowAt);
     if (message.type === "judged.node") this.#takeNode(message.body, before, nowAt);
     else if (message.type === "judged.zone") this.#takeZone(message, nowAt);
-    else if (message.type === "done.write" && isEviction(message.body, before)) this.#count("evictions", nowAt);
+    else if (message.type === "done.write" && isFirstDeletion(message.body, before.pods))
+      this.#count("evictions", nowAt);
   }
 
   /** The present picture. */
@@ -48,22 +50,12 @@ export class Timeline {
       .filter(([at]) => at + MINUTE_MS > fromAt && at <= nowAt)
       .map(([at, counts]) => ({ at, ...counts }));
     const zones = [...this.#zones].map(([zone, { states, takeovers }]): ZoneBand => {
-      const first = Math.max(
-        0,
-        states.findLastIndex(({ at }) => at <= fromAt),
-      );
-      return {
-        title: zoneTitleOf(zone),
-        states: states.slice(first),
-        takeovers: takeovers.filter((at) => at >= fromAt),
-      };
+      const first = states.findLastIndex(({ at }) => at <= fromAt);
+      const shown = { states: states.slice(Math.max(0, first)), takeovers: takeovers.filter((at) => at >= fromAt) };
+      return { title: zoneTitleOf(zone), ...shown };
     });
-    return {
-      fromAt,
-      at: nowAt,
-      minutes,
-      zones: zones.sort((left, right) => left.title.localeCompare(right.title, "en")),
-    };
+    zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
+    return { fromAt, at: nowAt, minutes, zones };
   }
 
   /** A judgement that is only published again, or found at the start, is no event. */
@@ -102,11 +94,6 @@ export class Timeline {
   drop(zone: string): void {
     this.#zones.delete(zone);
   }
-}
-
-/** Whether a pod's deletion was accepted for the first time. */
-function isEviction({ ask, outcome, uid }: BodyOf<"done.write">, before: ClusterState): boolean {
-  return ask === "asked.eviction" && outcome === "ok" && before.pods.get(uid)?.order !== "done";
 }
 
 function append<T>(row: T[], item: T): void {

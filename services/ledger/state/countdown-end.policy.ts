@@ -5,20 +5,17 @@
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
 import type { NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
-import { isRefuted, type PresentFreezes } from "./present-freezes.policy.ts";
+import { isRefuted } from "./present-freezes.policy.ts";
+import type { StateSubscriber } from "./state-subscriber.ts";
 
 /** What a ledger knows besides the record of a pod. */
-export interface CountdownContext {
-  readonly freezes: PresentFreezes;
-  /** Why it is not known which nodes exist in the shard of a node; null where it is. */
-  readonly unknownReason: (node: string) => string | null;
-}
+type Known = Pick<StateSubscriber, "freezes" | "unknownReason">;
 
 /** Whether the taint of a countdown, its node or its drain is gone, or the policies refute its judgement. */
 export function isOver(
   record: PodRecord,
   node: Pick<NodeRecord, "observed" | "judged"> | undefined,
-  { freezes, unknownReason }: CountdownContext,
+  { freezes, unknownReason }: Known,
 ): boolean {
   const observed = node?.observed ?? null;
   const decisive = (record.judged ?? record.asked)?.taint ?? null;
@@ -39,6 +36,6 @@ function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean
 }
 
 /** Whether a node that is not observed is known to have left. That ends a countdown before the request for the pod. */
-function isOfGoneNode({ judged, asked, last }: PodRecord, unknownReason: CountdownContext["unknownReason"]): boolean {
+function isOfGoneNode({ judged, asked, last }: PodRecord, unknownReason: Known["unknownReason"]): boolean {
   return judged !== null && asked === null && last === null && unknownReason(judged.node) === null;
 }

@@ -2,7 +2,6 @@
  * The last heartbeats of nodes. Those in the shards of this ledger are counted by their age, for the metrics. A member
  * could do without those of other shards, so it reads them only where they are few, and while somebody asks.
  */
-import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { translated } from "../../platform/shard-view/watch-health.ts";
@@ -12,12 +11,6 @@ import { HeartbeatAges } from "./heartbeat-ages.ts";
 
 /** How long those of other shards are followed after somebody has asked. */
 const ASKED_MS = 60_000;
-
-type OnHeartbeats = (
-  heartbeats: BodyOf<"observed.lease">["heartbeats"],
-  /** Translates an instant of the observer into this process's monotonic milliseconds. */
-  monotonicOf: (seenAt: number) => number,
-) => void;
 
 /** Last heartbeats by node. Times are monotonic milliseconds. */
 export class Heartbeats {
@@ -62,7 +55,7 @@ export class Heartbeats {
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       const stop = this.#foreign.get(shard);
       if (isWanted && !this.#own.has(shard)) {
-        if (stop === undefined) this.#foreign.set(shard, this.#follow(shard, this.#onForeign));
+        if (stop === undefined) this.#foreign.set(shard, this.#follow(shard, this.#noteForeign));
       } else if (stop !== undefined) {
         stop();
         this.#foreign.delete(shard);
@@ -76,7 +69,10 @@ export class Heartbeats {
   /** Follows a shard that this ledger owns from now on. */
   gain(shard: number): void {
     this.#own.get(shard)?.();
-    this.#own.set(shard, this.#follow(shard, this.#onOwn));
+    this.#own.set(
+      shard,
+      this.#follow(shard, (node, seenAtMs) => this.ages.beat(node, seenAtMs)),
+    );
   }
 
   /** Leaves a shard that another ledger owns from now on. */
@@ -91,24 +87,19 @@ export class Heartbeats {
     this.#foreign.clear();
   }
 
-  readonly #onOwn: OnHeartbeats = (heartbeats, monotonicOf) => {
-    const fresh = heartbeats.filter(({ node, seenAt }) => this.ages.beat(node, monotonicOf(seenAt)));
-    this.#onFresh(fresh.length);
+  readonly #noteForeign = (node: string, seenAtMs: number): false => {
+    const known = this.#foreignSeenAtMs.get(node) ?? seenAtMs;
+    if (this.#nodes.has(node)) this.#foreignSeenAtMs.set(node, Math.max(seenAtMs, known));
+    return false;
   };
 
-  readonly #onForeign: OnHeartbeats = (heartbeats, monotonicOf) => {
-    for (const { node, seenAt } of heartbeats) {
-      if (!this.#nodes.has(node)) continue;
-      const seenAtMs = monotonicOf(seenAt);
-      this.#foreignSeenAtMs.set(node, Math.max(seenAtMs, this.#foreignSeenAtMs.get(node) ?? seenAtMs));
-    }
-  };
-
-  #follow(shard: number, onHeartbeats: OnHeartbeats): Stop {
+  /** Follows a shard. `isFresh` takes each heartbeat and says whether it counts. */
+  #follow(shard: number, isFresh: (node: string, seenAtMs: number) => boolean): Stop {
     const { bus, clock } = this.#io;
     return bus.subscribe("observed.lease", shard, ({ at, body }) => {
       const nowMs = clock.monotonicMs();
-      onHeartbeats(body.heartbeats, (seenAt) => translated(seenAt, at, nowMs));
+      const fresh = body.heartbeats.filter(({ node, seenAt }) => isFresh(node, translated(seenAt, at, nowMs)));
+      this.#onFresh(fresh.length);
     });
   }
 }

@@ -50,19 +50,21 @@ export class LostReplies {
   #requestCondition({ id, body }: Message<"asked.condition">): undefined {
     const wanted = body.conditions.find(({ type }) => type === ConditionType.ready);
     if (wanted === undefined) return;
-    const isShownBy = (node: ObservedNode) => readyConditionOf(node)?.status === wanted.status;
-    this.#nodeWrites.set(`asked.condition/${body.uid}`, { requestId: id, isShownBy, isShown: false, lost: null });
+    this.#follow(`asked.condition/${body.uid}`, id, (node) => readyConditionOf(node)?.status === wanted.status);
   }
 
   /** Only grants: they are counted, and their writer does not retry them, which would show that they are done. */
   #requestGrant({ id, body: { uid, add, why } }: Message<"asked.taint">): undefined {
     if (why !== "granted") return;
     const wanted = add.map(taintName);
-    const isShownBy = ({ taints }: ObservedNode) => {
+    this.#follow(`asked.taint/${uid}`, id, ({ taints }) => {
       const present = new Set(taints.map(taintName));
       return wanted.every((name) => present.has(name));
-    };
-    this.#nodeWrites.set(`asked.taint/${uid}`, { requestId: id, isShownBy, isShown: false, lost: null });
+    });
+  }
+
+  #follow(key: string, requestId: string, isShownBy: PendingNodeWrite["isShownBy"]): void {
+    this.#nodeWrites.set(key, { requestId, isShownBy, isShown: false, lost: null });
   }
 
   #observe(message: Message<"observed.node">): readonly AnyMessage[] {

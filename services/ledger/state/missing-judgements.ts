@@ -111,7 +111,7 @@ export class MissingJudgements {
 
   forget(node: string): void {
     this.#unjudged.delete(node);
-    this.#dropExpected(node);
+    this.#forgetExpected(node);
   }
 
   /** Forgets nodes that left before a late judgement of them came, and pods that are pending no more. */
@@ -119,8 +119,8 @@ export class MissingJudgements {
     const nodes = [...this.#expected.values()].flatMap((ofShard) => [...ofShard.keys()]);
     for (const node of [...this.#unjudged.keys(), ...nodes]) if (!isKept(node)) this.forget(node);
     for (const node of nodes) {
-      const uids = this.#expected.get(shardOf(node))?.get(node)?.keys() ?? [];
-      for (const uid of uids) if (uid !== NODE_ITSELF && !isPending(uid)) this.#forgetExpected(node, uid);
+      for (const uid of this.#expected.get(shardOf(node))?.get(node)?.keys() ?? [])
+        if (uid !== NODE_ITSELF && !isPending(uid)) this.#forgetExpected(node, uid);
     }
   }
 
@@ -155,21 +155,16 @@ export class MissingJudgements {
     const shard = shardOf(node);
     const ofShard = this.#expected.get(shard) ?? new Map<string, Map<string, number>>();
     const ofNode = ofShard.get(node) ?? new Map<string, number>();
-    ofNode.set(uid, expectedMs);
-    ofShard.set(node, ofNode);
-    this.#expected.set(shard, ofShard);
+    this.#expected.set(shard, ofShard.set(node, ofNode.set(uid, expectedMs)));
   }
 
-  #forgetExpected(node: string, uid: string): void {
-    const ofNode = this.#expected.get(shardOf(node))?.get(node);
-    ofNode?.delete(uid);
-    if (ofNode?.size === 0) this.#dropExpected(node);
-  }
-
-  #dropExpected(node: string): void {
+  /** Expects nothing of a node or a pod of it, or of a node with its pods. */
+  #forgetExpected(node: string, uid?: string): void {
     const shard = shardOf(node);
     const ofShard = this.#expected.get(shard);
-    ofShard?.delete(node);
+    const ofNode = ofShard?.get(node);
+    if (uid !== undefined) ofNode?.delete(uid);
+    if (uid === undefined || ofNode?.size === 0) ofShard?.delete(node);
     if (ofShard?.size === 0) this.#expected.delete(shard);
   }
 

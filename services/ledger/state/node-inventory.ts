@@ -51,18 +51,14 @@ export class NodeInventory {
     this.#views[shardOf(body.node)]?.takeGone(body);
   }
 
-  /** Why it is not known which nodes exist in a node's shard; null where it is. */
-  unknownReason(node: string, nowMs: number): string | null {
-    return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
+  /** Why it is not known which nodes exist in a shard; null where it is. */
+  unknownReason(shard: number, nowMs: number): string | null {
+    return this.#views[shard]?.blindness(nowMs) ?? null;
   }
 
   /** Requests a resync of a shard with the next pulse, because messages that are published once were lost. */
   markSuspect(shard: number, reason: string): void {
     this.#views[shard]?.markSuspect(reason);
-  }
-
-  isShardKnown(shard: number, nowMs: number): boolean {
-    return this.#views[shard]?.blindness(nowMs) === null;
   }
 
   /** Whether it is known which nodes exist in every shard. */

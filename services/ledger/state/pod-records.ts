@@ -104,6 +104,11 @@ export class PodRecords {
   }
 }
 
+/** Whether an outcome is the first that shows the deletion of a pod to be accepted: it counts once. */
+export function isFirstDeletion({ ask, outcome, uid }: BodyOf<"done.write">, before: Pick<PodRecords, "get">): boolean {
+  return ask === "asked.eviction" && outcome === "ok" && before.get(uid)?.order !== "done";
+}
+
 /** The name and node of a pod. */
 export function targetOf({ judged, asked, last }: PodRecord): {
   readonly namespace: string;

@@ -4,6 +4,7 @@
  */
 import type { AnyMessage, BodyOf, Message, MessageType } from "../../../protocols/messages.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
+import { shardOf } from "../../../protocols/subjects.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { shadowPolicyOf } from "../../domain/policy-shadow.ts";
 import { ClusterWatchHealth } from "../../platform/shard-view/cluster-watch-health.ts";
@@ -28,14 +29,6 @@ const STARTED_TOGETHER_MS = 30_000;
 /** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
 export const VANISHED_MS = 60_000;
 
-/** Where the state passes on what it receives on its own. */
-export interface StateOutput {
-  /** Receives how many heartbeats have arrived in own shards. */
-  readonly onHeartbeats: (count: number) => void;
-  /** Passes a message to all parts of the ledger: pods, and the departure of a node that only a digest shows. */
-  readonly deliver: (message: AnyMessage) => void;
-}
-
 /** The state as published so far, and how far it is complete. */
 export class StateSubscriber {
   readonly cluster = new ClusterState();
@@ -44,7 +37,7 @@ export class StateSubscriber {
   readonly heartbeats: Heartbeats;
   readonly #io: Io;
   readonly #setup: LedgerSetup;
-  readonly #deliver: StateOutput["deliver"];
+  readonly #deliver: (message: AnyMessage) => void;
   readonly #inventory: NodeInventory;
   readonly #unconfirmed: UnconfirmedPods;
   readonly #missing: MissingJudgements;
@@ -52,7 +45,11 @@ export class StateSubscriber {
   /** Ends the subscription to observed.pods. */
   #podsStop: Stop | null = null;
 
-  constructor(setup: LedgerSetup, { deliver, onHeartbeats }: StateOutput) {
+  /**
+   * `deliver` passes a message to all parts of the ledger: pods, and the departure of a node that only a digest shows.
+   * `onHeartbeats` receives how many heartbeats have arrived in own shards.
+   */
+  constructor(setup: LedgerSetup, deliver: (message: AnyMessage) => void, onHeartbeats: (count: number) => void) {
     const { io } = setup;
     const { clock, policies, profile } = io;
     this.#io = io;
@@ -142,7 +139,7 @@ export class StateSubscriber {
 
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason = (node: string): string | null =>
-    this.#inventory.unknownReason(node, this.#io.clock.monotonicMs());
+    this.#inventory.unknownReason(shardOf(node), this.#io.clock.monotonicMs());
 
   /** Whether it is known whether a node of this name exists. */
   readonly isKnown = (node: string): boolean => this.unknownReason(node) === null;
@@ -243,7 +240,7 @@ export class StateSubscriber {
    */
   #reviewUnconfirmed({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
     this.#followPods();
-    if (this.#unconfirmed.isEmpty || !this.#inventory.isShardKnown(shard, nowMs)) return null;
+    if (this.#unconfirmed.isEmpty || this.#inventory.unknownReason(shard, nowMs) !== null) return null;
     this.#unconfirmed.dropAbsent(shard);
     if (!this.#unconfirmed.hasAnyOf(shard)) {
       this.#resyncs.forget(shard);

@@ -4,7 +4,7 @@ import type { Io } from "../../../protocols/ports.ts";
 import { conditionText, waitingTaintOf } from "../../domain/judgement.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { MinHeap } from "../../structures/heap.ts";
-import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
+import type { ClusterState } from "../state/cluster-state.ts";
 import { isOver } from "../state/countdown-end.policy.ts";
 import type { PodRecord } from "../state/pod-records.ts";
 import { frozenEviction, isBeforeFreeze, isInOutage, type PresentFreezes } from "../state/present-freezes.policy.ts";
@@ -65,32 +65,31 @@ function nodesOf(
   const reports: NodeReport[] = [];
   for (const { name, observed, judged } of state.nodes.values()) {
     if (observed === null || judged === null) continue;
-    const { readiness, ready, since, eviction, evictionFromAt, zone } = judged;
+    const { readiness, ready, since, eviction, evictionFromAt, zone, conditions = [] } = judged;
     // A judgement is not published again for each heartbeat: only that of a silent node is its last.
     const heartbeatAt = readiness === "unknown" ? judged.heartbeatAt : heartbeatOf(name);
     const queue = state.zones.get(zone);
-    const place =
-      waitingTaintOf(judged) !== null && queue !== undefined && isRecent(queue, now) ? placeOf(name, queue) : null;
-    const hold = holdOn({ name }, judged, state.limits, now);
-    const ahead = {
-      ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
-      ...(place === null ? {} : { queuePlace: place }),
-      ...(hold === null ? {} : { heldBy: hold.field }),
-      ...conditionsPart(judged),
-      ...(judged.policy === undefined ? {} : { policy: judged.policy }),
-      ...(judged.outOfService === undefined ? {} : { outOfService: judged.outOfService.state }),
-      ...(freezes.ofNode(judged) === null ? {} : { isFrozen: true as const }),
-    };
-    const shadow = observed.shadow === undefined ? {} : ({ isShadow: true } as const);
-    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone, ...shadow });
+    const isQueued = waitingTaintOf(judged) !== null && queue !== undefined && isRecent(queue, now);
+    reports.push({
+      name,
+      readiness,
+      ready,
+      since,
+      heartbeatAt,
+      eviction,
+      evictionFromAt,
+      queuePlace: (isQueued ? placeOf(name, queue) : null) ?? undefined,
+      heldBy: holdOn({ name }, judged, state.limits, now)?.field,
+      conditions:
+        conditions.length === 0 ? undefined : conditions.map((each) => `${conditionText(each)} (${each.state})`),
+      policy: judged.policy,
+      outOfService: judged.outOfService?.state,
+      isFrozen: freezes.ofNode(judged) === null ? undefined : true,
+      zone,
+      isShadow: observed.shadow === undefined ? undefined : true,
+    });
   }
   return reports;
-}
-
-/** The conditions that call for a taint of the node, or keep one on it. */
-function conditionsPart({ conditions = [] }: NodeJudgement): Pick<NodeReport, "conditions"> {
-  if (conditions.length === 0) return {};
-  return { conditions: conditions.map((judged) => `${conditionText(judged)} (${judged.state})`) };
 }
 
 /** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */
@@ -136,31 +135,28 @@ function pendingCount(state: PendingSources, freezes: PresentFreezes): number {
 function* pendingOf(state: PendingSources, freezes: PresentFreezes): Generator<PendingEviction> {
   const { evictions, nodes } = state.cluster;
   const rates = { evictions, rated: state.rated, now: freezes.at };
-  const frozenOf = (judged: PodRecord["judged"], node: string): Pick<PendingEviction, "frozen"> => {
-    const frozen = frozenEviction(judged, nodes.get(node), freezes);
-    return frozen === null ? {} : { frozen };
-  };
   for (const { record, known } of pendingRecords(state, freezes)) {
     const { judged, asked } = record;
     const { namespace, name, uid, node, taint } = known;
-    const host = nodes.get(node);
-    const deadlineAt = known.deadlineAt ?? asked?.deadlineAt ?? null;
-    const { tolerationSeconds = null, toleratedTaint } = judged ?? {};
-    const pending = { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds, ...frozenOf(judged, node) };
-    const planned = isBeforeFreeze(judged, host, freezes) ? ({ isBeforeFreeze: true } as const) : {};
-    const silent = isInOutage(judged) ? ({ isInOutage: true } as const) : {};
-    const waits = pending.frozen === undefined ? waitingEviction(record, rates) : null;
+    const frozen = frozenEviction(judged, nodes.get(node), freezes) ?? undefined;
     yield {
-      ...pending,
-      ...planned,
-      ...silent,
-      ...(waits === null ? {} : { waits }),
-      ...(toleratedTaint === undefined ? {} : { toleratedTaint }),
+      namespace,
+      name,
+      uid,
+      node,
+      deadlineAt: known.deadlineAt ?? asked?.deadlineAt ?? null,
+      taint,
+      tolerationSeconds: judged?.tolerationSeconds ?? null,
+      frozen,
+      isBeforeFreeze: isBeforeFreeze(judged, nodes.get(node), freezes) ? true : undefined,
+      isInOutage: isInOutage(judged) ? true : undefined,
+      waits: frozen === undefined ? (waitingEviction(record, rates) ?? undefined) : undefined,
+      toleratedTaint: judged?.toleratedTaint,
     };
   }
   for (const pod of state.drainPods.upcoming(state.cluster, freezes.at)) {
-    const { frozen } = frozenOf(null, pod.node);
-    yield frozen === undefined ? pod : { ...pod, deadlineAt: null, frozen };
+    const frozen = frozenEviction(null, nodes.get(pod.node), freezes);
+    yield frozen === null ? pod : { ...pod, deadlineAt: null, frozen };
   }
 }
 

@@ -69,7 +69,7 @@ describe("a freeze", () => {
 
   test("neither keeps a node from being evicted nor moves the deadline of a pod", () => {
     const world = frozenWorld(null);
-    expect(world.ledger.reader.nodes()[0]).not.toHaveProperty("isFrozen");
+    expect(world.ledger.reader.nodes()[0]?.isFrozen).toBeUndefined();
     const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
     world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints }), null);
     expect(podSentences(world)[0]).toMatch(/^Pod default\/web has to leave at once because of /);

@@ -120,7 +120,7 @@ class RunningLedger {
 
   #receive(message: AnyMessage): void {
     if (this.#state.isOutdated(message)) return;
-    for (const received of this.#lostReplies.take(message)) this.#process(received);
+    for (const received of this.#lostReplies.onMessage(message)) this.#process(received);
   }
 
   /** Events, text and counts follow from the message and the state before it, so the state comes last. */
@@ -135,7 +135,7 @@ class RunningLedger {
 
   /** Restored messages add to the history and to the pending pods; they cause no Event and no count. */
   #restore(stored: AnyMessage): void {
-    for (const message of this.#lostReplies.take(stored)) {
+    for (const message of this.#lostReplies.onMessage(stored)) {
       this.#state.restore(message);
       this.#record.restore(message);
     }

@@ -28,7 +28,7 @@ export class CompareSubscriber {
   /** Compares a message, given the state before it. */
   onMessage(message: AnyMessage): void {
     if (message.type === "observed.pods" && !this.#comparesPods) return;
-    this.comparison.take(message, this.#state.request(message.cause)?.message);
+    this.comparison.onMessage(message, this.#state.request(message.cause)?.message);
   }
 }
 

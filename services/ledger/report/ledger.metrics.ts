@@ -3,7 +3,6 @@
  * adds to counters; every ledger sets the gauges.
  */
 import { readinessSchema, zoneStateSchema } from "../../../protocols/judged.ts";
-import type { WatchHealthReport } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { Metrics } from "../../../protocols/ports.ts";
@@ -13,8 +12,8 @@ import { frozenAt } from "../../domain/paused-time/frozen-time.ts";
 import { metricsZoneOf, type ZoneLabel } from "../../domain/zone-key.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
 import type { ClusterState, NodeJudgement } from "../state/cluster-state.ts";
-import type { HeartbeatAges } from "../state/heartbeat-ages.ts";
 import { isFirstDeletion } from "../state/pod-records.ts";
+import type { StateSubscriber } from "../state/state-subscriber.ts";
 
 /** Upstream's bounds in seconds: one node's health update. */
 const NODE_HEALTH_SECONDS = [0.001, 0.004, 0.016, 0.064, 0.256, 1.024, 4.096, 16.384];
@@ -265,22 +264,20 @@ export class LedgerMetrics {
     this.#shown.heartbeats.add(count);
   }
 
-  /** Sets the gauges that change with time alone. */
+  /** Sets the gauges that change with time alone. Both instants are now, on the monotonic and on the wall clock. */
   refresh(
-    state: ClusterState,
-    ages: HeartbeatAges,
-    watchHealth: WatchHealthReport,
-    {
-      historyEntries,
-      nowMs,
-      wallMs,
-    }: { readonly historyEntries: number; readonly nowMs: number; readonly wallMs: number },
+    state: Pick<StateSubscriber, "cluster" | "heartbeats" | "watchHealth">,
+    historyEntries: number,
+    nowMs: number,
+    wallMs: number,
   ): void {
-    for (const readiness of readinessSchema.options) this.#shown.nodes.set(state.readiness[readiness], readiness);
-    this.#shown.conditionNodes.showOnly(countsByPolicy(state, ailmentsOf));
-    this.#shown.outOfServiceNodes.showOnly(countsByPolicy(state, outOfServiceStateOf));
-    this.#shown.pending.set(state.pods.pendingCount);
-    const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
+    const { cluster, heartbeats } = state;
+    const watchHealth = state.watchHealth.report(nowMs);
+    for (const readiness of readinessSchema.options) this.#shown.nodes.set(cluster.readiness[readiness], readiness);
+    this.#shown.conditionNodes.showOnly(countsByPolicy(cluster, ailmentsOf));
+    this.#shown.outOfServiceNodes.showOnly(countsByPolicy(cluster, outOfServiceStateOf));
+    this.#shown.pending.set(cluster.pods.pendingCount);
+    const seconds = heartbeats.ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
       this.#shown.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
     for (const [watch, syncedMs] of Object.entries(watchHealth.watches)) {

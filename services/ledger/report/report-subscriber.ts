@@ -42,7 +42,7 @@ export class ReportSubscriber {
       const activity = this.#activityLog && activityOf(message, before, profile.evictionMode);
       if (activity) this.#activityLog?.record(activity);
     }
-    this.timeline.take(message, before, clock.wallMs());
+    this.timeline.onMessage(message, before, clock.wallMs());
     for (const event of eventsOf(message, before, profile.upstream)) {
       if (event.marks !== undefined) before.noteReported(event.involvedObject.name, event.marks);
       if (isOurs) this.#recorder.record(event, { isUnsent: this.#isUnsent(message) });
@@ -61,12 +61,9 @@ export class ReportSubscriber {
   /** Sets the gauges that change with time alone. */
   refresh(historyEntries: number): void {
     const { clock, policies } = this.#setup.io;
-    const { cluster, heartbeats, watchHealth } = this.#state;
-    const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
     const set = policies.current();
-    if (set !== null) this.#metrics.policies(set, wallMs);
-    const at = { historyEntries, nowMs, wallMs };
-    this.#metrics.refresh(cluster, heartbeats.ages, watchHealth.report(nowMs), at);
+    if (set !== null) this.#metrics.policies(set, clock.wallMs());
+    this.#metrics.refresh(this.#state, historyEntries, clock.monotonicMs(), clock.wallMs());
   }
 
   /** Shows zones that have lost their nodes and their owner as empty. */

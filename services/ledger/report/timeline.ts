@@ -33,11 +33,11 @@ export class Timeline {
     this.#startedAt = startedAt;
   }
 
-  /** Takes a message before the state is updated with it. */
-  take(message: AnyMessage, before: ClusterState, nowAt: number): void {
+  /** Counts what a message says, given the state before it. */
+  onMessage(message: AnyMessage, before: ClusterState, nowAt: number): void {
     this.#startedAt = Math.min(this.#startedAt, nowAt);
-    if (message.type === "judged.node") this.#takeNode(message.body, before, nowAt);
-    else if (message.type === "judged.zone") this.#takeZone(message, nowAt);
+    if (message.type === "judged.node") this.#onNode(message.body, before, nowAt);
+    else if (message.type === "judged.zone") this.#onZone(message, nowAt);
     else if (message.type === "done.write" && isFirstDeletion(message.body, before.pods))
       this.#count("evictions", nowAt);
   }
@@ -59,7 +59,7 @@ export class Timeline {
   }
 
   /** A judgement that is only published again, or found at the start, is no event. */
-  #takeNode({ node, uid, readiness, since }: BodyOf<"judged.node">, before: ClusterState, nowAt: number): void {
+  #onNode({ node, uid, readiness, since }: BodyOf<"judged.node">, before: ClusterState, nowAt: number): void {
     const record = before.nodes.get(node);
     const known = record?.uid === uid ? (record.judged?.readiness ?? null) : null;
     if (known === readiness || (known === null && since < this.#startedAt)) return;
@@ -67,7 +67,7 @@ export class Timeline {
     else if (readiness === "ready" && (known === "unknown" || known === "notReady")) this.#count("recoveries", nowAt);
   }
 
-  #takeZone({ source, body }: Message<"judged.zone">, nowAt: number): void {
+  #onZone({ source, body }: Message<"judged.zone">, nowAt: number): void {
     const { zone, state } = body;
     let known = this.#zones.get(zone);
     if (known === undefined) {

@@ -74,7 +74,7 @@ export class ClusterState {
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, publishedAt: at }),
     "judged.limits": ({ at, body }) => void this.limits.set(body.policy, { judged: body, publishedAt: at }),
     "judged.evictions": ({ at, body }) => void this.evictions.set(body.policy, { judged: body, publishedAt: at }),
-    "judged.remediations": ({ at, body }) => this.#takeRemediations(body, at),
+    "judged.remediations": ({ at, body }) => this.#judgeRemediations(body, at),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => {
       this.#request(message);
@@ -102,10 +102,10 @@ export class ClusterState {
   }
 
   /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns its judgement. */
-  takeWhole(node: ObservedNode): NodeJudgement | null {
+  onWholeNode(node: ObservedNode): NodeJudgement | null {
     const known = this.nodes.get(node.node);
     if (known?.uid !== node.uid) return null;
-    known.requests.takeNode(node);
+    known.requests.onNode(node);
     return known.judged;
   }
 
@@ -122,7 +122,7 @@ export class ClusterState {
   }
 
   /** Forgets and returns the zones that have no node and were last published by then, in epoch milliseconds. */
-  takeVanished(publishedBefore: number): BodyOf<"judged.zone">[] {
+  forgetVanished(publishedBefore: number): BodyOf<"judged.zone">[] {
     const stale = [...this.zones.values()].filter(({ publishedAt }) => publishedAt <= publishedBefore);
     if (stale.length === 0) return [];
     const withNodes = new Set([...this.nodes.values()].map(({ judged }) => judged?.zone));
@@ -166,7 +166,7 @@ export class ClusterState {
     if (judged.readiness !== "unknown") node.requests.endVerdict();
   }
 
-  #takeRemediations(body: BodyOf<"judged.remediations">, publishedAt: number): void {
+  #judgeRemediations(body: BodyOf<"judged.remediations">, publishedAt: number): void {
     if (body.nodes.length === 0) this.remediations.delete(body.policy);
     else this.remediations.set(body.policy, { judged: body, publishedAt });
   }

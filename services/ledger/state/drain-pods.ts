@@ -15,11 +15,11 @@ export class DrainPods {
   readonly #pods = new ShardPods();
 
   /** Forgets the pods of a ready node, because they are not published any more. */
-  takeNode(node: ObservedNode): void {
+  onNode(node: ObservedNode): void {
     if (!needsPods(node)) this.drop(node.node);
   }
 
-  takePods(body: BodyOf<"observed.pods">): void {
+  onPods(body: BodyOf<"observed.pods">): void {
     this.#pods.take(body);
   }
 

@@ -11,7 +11,7 @@ export class HeartbeatAges {
     return this.#secondOf.size;
   }
 
-  /** Takes a heartbeat. Returns false where a heartbeat of that second or a later one is known. */
+  /** Records a heartbeat. Returns false where a heartbeat of that second or a later one is known. */
   beat(node: string, seenAtMs: number): boolean {
     const second = Math.max(0, Math.floor(seenAtMs / 1000));
     if ((this.#secondOf.get(node) ?? -1) >= second) return false;

@@ -93,7 +93,7 @@ export class Heartbeats {
     return false;
   };
 
-  /** Follows a shard. `isFresh` takes each heartbeat and says whether it counts. */
+  /** Follows a shard. `isFresh` records each heartbeat and says whether it counts. */
   #follow(shard: number, isFresh: (node: string, seenAtMs: number) => boolean): Stop {
     const { bus, clock } = this.#io;
     return bus.subscribe("observed.lease", shard, ({ at, body }) => {

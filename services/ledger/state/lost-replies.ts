@@ -34,7 +34,7 @@ export class LostReplies {
   readonly #nodeWrites = new BoundedMap<string, PendingNodeWrite>(WRITES_MAX);
   /** The written change where the reply was lost, by request type and uid of the pod. */
   readonly #podChanges = new BoundedMap<string, string>(WRITES_MAX);
-  readonly #take: ByType<[], readonly AnyMessage[] | undefined> = {
+  readonly #handlers: ByType<[], readonly AnyMessage[] | undefined> = {
     "asked.condition": (message) => this.#requestCondition(message),
     "asked.taint": (message) => this.#requestGrant(message),
     "observed.node": (message) => this.#observe(message),
@@ -42,9 +42,9 @@ export class LostReplies {
     "done.write": (message) => (message.body.kind === "Pod" ? this.#settlePod(message) : this.#settleNode(message)),
   };
 
-  /** Takes a message, and returns it, corrected where needed, after the writes that it confirms. */
-  take(message: AnyMessage): readonly AnyMessage[] {
-    return dispatch(this.#take, message) ?? [message];
+  /** Returns a message, corrected where needed, after the writes that it confirms. */
+  onMessage(message: AnyMessage): readonly AnyMessage[] {
+    return dispatch(this.#handlers, message) ?? [message];
   }
 
   #requestCondition({ id, body }: Message<"asked.condition">): undefined {

@@ -63,17 +63,17 @@ export class MissingJudgements {
     this.#repeatedWithinMs = profile.askRetryMaxMs + JUDGED_WITHIN_MS;
   }
 
-  /** Takes an observed node and the judgement that is known of this uid. */
-  takeNode(observed: ObservedNode, judged: NodeJudgement | null, nowMs: number): void {
+  /** Compares an observed node with the judgement that is known of this uid. */
+  onNode(observed: ObservedNode, judged: NodeJudgement | null, nowMs: number): void {
     const { node, uid } = observed;
     this.#note(node, judged === null || this.#contradicts({ ...judged, uid }, observed), nowMs);
   }
 
   /**
-   * Takes a node that was not known before. Of one that is tainted already the deadlines of its pods were published
+   * Records a node that was not known before. Of one that is tainted already the deadlines of its pods were published
    * earlier. Only a ledger gets them again, so a resync that another service of this process requests is not enough.
    */
-  takeNew({ node, taints }: ObservedNode): void {
+  onNewNode({ node, taints }: ObservedNode): void {
     if (!this.#countsPods || noExecuteTaints(taints).length === 0) return;
     const shard = shardOf(node);
     if (this.#deadlines[shard] === "unneeded") this.#deadlines[shard] = "needed";
@@ -84,8 +84,8 @@ export class MissingJudgements {
     this.#deadlines[shard] = "requested";
   }
 
-  /** Takes a judgement and the node that it is about as the ledger keeps it; null if not observed. */
-  takeJudged(judged: BodyOf<"judged.node">, kept: ObservedNode | null, { monotonicMs, wallMs }: Instants): void {
+  /** Compares a judgement with its node as the ledger keeps it; null if not observed. */
+  onJudgedNode(judged: BodyOf<"judged.node">, kept: ObservedNode | null, { monotonicMs, wallMs }: Instants): void {
     this.#isJudging = true;
     const againAt = Math.min(this.#drainedAt(judged, wallMs), endOf(judged, wallMs) + JUDGED_WITHIN_MS);
     if (againAt === NEVER) this.#forgetExpected(judged.node, NODE_ITSELF);
@@ -93,15 +93,15 @@ export class MissingJudgements {
     if (kept?.uid === judged.uid) this.#note(judged.node, this.#contradicts(judged, kept), monotonicMs);
   }
 
-  /** Takes the judgement of a pod: at its deadline it is judged to be due. */
-  takePod({ node, uid, eviction, deadlineAt }: BodyOf<"judged.pod">, { monotonicMs, wallMs }: Instants): void {
+  /** Records the judgement of a pod: at its deadline it is judged to be due. */
+  onJudgedPod({ node, uid, eviction, deadlineAt }: BodyOf<"judged.pod">, { monotonicMs, wallMs }: Instants): void {
     if (eviction !== "pending" || deadlineAt === null) this.#forgetExpected(node, uid);
     else this.#expect(node, uid, monotonicMs + Math.max(0, deadlineAt - wallMs) + JUDGED_WITHIN_MS);
   }
 
   /** Compares every judgement with the policies that are in force now. */
   policiesChanged(nodes: Iterable<NodeRecord>, nowMs: number): void {
-    for (const { observed, judged } of nodes) if (observed !== null) this.takeNode(observed, judged, nowMs);
+    for (const { observed, judged } of nodes) if (observed !== null) this.onNode(observed, judged, nowMs);
   }
 
   /** A process of the fleet judges nodes, so a node without a judgement has one. */

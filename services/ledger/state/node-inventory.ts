@@ -35,19 +35,19 @@ export class NodeInventory {
     this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 
-  /** Whether a state is older than the one held and must not be taken (`ShardView.isOutdated`). */
+  /** Whether a state is older than the one held and must not be followed (`ShardView.isOutdated`). */
   isOutdated(message: Message<"observed.node">): boolean {
     return this.#views[shardOf(message.body.node)]?.isOutdated(message) === true;
   }
 
-  /** Takes a node, and returns the reduced node that is kept, with the labels that its zone and policy follow from. */
-  take(node: ObservedNode): ObservedNode {
+  /** Records a node, and returns it reduced as it is kept, with the labels that its zone and policy follow from. */
+  onNode(node: ObservedNode): ObservedNode {
     const reduced = reducedNode(node, this.#shared(node.labels));
     this.#views[shardOf(node.node)]?.takeNode(reduced);
     return reduced;
   }
 
-  takeGone(body: BodyOf<"observed.gone">): void {
+  onGone(body: BodyOf<"observed.gone">): void {
     this.#views[shardOf(body.node)]?.takeGone(body);
   }
 
@@ -66,7 +66,7 @@ export class NodeInventory {
     return this.#views.every((view) => view.blindness(nowMs) === null);
   }
 
-  takePulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
+  onPulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
     const view = this.#views[message.body.shard];
     const departed = view?.takePulse(message, nowMs) ?? [];
     const isWaiting = nowMs - this.#startedMs < RESYNC_WAIT_MS;

@@ -56,7 +56,7 @@ export class NodeRequests {
     return this.all.find(({ ask }) => ask?.why === "granted") ?? null;
   }
 
-  /** Takes a request. A repeated one keeps its outcome. */
+  /** Records a request. A repeated one keeps its outcome. */
   request({ type, source, at, body }: Message<"asked.condition"> | Message<"asked.taint">): void {
     const key = `${type}/${serviceOf(source)}`;
     const what = "conditions" in body ? conditionsText(body) : `the change of taints ${taintsText(body)}`;
@@ -70,7 +70,7 @@ export class NodeRequests {
     this.#requests.set(key, { what, ask, askedAt: at, last: isSame ? known.last : null });
   }
 
-  /** Takes an outcome. The writer's change names a request that was not received. */
+  /** Records an outcome. The writer's change names a request that was not received. */
   settle({ at, cause, body }: Message<"done.write">): void {
     const key = `${body.ask}/${serviceOf(cause ?? "")}`;
     const known = this.#requests.get(key);
@@ -84,7 +84,7 @@ export class NodeRequests {
   }
 
   /** Forgets the requests whose change the node shows. */
-  takeNode(node: ObservedNode): void {
+  onNode(node: ObservedNode): void {
     const isUnknown = readyConditionOf(node)?.status === "Unknown";
     const present = new Set(node.taints.map(taintName));
     for (const [key, { ask, last }] of this.#requests) {

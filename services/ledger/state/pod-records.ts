@@ -83,13 +83,8 @@ export class PodRecords {
    */
   forgetSettled(
     nowMs: number,
-    {
-      isSilent,
-      isFrozen,
-    }: {
-      readonly isSilent: (node: string) => boolean;
-      readonly isFrozen: (judged: PodRecord["judged"], node: string) => boolean;
-    },
+    isSilent: (node: string) => boolean,
+    isFrozen: (judged: PodRecord["judged"], node: string) => boolean,
   ): void {
     for (const [uid, pod] of this.#pods.entries()) {
       const isEnding = (pod.order === "done" && pod.outcome !== "gone") || pod.outcome === "shadowed";

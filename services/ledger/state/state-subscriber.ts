@@ -95,20 +95,20 @@ export class StateSubscriber {
       if (message.type === "observed.gone") this.#onGone(message.body);
       if (message.type === "judged.node") {
         const observed = this.cluster.nodes.get(message.body.node)?.observed ?? null;
-        this.#missing.takeJudged(message.body, observed, this.#instants());
+        this.#missing.onJudgedNode(message.body, observed, this.#instants());
       }
       if (message.type === "judged.pod") {
         this.#unconfirmed.confirm(message.body);
-        this.#missing.takePod(message.body, this.#instants());
+        this.#missing.onJudgedPod(message.body, this.#instants());
       }
       this.cluster.apply(message);
     }
   }
 
-  /** Takes a stored message: of the state it restores the pending pods. */
+  /** Restores the pending pods from a stored message. */
   restore(message: AnyMessage): void {
     if (message.type === "judged.pod") {
-      this.#unconfirmed.take(message);
+      this.#unconfirmed.restore(message);
       this.#followPods();
     }
     if (message.type === "done.write" && !this.#isSuperseded(message)) this.cluster.apply(message);
@@ -149,39 +149,36 @@ export class StateSubscriber {
     const { cluster, freezes } = this;
     const { clock } = this.#io;
     const wallMs = clock.wallMs();
-    cluster.pods.forgetSettled(wallMs, {
-      isSilent: (node) => cluster.nodes.get(node)?.judged?.readiness === "unknown",
-      isFrozen: (judged, node) => {
-        const record = cluster.nodes.get(node);
-        if (record === undefined) return false;
-        if (isInOutage(judged)) return true;
-        return isBeforeFreeze(judged, record, freezes) || frozenEviction(judged, record, freezes) !== null;
-      },
+    const isSilent = (node: string): boolean => cluster.nodes.get(node)?.judged?.readiness === "unknown";
+    cluster.pods.forgetSettled(wallMs, isSilent, (judged, name) => {
+      const node = cluster.nodes.get(name);
+      if (node === undefined) return false;
+      return isInOutage(judged) || isBeforeFreeze(judged, node, freezes) || !!frozenEviction(judged, node, freezes);
     });
     cluster.forgetUnobserved(this.isKnown);
     // Messages of several publishers cross: a judgement or a heartbeat may come after its node has left.
     const mayExist = (node: string): boolean => cluster.nodes.has(node) || !this.isKnown(node);
     this.#missing.keep(mayExist, (uid) => cluster.pods.get(uid)?.judged?.eviction === "pending");
     this.heartbeats.ages.keep(mayExist);
-    return this.#inventory.isKnown(clock.monotonicMs()) ? cluster.takeVanished(wallMs - VANISHED_MS) : [];
+    return this.#inventory.isKnown(clock.monotonicMs()) ? cluster.forgetVanished(wallMs - VANISHED_MS) : [];
   }
 
   #onNode(message: Message<"observed.node">): void {
     const { body } = message;
-    this.#unconfirmed.takeNode(body);
-    this.drainPods.takeNode(body);
-    if (!this.cluster.nodes.get(body.node)?.observed) this.#missing.takeNew(body);
-    this.cluster.apply({ ...message, body: this.#inventory.take(body) });
-    this.#missing.takeNode(body, this.cluster.takeWhole(body), this.#io.clock.monotonicMs());
+    this.#unconfirmed.onNode(body);
+    this.drainPods.onNode(body);
+    if (!this.cluster.nodes.get(body.node)?.observed) this.#missing.onNewNode(body);
+    this.cluster.apply({ ...message, body: this.#inventory.onNode(body) });
+    this.#missing.onNode(body, this.cluster.onWholeNode(body), this.#io.clock.monotonicMs());
   }
 
   #onPods(body: BodyOf<"observed.pods">): void {
-    this.#unconfirmed.takePods(body);
-    if (this.#io.profile.evictionMode === "direct") this.drainPods.takePods(body);
+    this.#unconfirmed.onPods(body);
+    if (this.#io.profile.evictionMode === "direct") this.drainPods.onPods(body);
   }
 
   #onGone(body: BodyOf<"observed.gone">): void {
-    this.#inventory.takeGone(body);
+    this.#inventory.onGone(body);
     this.heartbeats.ages.forget(body.node);
     this.#unconfirmed.drop(body.node);
     this.drainPods.drop(body.node);
@@ -201,7 +198,7 @@ export class StateSubscriber {
   }
 
   #markPodsUnconfirmed(shard: number): void {
-    this.#unconfirmed.takeLoss(shard);
+    this.#unconfirmed.onLoss(shard);
     this.#followPods();
   }
 
@@ -224,7 +221,7 @@ export class StateSubscriber {
     const now = this.#io.clock.monotonicMs();
     if (this.watchHealth.isInterrupted(body.shard, now)) this.#onLoss(body.shard);
     this.watchHealth.take(message, now);
-    const { departed, resync } = this.#inventory.takePulse(message, now);
+    const { departed, resync } = this.#inventory.onPulse(message, now);
     for (const { node, uid } of departed) {
       this.#deliver({ ...message, type: "observed.gone", id: `${id}/${node}`, body: { node, uid } });
     }

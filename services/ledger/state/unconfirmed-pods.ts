@@ -36,8 +36,8 @@ export class UnconfirmedPods {
     return false;
   }
 
-  /** Takes a stored judgement of a pod. */
-  take(message: Message<"judged.pod">): void {
+  /** Restores a pod from its stored judgement. */
+  restore(message: Message<"judged.pod">): void {
     const { node, uid, eviction } = message.body;
     const observed = this.#state.nodes.get(node)?.observed ?? null;
     if (observed !== null && noExecuteTaints(observed.taints).length === 0) return;
@@ -48,8 +48,8 @@ export class UnconfirmedPods {
     else this.#uids.set(node, uids.add(uid));
   }
 
-  /** Takes the loss of messages about the pods of a shard: of those pending, some may be judged otherwise or gone. */
-  takeLoss(shard: number): void {
+  /** Messages about the pods of a shard were lost: of those pending, some may be judged otherwise or gone. */
+  onLoss(shard: number): void {
     for (const record of this.#state.pods.pending()) {
       const node = targetOf(record)?.node ?? "";
       const uid = (record.judged ?? record.asked)?.uid;
@@ -66,13 +66,13 @@ export class UnconfirmedPods {
   }
 
   /** Forgets the pods of a node that carries no NoExecute taint or, in direct mode, is ready. */
-  takeNode(node: ObservedNode): void {
+  onNode(node: ObservedNode): void {
     const isEvicting = this.#evictionMode === "direct" ? needsPods(node) : noExecuteTaints(node.taints).length > 0;
     if (!isEvicting) this.drop(node.node);
   }
 
-  /** Takes a chunk of a node's pods. Once it has all chunks, forgets pods that are gone, terminating or completed. */
-  takePods(body: BodyOf<"observed.pods">): void {
+  /** Receives a chunk of a node's pods. Once all are here, forgets pods that are gone, terminating or completed. */
+  onPods(body: BodyOf<"observed.pods">): void {
     const uids = this.#uids.get(body.node);
     const complete = uids === undefined ? null : this.#pods.take(body);
     if (uids === undefined || complete === null) return;

@@ -97,7 +97,7 @@ test("a zone shows when another process took it over", () => {
   const from = (source: string): Message<"judged.zone"> =>
     ({ type: "judged.zone", source, body: judgedZone() }) as Message<"judged.zone">;
   for (const [index, source] of ["zone@a", "zone@a", "zone@b", "zone@b"].entries())
-    timeline.take(from(source), new ClusterState(), 1000 * index);
+    timeline.onMessage(from(source), new ClusterState(), 1000 * index);
   expect(timeline.report(10_000).zones).toMatchObject([{ takeovers: [2000] }]);
 });
 
@@ -106,7 +106,7 @@ test("a clock that is set back after the start loses nothing that happens then",
   const nowAt = 12 * 60 * MINUTE_MS;
   const state = new ClusterState();
   const silent = judgedNode("n-1", { readiness: "unknown", since: nowAt });
-  timeline.take({ type: "judged.node", body: silent } as Message<"judged.node">, state, nowAt);
+  timeline.onMessage({ type: "judged.node", body: silent } as Message<"judged.node">, state, nowAt);
   const report = timeline.report(nowAt + 1);
   expect(report.fromAt).toBeLessThanOrEqual(nowAt);
   expect(report.minutes).toEqual([{ at: nowAt, verdicts: 1, recoveries: 0, evictions: 0 }]);

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { completedLock } from "../test/architecture/lockfile.ts";
 import { GENERATED_PAGES } from "../test/docs-site/generated-pages.ts";
-import { withExplainSentences } from "../test/ledger/explain-page.ts";
+import { withExplainSentences } from "../test/ledger/explain/explain-page.ts";
 import { withMachineDrawings } from "../test/machine-drawings.ts";
 import { asyncApiText } from "../test/protocols/asyncapi.ts";
 import { withMessageTable } from "../test/protocols/message-table.ts";

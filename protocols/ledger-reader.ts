@@ -1,7 +1,7 @@
 /** Read access to a ledger in the same process: present state and history as plain values, ready for JSON. */
-import type { EvictionStatus, OutOfServiceState, Readiness, ZoneState } from "./judged.ts";
+import type { NodeDocument, PodDocument } from "./documents.ts";
+import type { Readiness, ZoneState } from "./judged.ts";
 import type { BodyOf } from "./messages.ts";
-import type { ConditionStatus, TaintId } from "./objects.ts";
 import type { BrokenLeasePath } from "./observed.ts";
 import type { Stop } from "./ports.ts";
 
@@ -114,58 +114,18 @@ export interface WaitingEviction {
   readonly lease?: { readonly holder: string | null };
 }
 
-/** A node as last judged. */
-export interface NodeReport {
-  readonly name: string;
-  readonly readiness: Readiness;
-  readonly ready: ConditionStatus | null;
+/** A node as last judged: its document, with instants in epoch milliseconds and its zone by its key alone. */
+export interface NodeReport extends Omit<NodeDocument, "since" | "heartbeatAt" | "evictionFromAt" | "zoneKey"> {
   readonly since: number;
-  /** The last heartbeat; null where this ledger has seen none, as of nodes in the shards of another ledger. */
   readonly heartbeatAt: number | null;
-  readonly eviction: EvictionStatus;
-  /** The earliest instant at which its pods may be deleted; absent once it has passed (direct mode). */
-  readonly evictionFromAt?: number;
-  /** Its place in the published part of its zone's queue, from 1; absent otherwise. */
-  readonly queuePlace?: number;
-  /** The field of its policy, or of the cluster's limits, that holds its eviction back; absent for none. */
-  readonly heldBy?: string;
-  /** Set while it is frozen: it is neither tainted NoExecute nor drained, and its pods stay. */
-  readonly isFrozen?: true;
-  /** The conditions that its policy makes taints of, and the state of each, as text; absent for none. */
-  readonly conditions?: readonly string[];
-  /** The node policy that applies to it; absent for none. */
-  readonly policy?: string;
-  /** How far it is from the out-of-service taint; absent for one that is not on its way. */
-  readonly outOfService?: OutOfServiceState;
-  readonly zone: string;
-  /** Set when only shadow mode shows some of this: it would be so had its writes been sent. */
-  readonly isShadow?: true;
+  readonly evictionFromAt?: number | undefined;
 }
 
-/** A pod that waits for its deletion. */
-export interface PendingEviction {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly node: string;
-  /** Epoch milliseconds; null when the pod goes at once, is frozen, or when the earliest instant is not known. */
+/** A pod that waits for its deletion: its document, with instants in epoch milliseconds. */
+export interface PendingEviction extends Omit<PodDocument, "deadlineAt" | "frozen" | "waits"> {
   readonly deadlineAt: number | null;
-  /** Set while its node is frozen: it is not deleted before the end of that. */
-  readonly frozen?: FrozenEviction;
-  /** Set while it is due and waits for the eviction rate of its policy. */
-  readonly waits?: WaitingEviction;
-  /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
-  readonly isBeforeFreeze?: true;
-  /** Set when it has no deadline, because no node can be heard and its countdown stands still. */
-  readonly isInOutage?: true;
-  /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */
-  readonly isEarliest?: true;
-  readonly taint: TaintId | null;
-  readonly tolerationSeconds: number | null;
-  /** The taint that these seconds belong to; absent where it is `taint`. */
-  readonly toleratedTaint?: TaintId;
-  /** Set in shadow mode: the pod would be deleted then. */
-  readonly isShadow?: true;
+  readonly frozen?: FrozenEviction | undefined;
+  readonly waits?: WaitingEviction | undefined;
 }
 
 /** Whether the cluster's state is current, from the pulses of all shards. */

@@ -54,17 +54,9 @@ export function zoneDocument({
 }
 
 /** The document of a node. */
-export function nodeDocument({
-  zone,
-  since,
-  heartbeatAt,
-  evictionFromAt,
-  conditions,
-  ...node
-}: NodeReport): NodeDocument {
+export function nodeDocument({ zone, since, heartbeatAt, evictionFromAt, ...node }: NodeReport): NodeDocument {
   return {
     ...node,
-    ...(conditions === undefined ? {} : { conditions: [...conditions] }),
     since: instantText(since),
     heartbeatAt: timeOrNull(heartbeatAt),
     ...(evictionFromAt === undefined ? {} : { evictionFromAt: instantText(evictionFromAt) }),

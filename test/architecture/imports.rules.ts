@@ -38,7 +38,7 @@ const OWNED_PACKAGES: readonly OwnedPackage[] = [
   { name: /^xstate$/, owner: /\.(machine|service)\.ts$/, where: "*.machine.ts and *.service.ts" },
   {
     name: /^@nats-io\//,
-    owner: /^services\/(platform\/bus\/nats[a-z.]*|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
+    owner: /^services\/(platform\/bus\/nats[a-z.]*|ledger\/record\/[a-z.-]*store[a-z.-]*)\.ts$/,
     where: "services/platform/bus/nats*.ts and the ledger's store",
   },
   {
@@ -66,7 +66,7 @@ const EDGES = [
   /^services\/console\//,
   /^services\/sandbox\/apiserver\/http\/http-[a-z-]+\.ts$/,
   /^services\/agent\/host[a-z.-]*\.ts$/,
-  /^services\/ledger\/[a-z.-]*store[a-z.-]*\.ts$/,
+  /^services\/ledger\/record\/[a-z.-]*store[a-z.-]*\.ts$/,
 ];
 
 /** The kinds of folders whose files are actors and what actors call. */

@@ -6,7 +6,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { afterEach, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
-import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
+import { openLedgerStore } from "../../services/ledger/record/ledger.store.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { atEnd, clock, folder, hear, link, say, serve } from "../support/nats-links.ts";

@@ -11,7 +11,7 @@ import { rolesConfig } from "../../deploy/nats/roles.ts";
 import type { MessageType } from "../../protocols/messages.ts";
 import { subjectOf } from "../../protocols/subjects.ts";
 import { openBus } from "../../services/cli/run/open-bus.ts";
-import { storeNames } from "../../services/ledger/ledger.store.streams.ts";
+import { storeNames } from "../../services/ledger/record/ledger.store.streams.ts";
 import { parseRun } from "../../services/platform/config/config.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";

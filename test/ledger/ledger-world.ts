@@ -21,7 +21,7 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import type { ZoneLabel } from "../../services/domain/zone-key.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
-import type { LedgerStore, Restoring } from "../../services/ledger/ledger.store.ts";
+import type { LedgerStore, Restoring } from "../../services/ledger/record/ledger.store.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";

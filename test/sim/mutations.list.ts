@@ -127,9 +127,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "Event of a deletion that was not accepted",
-    file: "services/ledger/events.policy.ts",
-    from: 'if (body.outcome !== "ok" || pod?.order === "done") return NONE;',
-    to: 'if (body.outcome === "refused" || pod?.order === "done") return NONE;',
+    file: "services/ledger/state/pod-records.ts",
+    from: 'outcome === "ok" && before.get(uid)?.order !== "done"',
+    to: 'outcome !== "refused" && before.get(uid)?.order !== "done"',
     showsIn: "deniedDeletes",
   },
   {
@@ -482,7 +482,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "end of a freeze explained by its beginning",
-    file: "services/ledger/explain/node.policy.ts",
+    file: "services/ledger/explain/explain-context.ts",
     from: "until: apiTime(freeze.untilAt) })",
     to: "until: apiTime(freeze.sinceAt) })",
     showsIn: "policies",

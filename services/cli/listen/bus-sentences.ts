@@ -4,8 +4,8 @@
  */
 import type { Subject } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, MessageType } from "../../../protocols/messages.ts";
-import { ClusterState, reducedNode } from "../../ledger/cluster-state.ts";
-import { historyTextOf, instantOf, subjectOf } from "../../ledger/history-text.policy.ts";
+import { historyTextOf, instantOf, subjectOf } from "../../ledger/record/history-text.policy.ts";
+import { ClusterState, reducedNode } from "../../ledger/state/cluster-state.ts";
 
 /** What can be watched. */
 export const BUS_TOPICS = ["nodes", "zones", "pods", "writes"] as const;

@@ -17,7 +17,7 @@ import type {
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import type { ZoneLabel } from "../../domain/zone-key.ts";
 import { startLedger } from "../../ledger/ledger.service.ts";
-import type { LedgerStore } from "../../ledger/ledger.store.ts";
+import type { LedgerStore } from "../../ledger/record/ledger.store.ts";
 import { nodeService } from "../../node/node.service.ts";
 import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
 import { observerService } from "../../observer/observer.service.ts";

@@ -1,6 +1,6 @@
 /** Opens the bus of a process: NATS when servers are given, else memory. */
 import type { Io, Transport } from "../../../protocols/ports.ts";
-import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
+import { type LedgerStore, openLedgerStore } from "../../ledger/record/ledger.store.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
 import { type MicroService, serveMicro } from "../../platform/bus/nats.micro.ts";

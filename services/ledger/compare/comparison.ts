@@ -59,13 +59,13 @@ export class Comparison {
     this.#times = new RecordedTimes(options);
   }
 
-  /** Takes a message. `request` is the request that a `done.write` answers, if it is known. */
-  take(message: AnyMessage, request: AnyMessage | undefined): void {
-    if (message.type === "observed.node") this.#takeNode(message);
-    else if (message.type === "observed.pods") this.#takePods(message);
-    else if (message.type === "observed.gone") this.#takeGone(message);
-    else if (message.type === "judged.pod") this.#takeDeadline(message);
-    else if (message.type === "done.write") this.#takeWrite(message, request);
+  /** Compares a message. `request` is the request that a `done.write` answers, if it is known. */
+  onMessage(message: AnyMessage, request: AnyMessage | undefined): void {
+    if (message.type === "observed.node") this.#onNode(message);
+    else if (message.type === "observed.pods") this.#onPods(message);
+    else if (message.type === "observed.gone") this.#onGone(message);
+    else if (message.type === "judged.pod") this.#onDeadline(message);
+    else if (message.type === "done.write") this.#onWrite(message, request);
     else return;
     this.#keepChanges(this.#incidents.open(message.body.node));
   }
@@ -132,7 +132,7 @@ export class Comparison {
     });
   }
 
-  #takeNode({ at, id, body }: Message<"observed.node">): void {
+  #onNode({ at, id, body }: Message<"observed.node">): void {
     this.#failing.set(body.node, isFailing(body));
     const ready = readyConditionOf(body);
     const unknownAt =
@@ -153,24 +153,20 @@ export class Comparison {
     else incident[step].shownBefore(instant);
   }
 
-  #takePods(message: Message<"observed.pods">): void {
+  #onPods(message: Message<"observed.pods">): void {
     const { node } = message.body;
     const whole = this.#pods.take(message.body);
     const incident = this.#incidents.open(node);
     if (whole === null || incident === undefined) return;
-    const shown = {
-      at: message.at,
-      id: message.id,
-      ...(incident.arePodsOld ? { isLatest: true as const } : {}),
-    };
+    const shown = { at: message.at, id: message.id, ...(incident.arePodsOld && { isLatest: true as const }) };
     const present = new Set(whole.pods.map(({ uid }) => uid));
-    for (const pod of whole.pods) this.#takePod(incident, pod, shown);
+    for (const pod of whole.pods) this.#onPod(incident, pod, shown);
     for (const [uid, known] of incident.pods) if (!present.has(uid)) this.#podShown(known, "deleted", shown);
     incident.arePodsOld = false;
   }
 
-  /** Takes a pod as the API shows it, without what only shadow mode shows. */
-  #takePod(incident: Incident, pod: ObservedPod, shown: NonNullable<ComparedInstant>): void {
+  /** Compares a pod as the API shows it, without what only shadow mode shows. */
+  #onPod(incident: Incident, pod: ObservedPod, shown: NonNullable<ComparedInstant>): void {
     const known = incident.podOf(pod);
     const isReady = pod.shadow?.unreadyAt !== undefined || pod.ready !== "False";
     const isRunning = pod.shadow?.deletedAt !== undefined || pod.deletionAt === null;
@@ -187,24 +183,24 @@ export class Comparison {
     if (known[step].shown(instant)) this.#options.podShown(known.pod, step, instant);
   }
 
-  #takeGone({ at, body }: Message<"observed.gone">): void {
+  #onGone({ at, body }: Message<"observed.gone">): void {
     this.#failing.delete(body.node);
     this.#close(body.node, at);
   }
 
-  #takeDeadline({ id, body }: Message<"judged.pod">): void {
+  #onDeadline({ id, body }: Message<"judged.pod">): void {
     const known = this.#incidents.open(body.node)?.pods.get(body.uid);
     if (body.deadlineAt !== null && body.eviction !== "none") known?.deleted.planned(body.deadlineAt, id);
   }
 
-  #takeWrite({ at, id, body }: Message<"done.write">, request: AnyMessage | undefined): void {
+  #onWrite({ at, id, body }: Message<"done.write">, request: AnyMessage | undefined): void {
     const { ask, outcome, change, detail } = body;
     const isWritten = outcome === "ok" && change !== "";
     const target = { node: body.node, uid: body.uid };
     const open = this.#incidents.open(body.node);
     if (outcome === "refused" && ask === "asked.condition" && open !== undefined) open.refusal = detail;
     if (!isWritten && outcome !== "shadowed") return;
-    if (ask === "asked.condition") this.#takeVerdict({ at, id, body }, isWritten);
+    if (ask === "asked.condition") this.#onVerdict({ at, id, body }, isWritten);
     if (ask === "asked.taint" && addsNoExecute(request))
       this.#incident(target, at).noExecute.byVigil(at, id, isWritten);
     const pod = open?.pods.get(body.uid);
@@ -213,7 +209,7 @@ export class Comparison {
   }
 
   /** A verdict on later heartbeats than those of a failure that an earlier ledger recorded is about another failure. */
-  #takeVerdict({ at, id, body }: Pick<Message<"done.write">, "at" | "id" | "body">, isWritten: boolean): void {
+  #onVerdict({ at, id, body }: Pick<Message<"done.write">, "at" | "id" | "body">, isWritten: boolean): void {
     const renewedAt = body.nodeShadow?.verdict?.leaseRenewedAt ?? null;
     const open = this.#incidents.open(body.node);
     if (open?.isResumed === true && renewedAt !== null && renewedAt > (open.renewedAt ?? renewedAt))

@@ -1,14 +1,17 @@
 /** The context of an explanation. */
+import type { FreezeReport } from "../../../protocols/ledger-reader.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { BrokenLeasePath, ContestedLease } from "../../../protocols/observed.ts";
-import type { FrozenInterval, NodePolicy } from "../../../protocols/policy-set.ts";
-import type { Profile } from "../../../protocols/profile.ts";
+import { shardOf } from "../../../protocols/subjects.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
-import type { OutageTime } from "../../domain/paused-time/outages.ts";
+import { policyOf } from "../../domain/node-policy.ts";
+import { NO_OUTAGES, nodeOutagesOf, type OutageTime } from "../../domain/paused-time/outages.ts";
 import { leasePathText } from "../../platform/shard-view/lease-path-text.ts";
-import type { ClusterState, NodeRecord } from "../cluster-state.ts";
-import type { History } from "../history.ts";
-import type { PresentFreezes } from "../present-freezes.policy.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
+import type { History } from "../record/history.ts";
+import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
+import type { StateSubscriber } from "../state/state-subscriber.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /**
@@ -17,53 +20,53 @@ import { type Sentence, sentence } from "./sentences.ts";
  */
 const REJUDGED_WITHIN_MS = 30_000;
 
-/** What an explanation is computed from. */
-export interface ExplainContext {
-  readonly state: ClusterState;
-  readonly history: History;
-  readonly profile: Pick<
-    Profile,
-    | "nodeMonitorGraceMs"
-    | "nodeStartupGraceMs"
-    | "largeClusterSizeThreshold"
-    | "evictionMode"
-    | "upstream"
-    | "askRetryMaxMs"
-    | "tolerationComparisonOperators"
-    | "circuitBreakerNodesMax"
-    | "circuitBreakerPercentage"
-    | "circuitBreakerHolds"
-  >;
-  /** Why the shard of a node is blind; null where it is not. */
-  readonly blindness: (node: string) => string | null;
-  /** How no lease of any node is renewed though statuses still arrive; null while leases are renewed. */
-  readonly leasePath: BrokenLeasePath | null;
-  /** How the lease of a node is contested; null where it is not. */
-  readonly contestedLease: (node: string) => ContestedLease | null;
-  /** Whether a drain would delete no pod of a node (direct mode); false while its pods are not known. */
-  readonly isDrainEmpty: (node: string) => boolean;
-  /** What is frozen now. */
-  readonly freezes: PresentFreezes;
-  /** What outages mean for countdowns by the health of a node. */
-  readonly outagesOf: (node: ObservedNode) => OutageTime;
-  /** The outages that the observer has found. */
-  readonly observedOutages: readonly FrozenInterval[];
-  /** The policies in force that have eviction rates; null while this process does not know the policies. */
-  readonly rated: ReadonlySet<string> | null;
-  /** The policy of this name that is in force; null for none, and while this process does not know the policies. */
-  readonly policyNamed: (name: string) => NodePolicy | null;
-  /** Whether this process knows the policy of a node, or that it has none. */
-  readonly isPolicyKnown: (node: ObservedNode) => boolean;
-  /** Why it is not known which nodes exist in the shard of a node; null where it is. */
-  readonly unknownReason: (node: string) => string | null;
-  /** Whether the explained object is in shadow mode, so that what Vigil is about to do is only what it would do. */
-  readonly isShadow: boolean;
-  /** The policy that puts the node in shadow mode; null or absent where none does. */
-  readonly shadowPolicy?: string | null;
-  /** How far the clock of this machine is ahead of the API server's, which counts, in milliseconds. */
-  readonly machineAheadMs: number;
-  /** Epoch milliseconds. */
-  readonly now: number;
+/** What an explanation is computed from, at one instant. */
+export type ExplainContext = ReturnType<typeof explainContext>;
+
+/** The context of an explanation about a node or what runs on it; null for no node. */
+export function explainContext(
+  node: string | null,
+  { io: { clock, policies, profile }, isShadow }: Pick<LedgerSetup, "io" | "isShadow">,
+  { state, history }: { readonly state: StateSubscriber; readonly history: History },
+) {
+  const { cluster, drainPods, watchHealth } = state;
+  const set = policies.current();
+  const shadowPolicy = node === null ? null : state.shadowPolicyOf(node);
+  return {
+    state: cluster,
+    history,
+    profile,
+    /** Whether what Vigil is about to do is only what it would do. */
+    isShadow: isShadow || shadowPolicy !== null,
+    /** The policy that puts the node in shadow mode; null where none does. */
+    shadowPolicy,
+    /** How no lease of any node is renewed though statuses still arrive; null while leases are renewed. */
+    leasePath: watchHealth.leasePath,
+    /** How the lease of a node is contested; null where it is not. */
+    contestedLease: (name: string) => watchHealth.contestedLease(name),
+    /** Why the shard of a node is blind; null where it is not. */
+    blindness: (name: string) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
+    freezes: state.freezes,
+    /** What outages mean for countdowns by the health of a node. */
+    outagesOf: (observed: ObservedNode): OutageTime =>
+      profile.upstream === "beside" ? NO_OUTAGES : nodeOutagesOf(observed, set, watchHealth.outages, profile),
+    /** The outages that the observer has found. */
+    observedOutages: watchHealth.outages,
+    /** The policies in force that have eviction rates; null while this process does not know the policies. */
+    rated: state.rated,
+    /** The policy of this name that is in force; null for none, and while this process does not know the policies. */
+    policyNamed: (name: string) => set?.policies.find((policy) => policy.name === name) ?? null,
+    /** Whether this process knows the policy of a node, or that it has none. */
+    isPolicyKnown: (observed: ObservedNode) => policyOf(observed, set).kind !== "unknown",
+    /** Whether a drain would delete no pod of a node (direct mode); false while its pods are not known. */
+    isDrainEmpty: (name: string) => drainPods.isEmpty(name),
+    /** Why it is not known which nodes exist in the shard of a node; null where it is. */
+    unknownReason: state.unknownReason,
+    /** How far the clock of this machine is ahead of the API server's, which counts, in milliseconds. */
+    machineAheadMs: clock.machineAheadMs?.() ?? 0,
+    /** Epoch milliseconds. */
+    now: clock.wallMs(),
+  };
 }
 
 /** The node of that name; undefined where only a late judgement names it and it is known not to exist. */
@@ -86,11 +89,28 @@ export function isOutdated(
 }
 
 /** The judgement of a node as of now; null where it has none. */
-export function presentJudgement(node: NodeRecord, context: ExplainContext): NodeRecord["judged"] {
+export function presentJudgement(node: NodeRecord, context: ExplainContext): NodeJudgement | null {
   return isOutdated(node, context) ? null : node.judged;
 }
 
 /** The sentence that names the broken path of leases; none while leases are renewed. */
 export function leasePathSentences({ leasePath }: Pick<ExplainContext, "leasePath">): Sentence[] {
   return leasePath === null ? [] : [sentence("leasePathBroken", { why: leasePathText(leasePath) })];
+}
+
+/** How a node is frozen, or the nodes of a policy; none while they are not. */
+export function freezeSentences(
+  subject: "node" | "policy",
+  freeze: FreezeReport | null,
+  { profile }: Pick<ExplainContext, "profile">,
+): Sentence[] {
+  if (freeze === null) return [];
+  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
+  if (profile.upstream === "beside") {
+    const thaw = subject === "node" ? "somebody thaws it" : "somebody thaws them";
+    const until = freeze.untilAt === null ? thaw : apiTime(freeze.untilAt);
+    return [sentence(`${subject}FrozenBeside`, { ...values, until })];
+  }
+  if (freeze.untilAt === null) return [sentence(`${subject}Frozen`, values)];
+  return [sentence(`${subject}FrozenUntil`, { ...values, until: apiTime(freeze.untilAt) })];
 }

@@ -7,17 +7,17 @@ import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, namedList, nameText } from "../../domain/format.ts";
 import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts";
-import type { Judged } from "../cluster-state.ts";
-import type { History } from "../history.ts";
-import { zoneStateText } from "../history-text.policy.ts";
-import type { PodRead } from "../live-pods.ts";
-import { policyReports } from "../policy-reports.ts";
-import { holdsText, zoneHolds } from "../zone-holds.policy.ts";
+import type { History } from "../record/history.ts";
+import { zoneStateText } from "../record/history-text.policy.ts";
+import { policyReports } from "../report/policy-reports.ts";
+import type { Judged } from "../state/cluster-state.ts";
+import { isRecent, zoneHolds } from "../state/waiting-nodes.policy.ts";
 import { type ExplainContext, leasePathSentences, presentNode } from "./explain-context.ts";
+import type { PodRead } from "./live-pods.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { policySentences } from "./node-policy.policy.ts";
 import { podSentences } from "./pod.policy.ts";
-import { isRecent } from "./queue.policy.ts";
+import { holdsText } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** Explains a node; null where nothing is known of it. */
@@ -71,7 +71,7 @@ export function explainPolicy(name: string, set: PolicySet | null, context: Expl
     timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, history),
   );
   return explanationOf(
-    [...policySentences({ policy, report }, context), ...zones.map((zone) => zoneSentence(zone, context))],
+    [...policySentences(policy, report, context), ...zones.map((zone) => zoneSentence(zone, context))],
     [...new Set(decisions)].sort((left, right) => left.at - right.at),
   );
 }

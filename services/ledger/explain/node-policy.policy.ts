@@ -4,27 +4,21 @@ import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, type NamedText, named, namedList, nameText, policyText } from "../../domain/format.ts";
 import { activeRequests } from "../../domain/freeze.ts";
-import { freezeText } from "../../domain/freeze-report.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
 import { hasLimits } from "../../domain/limited-policies.ts";
-import type { NodeRecord } from "../cluster-state.ts";
-import type { ExplainContext } from "./explain-context.ts";
+import type { NodeJudgement } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
+import { type ExplainContext, freezeSentences } from "./explain-context.ts";
 import { fieldTexts, selectorText } from "./policy-fields.ts";
-import { isRecent, limiterText } from "./queue.policy.ts";
+import { limiterText } from "./queue.policy.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** Most nodes that one sentence names. */
 const NAMES_MAX = 10;
 
-/** A policy in force, and what it does now. */
-export interface ExplainedPolicy {
-  readonly policy: NodePolicy;
-  readonly report: PolicyReport;
-}
-
-/** The sentences about a policy that is in force. */
-export function policySentences({ policy, report }: ExplainedPolicy, context: ExplainContext): Sentence[] {
+/** The sentences about a policy that is in force, with the report of what it does now. */
+export function policySentences(policy: NodePolicy, report: PolicyReport, context: ExplainContext): Sentence[] {
   const { name, selector } = policy;
   const selects = { policy: name, selector: selectorText(selector) };
   return [
@@ -33,7 +27,7 @@ export function policySentences({ policy, report }: ExplainedPolicy, context: Ex
     ...modeSentences(policy, context),
     ...settingsSentences(policy, context),
     ...(policy.refused ?? []).map((problem) => sentence("policyRefused", { problem })),
-    ...freezeSentences(report, context),
+    ...freezeSentences("policy", report.freeze, context),
     ...limitSentences(policy, report, context),
     ...evictionSentences(policy, report, context),
     ...remediationSentences(report),
@@ -65,7 +59,7 @@ function nodesSentences(policy: string, { state, now }: ExplainContext): Sentenc
   ];
 }
 
-function isMaintained({ maintenance }: NonNullable<NodeRecord["judged"]>, now: number): boolean {
+function isMaintained({ maintenance }: NodeJudgement, now: number): boolean {
   return maintenance !== undefined && maintenance.untilAt > now;
 }
 
@@ -86,17 +80,6 @@ function settingsSentences(policy: NodePolicy, { now }: ExplainContext): Sentenc
   if (fields.length > 0) return [sentence("policySets", { fields: listText(fields) })];
   const isPlain = policy.mode === "Enforce" && activeRequests(policy, now).length === 0;
   return isPlain ? [sentence("policySetsNothing", {})] : [];
-}
-
-function freezeSentences({ freeze }: PolicyReport, { profile }: ExplainContext): Sentence[] {
-  if (freeze === null) return [];
-  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
-  if (profile.upstream === "beside") {
-    const until = freeze.untilAt === null ? "somebody thaws them" : apiTime(freeze.untilAt);
-    return [sentence("policyFrozenBeside", { ...values, until })];
-  }
-  if (freeze.untilAt === null) return [sentence("policyFrozen", values)];
-  return [sentence("policyFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
 }
 
 function limitSentences(policy: NodePolicy, report: PolicyReport, context: ExplainContext): Sentence[] {

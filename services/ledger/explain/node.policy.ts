@@ -6,22 +6,21 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { listText, namedList, policyText, spanText } from "../../domain/format.ts";
-import { freezeText } from "../../domain/freeze-report.ts";
 import { conditionText } from "../../domain/judgement.ts";
 import { readinessBreakersOf } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
-import type { NodeRecord } from "../cluster-state.ts";
-import { type ExplainContext, isOutdated, leasePathSentences } from "./explain-context.ts";
+import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
+import { type ExplainContext, freezeSentences, isOutdated, leasePathSentences } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
-import { isRecent, limiterText, queueSentences } from "./queue.policy.ts";
+import { limiterText, queueSentences } from "./queue.policy.ts";
 import { remediationSentences } from "./remediation.policy.ts";
 import { detailText, nodeRequestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 type Graces = Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">;
-type JudgedNode = NonNullable<NodeRecord["judged"]>;
 
 /** The sentences about a node that exists, as far as the watch shows. */
 export function nodeSentences(node: NodeRecord, context: ExplainContext): Sentence[] {
@@ -43,15 +42,16 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   // Its policy decides what freezes and remediates it, whichever process judges it now.
   const isNow = !isOutdated(node, context);
   const queue = [
-    ...(isNow ? heldTaintSentences(judged) : []),
-    ...(isNow ? delaySentences(judged, context) : []),
-    ...(isNow ? readinessHoldSentences(judged, context) : []),
-    ...(isNow ? conditionSentences(judged) : []),
+    ...(isNow ? holdSentences(judged, context) : []),
     ...queueSentences(node, judged, context),
     ...remediationSentences(node, context),
     ...(isNow ? outOfServiceSentences(node, context) : []),
   ];
-  const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
+  const selecting = [
+    ...conflictSentences(judged),
+    ...shadowSentences(context),
+    ...freezeSentences("node", context.freezes.reportOf(judged), context),
+  ];
   const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
   const silence = judged.readiness === "unknown" ? leasePathSentences(context) : [];
   return [
@@ -68,6 +68,16 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   ];
 }
 
+/** What its policy does about it now. */
+function holdSentences(judged: NodeJudgement, context: ExplainContext): Sentence[] {
+  return [
+    ...heldTaintSentences(judged),
+    ...delaySentences(judged, context),
+    ...readinessHoldSentences(judged, context),
+    ...(judged.conditions ?? []).map(conditionSentence),
+  ];
+}
+
 /** That something else than its kubelet may renew its lease. */
 function contestSentences(contest: ContestedLease | null): Sentence[] {
   const { ownerUid, holders } = contest ?? {};
@@ -77,34 +87,22 @@ function contestSentences(contest: ContestedLease | null): Sentence[] {
   ];
 }
 
-function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {
+function conflictSentences({ conflict = [] }: NodeJudgement): Sentence[] {
   if (conflict.length === 0) return [];
   return [sentence("nodeConflict", { policies: namedList(conflict.map(policyText)) })];
 }
 
-function shadowSentences({ shadowPolicy = null }: ExplainContext): Sentence[] {
+function shadowSentences({ shadowPolicy }: ExplainContext): Sentence[] {
   return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
 }
 
-function freezeSentences(judged: JudgedNode, { freezes, profile }: ExplainContext): Sentence[] {
-  const freeze = freezes.reportOf(judged);
-  if (freeze === null) return [];
-  const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
-  if (profile.upstream === "beside") {
-    const until = freeze.untilAt === null ? "somebody thaws it" : apiTime(freeze.untilAt);
-    return [sentence("nodeFrozenBeside", { ...values, until })];
-  }
-  if (freeze.untilAt === null) return [sentence("nodeFrozen", values)];
-  return [sentence("nodeFrozenUntil", { ...values, until: apiTime(freeze.untilAt) })];
-}
-
-function heldTaintSentences({ taintHold }: JudgedNode): Sentence[] {
+function heldTaintSentences({ taintHold }: NodeJudgement): Sentence[] {
   if (taintHold === undefined) return [];
   return [sentence("nodeTaintHeld", { field: taintHold.field, at: apiTime(taintHold.untilAt) })];
 }
 
 /** How long its kubelet still has to report Ready=False before it waits for eviction. */
-function delaySentences({ unhealthyDelay, policy, since }: JudgedNode, context: ExplainContext): Sentence[] {
+function delaySentences({ unhealthyDelay, policy, since }: NodeJudgement, context: ExplainContext): Sentence[] {
   if (unhealthyDelay === undefined || policy === undefined || unhealthyDelay.untilAt <= context.now) return [];
   const delayMs = context.policyNamed(policy)?.unhealthyDelayMs ?? null;
   if (delayMs === null) return [];
@@ -113,7 +111,7 @@ function delaySentences({ unhealthyDelay, policy, since }: JudgedNode, context: 
 }
 
 /** Which open breakers keep the pods of a silent node from being marked not ready. */
-function readinessHoldSentences({ readiness, policy }: JudgedNode, context: ExplainContext): Sentence[] {
+function readinessHoldSentences({ readiness, policy }: NodeJudgement, context: ExplainContext): Sentence[] {
   if (readiness !== "unknown") return [];
   const { state, profile, policyNamed, now } = context;
   const breakers = readinessBreakersOf(policy === undefined ? null : policyNamed(policy), profile);
@@ -128,11 +126,7 @@ function readinessHoldSentences({ readiness, policy }: JudgedNode, context: Expl
   });
 }
 
-function conditionSentences({ conditions = [] }: JudgedNode): Sentence[] {
-  return conditions.map(conditionSentence);
-}
-
-function conditionSentence(judged: NonNullable<JudgedNode["conditions"]>[number]): Sentence {
+function conditionSentence(judged: NonNullable<NodeJudgement["conditions"]>[number]): Sentence {
   const values = { condition: conditionText(judged), taint: taintName(judged.taint) };
   const since = judged.since === undefined ? "" : apiTime(judged.since);
   const at = judged.untilAt === undefined ? null : apiTime(judged.untilAt);
@@ -152,7 +146,7 @@ function conditionSentence(judged: NonNullable<JudgedNode["conditions"]>[number]
   }
 }
 
-function outdatedSentence({ name: node, judgedAt, observed }: NodeRecord, { readiness }: JudgedNode): Sentence {
+function outdatedSentence({ name: node, judgedAt, observed }: NodeRecord, { readiness }: NodeJudgement): Sentence {
   const ready = observed === null ? null : readyConditionOf(observed);
   const shown = ready === null ? "no Ready condition" : `Ready=${ready.status}`;
   const was = readiness === "notReady" ? "NotReady" : readiness;
@@ -161,7 +155,7 @@ function outdatedSentence({ name: node, judgedAt, observed }: NodeRecord, { read
 
 function readinessSentence(
   { name: node, observed }: NodeRecord,
-  judged: JudgedNode,
+  judged: NodeJudgement,
   context: ExplainContext,
 ): Sentence {
   const { readiness, since, heartbeatAt } = judged;
@@ -183,7 +177,7 @@ function readinessSentence(
 }
 
 /** A grace of the node: that of its policy, else that of the flag. */
-function graceText(grace: keyof Graces, { policy }: JudgedNode, { profile, policyNamed }: ExplainContext): string {
+function graceText(grace: keyof Graces, { policy }: NodeJudgement, { profile, policyNamed }: ExplainContext): string {
   const graces = policy === undefined ? null : policyNamed(policy);
   return spanText(graces?.[grace] ?? profile[grace]);
 }

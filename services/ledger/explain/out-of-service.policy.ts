@@ -3,12 +3,12 @@ import { TaintKey } from "../../../protocols/names.ts";
 import type { DownProof } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
-import type { NodeRecord } from "../cluster-state.ts";
+import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
-type Report = NonNullable<NonNullable<NodeRecord["judged"]>["outOfService"]>;
+type Report = NonNullable<NodeJudgement["outOfService"]>;
 
 /** The sentence about a node that is on its way to the taint, or carries it; none for any other. */
 export function outOfServiceSentences(

@@ -1,6 +1,6 @@
 /** Sentences about a pod whose countdown stands or has stood still because no node could be heard. */
 import type { BodyOf } from "../../../protocols/messages.ts";
-import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
@@ -36,10 +36,19 @@ export function outageSentences(
   return [sentence("podOutageOver", { from: apiTime(fromAt), to, span: spanText(toAt - stoodFromAt) })];
 }
 
-/** Since when the countdown of a pod runs, by the observed taints; null where they do not show it. */
-function countingFromAt({ taint }: BodyOf<"judged.pod">, node: ObservedNode | null): number | null {
+/** When a taint that its node carries began, and what that continues; null where the node does not show it. */
+export function presentStart(
+  taint: TaintId | null,
+  node: ObservedNode | null,
+): { readonly startAt: number; readonly lineage: ReturnType<typeof lineageOf> } | null {
   const present = node?.taints.find(({ key, effect }) => key === taint?.key && effect === taint.effect);
   if (node === null || present === undefined) return null;
   const startAt = taintStartAt(present, node);
-  return startAt === null ? null : (lineageOf(present, startAt, node)?.since ?? startAt);
+  return startAt === null ? null : { startAt, lineage: lineageOf(present, startAt, node) };
+}
+
+/** Since when the countdown of a pod runs, by the observed taints; null where they do not show it. */
+function countingFromAt({ taint }: BodyOf<"judged.pod">, node: ObservedNode | null): number | null {
+  const start = presentStart(taint, node);
+  return start === null ? null : (start.lineage?.since ?? start.startAt);
 }

@@ -24,28 +24,28 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../../domain/toleration.ts";
-import type { NodeRecord } from "../cluster-state.ts";
-import { isOver } from "../countdown-end.policy.ts";
-import type { PodRead } from "../live-pods.ts";
-import { type PodRecord, targetOf } from "../pod-records.ts";
-import { frozenEviction, isBeforeFreeze, isInOutage } from "../present-freezes.policy.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
+import { isOver } from "../state/countdown-end.policy.ts";
+import type { TrackedRequest } from "../state/node-requests.ts";
+import { type PodRecord, targetOf } from "../state/pod-records.ts";
+import { frozenEviction, isBeforeFreeze, isInOutage } from "../state/present-freezes.policy.ts";
+import { waitingEviction } from "../state/waiting-evictions.policy.ts";
 import { type ExplainContext, presentJudgement, presentNode } from "./explain-context.ts";
-import { outageSentence, outageSentences } from "./outage.policy.ts";
-import { type ExplainedRequest, failureSentences, requestSentences } from "./request.policy.ts";
+import type { PodRead } from "./live-pods.ts";
+import { outageSentence, outageSentences, presentStart } from "./outage.policy.ts";
+import { failureSentences, requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
-import { waitingEviction } from "./waiting-evictions.policy.ts";
 
 type PresentPod = Extract<PodRead, { kind: "present" }>;
 
 type BoundPod = NonNullable<PresentPod["bound"]>;
 
-/** The sentences about a pod, and its node; null without one. */
-export interface PodSentences {
+interface PodSentences {
   readonly sentences: readonly Sentence[];
   readonly node: string | null;
 }
 
-/** The sentences about a pod; `pod` is its `namespace/name`, `named` the last record of that name. */
+/** The sentences about a pod, and its node, null without one; `pod` is its `namespace/name`, `named` the last record of that name. */
 export function podSentences(
   pod: string,
   read: PodRead,
@@ -209,8 +209,8 @@ function requestedSentences(record: PodRecord, context: ExplainContext): Sentenc
 }
 
 /** The request for the deletion of a pod. */
-function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): ExplainedRequest {
-  return { what: "its deletion", node: asked?.node, askedAt: askedAt ?? last?.at ?? now, last, isGrant: false };
+function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): TrackedRequest {
+  return { what: "its deletion", node: asked?.node, ask: null, askedAt: askedAt ?? last?.at ?? now, last };
 }
 
 /** Why a pod must go, where only the request for its deletion is known. */
@@ -263,11 +263,8 @@ function begunBefore(
   frozen: readonly FrozenInterval[],
 ): number | null {
   const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
-  const present = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
-  if (!node || present === undefined || deadlineAt === null || tolerationSeconds === null) return null;
-  const startAt = taintStartAt(present, node);
-  const lineage = lineageOf(present, startAt, node);
-  if (startAt === null || lineage === null) return null;
+  const { startAt, lineage } = presentStart(decisive, node) ?? { lineage: null };
+  if (startAt === undefined || lineage === null || deadlineAt === null || tolerationSeconds === null) return null;
   const begunAt = countdownStartAt(deadlineAt, tolerationSeconds * 1000, frozen);
   // Stamps are whole seconds: a taint that is replaced within its first second may begin after its successor's stamp.
   const isStampShared = lineage.since >= startAt && begunAt < startAt + API_TIME_STEP_MS;

@@ -1,26 +1,22 @@
 /** Sentences about a node that waits: the state of its zone, its place in the eviction queue, and what follows. */
+import type { ZoneHold } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import { countText, type NamedText, policyText, rateText, spanText } from "../../domain/format.ts";
+import { countText, type NamedText, named, namedList, policyText, rateText, spanText } from "../../domain/format.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
-import type { ClusterState, Judged, NodeRecord } from "../cluster-state.ts";
+import type { Judged, NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
+import { grantAt, holdOn, isRecent, placeOf } from "../state/waiting-nodes.policy.ts";
 import { type ExplainContext, isOutdated } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { hasFailed } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
-/** A zone not published for this long has no owner or a blind one; an owner publishes it every second. */
-const ZONE_STALE_MS = 15_000;
-const SECOND_MS = 1000;
-
-type JudgedNode = NonNullable<NodeRecord["judged"]>;
-
 /** The sentences about a node's zone, and about its place in the queue where it waits. */
-export function queueSentences(node: NodeRecord, judged: JudgedNode, context: ExplainContext): Sentence[] {
+export function queueSentences(node: NodeRecord, judged: NodeJudgement, context: ExplainContext): Sentence[] {
   const zone = context.state.zones.get(judged.zone);
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
   if (isOutdated(node, context)) return sentences;
@@ -37,25 +33,6 @@ export function queueSentences(node: NodeRecord, judged: JudgedNode, context: Ex
   return [...sentences, ...waitSentences(node, zone, context), effectSentence(taint, context)];
 }
 
-/** When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. */
-export function grantAt(place: number, { judged, publishedAt }: Judged<"judged.zone">): number | null {
-  const { tokens, taintsPerSecond, halted } = judged;
-  if (halted || taintsPerSecond <= 0) return null;
-  const tokensMissing = Math.max(0, 1 - tokens) + (place - 1);
-  return publishedAt + (tokensMissing / taintsPerSecond) * SECOND_MS;
-}
-
-/** A node's place in the queue of its zone, from 1; null where the zone does not list it. */
-export function placeOf(node: string, zone: Judged<"judged.zone"> | undefined): number | null {
-  const index = zone?.judged.queue?.indexOf(node) ?? -1;
-  return index < 0 ? null : index + 1;
-}
-
-/** Whether the state of a zone, or of limits, is recent enough to hold. */
-export function isRecent({ publishedAt }: Pick<Judged<"judged.zone">, "publishedAt">, now: number): boolean {
-  return now - publishedAt < ZONE_STALE_MS;
-}
-
 function zoneSentence(zone: Judged<"judged.zone">, { now }: ExplainContext): Sentence {
   const { zone: key, state, notReady, size, queueLength } = zone.judged;
   if (!isRecent(zone, now)) return sentence("zoneSilent", { zone: key, state, at: apiTime(zone.publishedAt) });
@@ -65,7 +42,11 @@ function zoneSentence(zone: Judged<"judged.zone">, { now }: ExplainContext): Sen
 }
 
 /** The earliest drain of a node that waits for none yet, or why it will not wait for one (direct mode). */
-function drainSentences(node: string, { readiness, evictionFromAt }: JudgedNode, context: ExplainContext): Sentence[] {
+function drainSentences(
+  node: string,
+  { readiness, evictionFromAt }: NodeJudgement,
+  context: ExplainContext,
+): Sentence[] {
   const { now, profile, blindness, isDrainEmpty } = context;
   if (evictionFromAt === undefined) {
     const isDown = profile.evictionMode === "direct" && (readiness === "notReady" || readiness === "unknown");
@@ -88,7 +69,7 @@ function stopSentence(
 }
 
 /** Why the limits of its policy, or of the cluster, hold a waiting node back; null where they do not. */
-function heldSentence(node: NodeRecord, judged: JudgedNode, { state, now }: ExplainContext): Sentence | null {
+function heldSentence(node: NodeRecord, judged: NodeJudgement, { state, now }: ExplainContext): Sentence | null {
   const hold = holdOn(node, judged, state.limits, now);
   if (hold === null) return null;
   const whose = limiterText(hold.policy);
@@ -98,26 +79,19 @@ function heldSentence(node: NodeRecord, judged: JudgedNode, { state, now }: Expl
     : sentence("queueHeldUntil", { ...values, at: apiTime(hold.untilAt) });
 }
 
+/** The fields that hold nodes of a zone back: `2 nodes by maxUnhealthy of NodePolicy gpu and 1 node by a freeze`. */
+export function holdsText(holds: readonly ZoneHold[]): NamedText {
+  return namedList(
+    holds.map(({ policy, field, nodes }) => {
+      const by = policy === null || field === null ? "a freeze" : named`${field} of ${limiterText(policy)}`;
+      return named`${countText(nodes, "node")} by ${by}`;
+    }),
+  );
+}
+
 /** Whose limit holds nodes back: the name of a policy, or "" for the cluster. */
 export function limiterText(policy: string): NamedText | string {
   return policy === WHOLE_CLUSTER ? "the cluster" : policyText(policy);
-}
-
-/** The limit that holds a waiting node back, as its owner published it lately; null for none. */
-export function holdOn(
-  { name }: Pick<NodeRecord, "name">,
-  judged: Pick<JudgedNode, "eviction" | "conditions" | "policy">,
-  limits: ClusterState["limits"],
-  now: number,
-): BodyOf<"judged.limits">["holds"][number] | null {
-  if (waitingTaintOf(judged) === null) return null;
-  const { policy } = judged;
-  // Limits that a policy has lost are published no more, so those of the cluster are left.
-  const known = [policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
-  const record = known.find((limited) => limited !== undefined && isRecent(limited, now));
-  if (record === undefined) return null;
-  const isPermitted = record.judged.permits.some(({ node }) => node === name);
-  return isPermitted ? null : (record.judged.holds[0] ?? null);
 }
 
 function waitSentences(

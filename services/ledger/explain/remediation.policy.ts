@@ -2,9 +2,9 @@
 import type { RemediatedNode } from "../../../protocols/judged.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
-import type { NodeRecord } from "../cluster-state.ts";
+import type { NodeRecord } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
 import type { ExplainContext } from "./explain-context.ts";
-import { isRecent } from "./queue.policy.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -38,23 +38,17 @@ function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["node
     case "ending":
     case "foreign":
     case "blocked":
-      return sentence("nodeRemediationWaits", {
-        kind,
-        why: quotedText(whyText({ state, untilAt, detail }, now), nodes),
-      });
+      return sentence("nodeRemediationWaits", { kind, why: quotedText(whyText(state, report, now), nodes) });
   }
 }
 
 function whyText(
-  {
-    state,
-    untilAt,
-    detail,
-  }: Pick<RemediatedNode, "untilAt" | "detail"> & { readonly state: keyof typeof WHY | "waits" | "held" | "blocked" },
+  state: keyof typeof WHY | "waits" | "held" | "blocked",
+  { untilAt, detail = "" }: RemediatedNode,
   now: number,
 ): string {
   if (state === "held") return `${detail} holds it back`;
-  if (state === "blocked") return detail ?? "";
+  if (state === "blocked") return detail;
   if (state !== "waits") return WHY[state];
   const reports = "its kubelet reports, and may get ready by itself";
   return untilAt === undefined ? reports : `${reports} for another ${spanText(Math.max(0, untilAt - now))}`;

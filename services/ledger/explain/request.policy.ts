@@ -2,22 +2,10 @@
 import type { Outcome } from "../../../protocols/done.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { type NamedText, spanText } from "../../domain/format.ts";
-import type { RequestOutcome, TrackedRequest } from "../node-requests.ts";
+import type { RequestOutcome, TrackedRequest } from "../state/node-requests.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, type SentenceName, sentence } from "./sentences.ts";
-
-/** The part of a request that its sentences need. */
-export interface ExplainedRequest {
-  /** `Ready=Unknown`, `its deletion`. */
-  readonly what: string;
-  /** The node that it names, which this ledger may no longer know otherwise; absent where `what` says it all. */
-  readonly node?: string | undefined;
-  readonly askedAt: number;
-  readonly last: RequestOutcome | null;
-  /** Whether it follows from a grant, so that only the zone repeats it. */
-  readonly isGrant: boolean;
-}
 
 type OutcomeSentence = Extract<SentenceName, `request${string}`>;
 
@@ -37,7 +25,7 @@ const BY_OUTCOME: Readonly<Record<Outcome, Exclude<OutcomeSentence, "requestOpen
 const SETTLED: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone", "shadowed"]);
 
 /** Whether the last try of a request failed. */
-export function hasFailed({ last }: Pick<ExplainedRequest, "last">): boolean {
+export function hasFailed({ last }: Pick<TrackedRequest, "last">): boolean {
   return last !== null && !SETTLED.has(last.outcome);
 }
 
@@ -49,13 +37,11 @@ export function nodeRequestSentences(requests: readonly TrackedRequest[], contex
   const { profile, now } = context;
   return requests
     .filter(({ askedAt, last }) => now - Math.max(askedAt, last?.at ?? askedAt) < 2 * profile.askRetryMaxMs)
-    .flatMap(({ what, ask, askedAt, last }) =>
-      requestSentences({ what, askedAt, last, isGrant: ask?.why === "granted" }, context),
-    );
+    .flatMap((request) => requestSentences(request, context));
 }
 
 /** The sentences about a request: its last outcome and its next retry. */
-export function requestSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
+export function requestSentences(request: TrackedRequest, context: ExplainContext): Sentence[] {
   const { what, node, askedAt, last } = request;
   if (last === null) return [sentence("requestOpen", { what, at: apiTime(askedAt) })];
   const detail = detailText(last.detail, context, node);
@@ -64,19 +50,22 @@ export function requestSentences(request: ExplainedRequest, context: ExplainCont
 }
 
 /** How the last try of a request failed; nothing if it has not. */
-export function failureSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
+export function failureSentences(request: TrackedRequest, context: ExplainContext): Sentence[] {
   return hasFailed(request) ? requestSentences(request, context).slice(0, 1) : [];
 }
 
 function retrySentence(
-  { isGrant }: ExplainedRequest,
+  { ask }: TrackedRequest,
   { retryAt, retrying }: RequestOutcome,
   { profile, now }: ExplainContext,
 ): Sentence {
   if (retrying && retryAt !== null)
     return retryAt > now ? sentence("retryAt", { at: apiTime(retryAt) }) : sentence("retrySoon", {});
   if (retrying) return sentence("retrySoon", {});
-  return isGrant ? sentence("retryGrant", {}) : sentence("retryRequested", { span: spanText(profile.askRetryMaxMs) });
+  // After a grant only the zone repeats it.
+  return ask?.why === "granted"
+    ? sentence("retryGrant", {})
+    : sentence("retryRequested", { span: spanText(profile.askRetryMaxMs) });
 }
 
 /** A reason without its final full stop. Its names are those of nodes that exist, and of `node`. */

@@ -55,19 +55,19 @@ class Restarts {
     );
   }
 
-  take<T extends MessageType>(atS: number, type: T, body: BodyOf<T>): void {
-    this.#comparison.take(messageOf(type, body, atS), messageOf("asked.taint", askedTaint(NODE), atS));
+  receive<T extends MessageType>(atS: number, type: T, body: BodyOf<T>): void {
+    this.#comparison.onMessage(messageOf(type, body, atS), messageOf("asked.taint", askedTaint(NODE), atS));
   }
 
   /** Observes the node: Unknown since an instant, or well; with taints. */
   node(atS: number, unknownAtS: number | null, rest: Parameters<typeof observedNode>[1] = {}): void {
     const known = observedNode(NODE, { ready: unknownAtS === null ? "True" : "Unknown", ...rest });
     const conditions = known.conditions.map((each) => ({ ...each, transitionAt: (unknownAtS ?? 0) * S }));
-    this.take(atS, "observed.node", { ...known, conditions });
+    this.receive(atS, "observed.node", { ...known, conditions });
   }
 
   pods(atS: number, ...pods: ReturnType<typeof observedPod>[]): void {
-    this.take(atS, "observed.pods", { node: NODE, version: String(atS), chunk: 0, chunks: 1, pods });
+    this.receive(atS, "observed.pods", { node: NODE, version: String(atS), chunk: 0, chunks: 1, pods });
   }
 
   report(atS: number) {
@@ -88,14 +88,14 @@ const shadowed = { outcome: "shadowed" as const, nodeShadow: VERDICT };
 test("a failure that was over is reported as it was", () => {
   const world = new Restarts();
   world.node(10, null);
-  world.take(100, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(100, "done.write", doneNode("asked.condition", NODE, shadowed));
   world.node(100, 100, { shadow: VERDICT });
   world.node(110, 110);
   world.pods(111, observedPod("web"));
-  world.take(112, "judged.pod", judgedPod({ deadlineAt: 400 * S }));
-  world.take(115, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed" }));
+  world.receive(112, "judged.pod", judgedPod({ deadlineAt: 400 * S }));
+  world.receive(115, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed" }));
   world.node(120, 110, { taints: [noExecute(UNREACHABLE, { timeAdded: new Date(120 * S).toISOString() })] });
-  world.take(400, "done.write", donePod("asked.eviction", { outcome: "shadowed" }));
+  world.receive(400, "done.write", donePod("asked.eviction", { outcome: "shadowed" }));
   world.pods(420);
   world.node(500, null);
   const before = world.report(600);
@@ -111,13 +111,13 @@ test.each([
   ["after", false],
 ])("a failure that lasts goes on; its node is observed %s the records are read", (_when, isRestored) => {
   const world = new Restarts();
-  world.take(100, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(100, "done.write", doneNode("asked.condition", NODE, shadowed));
   world.node(100, 100, { shadow: VERDICT });
   world.start(104, isRestored);
   world.node(106, 105);
   if (!isRestored) world.restore(107);
   world.node(110, 105, { taints: [noExecute(UNREACHABLE, { timeAdded: new Date(110 * S).toISOString() })] });
-  world.take(120, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed" }));
+  world.receive(120, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed" }));
   expect(world.steps(200)).toEqual([[[5 * S, -10 * S, null]], []]);
   world.node(300, null);
   expect(world.steps(300)[0]).toEqual([[5 * S, -10 * S, 300 * S]]);
@@ -127,12 +127,12 @@ test.each([
 
 test("what happened to pods while no ledger ran has no lead; the API dates the rest", () => {
   const world = new Restarts();
-  world.take(100, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(100, "done.write", doneNode("asked.condition", NODE, shadowed));
   world.node(100, 100, { shadow: VERDICT });
   world.pods(101, observedPod("web"), observedPod("gone"));
   for (const name of ["web", "gone"]) {
     const body = judgedPod({ name, uid: `uid-${name}`, deadlineAt: 130 * S });
-    world.take(102, "judged.pod", body);
+    world.receive(102, "judged.pod", body);
   }
   world.start(200);
   world.node(202, 140);
@@ -150,7 +150,7 @@ test("what happened to pods while no ledger ran has no lead; the API dates the r
 
 test("beside upstream Vigil's own write stays Vigil's", () => {
   const world = new Restarts(true);
-  world.take(100, "done.write", doneNode("asked.condition", NODE));
+  world.receive(100, "done.write", doneNode("asked.condition", NODE));
   world.node(100, 100);
   world.start(110, false);
   world.node(111, 100);
@@ -164,7 +164,7 @@ test("beside upstream Vigil's own write stays Vigil's", () => {
 
 test("a node that returned and failed again meanwhile has failed twice", () => {
   const world = new Restarts();
-  world.take(100, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(100, "done.write", doneNode("asked.condition", NODE, shadowed));
   world.node(110, 110);
   world.start(120);
   world.node(300, 290);
@@ -176,11 +176,11 @@ test("a node that returned and failed again meanwhile has failed twice", () => {
 
 test("in shadow mode a silent node is judged again, and that is no second failure", () => {
   const world = new Restarts();
-  world.take(100, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(100, "done.write", doneNode("asked.condition", NODE, shadowed));
   world.node(100, 100, { shadow: VERDICT });
   world.start(104);
   world.node(105, null);
-  world.take(154, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(154, "done.write", doneNode("asked.condition", NODE, shadowed));
   world.node(154, 154, { shadow: VERDICT });
   world.node(160, 160);
   expect(world.steps(170)[0]).toEqual([[60 * S, null, null]]);
@@ -196,7 +196,7 @@ test("a failure from before the record began is no difference", () => {
   const world = new Restarts();
   world.start(1000, false);
   world.node(1001, 200);
-  world.take(1050, "done.write", doneNode("asked.condition", NODE, shadowed));
+  world.receive(1050, "done.write", doneNode("asked.condition", NODE, shadowed));
   expect(world.report(1100).nodes).toEqual([]);
 });
 

@@ -1,0 +1,112 @@
+/** The node policies in force as people see them: how many nodes each has, what its limits do, and who freezes it. */
+import type { BreakerReport, PolicyReport } from "../../../protocols/ledger-reader.ts";
+import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
+import { evictionRatesOf } from "../../domain/eviction-rates.ts";
+import { freezeReport } from "../../domain/freeze-report.ts";
+import { isUnhealthy } from "../../domain/judgement.ts";
+import { budgetLeft, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import type { ClusterState, Judged, NodeRecord } from "../state/cluster-state.ts";
+import { isRecent } from "../state/waiting-nodes.policy.ts";
+
+/** The nodes of a policy. */
+type PolicyNodes = Pick<PolicyReport, "nodes" | "unhealthy" | "conflicts">;
+
+const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflicts: 0 };
+
+/**
+ * Every policy by name. Before them, under the name of the whole cluster, are all nodes: only while something holds for
+ * all of them, a freeze or the cluster's own breaker. Null while the policies are not known.
+ */
+export function policyReports(set: PolicySet | null, state: ClusterState, now: number): PolicyReport[] | null {
+  if (set === null) return null;
+  const { policies, everywhere } = set;
+  const counts = countsOf(state.nodes.values());
+  const countOf = (name: string): PolicyNodes => counts.get(name) ?? NO_NODES;
+  const reports = policies.map((policy): PolicyReport => {
+    const { name, mode, circuitBreaker } = policy;
+    const limits = limitsReport(state.limits.get(name), circuitBreaker !== null, now);
+    const evictions = evictionsReport(policy, state.evictions.get(name), now);
+    const remediations = remediationsReport(state.remediations.get(name), now);
+    return {
+      name,
+      mode,
+      ...countOf(name),
+      ...limits,
+      ...evictions,
+      ...remediations,
+      freeze: freezeReport([policy], everywhere, now),
+    };
+  });
+  reports.sort((left, right) => (left.name < right.name ? -1 : 1));
+  const freeze = freezeReport([], everywhere, now);
+  const cluster = state.limits.get(WHOLE_CLUSTER);
+  if (freeze === null && cluster === undefined) return reports;
+  const limits = limitsReport(cluster, cluster !== undefined, now);
+  return [{ name: WHOLE_CLUSTER, mode: null, ...countOf(WHOLE_CLUSTER), ...limits, freeze }, ...reports];
+}
+
+/** The judged nodes of each policy, and all of them under the name of the whole cluster. */
+function countsOf(nodes: Iterable<NodeRecord>): ReadonlyMap<string, PolicyNodes> {
+  const counts = new Map<string, PolicyNodes>();
+  const add = (name: string, more: Partial<PolicyNodes>): void => {
+    const { nodes: known, unhealthy, conflicts } = counts.get(name) ?? NO_NODES;
+    counts.set(name, {
+      nodes: known + (more.nodes ?? 0),
+      unhealthy: unhealthy + (more.unhealthy ?? 0),
+      conflicts: conflicts + (more.conflicts ?? 0),
+    });
+  };
+  for (const { observed, judged } of nodes) {
+    if (observed === null || judged === null) continue;
+    const unhealthy = isUnhealthy(judged) ? 1 : 0;
+    add(WHOLE_CLUSTER, { nodes: 1, unhealthy });
+    if (judged.policy !== undefined) add(judged.policy, { nodes: 1, unhealthy });
+    for (const name of judged.conflict ?? []) add(name, { conflicts: 1 });
+  }
+  return counts;
+}
+
+/** What the limits of a policy do, as their owner published it lately. */
+function limitsReport(
+  record: Judged<"judged.limits"> | undefined,
+  hasBreaker: boolean,
+  now: number,
+): Pick<PolicyReport, "breaker" | "budget" | "holds"> {
+  if (record === undefined || !isRecent(record, now)) {
+    return { breaker: hasBreaker ? { state: "unknown", resetAt: null } : null, budget: null, holds: [] };
+  }
+  const { budget, holds, memory, down } = record.judged;
+  const state = memory.trippedAt === null ? "closed" : "open";
+  const breaker: BreakerReport = {
+    state,
+    resetAt: memory.resetAt,
+    ...(down === undefined ? {} : { down: down.nodes }),
+  };
+  return {
+    breaker: hasBreaker ? breaker : null,
+    budget: budget === undefined ? null : { nodes: budget, left: budgetLeft(record.judged) ?? 0 },
+    holds,
+  };
+}
+
+/** The remediations of a policy, as the active process of the policy service published them lately. */
+function remediationsReport(
+  record: Judged<"judged.remediations"> | undefined,
+  now: number,
+): Pick<PolicyReport, "remediations"> {
+  if (record === undefined || !isRecent(record, now)) return {};
+  const { nodes } = record.judged;
+  const running = nodes.filter(({ state }) => state === "running" || state === "succeeded").length;
+  return { remediations: { running, waiting: nodes.length - running } };
+}
+
+/** The evictions under the rates of a policy, as their owner published them lately. */
+function evictionsReport(
+  policy: NodePolicy,
+  record: Judged<"judged.evictions"> | undefined,
+  now: number,
+): Pick<PolicyReport, "evictions"> {
+  if (evictionRatesOf(policy) === null || record === undefined || !isRecent(record, now)) return {};
+  const { inWindow, waiting } = record.judged;
+  return { evictions: { lastMinute: inWindow, waiting } };
+}

@@ -1,0 +1,70 @@
+/** The nodes that wait for eviction: their places in the queues of their zones, and what holds them back. */
+import type { HoldReport, ZoneHold } from "../../../protocols/ledger-reader.ts";
+import { waitingTaintOf } from "../../domain/judgement.ts";
+import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import type { ClusterState, Judged, NodeJudgement, NodeRecord } from "./cluster-state.ts";
+import type { PresentFreezes } from "./present-freezes.policy.ts";
+
+/** What is not published for this long has no owner or a blind one; an owner publishes it every second. */
+const STALE_MS = 15_000;
+const SECOND_MS = 1000;
+
+/** When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. */
+export function grantAt(place: number, { judged, publishedAt }: Judged<"judged.zone">): number | null {
+  const { tokens, taintsPerSecond, halted } = judged;
+  if (halted || taintsPerSecond <= 0) return null;
+  const tokensMissing = Math.max(0, 1 - tokens) + (place - 1);
+  return publishedAt + (tokensMissing / taintsPerSecond) * SECOND_MS;
+}
+
+/** A node's place in the queue of its zone, from 1; null where the zone does not list it. */
+export function placeOf(node: string, zone: Judged<"judged.zone"> | undefined): number | null {
+  const index = zone?.judged.queue?.indexOf(node) ?? -1;
+  return index < 0 ? null : index + 1;
+}
+
+/** Whether the state of a zone, or of limits, is recent enough to hold. */
+export function isRecent({ publishedAt }: Pick<Judged<"judged.zone">, "publishedAt">, now: number): boolean {
+  return now - publishedAt < STALE_MS;
+}
+
+/** The limit that holds a waiting node back, as its owner published it lately; null for none. */
+export function holdOn(
+  { name }: Pick<NodeRecord, "name">,
+  judged: Pick<NodeJudgement, "eviction" | "conditions" | "policy">,
+  limits: ClusterState["limits"],
+  now: number,
+): HoldReport | null {
+  if (waitingTaintOf(judged) === null) return null;
+  const { policy } = judged;
+  // Limits that a policy has lost are published no more, so those of the cluster are left.
+  const known = [policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
+  const record = known.find((limited) => limited !== undefined && isRecent(limited, now));
+  if (record === undefined) return null;
+  const isPermitted = record.judged.permits.some(({ node }) => node === name);
+  return isPermitted ? null : (record.judged.holds[0] ?? null);
+}
+
+/** The fields that hold back waiting nodes, by the key of their zone, or of their policy's domain in it. */
+export function zoneHolds(
+  { nodes, limits }: Pick<ClusterState, "nodes" | "limits">,
+  freezes: PresentFreezes,
+): ReadonlyMap<string, readonly ZoneHold[]> {
+  const zones = new Map<string, ZoneHold[]>();
+  for (const node of nodes.values()) {
+    if (node.observed === null || node.judged === null || waitingTaintOf(node.judged) === null) continue;
+    const { zone } = node.judged;
+    const isFrozen = freezes.ofNode(node.judged) !== null;
+    const hold = isFrozen ? FROZEN : holdOn(node, node.judged, limits, freezes.at);
+    if (hold !== null) zones.set(zone, withNode(zones.get(zone) ?? [], hold));
+  }
+  return zones;
+}
+
+const FROZEN: Omit<ZoneHold, "nodes"> = { policy: null, field: null };
+
+function withNode(holds: readonly ZoneHold[], { policy, field }: Omit<ZoneHold, "nodes">): ZoneHold[] {
+  const isSame = (hold: ZoneHold): boolean => hold.policy === policy && hold.field === field;
+  if (!holds.some(isSame)) return [...holds, { policy, field, nodes: 1 }];
+  return holds.map((hold) => (isSame(hold) ? { ...hold, nodes: hold.nodes + 1 } : hold));
+}

@@ -290,8 +290,8 @@ export class World {
   }
 
   /**
-   * A backup of the API's store. What others write after it (in a cluster hundreds of objects a second, here none) moves
-   * the version so far that a restored store does not reach it again.
+   * A backup of the API's store. What others write after it (in a cluster hundreds of objects a second, here none)
+   * moves the version so far that a restored store does not reach it again.
    */
   backup(): Backup {
     const objects = this.api.snapshot();

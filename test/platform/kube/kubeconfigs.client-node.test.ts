@@ -1,6 +1,6 @@
 /**
  * Each kubeconfig as two readers take it: Vigil, and the `KubeConfig` of `@kubernetes/client-node`. What a server receives
- * is the same, or the difference is a row of the table in decision 12.
+ * is the same, or the difference is a row of the table in decision 30.
  */
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -291,7 +291,7 @@ describe("the readers differ on purpose", () => {
     expect(await found()).toEqual({ library, vigil });
   });
 
-  test("as decision 12 lists it, and in nothing else", () => {
+  test("as decision 30 lists it, and in nothing else", () => {
     const pages = readdirSync(DECISIONS).map((name) => readFileSync(join(DECISIONS, name), "utf8"));
     const [, table = ""] = pages.find((page) => page.includes(TABLE_HEAD))?.split(TABLE_HEAD) ?? [];
     const rows = table.split("\n\n", 1)[0]?.split("\n").slice(2) ?? [];

@@ -41,7 +41,8 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "unhealthyConditions[].duration": "How long the condition has to have that status.",
   "unhealthyConditions[].taint": "The taint.",
   "unhealthyConditions[].taint.key": "Its key. With one of vigil.io/ the taint goes when the rule goes.",
-  "unhealthyConditions[].taint.value": "Its value.",
+  "unhealthyConditions[].taint.value":
+    "Its value; vigil by default. Vigil takes off taints with that default even when no rule names them any more, and those with another value for as long as a rule names it.",
   "unhealthyConditions[].taint.effect": "Its effect. NoExecute waits for rate and limits.",
   evictions: "How pods are evicted from these nodes, and how fast.",
   "evictions.method": "Delete if unset. Evict respects disruption budgets; EvictThenDelete does for a time.",

@@ -125,6 +125,12 @@ export const SilentReason = {
   never: { reason: "NodeStatusNeverUpdated", message: "Kubelet never posted node status." },
 } as const;
 
+/**
+ * The value of a taint for a condition whose rule names none. A kubelet must not change the taints of its node
+ * (NodeRestriction), so unlike any annotation it proves that the taint is Vigil's.
+ */
+export const OWN_TAINT_VALUE = "vigil";
+
 /** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
 export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;
 

@@ -71,7 +71,8 @@ export interface UnhealthyCondition {
   readonly type: string;
   readonly status: ConditionStatus;
   readonly durationMs: number;
-  readonly taint: { readonly key: string; readonly effect: string; readonly value: string | null };
+  /** With the value of the rule, or `OWN_TAINT_VALUE`, by which the taint says that it is Vigil's. */
+  readonly taint: { readonly key: string; readonly effect: string; readonly value: string };
 }
 
 /** When a node is declared out of service. */

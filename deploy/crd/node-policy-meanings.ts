@@ -40,8 +40,9 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "unhealthyConditions[].status": "The status that calls for the taint.",
   "unhealthyConditions[].duration": "How long the condition has to have that status.",
   "unhealthyConditions[].taint": "The taint.",
-  "unhealthyConditions[].taint.key": "Its key. With one of vigil.io/ the taint goes when the rule goes.",
-  "unhealthyConditions[].taint.value": "Its value.",
+  "unhealthyConditions[].taint.key": "Its key.",
+  "unhealthyConditions[].taint.value":
+    "Its value. If unset, vigil: such a taint goes when its rule goes. One with another value stays.",
   "unhealthyConditions[].taint.effect": "Its effect. NoExecute waits for rate and limits.",
   evictions: "How pods are evicted from these nodes, and how fast.",
   "evictions.method": "Delete if unset. Evict respects disruption budgets; EvictThenDelete does for a time.",

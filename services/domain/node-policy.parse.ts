@@ -3,6 +3,7 @@
  * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets, requests to
  * freeze and rates of evictions count one by one, and what protects nodes and pods holds as far as it can be read.
  */
+import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
 import {
   NODE_POLICY_FIELDS,
   type NodePolicyField,
@@ -140,7 +141,7 @@ function flappingOf(written: NodePolicySpec["flapping"]): NodePolicy["flapping"]
 type WrittenCondition = NonNullable<NodePolicySpec["unhealthyConditions"]>[number];
 
 function unhealthyConditionOf({ type, status, duration, taint }: WrittenCondition): UnhealthyCondition {
-  const { key, effect, value = null } = taint;
+  const { key, effect, value = OWN_TAINT_VALUE } = taint;
   return { type, status, durationMs: durationOf(duration) ?? 0, taint: { key, effect, value } };
 }
 

@@ -3,13 +3,10 @@
  * Vigil's for that reason. The node service requests them, the zone grants those that evict, and the node-writer checks
  * each of them again on the node as read live.
  */
-import { TaintEffect } from "../../protocols/names.ts";
+import { OWN_TAINT_VALUE, TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
 import { isSwappable, taintName } from "./toleration.ts";
-
-/** Taints with such a key are Vigil's even when no policy names them any more. */
-const OWN_KEY_PREFIX = "vigil.io/";
 
 /** The status of a condition of a node; null when the node does not have it. */
 export function statusOf({ conditions }: Pick<ObservedNode, "conditions">, type: string): ConditionStatus | null {
@@ -48,7 +45,7 @@ export function ruleFor(
   at: number,
 ): UnhealthyCondition | null {
   const called = unhealthyConditions.filter(
-    (rule) => isSameTaint(rule.taint, taint) && (rule.taint.value ?? undefined) === taint.value,
+    (rule) => isSameTaint(rule.taint, taint) && rule.taint.value === taint.value,
   );
   return called.find((rule) => (dueAt(node, rule) ?? Number.POSITIVE_INFINITY) <= at) ?? null;
 }
@@ -71,11 +68,13 @@ export function evictingConditionTaintsOf(node: Pick<ObservedNode, "taints" | "c
 
 /**
  * Whether Vigil may take a recorded taint off. A kubelet can write the record, but must not change the taints of its
- * node, so a policy has to name the taint, or its key has to be one of Vigil's.
+ * node, so the taint itself has to say that it is Vigil's: by the value that all get whose rule names none, or by the
+ * value that a rule of today names.
  */
-export function isRemovable(taint: TaintId, set: PolicySet | null): boolean {
+export function isRemovable(taint: Taint, set: PolicySet | null): boolean {
   if (set === null) return false;
-  return taint.key.startsWith(OWN_KEY_PREFIX) || set.policies.some((policy) => rulesOfTaint(policy, taint).length > 0);
+  const isNamed = ({ taint: { value } }: UnhealthyCondition): boolean => value === taint.value;
+  return taint.value === OWN_TAINT_VALUE || set.policies.some((policy) => rulesOfTaint(policy, taint).some(isNamed));
 }
 
 /** The rules of a policy with this taint. */

@@ -286,8 +286,9 @@ function foundedChange(
   context: ConditionTaintContext,
 ): Pick<BodyOf<"asked.taint">, "add" | "remove"> & { readonly unfounded: string | null } {
   const { live, policies } = context;
-  const own = new Set(live === null ? [] : conditionTaintsOf(live).map(taintName));
-  const isMine = (id: TaintId): boolean => own.has(taintName(id)) && isRemovable(id, policies);
+  const recorded = live === null ? [] : conditionTaintsOf(live);
+  const mine = new Set(recorded.filter((taint) => isRemovable(taint, policies)).map(taintName));
+  const isMine = (id: TaintId): boolean => mine.has(taintName(id));
   const foundedAdd = add.filter((id) => isReservedTaintKey(id.key) || conditionRule(id, context) !== null);
   const isKept = (id: TaintId): boolean => isOutOfService(id) && (live === null || keepsOutOfService(live));
   const foundedRemove = remove.filter((id) => (isReservedTaintKey(id.key) ? !isKept(id) : isMine(id)));

@@ -118,7 +118,7 @@ function ruleState(
   const { key, effect, value } = rule.taint;
   const recorded = recordOf(node, type, sighting, now);
   const since = recorded?.since ?? sinceAt(sighting, now);
-  const judged = { type, status, since, taint: { key, effect, ...(value === null ? {} : { value }) } };
+  const judged = { type, status, since, taint: { key, effect, value } };
   if (node.taints.some((taint) => isSameTaint(taint, rule.taint))) return { ...judged, state: "tainted" };
   // Only what evicts waits: a NoSchedule taint goes as soon as the kubelet can say that the condition is over.
   const paused = effect === TaintEffect.noExecute && outages !== undefined ? { outages } : {};

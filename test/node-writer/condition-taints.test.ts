@@ -13,7 +13,7 @@ import { NODE, Scene } from "./node-writer-scene.ts";
 const S = 1000;
 const WALL = Date.UTC(2026, 0, 5, 12);
 const KEY = "vigil.io/deadlock";
-const TAINT = { key: KEY, effect: "NoSchedule" };
+const TAINT = { key: KEY, effect: "NoSchedule", value: "vigil" };
 const TYPE = "KernelDeadlock";
 const RECORD = "vigil.v1/condition-taints";
 
@@ -79,7 +79,7 @@ describe("a taint is put on", () => {
 });
 
 describe("a taint that evicts for a condition", () => {
-  const EVICTING = { key: KEY, effect: "NoExecute" };
+  const EVICTING = { key: KEY, effect: "NoExecute", value: "vigil" };
 
   test.each([
     ["is put on while the condition stays", { status: "True", reason: "Hung" }, true],
@@ -100,7 +100,7 @@ describe("a taint that evicts for a condition", () => {
 });
 
 describe("a taint is taken off", () => {
-  const healing = (node: ObservedNode, policies: typeof POLICIES | null = POLICIES, id = TAINT) =>
+  const healing = (node: ObservedNode, policies: typeof POLICIES | null = POLICIES, id: Ids[number] = TAINT) =>
     decided(node, { remove: [id], why: "healing" }, policies);
   test("with its record", () => {
     expect(healing(sick(60, own))).toEqual({ change: `taints: -${KEY}:NoSchedule`, record: null });
@@ -111,12 +111,19 @@ describe("a taint is taken off", () => {
   });
 
   test.each([
-    [KEY, true],
-    ["dedicated", false],
-  ])("with the key %s and no policy that names it: %s", (key, isTakenOff) => {
-    const id = { key, effect: "NoSchedule" };
+    ["with Vigil's value", KEY, "vigil", true],
+    ["with Vigil's value under any key", "dedicated", "vigil", true],
+    ["not without a value, as somebody else puts it on", KEY, undefined, false],
+    ["not with another value", KEY, "deep", false],
+  ])("where no policy names it, %s", (_which, key, value, isTakenOff) => {
+    const id = { key, effect: "NoSchedule", ...(value !== undefined && { value }) };
     const node = sick(60, { taints: [id], conditionTaints: { [`${key}:NoSchedule`]: TYPE } });
     expect(healing(node, policySet([]), id) !== "refused").toBe(isTakenOff);
+  });
+
+  test("not if somebody else put it on, whatever its kubelet has recorded", () => {
+    const forged = sick(60, { ...own, taints: [{ key: KEY, effect: "NoSchedule" }] });
+    expect(healing(forged)).toBe("refused");
   });
 });
 

@@ -18,7 +18,7 @@ const FOREIGN = "example.com/deadlock";
 type Rules = NonNullable<PolicyFields["unhealthyConditions"]>;
 
 function rule(fields: Partial<Rules[number]> = {}, effect = "NoSchedule"): Rules[number] {
-  const taint = { key: KEY, effect } as Rules[number]["taint"];
+  const taint = { key: KEY, effect, value: "vigil" } as Rules[number]["taint"];
   return { type: "KernelDeadlock", status: "True", duration: "60s", taint, ...fields };
 }
 
@@ -36,7 +36,7 @@ function sick(status: ConditionStatus | null, agoS: number | null, fields: Parti
 }
 
 const on = (effect: string, key = KEY): Pick<ObservedNode, "taints" | "conditionTaints"> => ({
-  taints: [{ key, effect }],
+  taints: [{ key, effect, value: "vigil" }],
   conditionTaints: { [`${key}:${effect}`]: "KernelDeadlock" },
 });
 
@@ -91,10 +91,11 @@ describe("a taint that Vigil put on", () => {
     ["goes after healthyDelay", sick("False", 30, on("NoSchedule")), delayed, "gone"],
     ["waits for all of an unrecorded healthyDelay", sick("False", null, on("NoSchedule")), delayed, "healing"],
     ["goes with its rule", sick("True", 90, on("NoSchedule")), policyOf([]), "gone"],
+    ["goes with its rule under any key", sick("True", 90, on("NoSchedule", FOREIGN)), policyOf([]), "gone"],
     [
-      "stays without its rule if its key may be foreign",
-      sick("True", 90, on("NoSchedule", FOREIGN)),
-      policyOf([]),
+      "stays if only a record says that it is Vigil's",
+      { ...sick("False", 90, on("NoSchedule")), taints: [{ key: KEY, effect: "NoSchedule" }] },
+      policyOf([rule({})]),
       "left",
     ],
     ["stays while two policies contradict", sick("True", 90, on("NoSchedule")), null, "left"],

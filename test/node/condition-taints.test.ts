@@ -10,8 +10,9 @@ const DEADLOCK = "KernelDeadlock";
 
 type Effect = "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 
-function deadlock(effect: Effect, duration = "1m", key = KEY): PolicyFields {
-  return { unhealthyConditions: [{ type: DEADLOCK, status: "True", duration, taint: { key, effect } }] };
+function deadlock(effect: Effect, duration = "1m", key = KEY, value?: string): PolicyFields {
+  const taint = { key, effect, ...(value !== undefined && { value }) };
+  return { unhealthyConditions: [{ type: DEADLOCK, status: "True", duration, taint }] };
 }
 
 function run(fields: PolicyFields, profile = {}) {
@@ -106,14 +107,16 @@ describe("NoSchedule", () => {
   });
 
   test.each([
-    ["a key of Vigil's goes with its rule", KEY, []],
+    ["goes with its rule", KEY, undefined, []],
+    ["goes with its rule under any key", "example.com/deadlock", undefined, []],
     [
-      "another key stays without its rule, and explain says so",
+      "of a value of its own stays without its rule",
       "example.com/deadlock",
+      "deep",
       ["example.com/deadlock:NoSchedule"],
     ],
-  ])("%s", (_what, key, left) => {
-    const { world, policies, report, conditions } = run(deadlock("NoSchedule", "0s", key));
+  ])("%s", (_what, key, value, left) => {
+    const { world, policies, report, conditions } = run(deadlock("NoSchedule", "0s", key, value));
     report("a-0", "True");
     world.advance(5 * S);
     expect(world.taints("a-0")).toEqual([`${key}:NoSchedule`]);
@@ -132,6 +135,19 @@ describe("NoSchedule", () => {
     world.advance(5 * S);
     expect(world.taints("a-0")).toEqual([taint]);
   });
+
+  test.each(["NoSchedule", "NoExecute"] as const)(
+    "%s of somebody else stays, whatever its kubelet records",
+    (effect) => {
+      const { world, report } = run(deadlock(effect, "0s"));
+      world.taint("a-0", [{ key: KEY, effect }]);
+      const annotations = { "vigil.v1/condition-taints": JSON.stringify({ [`${KEY}:${effect}`]: DEADLOCK }) };
+      world.patch({ kind: "Node", namespace: "", name: "a-0" }, { metadata: { annotations } });
+      report("a-0", "False");
+      world.advance(60 * S);
+      expect(world.taints("a-0")).toEqual([`${KEY}:${effect}`]);
+    },
+  );
 
   test("waits while the policies are not known, and so does its end", () => {
     const { world, policies, report } = run(deadlock("NoSchedule", "0s"));

@@ -62,6 +62,11 @@ export class Checks {
     this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }
 
+  /** The API server went back to an earlier state. */
+  restored(): void {
+    this.#contests.restored();
+  }
+
   /** Takes a change of a node. */
   node(before: CheckedNode | null, after: CheckedNode, isGone: boolean): void {
     const { writer, clock } = this.#run.world;

@@ -33,6 +33,11 @@ export class Contests {
     this.#write(`${after.metadata.uid} Ready ${episodeOf(node)}`, writer, wallMs);
   }
 
+  /** The API server went back to an earlier state: that is no other client, however often it happens. */
+  restored(): void {
+    this.#times.clear();
+  }
+
   #write(field: string, writer: string, wallMs: number): void {
     const before = this.#writers.get(field);
     this.#writers.set(field, writer);

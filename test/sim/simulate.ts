@@ -136,7 +136,10 @@ class Run {
     this.#marks = new Marks(this.#world);
     const count = (situation: string): void => this.#marks.count(situation);
     this.#policies = swarm.policies === undefined ? null : new PolicyChecks({ world: this.#world, count });
-    this.#world.restored = (kind, change) => this.#see(kind, change);
+    this.#world.restored = (kind, change) => {
+      this.#checks.restored();
+      this.#see(kind, change);
+    };
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;

@@ -76,7 +76,8 @@ function coreContract(api: () => CoreV1Api): void {
     const node = await api().createNode({ body: nodeNamed("cn-status") });
     const at = new Date("2026-01-01T00:00:00Z");
     const condition = { type: "Ready", status: "True", lastHeartbeatTime: at, lastTransitionTime: at };
-    await api().replaceNodeStatus({ name: "cn-status", body: { ...node, status: { conditions: [condition] } } });
+    const { metadata = {} } = node;
+    await api().replaceNodeStatus({ name: "cn-status", body: { metadata, status: { conditions: [condition] } } });
     const { status } = await api().readNode({ name: "cn-status" });
     expect(status?.conditions?.[0]).toMatchObject(condition);
     expect(await codeOf(api().replaceNode({ name: "cn-status", body: node }))).toBe(409);
@@ -126,13 +127,15 @@ function leaseContract(api: () => CoordinationV1Api): void {
     const created = await api().createNamespacedLease({ namespace: NAMESPACE, body });
     // The client leaves an instant of microseconds as text.
     expect(String(created.spec?.renewTime)).toBe("2026-01-01T00:00:00.123000Z");
-    const spec = { ...created.spec, holderIdentity: "b" };
-    await api().replaceNamespacedLease({ ...place, body: { ...created, spec } });
+    const { metadata = {} } = created;
+    const replace = () =>
+      api().replaceNamespacedLease({ ...place, body: { metadata, spec: { holderIdentity: "b", renewTime } } });
+    await replace();
     expect((await api().readNamespacedLease(place)).spec).toMatchObject({
       holderIdentity: "b",
       renewTime: created.spec?.renewTime,
     });
-    expect(await codeOf(api().replaceNamespacedLease({ ...place, body: { ...created, spec } }))).toBe(409);
+    expect(await codeOf(replace())).toBe(409);
   });
 }
 

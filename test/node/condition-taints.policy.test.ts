@@ -79,6 +79,8 @@ describe("a taint is put on", () => {
   });
 });
 
+const FOREIGN_TAINT = [{ key: KEY, effect: "NoSchedule" }];
+
 describe("a taint that Vigil put on", () => {
   const policy = policyOf([rule()]);
   const delayed = policyOf([rule()], "30s");
@@ -94,7 +96,7 @@ describe("a taint that Vigil put on", () => {
     ["goes with its rule under any key", sick("True", 90, on("NoSchedule", FOREIGN)), policyOf([]), "gone"],
     [
       "stays if only a record says that it is Vigil's",
-      { ...sick("False", 90, on("NoSchedule")), taints: [{ key: KEY, effect: "NoSchedule" }] },
+      sick("False", 90, { ...on("NoSchedule"), taints: FOREIGN_TAINT }),
       policyOf([rule({})]),
       "left",
     ],

@@ -96,7 +96,6 @@ function own(metrics: Metrics) {
   const newlyDown =
     "Nodes of the policy that went down within the duration of its circuit breaker and still are; absent where that does not hold readiness.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
-  const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
   const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
   const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
   const ailing =
@@ -116,7 +115,6 @@ function own(metrics: Metrics) {
     breakerOpen: gauge("vigil_policy_breaker_open", breaker, ["policy"]),
     newlyDown: gauge("vigil_policy_newly_down_nodes", newlyDown, ["policy"]),
     frozen: gauge("vigil_policy_frozen", frozen, ["policy"]),
-    shadowed: gauge("vigil_policy_shadowed", shadowed, ["policy"]),
     waiting: gauge("vigil_policy_waiting_evictions", waiting, ["policy"]),
     conditionNodes: gauge("vigil_policy_condition_nodes", ailing, ["policy", "condition"]),
     outOfServiceNodes: gauge("vigil_policy_out_of_service_nodes", outOfService, ["policy", "state"]),
@@ -204,11 +202,8 @@ export class LedgerMetrics {
     const frozen = new Map(policies.map(({ name, frozen: intervals }) => [name, intervals]));
     frozen.set(EVERY_NODE, everywhere.frozen);
     for (const [name, intervals] of frozen) this.#own.frozen.set(frozenAt(intervals, at) === null ? 0 : 1, name);
-    for (const { name, mode } of policies) this.#own.shadowed.set(mode === "Shadow" ? 1 : 0, name);
     for (const name of this.#policies) {
-      if (frozen.has(name)) continue;
-      this.#own.frozen.remove(name);
-      this.#own.shadowed.remove(name);
+      if (!frozen.has(name)) this.#own.frozen.remove(name);
     }
     this.#policies = new Set(frozen.keys());
     this.#forgetRates(ratedPoliciesOf(set));

@@ -6,7 +6,6 @@ import { ratedPoliciesOf } from "../domain/eviction-rates.ts";
 import { conditionText, waitingTaintOf } from "../domain/judgement.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { NO_OUTAGES, nodeOutagesOf } from "../domain/paused-time/outages.ts";
-import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { MinHeap } from "../structures/heap.ts";
@@ -20,9 +19,9 @@ import type { ExplainContext } from "./explain/explain-context.ts";
 import { holdOn, isRecent, placeOf } from "./explain/queue.policy.ts";
 import { type PresentRates, waitingEviction } from "./explain/waiting-evictions.policy.ts";
 import type { History } from "./history.ts";
-import type { LivePods, PodRead } from "./live-pods.ts";
+import type { LivePods } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
-import { type PodRecord, targetOf } from "./pod-records.ts";
+import type { PodRecord } from "./pod-records.ts";
 import { policyReports } from "./policy-reports.ts";
 import {
   frozenEviction,
@@ -57,7 +56,7 @@ export interface ReaderSources extends Pick<Io, "clock" | "profile" | "policies"
 /** Read access to a ledger's state. */
 export function ledgerReader(sources: ReaderSources): LedgerReader {
   const { state, history, watchHealth, livePods, heartbeats, clock, policies, profile } = sources;
-  const { comparison, timeline, isKept, onDecision } = sources;
+  const { comparison, timeline, isKept, isShadow, onDecision } = sources;
   const freezes = (): PresentFreezes => presentFreezes(policies.current(), profile, clock.wallMs());
   return {
     overview: () => ({
@@ -75,7 +74,7 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
     pendingEvictions: (limit) => {
       const presentRates = { evictions: state.evictions, rated: ratedNow(policies), now: clock.wallMs() };
       const pods = soonest(pendingOf(sources, presentRates, freezes()), limit);
-      return pods.map((pod) => (shadowOn(pod.node, sources).isShadow ? { ...pod, isShadow: true } : pod));
+      return isShadow ? pods.map((pod) => ({ ...pod, isShadow })) : pods;
     },
     decisions: (limit) => history.latest(limit),
     timeline: () => {
@@ -85,26 +84,23 @@ export function ledgerReader(sources: ReaderSources): LedgerReader {
       return { ...report, leads };
     },
     compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs(), isKept()),
-    explainNode: (name) => explainNode(name, explainContext(name, sources)),
-    explainZone: (name) => explainZone(name, explainContext(null, sources)),
-    explainPolicy: (name) => explainPolicy(name, policies.current(), explainContext(null, sources)),
+    explainNode: (name) => explainNode(name, explainContext(sources)),
+    explainZone: (name) => explainZone(name, explainContext(sources)),
+    explainPolicy: (name) => explainPolicy(name, policies.current(), explainContext(sources)),
     explainPod: (namespace, name, done) =>
-      livePods.read(namespace, name, (read) => {
-        const node = hostOf(read, state.pods.named(namespace, name));
-        done(explainPod(namespace, name, read, explainContext(node, sources)));
-      }),
+      livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, explainContext(sources)))),
     onDecision,
   };
 }
 
-/** The context of an explanation about a node or what runs on it; null for no node. */
-function explainContext(node: string | null, sources: ReaderSources): ExplainContext {
-  const { state, history, watchHealth, inventory, drainPods, clock, profile, policies } = sources;
+/** The context of an explanation. */
+function explainContext(sources: ReaderSources): ExplainContext {
+  const { state, history, watchHealth, inventory, drainPods, clock, profile, policies, isShadow } = sources;
   return {
     state,
     history,
     profile,
-    ...shadowOn(node, sources),
+    isShadow,
     leasePath: watchHealth.leasePath,
     contestedLease: (name) => watchHealth.contestedLease(name),
     blindness: (name) => watchHealth.blindness(shardOf(name), clock.monotonicMs()),
@@ -128,22 +124,6 @@ function explainContext(node: string | null, sources: ReaderSources): ExplainCon
 function ratedNow(policies: Io["policies"]): ReadonlySet<string> | null {
   const set = policies.current();
   return set === null ? null : ratedPoliciesOf(set);
-}
-
-/** Whether a node is in shadow mode, by the whole process or by a policy. */
-function shadowOn(
-  node: string | null,
-  { state, policies, isShadow }: Pick<ReaderSources, "state" | "policies" | "isShadow">,
-): Pick<ExplainContext, "isShadow" | "shadowPolicy"> {
-  const judged = node === null ? null : (state.nodes.get(node)?.judged ?? null);
-  const shadowPolicy = judged === null ? null : shadowPolicyOf(judged, policies.current());
-  return { isShadow: isShadow || shadowPolicy !== null, shadowPolicy };
-}
-
-/** The node of a pod as read, or as last known; null where none is. */
-function hostOf(read: PodRead, named: PodRecord | undefined): string | null {
-  if (read.kind === "present") return read.bound?.node ?? null;
-  return named === undefined ? null : (targetOf(named)?.node ?? null);
 }
 
 /** Every zone that has not vanished, by title. */

@@ -7,7 +7,6 @@ import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/m
 import type { Io, Log, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
-import { shadowPolicyOf } from "../domain/policy-shadow.ts";
 import type { ZoneLabel } from "../domain/zone-key.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
@@ -248,7 +247,8 @@ class RunningLedger {
     const state = this.#state;
     const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
     const events = eventsOf(message, state, this.#io.profile.upstream);
-    const isUnsent = this.#isUnsent(message);
+    // What is said to be done has no effect in shadow mode.
+    const isUnsent = this.#isShadow;
     const addToHistory = this.#historyEntryOf(message, state);
     if (message.type === "judged.zone") this.#metrics.zone(message.body, !state.zones.has(message.body.zone));
     if (message.type === "judged.limits") this.#metrics.limits(message.body);
@@ -268,14 +268,6 @@ class RunningLedger {
     const decision = addToHistory();
     if (decision !== null && isOurs && isUnsent) this.#activityLog?.recordUnsent(decision);
     this.#decided(decision);
-  }
-
-  /** Whether what a message says was done has no effect, because its node or the whole process is in shadow mode. */
-  #isUnsent({ type, body }: AnyMessage): boolean {
-    if (this.#isShadow) return true;
-    if (type !== "judged.pod" && type !== "done.write") return false;
-    const judged = this.#state.nodes.get(body.node)?.judged ?? null;
-    return judged !== null && shadowPolicyOf(judged, this.#io.policies.current()) !== null;
   }
 
   #decided(decision: Decision | null): void {

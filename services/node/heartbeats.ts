@@ -99,6 +99,8 @@ export class HeartbeatRecord {
  */
 export class ReadyTransition {
   #ms: number;
+  /** The end of the last halt, which restarts every timeout. */
+  #haltEndedMs = Number.NEGATIVE_INFINITY;
   /** When the node was found; null once its transition is dated. */
   #foundMs: number | null;
   readonly #heartbeatAt: number | null;
@@ -118,10 +120,20 @@ export class ReadyTransition {
     return this.#ms;
   }
 
-  /** Counts from an instant, or from a later one as before: the condition changed, or every timeout restarted. */
-  restart(atMs: number): void {
+  /** Where a timeout of the condition begins: at the transition, or at the end of a halt after it. */
+  get timeoutFromMs(): number {
+    return Math.max(this.#ms, this.#haltEndedMs);
+  }
+
+  /** The condition changed. */
+  change(atMs: number): void {
     this.#ms = Math.max(this.#ms, atMs);
     this.#foundMs = null;
+  }
+
+  /** Every timeout restarts at the end of a halt. The condition is what it was. */
+  restartTimeout(atMs: number): void {
+    this.#haltEndedMs = Math.max(this.#haltEndedMs, atMs);
   }
 
   /**

@@ -14,7 +14,6 @@ import { graceMsOf, readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf, selectingPolicies } from "../domain/node-policy.ts";
 import { onClock } from "../domain/paused-time/frozen-time.ts";
 import { nodeOutagesOf, type OutageTime, outagesOnClock, type PausedTime } from "../domain/paused-time/outages.ts";
-import { isInShadow } from "../domain/policy-shadow.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
 import { NO_SIGHTINGS, type Sightings, withSightings } from "./condition-sightings.ts";
@@ -53,7 +52,6 @@ import type { PolicyConflicts } from "./policy-conflicts.ts";
 import { publishedInstant } from "./published-instant.ts";
 import { ReadyRecord } from "./ready-record.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
-import { ShadowedDrain } from "./shadowed-drain.ts";
 import { silentFromMs } from "./silence.policy.ts";
 import {
   isHoldEffective,
@@ -139,8 +137,6 @@ export class NodeActor {
   #hold: PresentHold | null = null;
   /** What those call for. */
   #conditions: ConditionPlan = NO_CONDITION_PLAN;
-  /** Its drain, if that was granted in shadow mode; null for none. */
-  #shadowedDrain: ShadowedDrain | null = null;
   readonly #outOfService: OutOfService;
   /** The last judgement published; empty to publish the next one even if it is the same. */
   #published = "";
@@ -208,7 +204,6 @@ export class NodeActor {
   /** Starts the drain that the zone granted, unless this process is blind or the node was replaced. */
   grantDrain(uid: string, cause: string): void {
     if (uid !== this.#node.uid || !this.#canJudge(this.#context.io.clock.monotonicMs())) return;
-    if (this.#state.eviction === "toBeEvicted") this.#shadowedDrain = this.#isInShadow() ? new ShadowedDrain() : null;
     this.#step("drainGranted");
     this.republish(cause);
     this.review(cause);
@@ -265,7 +260,6 @@ export class NodeActor {
     this.#restartAfterHalt(this.#context.haltEndedMs(this.zone));
     const canJudge = this.#canJudge(nowMs);
     this.#checkGrace(nowMs, canJudge);
-    this.#endShadowedDrain();
     const evictionFromMs = this.#decideEviction(nowMs, canJudge);
     this.#holdTaint(nowMs);
     this.#reviewConditions(nowMs);
@@ -356,19 +350,6 @@ export class NodeActor {
     else this.#armGrace();
   }
 
-  /** Whether a policy keeps writes to the node unsent; null while that is not known. */
-  #isInShadow(): boolean | null {
-    return isInShadow(this.#node, this.#context.io.policies.current());
-  }
-
-  /** Once shadow mode is over, a node whose drain deleted nothing is decided on again. */
-  #endShadowedDrain(): void {
-    const pods = this.#context.view.pods(this.#node.node)?.pods ?? [];
-    if (this.#shadowedDrain?.review(this.#isInShadow(), pods) !== true) return;
-    this.#shadowedDrain = null;
-    if (this.#state.eviction === "evicted") this.#step("evictionCancelled");
-  }
-
   /** Steps the eviction. Returns when a direct one will be due; null when none is ahead. */
   #decideEviction(nowMs: number, canJudge: boolean): number | null {
     const { io } = this.#context;
@@ -399,7 +380,7 @@ export class NodeActor {
 
   /** Whether `unhealthyDelay` of its policy keeps the node from waiting for eviction. */
   #delay(readiness: Readiness, nowMs: number): boolean {
-    const reported = { transitionMs: this.#ready.shownMs, delayMs: this.#policy?.unhealthyDelayMs ?? null };
+    const reported = { transitionMs: this.#ready.timeoutFromMs, delayMs: this.#policy?.unhealthyDelayMs ?? null };
     const isPossible = readiness === "notReady" && reported.delayMs !== null;
     const untilMs = delayedUntilMs(readiness, reported, isPossible ? this.#paused(nowMs) : {});
     const isDelayed = nowMs < untilMs;
@@ -419,9 +400,7 @@ export class NodeActor {
   /** Decides whether the node's policy keeps its NoSchedule taint on. An unknown policy is taken for the one before. */
   #holdTaint(nowMs: number): void {
     const { io, beganMs } = this.#context;
-    // A node may still be shown with unsent writes after its policy has changed.
-    const isShadowed = this.#node.shadow !== undefined || this.#isInShadow() === true;
-    const history = this.#ready.history(isShadowed);
+    const history = this.#ready.history();
     const at = { nowMs, wallMs: io.clock.wallMs() };
     if (this.#policy === undefined) this.#taintHold = unknownHold(this.#node, { beganMs, nowMs });
     else this.#taintHold = this.#policy === null ? null : taintHoldOf(this.#node, this.#policy, history, at);
@@ -467,7 +446,7 @@ export class NodeActor {
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
     const down = {
       readiness,
-      transitionMs: this.#ready.shownMs,
+      transitionMs: this.#ready.timeoutFromMs,
       lastHeartbeatMs: this.#heartbeats.lastMs,
       isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
       policyGraceMs: this.#policy?.nodeMonitorGraceMs ?? null,
@@ -610,7 +589,7 @@ export class NodeActor {
     if (this.#policy === undefined) return null;
     const flapping = this.#policy?.flapping ?? null;
     const wallMs = this.#context.io.clock.wallMs();
-    const transitions = transitionsChangeOf(this.#node, flapping, this.#ready.sentTransitionsAt, wallMs);
+    const transitions = transitionsChangeOf(this.#node, flapping, this.#ready.history().transitionsAt, wallMs);
     const annotations = this.#conditionRecords();
     return transitions === null || annotations === null
       ? (transitions ?? annotations)

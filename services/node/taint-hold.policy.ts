@@ -147,14 +147,14 @@ function nearestTo(at: number, instants: ReadonlySet<number>): number | null {
  * the future comes from a wrong clock and is ignored.
  */
 export function foundTransitions(
-  node: Pick<ObservedNode, "conditions" | "taints" | "shadow" | "readyTransitionsAt">,
+  node: Pick<ObservedNode, "conditions" | "taints" | "readyTransitionsAt">,
   wallMs: number,
 ): readonly number[] {
   const recorded = possibleAt(node.readyTransitionsAt ?? [], wallMs);
   const ready = readyConditionOf(node);
   const changedAt = ready?.transitionAt ?? null;
   if (ready === null || changedAt === null || changedAt > wallMs) return recorded;
-  const isNewFailure = node.shadow?.verdict === undefined && !isHoldEffective(node);
+  const isNewFailure = !isHoldEffective(node);
   const isUnfollowed = ready.status === "True" ? recorded.length > 0 : isNewFailure;
   const isLater = changedAt - (recorded.at(-1) ?? Number.NEGATIVE_INFINITY) > CLOCKS_APART_MS;
   return isUnfollowed && isLater ? withTransitions(recorded, [changedAt]) : recorded;

@@ -129,11 +129,6 @@ describe("flapping", () => {
     expect(foundAfter(nodeWith("False", taints("NoExecute")), 15, [])).toEqual([15]);
   });
 
-  test("finds no transition of a node whose verdict was not sent", () => {
-    const verdict = { at: WALL, leaseRenewedAt: 0, statusHeartbeatAt: 0, conditions: [] };
-    expect(foundAfter(nodeWith("Unknown", { shadow: { verdict } }), 15, [])).toEqual([]);
-  });
-
   /** The transitions that are found at second 20 of a node whose condition changed at `atS`. */
   function foundAfter(node: ObservedNode, atS: number, recorded: readonly number[]): number[] {
     const at = (second: number): number => WALL + second * S;

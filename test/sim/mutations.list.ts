@@ -320,20 +320,6 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "pods of a policy in shadow mode evicted",
-    file: "services/platform/kube/shadow/shadow-scope.ts",
-    from: '  return kind === "Pod" ? (node ?? "") : null;\n',
-    to: '  return kind === "Pod" && node === name ? node : null;\n',
-    showsIn: "policies",
-  },
-  {
-    name: "shadow mode of conflicting policies ignored",
-    file: "services/domain/policy-shadow.ts",
-    from: '    resolved.kind === "conflict" && set.policies',
-    to: '    resolved.kind === "conflict" && resolved.names.length > 2 && set.policies',
-    showsIn: "policies",
-  },
-  {
     name: "maxUnhealthy off by one",
     file: "services/zone/limits/limits.policy.ts",
     from: 'unhealthy > nodesAllowed(maxUnhealthy, selected, "down");',
@@ -455,8 +441,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "flapping nodes forgotten on restart",
     file: "services/node/ready-record.ts",
-    from: "this.transitionsAt = foundTransitions(node, clock.wallMs());",
-    to: "this.transitionsAt = foundTransitions({ ...node, readyTransitionsAt: [] }, clock.wallMs());",
+    from: "this.#transitionsAt = foundTransitions(node, clock.wallMs());",
+    to: "this.#transitionsAt = foundTransitions({ ...node, readyTransitionsAt: [] }, clock.wallMs());",
     showsIn: "policies",
   },
   {

@@ -56,10 +56,8 @@ export interface ExplainContext {
   readonly isPolicyKnown: (node: ObservedNode) => boolean;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
-  /** Whether the explained object is in shadow mode, so that what Vigil is about to do is only what it would do. */
+  /** Whether Vigil is in shadow mode, so that what it is about to do is only what it would do. */
   readonly isShadow: boolean;
-  /** The policy that puts the node in shadow mode; null or absent where none does. */
-  readonly shadowPolicy?: string | null;
   /** How far the clock of this machine is ahead of the API server's, which counts, in milliseconds. */
   readonly machineAheadMs: number;
   /** Epoch milliseconds. */

@@ -51,7 +51,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...remediationSentences(node, context),
     ...(isNow ? outOfServiceSentences(node, context) : []),
   ];
-  const selecting = [...conflictSentences(judged), ...shadowSentences(context), ...freezeSentences(judged, context)];
+  const selecting = [...conflictSentences(judged), ...freezeSentences(judged, context)];
   const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
   const silence = judged.readiness === "unknown" ? leasePathSentences(context) : [];
   return [
@@ -80,10 +80,6 @@ function contestSentences(contest: ContestedLease | null): Sentence[] {
 function conflictSentences({ conflict = [] }: JudgedNode): Sentence[] {
   if (conflict.length === 0) return [];
   return [sentence("nodeConflict", { policies: namedList(conflict.map(policyText)) })];
-}
-
-function shadowSentences({ shadowPolicy = null }: ExplainContext): Sentence[] {
-  return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
 }
 
 function freezeSentences(judged: JudgedNode, { freezes, profile }: ExplainContext): Sentence[] {

@@ -16,14 +16,14 @@ import { onClock } from "../domain/paused-time/frozen-time.ts";
 import { nodeOutagesOf, type OutageTime, outagesOnClock, type PausedTime } from "../domain/paused-time/outages.ts";
 import { domainKeyOf, isCounted } from "../domain/zone-key.ts";
 import type { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
-import { NO_SIGHTINGS, type Sightings, withSightings } from "./condition-sightings.ts";
+import { NO_SIGHTINGS, type Sightings, withSightings } from "./concerns/conditions/condition-sightings.ts";
 import {
   type ConditionPlan,
   conditionPlanOf,
   NO_CONDITION_PLAN,
   NO_RULES,
   typesOf,
-} from "./condition-taints.policy.ts";
+} from "./concerns/conditions/condition-taints.policy.ts";
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
 import {
   type DrainAhead,
@@ -36,7 +36,7 @@ import {
   taintEvictionEvent,
 } from "./eviction.policy.ts";
 import { HeartbeatRecord } from "./heartbeats.ts";
-import { holdsChange, holdTypes } from "./maintenance.policy.ts";
+import { holdsChange, holdTypes } from "./concerns/maintenance/maintenance.policy.ts";
 import {
   INITIAL_NODE_STATE,
   isSilent,
@@ -47,10 +47,10 @@ import {
   stepNode,
 } from "./node.machine.ts";
 import { sendRequests } from "./node.requests.ts";
-import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./out-of-service.ts";
-import type { PolicyConflicts } from "./policy-conflicts.ts";
+import { OutOfService, type OutOfServiceContext, type OutOfServiceView } from "./concerns/out-of-service/out-of-service.ts";
+import type { PolicyConflicts } from "./concerns/selection/policy-conflicts.ts";
 import { publishedInstant } from "./published-instant.ts";
-import { ReadyRecord } from "./ready-record.ts";
+import { ReadyRecord } from "./concerns/taint-delay/transition-record.ts";
 import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { silentFromMs } from "./silence.policy.ts";
 import {
@@ -61,7 +61,7 @@ import {
   taintHoldOf,
   transitionsChangeOf,
   unknownHold,
-} from "./taint-hold.policy.ts";
+} from "./concerns/taint-delay/taint-delay.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 
 /** What an actor sees of its shard. */

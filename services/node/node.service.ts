@@ -6,7 +6,7 @@ import { ZoneHalts } from "../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { NodeShard } from "./node.shard.ts";
-import { PolicyConflicts } from "./policy-conflicts.ts";
+import { PolicyConflicts } from "./concerns/selection/policy-conflicts.ts";
 
 /** Upper bounds of the lateness histogram, in seconds. */
 const LATENESS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

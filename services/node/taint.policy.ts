@@ -5,7 +5,7 @@ import type { ConditionStatus, ObservedNode, TaintId } from "../../protocols/obj
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isSwappable } from "../domain/toleration.ts";
-import type { ConditionPlan } from "./condition-taints.policy.ts";
+import type { ConditionPlan } from "./concerns/conditions/condition-taints.policy.ts";
 
 /** A change of a node's taints in one patch, with its reason. */
 export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">;

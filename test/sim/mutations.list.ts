@@ -342,7 +342,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "holds forgotten when they are over",
-    file: "services/node/maintenance.policy.ts",
+    file: "services/node/concerns/maintenance/maintenance.policy.ts",
     from: "    if (hold.toAt !== null) return possibleHold(hold, situation.now);\n",
     to: "    if (hold.toAt !== null) return [];\n",
     showsIn: "policies",
@@ -419,7 +419,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "healthyDelay that nobody waits for",
-    file: "services/node/taint-hold.policy.ts",
+    file: "services/node/concerns/taint-delay/taint-delay.policy.ts",
     from: "if (healthyDelayMs !== null) holds.push",
     to: "if (healthyDelayMs === 0) holds.push",
     showsIn: "policies",
@@ -440,7 +440,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "flapping nodes forgotten on restart",
-    file: "services/node/ready-record.ts",
+    file: "services/node/concerns/taint-delay/transition-record.ts",
     from: "this.#transitionsAt = foundTransitions(node, clock.wallMs());",
     to: "this.#transitionsAt = foundTransitions({ ...node, readyTransitionsAt: [] }, clock.wallMs());",
     showsIn: "policies",
@@ -454,7 +454,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "duration of a condition goes on while it is away",
-    file: "services/node/condition-sightings.ts",
+    file: "services/node/concerns/conditions/condition-sightings.ts",
     from: "const isSame = before?.status === status && (at.isUnbroken",
     to: "const isSame = before !== undefined && (at.isUnbroken",
     showsIn: "policies",

@@ -15,7 +15,7 @@ import { graceMsOf, needsPods, readyConditionOf } from "../../domain/node-condit
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints, type TolerationRules } from "../../domain/toleration.ts";
 import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
-import { PolicyConflicts } from "../../node/policy-conflicts.ts";
+import { PolicyConflicts } from "../../node/concerns/selection/policy-conflicts.ts";
 import {
   decideConditions,
   decideLabels,

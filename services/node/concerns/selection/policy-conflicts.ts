@@ -1,6 +1,6 @@
 /** Says in the log which policies select the same nodes: once, until one of them goes or selects other nodes. */
-import type { NodePolicy } from "../../protocols/policy-set.ts";
-import type { Log } from "../../protocols/ports.ts";
+import type { NodePolicy } from "../../../../protocols/policy-set.ts";
+import type { Log } from "../../../../protocols/ports.ts";
 
 /** Most combinations of policies that are remembered; one that is forgotten is said again. */
 const REPORTED_MAX = 200;

@@ -1,10 +1,10 @@
 /** What the actor of one node keeps about the out-of-service taint between two reviews. */
-import type { ObservedNode } from "../../protocols/objects.ts";
-import type { NodePolicy } from "../../protocols/policy-set.ts";
-import type { Io } from "../../protocols/ports.ts";
-import { nodeFreezeOf } from "../domain/freeze.ts";
-import type { OutageTime } from "../domain/paused-time/outages.ts";
-import type { LimitHolds } from "../platform/node-policies/limit-holds.ts";
+import type { ObservedNode } from "../../../../protocols/objects.ts";
+import type { NodePolicy } from "../../../../protocols/policy-set.ts";
+import type { Io } from "../../../../protocols/ports.ts";
+import { nodeFreezeOf } from "../../../domain/freeze.ts";
+import type { OutageTime } from "../../../domain/paused-time/outages.ts";
+import type { LimitHolds } from "../../../platform/node-policies/limit-holds.ts";
 import {
   endedRecords,
   isTaintOver,
@@ -12,7 +12,7 @@ import {
   type OutOfServiceReport,
   outOfServiceReport,
 } from "./out-of-service.policy.ts";
-import { unknownHold } from "./taint-hold.policy.ts";
+import { unknownHold } from "../taint-delay/taint-delay.policy.ts";
 
 /** What the service knows that may hold a taint back. */
 export interface OutOfServiceContext {

@@ -3,14 +3,14 @@
  * for holds and nothing holds it back, and taken off when the node is Ready again or its proof was withdrawn. Nothing
  * holds that back. Pure.
  */
-import type { BodyOf } from "../../protocols/messages.ts";
-import { Annotation, TaintEffect, TaintKey } from "../../protocols/names.ts";
-import type { ObservedNode, TaintId } from "../../protocols/objects.ts";
-import type { FrozenInterval, NodePolicy } from "../../protocols/policy-set.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
-import { outOfServiceStage, ownOutOfServiceTaint } from "../domain/out-of-service.ts";
-import type { OutageTime } from "../domain/paused-time/outages.ts";
-import type { TaintChange } from "./taint.policy.ts";
+import type { BodyOf } from "../../../../protocols/messages.ts";
+import { Annotation, TaintEffect, TaintKey } from "../../../../protocols/names.ts";
+import type { ObservedNode, TaintId } from "../../../../protocols/objects.ts";
+import type { FrozenInterval, NodePolicy } from "../../../../protocols/policy-set.ts";
+import { readyConditionOf } from "../../../domain/node-conditions.ts";
+import { outOfServiceStage, ownOutOfServiceTaint } from "../../../domain/out-of-service.ts";
+import type { OutageTime } from "../../../domain/paused-time/outages.ts";
+import type { TaintChange } from "../../taint.policy.ts";
 
 /** The identity of the taint. */
 const TAINT: TaintId = { key: TaintKey.outOfService, effect: TaintEffect.noExecute };

@@ -1,12 +1,12 @@
 /** How long a kubelet has to report Ready=False before its node waits for eviction: the rule, and all services. */
 import { describe, expect, test } from "vitest";
-import type { Profile } from "../../protocols/profile.ts";
-import { delayedUntilMs, directEvictionEvent, taintEvictionEvent } from "../../services/node/eviction.policy.ts";
-import { policyService } from "../../services/policy/policy.service.ts";
-import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
-import { ExplainedWorld } from "../support/explained-world.ts";
-import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
-import { taint } from "./node-fixtures.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { delayedUntilMs, directEvictionEvent, taintEvictionEvent } from "../../../services/node/eviction.policy.ts";
+import { policyService } from "../../../services/policy/policy.service.ts";
+import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../../support/eviction-world.ts";
+import { ExplainedWorld } from "../../support/explained-world.ts";
+import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
+import { taint } from "../node-fixtures.ts";
 
 const S = 1000;
 const NO_SCHEDULE = `${NOT_READY}:NoSchedule`;

@@ -1,7 +1,7 @@
 /** How long a Ready node keeps its NoSchedule taint: the rules, and all services over flaps and restarts. */
 import { describe, expect, test } from "vitest";
-import type { ObservedNode } from "../../protocols/objects.ts";
-import { apiTime } from "../../services/domain/api-time.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import { apiTime } from "../../../services/domain/api-time.ts";
 import {
   foundTransitions,
   heldDownAt,
@@ -11,12 +11,12 @@ import {
   unknownHold,
   withRecorded,
   withTransitions,
-} from "../../services/node/taint-hold.policy.ts";
-import { memoryTransport } from "../../services/platform/bus/memory.ts";
-import { ApiPath } from "../sim/api-path.ts";
-import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
-import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
-import { nodeWith, taint } from "./node-fixtures.ts";
+} from "../../../services/node/concerns/taint-delay/taint-delay.policy.ts";
+import { memoryTransport } from "../../../services/platform/bus/memory.ts";
+import { ApiPath } from "../../sim/api-path.ts";
+import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
+import { nodeWith, taint } from "../node-fixtures.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;

@@ -1,8 +1,8 @@
 /** What one node's actor remembers of the Ready condition: since when it is as it is, and when it changed before. */
-import type { ObservedNode } from "../../protocols/objects.ts";
-import type { Clock } from "../../protocols/ports.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
-import { ReadyTransition } from "./heartbeats.ts";
+import type { ObservedNode } from "../../../../protocols/objects.ts";
+import type { Clock } from "../../../../protocols/ports.ts";
+import { readyConditionOf } from "../../../domain/node-conditions.ts";
+import { ReadyTransition } from "../../heartbeats.ts";
 import {
   foundTransitions,
   isTransition,
@@ -10,7 +10,7 @@ import {
   type ReadyHistory,
   withRecorded,
   withTransitions,
-} from "./taint-hold.policy.ts";
+} from "./taint-delay.policy.ts";
 
 /** The Ready condition of one node over time. */
 export class ReadyRecord {

@@ -1,7 +1,7 @@
 /** When a conflict of policies is reported: once, and again when it may be another one. */
 import { describe, expect, test } from "vitest";
-import { PolicyConflicts } from "../../services/node/policy-conflicts.ts";
-import { recordingLog } from "../support/recording-log.ts";
+import { PolicyConflicts } from "../../../services/node/concerns/selection/policy-conflicts.ts";
+import { recordingLog } from "../../support/recording-log.ts";
 
 const policy = (name: string, pool: string) => {
   return { name, selector: [{ key: "pool", operator: "In" as const, values: [pool] }] };

@@ -7,14 +7,14 @@
  *
  * A taint that evicts is only `due` here: its zone puts it on. It reads no clock.
  */
-import { JUDGED_CONDITIONS_MAX, type JudgedCondition } from "../../protocols/judged.ts";
-import { Annotation, TaintEffect } from "../../protocols/names.ts";
-import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
-import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
-import type { Profile } from "../../protocols/profile.ts";
-import { conditionTaintsText, sightingsText } from "../domain/condition-records.ts";
-import { type OutageTime, silenceCountdownEndAt } from "../domain/paused-time/outages.ts";
-import { taintName } from "../domain/toleration.ts";
+import { JUDGED_CONDITIONS_MAX, type JudgedCondition } from "../../../../protocols/judged.ts";
+import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
+import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../../../protocols/objects.ts";
+import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../../../protocols/policy-set.ts";
+import type { Profile } from "../../../../protocols/profile.ts";
+import { conditionTaintsText, sightingsText } from "../../../domain/condition-records.ts";
+import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
+import { taintName } from "../../../domain/toleration.ts";
 import {
   conditionTaintsOf,
   isHealed,
@@ -22,7 +22,7 @@ import {
   isSameTaint,
   rulesOfTaint,
   statusOf,
-} from "../domain/unhealthy-conditions.ts";
+} from "../../../domain/unhealthy-conditions.ts";
 import {
   recordOf,
   type Sighting,

@@ -2,13 +2,13 @@
  * Why a node that is Ready again keeps its NoSchedule taint for a while: its policy wants it Ready for `healthyDelay`,
  * or it was `flapping`. Nothing else waits for that: its NoExecute taint goes, and its pods stay, at once.
  */
-import { Annotation, TaintEffect } from "../../protocols/names.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
-import type { NodePolicy } from "../../protocols/policy-set.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
-import { readyTransitionsText, TRANSITIONS_MAX } from "../domain/ready-transitions.ts";
-import { publishedInstant } from "./published-instant.ts";
-import { READINESS_KEYS } from "./taint.policy.ts";
+import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
+import type { ObservedNode } from "../../../../protocols/objects.ts";
+import type { NodePolicy } from "../../../../protocols/policy-set.ts";
+import { readyConditionOf } from "../../../domain/node-conditions.ts";
+import { readyTransitionsText, TRANSITIONS_MAX } from "../../../domain/ready-transitions.ts";
+import { publishedInstant } from "../../published-instant.ts";
+import { READINESS_KEYS } from "../../taint.policy.ts";
 
 /** The settings that keep a taint on. */
 export type TaintHoldSettings = Pick<NodePolicy, "healthyDelayMs" | "flapping">;

@@ -1,7 +1,7 @@
 /** Conditions that become taints, with all services: onset, healing, restarts, and policies that change meanwhile. */
 import { describe, expect, test } from "vitest";
-import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
-import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
+import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;

@@ -1,19 +1,19 @@
 /** What a node needs about the out-of-service taint, and what limits hold it back. */
 import { describe, expect, test } from "vitest";
-import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
-import type { NodePolicy } from "../../protocols/policy-set.ts";
-import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
-import { OUT_OF_SERVICE } from "../../services/domain/out-of-service.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { NodePolicy } from "../../../protocols/policy-set.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
+import { OUT_OF_SERVICE } from "../../../services/domain/out-of-service.ts";
 import {
   endedRecords,
   isTaintOver,
   outOfServiceReport,
   withOutOfService,
-} from "../../services/node/out-of-service.policy.ts";
-import { LimitHolds, limitHoldOf } from "../../services/platform/node-policies/limit-holds.ts";
-import { condition, nodeWith, taint } from "./node-fixtures.ts";
+} from "../../../services/node/concerns/out-of-service/out-of-service.policy.ts";
+import { LimitHolds, limitHoldOf } from "../../../services/platform/node-policies/limit-holds.ts";
+import { condition, nodeWith, taint } from "../node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 1);
 /** How long limits count that are published again every 10 s. */

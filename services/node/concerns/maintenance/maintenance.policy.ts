@@ -3,14 +3,14 @@
  * that selects it where several do: what has to be written when one begins or ends. A countdown that met a hold needs
  * it as long as it runs. It reads no clock.
  */
-import { ConditionType, TaintEffect } from "../../protocols/names.ts";
-import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
-import type { Maintenance } from "../../protocols/policy-set.ts";
-import type { Profile } from "../../protocols/profile.ts";
-import { holdsText } from "../domain/condition-records.ts";
-import { boundedIntervals } from "../domain/paused-time/frozen-time.ts";
-import { statusOf } from "../domain/unhealthy-conditions.ts";
-import { type SightingNow, type Sightings, sinceAt } from "./condition-sightings.ts";
+import { ConditionType, TaintEffect } from "../../../../protocols/names.ts";
+import type { ConditionHold, ObservedNode } from "../../../../protocols/objects.ts";
+import type { Maintenance } from "../../../../protocols/policy-set.ts";
+import type { Profile } from "../../../../protocols/profile.ts";
+import { holdsText } from "../../../domain/condition-records.ts";
+import { boundedIntervals } from "../../../domain/paused-time/frozen-time.ts";
+import { statusOf } from "../../../domain/unhealthy-conditions.ts";
+import { type SightingNow, type Sightings, sinceAt } from "../conditions/condition-sightings.ts";
 
 /** A hold without a sighting ends at a whole second, so that it is requested once. */
 const STEP_MS = 1000;

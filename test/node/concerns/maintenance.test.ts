@@ -1,19 +1,19 @@
 /** Conditions that hold evictions: what is recorded, what countdowns keep, and all services over restarts. */
 import { describe, expect, test } from "vitest";
-import type { ConditionHold, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
-import type { Maintenance } from "../../protocols/policy-set.ts";
-import { Urgency } from "../../protocols/ports.ts";
-import type { Profile } from "../../protocols/profile.ts";
-import { apiTime } from "../../services/domain/api-time.ts";
-import { nodeFreezeOf } from "../../services/domain/freeze.ts";
-import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
-import { policySet } from "../../services/domain/node-policy.ts";
-import { withSightings } from "../../services/node/condition-sightings.ts";
-import { holdsChange } from "../../services/node/maintenance.policy.ts";
-import { policyService } from "../../services/policy/policy.service.ts";
-import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
-import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
-import { condition, nodeWith } from "./node-fixtures.ts";
+import type { ConditionHold, ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
+import type { Maintenance } from "../../../protocols/policy-set.ts";
+import { Urgency } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { apiTime } from "../../../services/domain/api-time.ts";
+import { nodeFreezeOf } from "../../../services/domain/freeze.ts";
+import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../../services/domain/node-policy.ts";
+import { withSightings } from "../../../services/node/concerns/conditions/condition-sightings.ts";
+import { holdsChange } from "../../../services/node/concerns/maintenance/maintenance.policy.ts";
+import { policyService } from "../../../services/policy/policy.service.ts";
+import { EVICTING, EvictionWorld, UNREACHABLE } from "../../support/eviction-world.ts";
+import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
+import { condition, nodeWith } from "../node-fixtures.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;

@@ -3,8 +3,8 @@
  * counts from then; one that it finds counts from the record on the node, if that can be about it. Stamps of the
  * condition itself are compared with each other alone, because the program that posts it has a clock of its own.
  */
-import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
-import { apiTime, epochMsOf } from "../domain/api-time.ts";
+import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../../protocols/objects.ts";
+import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 
 /** One instant on both clocks of this process, in milliseconds. */
 export interface SightingNow {

@@ -1,12 +1,12 @@
 /** Which taints the conditions of a node call for: both sides of each boundary. */
 import { describe, expect, test } from "vitest";
-import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
-import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
-import { policySet } from "../../services/domain/node-policy.ts";
-import { recordOf, type Sighting, sinceAt, withSightings } from "../../services/node/condition-sightings.ts";
-import { type ConditionRules, conditionPlanOf } from "../../services/node/condition-taints.policy.ts";
-import type { PolicyFields } from "../support/hand-policies.ts";
-import { condition, nodeWith } from "./node-fixtures.ts";
+import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
+import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
+import { policySet } from "../../../services/domain/node-policy.ts";
+import { recordOf, type Sighting, sinceAt, withSightings } from "../../../services/node/concerns/conditions/condition-sightings.ts";
+import { type ConditionRules, conditionPlanOf } from "../../../services/node/concerns/conditions/condition-taints.policy.ts";
+import type { PolicyFields } from "../../support/hand-policies.ts";
+import { condition, nodeWith } from "../node-fixtures.ts";
 
 const S = 1000;
 const WALL = Date.UTC(2026, 0, 5, 12);

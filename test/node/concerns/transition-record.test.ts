@@ -1,9 +1,9 @@
 /** What a node's actor remembers of the Ready condition: since when it is as it is, and its transitions before. */
 import { expect, test } from "vitest";
-import type { ObservedNode } from "../../protocols/objects.ts";
-import { ReadyRecord } from "../../services/node/ready-record.ts";
-import { VirtualClock } from "../support/clock.virtual.ts";
-import { nodeWith, taint } from "./node-fixtures.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import { ReadyRecord } from "../../../services/node/concerns/taint-delay/transition-record.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { nodeWith, taint } from "../node-fixtures.ts";
 
 const S = 1000;
 

@@ -144,8 +144,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "no whole grace after a halt",
     file: "services/node/node.actor.ts",
-    from: "    this.#heartbeats.rebase(endedMs);\n",
-    to: "",
+    from: "this.#transition.restartAfterHalt(endedMs)) this.#heartbeats.rebase(endedMs);",
+    to: "this.#transition.restartAfterHalt(endedMs)) return;",
     showsIn: "endOfHalt",
   },
   {
@@ -420,8 +420,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "healthyDelay that nobody waits for",
     file: "services/node/concerns/taint-delay/taint-delay.policy.ts",
-    from: "if (healthyDelayMs !== null) holds.push",
-    to: "if (healthyDelayMs === 0) holds.push",
+    from: "if (healthyDelayMs !== null) delays.push",
+    to: "if (healthyDelayMs === 0) delays.push",
     showsIn: "policies",
   },
   {
@@ -433,7 +433,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "unhealthyDelay that nobody waits for",
-    file: "services/node/eviction.policy.ts",
+    file: "services/node/concerns/eviction-delay/eviction-delay.policy.ts",
     from: 'if (readiness !== "notReady" || delayMs === null) return',
     to: 'if (readiness !== "notReady" || delayMs !== 0) return',
     showsIn: "policies",

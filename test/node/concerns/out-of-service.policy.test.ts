@@ -6,12 +6,13 @@ import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
 import { OUT_OF_SERVICE } from "../../../services/domain/out-of-service.ts";
+import { type TaintFinding, together } from "../../../services/node/concerns/concern.ts";
 import {
   endedRecords,
   isTaintOver,
   outOfServiceReport,
-  withOutOfService,
 } from "../../../services/node/concerns/out-of-service/out-of-service.policy.ts";
+import { taintChangeOf } from "../../../services/node/taint.policy.ts";
 import { LimitHolds, limitHoldOf } from "../../../services/platform/node-policies/limit-holds.ts";
 import { condition, nodeWith, taint } from "../node-fixtures.ts";
 
@@ -104,27 +105,32 @@ describe("the records of a node", () => {
 
 describe("the change of the taints", () => {
   const ID = { key: OUT_OF_SERVICE.key, effect: OUT_OF_SERVICE.effect };
-  const add = { provedAt: PROOF.at, leaseRenewedAt: null };
-  const other = { add: [], remove: [UNREACHABLE], why: "healing" } as const;
+  const alone = {
+    add: [ID],
+    remove: [],
+    why: "conditions" as const,
+    outOfService: { provedAt: 1, leaseRenewedAt: null },
+  };
+  const change = (taints: Partial<TaintFinding>, on = nodeWith("True")) =>
+    taintChangeOf(on, "taint", together([{ taints }]).taints);
 
-  test("puts it on alone, with the proof", () => {
-    expect(withOutOfService(null, { add, isOver: false })).toEqual({
-      add: [ID],
-      remove: [],
-      why: "conditions",
-      outOfService: add,
-    });
-    expect(withOutOfService({ ...other, add: [], remove: [] }, { add, isOver: false })?.add).toEqual([]);
+  test("puts it on alone, after any other change", () => {
+    expect(change({ alone })).toEqual(alone);
+    expect(change({ alone }, nodeWith("False"))?.add.map(({ effect }) => effect)).toEqual(["NoSchedule"]);
   });
 
   test("takes it off with any other change, and as healing", () => {
-    expect(withOutOfService(null, { add: null, isOver: true })).toEqual({ add: [], remove: [ID], why: "healing" });
-    const both = withOutOfService({ add: [], remove: [UNREACHABLE], why: "healing" }, { add, isOver: true });
-    expect(both).toEqual({ add: [], remove: [UNREACHABLE, ID], why: "healing" });
+    expect(change({ remove: [ID] })).toEqual({ add: [], remove: [ID], why: "healing" });
+    const tainted = nodeWith("True", { taints: [taint(UNREACHABLE.key, "NoExecute")] });
+    expect(change({ remove: [ID] }, tainted)).toEqual({
+      add: [],
+      remove: [ID, { key: UNREACHABLE.key, effect: UNREACHABLE.effect }],
+      why: "healing",
+    });
   });
 
   test("is none otherwise", () => {
-    expect(withOutOfService(null, { add: null, isOver: false })).toBeNull();
+    expect(change({})).toBeNull();
   });
 });
 

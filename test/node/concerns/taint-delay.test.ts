@@ -5,10 +5,10 @@ import { apiTime } from "../../../services/domain/api-time.ts";
 import {
   foundTransitions,
   heldDownAt,
-  publishedHold,
-  taintHoldOf,
+  publishedDelay,
+  taintDelayOf,
   transitionsChangeOf,
-  unknownHold,
+  unknownDelay,
   withRecorded,
   withTransitions,
 } from "../../../services/node/concerns/taint-delay/taint-delay.policy.ts";
@@ -39,17 +39,17 @@ describe("a NoSchedule taint stays", () => {
     ["for the longer of the two", NOW, [-90, -80, -70, -59], "healthyDelay", NOW + 2 * MINUTE],
   ])("%s", (_when, sinceMs, minutes, field, untilMs) => {
     const transitionsAt = minutes.map((minute) => WALL + minute * MINUTE);
-    const hold = taintHoldOf(nodeWith("True"), settings, { sinceMs, transitionsAt }, AT);
+    const hold = taintDelayOf(nodeWith("True"), settings, { sinceMs, transitionsAt }, AT);
     expect([hold?.field ?? null, hold?.untilMs ?? null]).toEqual([field, untilMs]);
   });
 
   test("only while it is Ready", () => {
-    expect(taintHoldOf(nodeWith("False"), settings, { sinceMs: NOW, transitionsAt: [] }, AT)).toBeNull();
+    expect(taintDelayOf(nodeWith("False"), settings, { sinceMs: NOW, transitionsAt: [] }, AT)).toBeNull();
   });
 
   test("while its policy is unknown, at first", () => {
-    expect(unknownHold(nodeWith("True"), { beganMs: NOW - 29_999, nowMs: NOW })?.untilMs).toBe(NOW + 1);
-    expect(unknownHold(nodeWith("True"), { beganMs: NOW - 30_000, nowMs: NOW })).toBeNull();
+    expect(unknownDelay(nodeWith("True"), { beganMs: NOW - 29_999, nowMs: NOW })?.untilMs).toBe(NOW + 1);
+    expect(unknownDelay(nodeWith("True"), { beganMs: NOW - 30_000, nowMs: NOW })).toBeNull();
   });
 });
 
@@ -61,15 +61,15 @@ describe("the published hold", () => {
     ["by a second", 1000, WALL + MINUTE + 1000],
     ["back by a second", -1000, WALL + MINUTE - 1000],
   ])("whose end moves %s names %i ms more as %i", (_how, ms, untilAt) => {
-    const before = publishedHold(null, hold(NOW + MINUTE), AT);
+    const before = publishedDelay(null, hold(NOW + MINUTE), AT);
     expect(before).toEqual({ field: "flapping", untilAt: WALL + MINUTE });
-    expect(publishedHold(before, hold(NOW + MINUTE + ms), AT)).toEqual({ field: "flapping", untilAt });
+    expect(publishedDelay(before, hold(NOW + MINUTE + ms), AT)).toEqual({ field: "flapping", untilAt });
   });
 
   test("is that of the present field", () => {
     const before = { field: "healthyDelay", untilAt: WALL + MINUTE };
-    expect(publishedHold(before, hold(NOW + MINUTE + 1), AT)?.untilAt).toBe(WALL + MINUTE + 1);
-    expect(publishedHold(before, null, AT)).toBeNull();
+    expect(publishedDelay(before, hold(NOW + MINUTE + 1), AT)?.untilAt).toBe(WALL + MINUTE + 1);
+    expect(publishedDelay(before, null, AT)).toBeNull();
   });
 });
 

@@ -4,16 +4,12 @@
  * holds that back. Pure.
  */
 import type { BodyOf } from "../../../../protocols/messages.ts";
-import { Annotation, TaintEffect, TaintKey } from "../../../../protocols/names.ts";
-import type { ObservedNode, TaintId } from "../../../../protocols/objects.ts";
+import { Annotation } from "../../../../protocols/names.ts";
+import type { ObservedNode } from "../../../../protocols/objects.ts";
 import type { FrozenInterval, NodePolicy } from "../../../../protocols/policy-set.ts";
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
 import { outOfServiceStage, ownOutOfServiceTaint } from "../../../domain/out-of-service.ts";
 import type { OutageTime } from "../../../domain/paused-time/outages.ts";
-import type { TaintChange } from "../../taint.policy.ts";
-
-/** The identity of the taint. */
-const TAINT: TaintId = { key: TaintKey.outOfService, effect: TaintEffect.noExecute };
 
 /** How far a node is from the taint, as it is published; undefined for a node that is not on its way. */
 export type OutOfServiceReport = BodyOf<"judged.node">["outOfService"];
@@ -66,23 +62,6 @@ export function endedRecords(node: ObservedNode, keepsReady: boolean): Readonly<
     ...(isRecordAlone ? { [Annotation.outOfService]: null } : {}),
   };
   return Object.keys(ended).length === 0 ? null : ended;
-}
-
-/** What a node needs about the taint, besides its other changes. */
-export interface OutOfServiceChange {
-  /** What the request to put it on rests on; null when it is not put on. */
-  readonly add: BodyOf<"asked.taint">["outOfService"] | null;
-  readonly isOver: boolean;
-}
-
-/** The change of a node's taints with this one. It goes with any other change, and comes on alone, after all others. */
-export function withOutOfService(taints: TaintChange | null, { add, isOver }: OutOfServiceChange): TaintChange | null {
-  if (isOver) {
-    if (taints === null) return { add: [], remove: [TAINT], why: "healing" };
-    return { ...taints, remove: [...taints.remove, TAINT] };
-  }
-  if (add == null || taints !== null) return taints;
-  return { add: [TAINT], remove: [], why: "conditions", outOfService: add };
 }
 
 function isReady(node: Pick<ObservedNode, "conditions">): boolean {

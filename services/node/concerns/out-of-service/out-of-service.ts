@@ -1,108 +1,98 @@
-/** What the actor of one node keeps about the out-of-service taint between two reviews. */
-import type { ObservedNode } from "../../../../protocols/objects.ts";
-import type { NodePolicy } from "../../../../protocols/policy-set.ts";
+/** The concern of `outOfService`: the way of one node to the out-of-service taint and back. */
+import { TaintEffect, TaintKey } from "../../../../protocols/names.ts";
 import type { Io } from "../../../../protocols/ports.ts";
-import { nodeFreezeOf } from "../../../domain/freeze.ts";
-import type { OutageTime } from "../../../domain/paused-time/outages.ts";
+import { type NodeFreeze, nodeFreezeOf } from "../../../domain/freeze.ts";
 import type { LimitHolds } from "../../../platform/node-policies/limit-holds.ts";
-import {
-  endedRecords,
-  isTaintOver,
-  type OutOfServiceChange,
-  type OutOfServiceReport,
-  outOfServiceReport,
-} from "./out-of-service.policy.ts";
-import { unknownHold } from "../taint-delay/taint-delay.policy.ts";
+import type { Concern, Finding, PolicyView, TaintFinding } from "../concern.ts";
+import { unknownDelay } from "../taint-delay/taint-delay.policy.ts";
+import { endedRecords, isTaintOver, type OutOfServiceReport, outOfServiceReport } from "./out-of-service.policy.ts";
 
 /** What the service knows that may hold a taint back. */
 export interface OutOfServiceContext {
-  readonly io: Io;
+  readonly io: Pick<Io, "policies" | "profile">;
   readonly limits: LimitHolds;
   readonly isHalted: (zone: string) => boolean;
   /** When the service started, on the monotonic clock. */
   readonly beganMs: number;
 }
 
-/** What the actor knows of its node; `policy` is undefined while it is not known. */
-export interface OutOfServiceView {
-  readonly node: ObservedNode;
-  readonly policy: NodePolicy | null | undefined;
-  readonly zone: string;
-  /** Whether the actor sees its shard and knows the policies. */
-  readonly canJudge: boolean;
-  /** When its silence has lasted for its grace, on the monotonic clock; infinity while the API does not show it. */
-  readonly quietFromMs: number;
-  readonly leaseRenewedAt: number | null;
-  readonly outages: OutageTime;
+/** A report, and when it changes by time alone, on the monotonic clock. */
+interface Review {
+  readonly report: OutOfServiceReport;
+  readonly nextMs: number;
 }
 
+const NO_REVIEW: Review = { report: undefined, nextMs: Number.POSITIVE_INFINITY };
+
 /** The way of one node to the taint and back. */
-export class OutOfService {
+export class OutOfService implements Concern {
   readonly #context: OutOfServiceContext;
-  #report: OutOfServiceReport;
-  #nextMs = Number.POSITIVE_INFINITY;
 
   constructor(context: OutOfServiceContext) {
     this.#context = context;
   }
 
-  /** How far the node is, as of the last review. */
-  get report(): OutOfServiceReport {
-    return this.#report;
+  review(view: PolicyView): Finding {
+    const { report, nextMs } = this.#reviewOf(view);
+    const keepsReady = this.#keepsReady(view);
+    const annotations = endedRecords(view.node, keepsReady);
+    const isUnseen = !view.isSynced || !view.isKnown;
+    return {
+      ...(report === undefined ? {} : { judged: { outOfService: report } }),
+      ...(report?.state === "held" ? { waitsFor: isUnseen ? "sync" : "limits" } : {}),
+      ...(annotations === null ? {} : { annotations }),
+      taints: taintsOf(view, report, keepsReady),
+      nextMs,
+    };
   }
 
-  /** When to review the node again, on the monotonic clock; infinity where a message tells. */
-  get nextMs(): number {
-    return this.#nextMs;
-  }
-
-  /** Decides how far the node is. */
-  review(view: OutOfServiceView): void {
+  #reviewOf(view: PolicyView): Review {
     const { io, limits, isHalted } = this.#context;
-    const { node, policy = null, zone, canJudge, quietFromMs, outages } = view;
+    const { node, policy = null, outages, at } = view;
     const isOwner = io.profile.evictionMode === "taint" && io.profile.upstream !== "beside";
-    this.#report = undefined;
-    this.#nextMs = Number.POSITIVE_INFINITY;
-    if (policy === null || policy.outOfService === null || !isOwner) return;
-    const at = { nowMs: io.clock.monotonicMs(), wallMs: io.clock.wallMs() };
+    if (policy === null || policy.outOfService === null || !isOwner) return NO_REVIEW;
     const { freeze, frozen } = nodeFreezeOf(node, io.policies.current(), at.wallMs);
-    const halt = isHalted(zone) ? "the halt while every zone is disrupted" : null;
+    const halt = isHalted(view.zone) ? "the halt while every zone is disrupted" : null;
     // A heartbeat within the grace counts even while the API shows Unknown: the kubelet may be back.
-    const heard = at.nowMs < quietFromMs ? "a heartbeat within its grace" : null;
-    const unseen = canJudge ? null : "a view that is not synced";
+    const heard = at.nowMs < view.quietFromMs ? "a heartbeat within its grace" : null;
+    const unseen = view.isSynced && view.isKnown ? null : "a view that is not synced";
     const heldBy = freeze?.field ?? halt ?? unseen ?? heard ?? limits.holdOn(policy, at);
-    this.#report = outOfServiceReport({ node, policy, frozen, outages, heldBy, wallMs: at.wallMs });
-    const { state, fromAt } = this.#report ?? {};
-    const msOf = (instant: number): number => at.nowMs + (instant - at.wallMs);
-    if (state === "waits" && fromAt !== undefined) this.#nextMs = msOf(fromAt);
-    else if (state === "unproved" && node.provedDown !== undefined && node.provedDown.at > at.wallMs) {
-      // A proof from a clock that is ahead counts once its instant has come.
-      this.#nextMs = msOf(node.provedDown.at);
-    } else if (state === "held" && freeze?.untilAt != null) this.#nextMs = msOf(freeze.untilAt);
-    else if (state === "held" && heard !== null) this.#nextMs = quietFromMs;
+    const report = outOfServiceReport({ node, policy, frozen, outages, heldBy, wallMs: at.wallMs });
+    return { report, nextMs: nextMs(report, view, { freeze, isHeard: heard !== null }) };
   }
 
-  /** The change of the node's taints, as of the last review. */
-  change(view: OutOfServiceView): OutOfServiceChange {
-    const { node, leaseRenewedAt } = view;
-    const { provedDown } = node;
-    const isDue = this.#report?.state === "due" && provedDown !== undefined;
-    const add = isDue ? { provedAt: provedDown.at, leaseRenewedAt } : null;
-    return { add, isOver: isTaintOver(node, this.#keepsReady(view)) };
-  }
-
-  /** The annotations with those taken off that a Ready node has no use for; null for no change. */
-  annotations(
-    view: OutOfServiceView,
-    others: Readonly<Record<string, string | null>> | null,
-  ): Readonly<Record<string, string | null>> | null {
-    const ended = endedRecords(view.node, this.#keepsReady(view));
-    return ended === null ? others : { ...others, ...ended };
-  }
-
-  #keepsReady({ node, policy }: OutOfServiceView): boolean {
-    const { io, beganMs } = this.#context;
-    if (policy === undefined) return unknownHold(node, { beganMs, nowMs: io.clock.monotonicMs() }) !== null;
+  #keepsReady({ node, policy, at }: PolicyView): boolean {
+    const { beganMs } = this.#context;
+    if (policy === undefined) return unknownDelay(node, { beganMs, nowMs: at.nowMs }) !== null;
     return policy?.outOfService?.removeWhenReady === false;
   }
+}
+
+/** When a report changes by time alone, on the monotonic clock; infinity where a message tells. */
+function nextMs(
+  report: OutOfServiceReport,
+  { node, quietFromMs, at }: PolicyView,
+  { freeze, isHeard }: Pick<NodeFreeze, "freeze"> & { readonly isHeard: boolean },
+): number {
+  const msOf = (instant: number): number => at.nowMs + (instant - at.wallMs);
+  const { state, fromAt } = report ?? {};
+  if (state === "waits" && fromAt !== undefined) return msOf(fromAt);
+  // A proof from a clock that is ahead counts once its instant has come.
+  const provedAt = node.provedDown?.at ?? Number.NEGATIVE_INFINITY;
+  if (state === "unproved" && provedAt > at.wallMs) return msOf(provedAt);
+  if (state === "held" && freeze?.untilAt != null) return msOf(freeze.untilAt);
+  return state === "held" && isHeard ? quietFromMs : Number.POSITIVE_INFINITY;
+}
+
+/** The change of the taints. It goes with any other change, and comes on alone, after all others. */
+function taintsOf(
+  { node, leaseRenewedAt }: PolicyView,
+  report: OutOfServiceReport,
+  keepsReady: boolean,
+): Partial<TaintFinding> {
+  const taint = { key: TaintKey.outOfService, effect: TaintEffect.noExecute };
+  if (isTaintOver(node, keepsReady)) return { remove: [taint] };
+  if (report?.state !== "due" || node.provedDown === undefined) return {};
+  const outOfService = { provedAt: node.provedDown.at, leaseRenewedAt };
+  return { alone: { add: [taint], remove: [], why: "conditions", outOfService } };
 }

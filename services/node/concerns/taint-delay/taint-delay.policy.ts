@@ -11,10 +11,10 @@ import { publishedInstant } from "../../published-instant.ts";
 import { READINESS_KEYS } from "../../taint.policy.ts";
 
 /** The settings that keep a taint on. */
-export type TaintHoldSettings = Pick<NodePolicy, "healthyDelayMs" | "flapping">;
+export type TaintDelaySettings = Pick<NodePolicy, "healthyDelayMs" | "flapping">;
 
 /** A NoSchedule taint that is kept on: by which field, or as the policies are not known; until then, monotonic. */
-export interface TaintHold {
+export interface TaintDelay {
   readonly field: "healthyDelay" | "flapping" | "policies";
   readonly untilMs: number;
 }
@@ -27,8 +27,8 @@ export interface ReadyHistory {
   readonly transitionsAt: readonly number[];
 }
 
-/** A hold as it is published: its end on the wall clock. */
-export interface PublishedHold {
+/** A delay as it is published: its end on the wall clock. */
+export interface PublishedDelay {
   readonly field: string;
   readonly untilAt: number;
 }
@@ -43,18 +43,18 @@ const CLOCKS_APART_MS = 10_000;
 const SIGHTINGS_APART_MS = 10_000;
 
 /** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */
-export function taintHoldOf(
+export function taintDelayOf(
   node: Pick<ObservedNode, "conditions">,
-  { healthyDelayMs, flapping }: TaintHoldSettings,
+  { healthyDelayMs, flapping }: TaintDelaySettings,
   { sinceMs, transitionsAt }: ReadyHistory,
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
-): TaintHold | null {
+): TaintDelay | null {
   if (readyConditionOf(node)?.status !== "True") return null;
   const heldAt = flapping === null ? null : heldDownAt(possibleAt(transitionsAt, wallMs), flapping);
-  const holds: TaintHold[] = [];
-  if (healthyDelayMs !== null) holds.push({ field: "healthyDelay", untilMs: sinceMs + healthyDelayMs });
-  if (heldAt !== null) holds.push({ field: "flapping", untilMs: nowMs + (heldAt - wallMs) });
-  const [longest] = holds.sort((left, right) => right.untilMs - left.untilMs);
+  const delays: TaintDelay[] = [];
+  if (healthyDelayMs !== null) delays.push({ field: "healthyDelay", untilMs: sinceMs + healthyDelayMs });
+  if (heldAt !== null) delays.push({ field: "flapping", untilMs: nowMs + (heldAt - wallMs) });
+  const [longest] = delays.sort((left, right) => right.untilMs - left.untilMs);
   return longest === undefined || longest.untilMs <= nowMs ? null : longest;
 }
 
@@ -64,34 +64,34 @@ export function possibleAt(transitionsAt: readonly number[], wallMs: number): re
 }
 
 /** What keeps the taint on while the policy of a Ready node is not known: for some time after the start, everything. */
-export function unknownHold(
+export function unknownDelay(
   node: Pick<ObservedNode, "conditions">,
   { beganMs, nowMs }: { readonly beganMs: number; readonly nowMs: number },
-): TaintHold | null {
+): TaintDelay | null {
   const untilMs = beganMs + UNKNOWN_MS;
   return nowMs < untilMs && readyConditionOf(node)?.status === "True" ? { field: "policies", untilMs } : null;
 }
 
-/** Whether a node carries a taint that a hold keeps on. */
-export function isHoldEffective({ taints }: Pick<ObservedNode, "taints">): boolean {
+/** Whether a node carries a taint that a delay keeps. */
+export function carriesDelayedTaint({ taints }: Pick<ObservedNode, "taints">): boolean {
   return taints.some(({ key, effect }) => effect === TaintEffect.noSchedule && READINESS_KEYS.includes(key));
 }
 
-/** What is published of a hold; `before` was published last. */
-export function publishedHold(
-  before: PublishedHold | null,
-  hold: TaintHold | null,
+/** What is published of a delay; `before` was published last. */
+export function publishedDelay(
+  before: PublishedDelay | null,
+  delay: TaintDelay | null,
   now: { readonly nowMs: number; readonly wallMs: number },
-): PublishedHold | null {
-  if (hold === null) return null;
-  const { field, untilMs } = hold;
+): PublishedDelay | null {
+  if (delay === null) return null;
+  const { field, untilMs } = delay;
   return { field, untilAt: publishedInstant(before?.field === field ? before.untilAt : undefined, untilMs, now) };
 }
 
 /** Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. */
 export function heldDownAt(
   transitionsAt: readonly number[],
-  { transitions, windowMs, holdDownMs }: NonNullable<TaintHoldSettings["flapping"]>,
+  { transitions, windowMs, holdDownMs }: NonNullable<TaintDelaySettings["flapping"]>,
 ): number | null {
   for (let last = transitionsAt.length - 1; last >= transitions - 1; last--) {
     const lastAt = transitionsAt[last] ?? 0;
@@ -154,7 +154,7 @@ export function foundTransitions(
   const ready = readyConditionOf(node);
   const changedAt = ready?.transitionAt ?? null;
   if (ready === null || changedAt === null || changedAt > wallMs) return recorded;
-  const isNewFailure = !isHoldEffective(node);
+  const isNewFailure = !carriesDelayedTaint(node);
   const isUnfollowed = ready.status === "True" ? recorded.length > 0 : isNewFailure;
   const isLater = changedAt - (recorded.at(-1) ?? Number.NEGATIVE_INFINITY) > CLOCKS_APART_MS;
   return isUnfollowed && isLater ? withTransitions(recorded, [changedAt]) : recorded;
@@ -175,7 +175,7 @@ export function isTransition(
  */
 export function transitionsChangeOf(
   { readyTransitionsAt }: Pick<ObservedNode, "readyTransitionsAt">,
-  flapping: TaintHoldSettings["flapping"],
+  flapping: TaintDelaySettings["flapping"],
   transitionsAt: readonly number[],
   wallMs: number,
 ): Readonly<Record<string, string | null>> | null {

@@ -232,7 +232,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "taints of any key",
     file: "services/node-writer/allowed-changes.policy.ts",
-    from: "all.find((id) => !isOwnTaint(id))",
+    from: "all.find((id) => taintRuleOf(id) === null)",
     to: "all.find(() => false)",
     showsIn: "stolenSeeds",
   },

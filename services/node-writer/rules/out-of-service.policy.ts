@@ -3,26 +3,44 @@
  * seed could request it, and upstream then deletes pods that nobody has confirmed to be gone. What ends that is decided
  * again too, because a request may be older than the present silence.
  */
-import type { BodyOf } from "../../protocols/messages.ts";
-import { Annotation, ConditionType } from "../../protocols/names.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
-import type { PolicySet } from "../../protocols/policy-set.ts";
-import type { Profile } from "../../protocols/profile.ts";
-import { apiTime } from "../domain/api-time.ts";
-import { nodeFreezeOf } from "../domain/freeze.ts";
-import { readyConditionOf, refutesSilence } from "../domain/node-conditions.ts";
-import { policyOf } from "../domain/node-policy.ts";
-import { isOutOfService, outOfServiceStage, ownOutOfServiceTaint } from "../domain/out-of-service.ts";
-import { nodeOutagesOf } from "../domain/paused-time/outages.ts";
-import type { PatchBasis } from "../platform/requests/guarded-patch.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { Annotation, ConditionType } from "../../../protocols/names.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { PolicySet } from "../../../protocols/policy-set.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { readyConditionOf, refutesSilence } from "../../domain/node-conditions.ts";
+import { policyOf } from "../../domain/node-policy.ts";
+import { isOutOfService, outOfServiceStage, ownOutOfServiceTaint } from "../../domain/out-of-service.ts";
+import { nodeOutagesOf } from "../../domain/paused-time/outages.ts";
+import { taintName } from "../../domain/toleration.ts";
+import { NO_BASIS, type TaintRule } from "./taint-rule.ts";
 
-/**
- * What the patch of the taint depends on. People withdraw or replace a proof at any time, and a node may return and
- * fall silent again, so the API server tests once more that the proof and the silence are those of the decision.
- */
-export const OUT_OF_SERVICE_BASIS: PatchBasis = {
-  conditions: [ConditionType.ready],
-  annotations: [Annotation.provedDown, Annotation.outOfService],
+/** The out-of-service taint. */
+export const OUT_OF_SERVICE_TAINT: TaintRule = {
+  owns: isOutOfService,
+  allows: ({ add, remove, why, outOfService }) => {
+    const isProved = outOfService !== undefined && add.length + remove.length === 1 && why === "conditions";
+    return isProved ? null : "Vigil declares a node out of service by a proof, and changes no other taint with it";
+  },
+  founded: (change, id, { live }) => {
+    const isKept = change === "remove" && (live === null || keepsOutOfService(live));
+    return isKept ? `${taintName(id)} is another client's, or its proof stands` : null;
+  },
+  // Vigil takes off only a taint with this stamp.
+  annotations: ({ added, removed }, { wallMs }) => {
+    if (added.some(isOutOfService)) return { [Annotation.outOfService]: apiTime(wallMs) };
+    return removed.some(isOutOfService) ? { [Annotation.outOfService]: null } : {};
+  },
+  /**
+   * People withdraw or replace a proof at any time, and a node may return and fall silent again, so the API server
+   * tests once more that the proof and the silence are those of the decision.
+   */
+  basis: ({ added }) =>
+    added.some(isOutOfService)
+      ? { conditions: [ConditionType.ready], annotations: [Annotation.provedDown, Annotation.outOfService] }
+      : NO_BASIS,
 };
 
 /** What the live reads and the policies show. */
@@ -58,7 +76,7 @@ export function outOfServiceRefusal(ask: OutOfServiceAsk, situation: LiveSituati
 }
 
 /** Whether the out-of-service taint of a live node stays: it is another client's, or its proof stands. */
-export function keepsOutOfService(live: ObservedNode): boolean {
+function keepsOutOfService(live: ObservedNode): boolean {
   if (!live.taints.some(isOutOfService)) return false;
   return ownOutOfServiceTaint(live) === null || (live.provedDown !== undefined && !isReady(live));
 }

@@ -19,14 +19,17 @@ import { ReadinessBreaker } from "./readiness/readiness-breaker.ts";
 import { Selection } from "./selection/selection.ts";
 import { TaintDelays } from "./taint-delay/taint-delay.ts";
 
+/** The ports that concerns use. */
+export type ConcernsIo = Pick<Io, "bus" | "clock" | "log" | "policies" | "profile">;
+
 /** What the concerns of all nodes of one process share. */
 export interface ConcernsContext extends OutOfServiceContext {
-  readonly io: Io;
+  readonly io: ConcernsIo;
 }
 
 /** The concerns of one node. */
 export class NodeConcerns {
-  readonly #io: Io;
+  readonly #io: ConcernsIo;
   readonly #selection: Selection;
   readonly #concerns: readonly Concern[];
   #sightings: Sightings = NO_SIGHTINGS;

@@ -7,13 +7,15 @@ import { onClock } from "../../domain/paused-time/frozen-time.ts";
 import { nodeOutagesOf, type OutageTime, outagesOnClock, type PausedTime } from "../../domain/paused-time/outages.ts";
 import type { ObservedOutages, ReviewedAt } from "./concern.ts";
 
+type PauseIo = Pick<Io, "policies" | "profile">;
+
 /** The outages that count for a node. */
-export function outagesOf({ policies, profile }: Io, node: ObservedNode, observed: ObservedOutages): OutageTime {
+export function outagesOf({ policies, profile }: PauseIo, node: ObservedNode, observed: ObservedOutages): OutageTime {
   return nodeOutagesOf(node, policies.current(), observed, profile);
 }
 
 /** When countdowns of a node stand still, on the monotonic clock. */
-export function pausesOf(io: Io, node: ObservedNode, observed: ObservedOutages, at: ReviewedAt): PausedTime {
+export function pausesOf(io: PauseIo, node: ObservedNode, observed: ObservedOutages, at: ReviewedAt): PausedTime {
   const { frozen } = nodeFreezeOf(node, io.policies.current(), at.wallMs);
   return pausedTime(frozen, outagesOf(io, node, observed), at);
 }

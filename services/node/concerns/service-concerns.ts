@@ -1,10 +1,10 @@
 /** What policies add to the node service of one process: which nodes have concerns, and when these are reviewed. */
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { Io, Stop } from "../../../protocols/ports.ts";
+import type { Stop } from "../../../protocols/ports.ts";
 import { readinessBreakersOf } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { LimitHolds, LimitReceiver } from "../../platform/node-policies/limit-holds.ts";
-import { type ConcernsContext, NodeConcerns } from "./node-concerns.ts";
+import { type ConcernsContext, type ConcernsIo, NodeConcerns } from "./node-concerns.ts";
 import { PolicyConflicts } from "./selection/policy-conflicts.ts";
 
 /** What the concerns need of the service. */
@@ -21,7 +21,7 @@ export class ServiceConcerns {
   /** Whether a breaker of the whole cluster may keep the pods of any node from being marked. */
   readonly #hasReadinessBreaker: boolean;
 
-  constructor(io: Io, options: ServiceConcernsOptions) {
+  constructor(io: ConcernsIo, options: ServiceConcernsOptions) {
     this.#context = { ...options, io, limits: new LimitHolds(io.profile) };
     this.#conflicts = new PolicyConflicts(io.log, io.policies.current()?.policies);
     this.#hasReadinessBreaker = readinessBreakersOf(null, io.profile).length > 0;

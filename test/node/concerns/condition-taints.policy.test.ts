@@ -3,8 +3,16 @@ import { describe, expect, test } from "vitest";
 import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../../services/domain/node-policy.ts";
-import { recordOf, type Sighting, sinceAt, withSightings } from "../../../services/node/concerns/conditions/condition-sightings.ts";
-import { type ConditionRules, conditionPlanOf } from "../../../services/node/concerns/conditions/condition-taints.policy.ts";
+import {
+  recordOf,
+  type Sighting,
+  sinceAt,
+  withSightings,
+} from "../../../services/node/concerns/conditions/condition-sightings.ts";
+import {
+  type ConditionRules,
+  conditionPlanOf,
+} from "../../../services/node/concerns/conditions/condition-taints.policy.ts";
 import type { PolicyFields } from "../../support/hand-policies.ts";
 import { condition, nodeWith } from "../node-fixtures.ts";
 

@@ -67,7 +67,7 @@ export type NodeDocument = z.infer<typeof nodeDocument>;
 /** A node policy in force, and what it does now. The name "" is for all nodes. */
 export const policyDocument = z.object({
   name: z.string(),
-  mode: z.enum(["Enforce", "Shadow", "Freeze"]).nullable(),
+  mode: z.enum(["Enforce", "Freeze"]).nullable(),
   /** The nodes that have this policy, and how many of them are not ready. */
   nodes: count,
   unhealthy: count,

@@ -20,6 +20,8 @@ const outcomeSchema = z.enum([
 ]);
 /** The outcome of a write. */
 export type Outcome = z.infer<typeof outcomeSchema>;
+/** Outcomes after which watches show the change: shadow mode shows what it has not written. */
+export const SHOWN_OUTCOMES: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "shadowed"]);
 
 const evictionPermitSchema = z.object({
   policy: name,

@@ -68,7 +68,7 @@ export interface PolicyReport {
   /** Empty for all nodes: what holds for them whatever their policies. */
   readonly name: string;
   /** Null for all nodes. */
-  readonly mode: "Enforce" | "Shadow" | "Freeze" | null;
+  readonly mode: "Enforce" | "Freeze" | null;
   /** The nodes that have this policy, and how many of them are not ready. */
   readonly nodes: number;
   readonly unhealthy: number;

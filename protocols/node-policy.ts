@@ -210,7 +210,7 @@ const remediations = list(remediation, "a list of {timeout, template}")
 /** The schema of each field of the spec. */
 export const NODE_POLICY_FIELDS = {
   selector,
-  mode: choice(["Enforce", "Shadow", "Freeze"]).optional(),
+  mode: choice(["Enforce", "Freeze"]).optional(),
   pauseRequests: list(pauseRequestSchema, "a list of {name, reason}").optional(),
   nodeMonitorGracePeriod: positive.optional(),
   nodeStartupGracePeriod: positive.optional(),

@@ -112,7 +112,7 @@ export interface NodePolicy extends Freezes {
   readonly refused?: readonly string[];
   /** All of them must hold; without any, every node is selected. */
   readonly selector: readonly LabelRequirement[];
-  readonly mode: "Enforce" | "Shadow" | "Freeze";
+  readonly mode: "Enforce" | "Freeze";
   readonly nodeMonitorGraceMs: number | null;
   readonly nodeStartupGraceMs: number | null;
   readonly nodeEvictionsPerSecond: number | null;

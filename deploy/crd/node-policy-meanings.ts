@@ -8,7 +8,7 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "selector.matchExpressions[].key": "The key of the label.",
   "selector.matchExpressions[].operator": "In and NotIn compare with values; the others have none.",
   "selector.matchExpressions[].values": "The values to compare with.",
-  mode: "Enforce if unset. Shadow decides and writes nothing; Freeze does no harm, and heals.",
+  mode: "Enforce if unset. Freeze does no harm to its nodes, and heals.",
   pauseRequests: "Who froze the nodes, and for how long; each has the effect of mode Freeze.",
   "pauseRequests[].name": "Who froze them.",
   "pauseRequests[].reason": "Why.",

@@ -86,6 +86,11 @@ export function freezesByMode({ mode }: Pick<NodePolicy, "mode">): boolean {
   return mode === "Freeze";
 }
 
+/** Whether a mode as somebody wrote it freezes nodes. One that cannot be read does no harm, so it does. */
+export function freezesAsWritten(mode: unknown): boolean {
+  return mode !== undefined && mode !== "Enforce";
+}
+
 /** The requests that freeze nodes at an instant. */
 export function activeRequests({ pauseRequests }: Pick<Freezes, "pauseRequests">, at: number): readonly PauseRequest[] {
   return pauseRequests.filter(

@@ -1,7 +1,8 @@
 /**
  * Parses the spec of a NodePolicy, field by field. A wrong field is reported with its name, its value and the fix, and
  * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets, requests to
- * freeze and rates of evictions count one by one, and what protects nodes and pods holds as far as it can be read.
+ * freeze and rates of evictions count one by one, and what protects nodes and pods holds as far as it can be read: a
+ * mode that cannot be read is Freeze.
  */
 import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
 import {
@@ -217,6 +218,7 @@ function issueText(issue: Issue, path: readonly PropertyKey[]): string {
 
 /** The readable part of a field whose parts count one by one; each wrong part adds one problem. */
 function readablePart(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): unknown {
+  if (field === "mode") return readableMode(value, problems);
   if (field === "evictions") return readableEvictions(value, problems);
   if (!Array.isArray(value) || (field !== "budgets" && field !== "pauseRequests")) return value;
   const readable = field === "budgets" ? readableBudget : readablePauseRequest;
@@ -226,6 +228,18 @@ function readablePart(field: NodePolicyField, value: unknown, problems: PolicyPr
     problems.push(invalid(problem));
     return entries;
   });
+}
+
+/** What to use in place of a mode that older versions had. */
+const SHADOW_FIX = "see what a policy would do with vigil preview, and write Freeze to do no harm to its nodes";
+
+/** A mode that cannot be read does no harm until it can. */
+function readableMode(raw: unknown, problems: PolicyProblem[]): unknown {
+  const problem = fieldProblem("mode", raw);
+  if (problem === null) return raw;
+  const fix = raw === "Shadow" ? `spec.mode: "Shadow": ${SHADOW_FIX}` : problem;
+  problems.push(invalid(`${fix}; until that is right, the mode is Freeze`));
+  return "Freeze";
 }
 
 /** The parts of `evictions` that say how a pod is evicted. */

@@ -92,7 +92,7 @@ class RunningLedger {
     const { history, onDecision } = this.#record;
     const { comparison } = this.#compare;
     return {
-      ...reportsOf(io, this.#state),
+      ...reportsOf(this.#setup, this.#state),
       ...explanationsOf(this.#setup, this.#state, history),
       decisions: (limit) => history.latest(limit),
       timeline: () => {
@@ -128,7 +128,7 @@ class RunningLedger {
     const isOurs = this.#setup.io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
     this.#report.onMessage(message, isOurs);
     const decision = this.#record.onMessage(message, isOurs);
-    if (decision !== null && isOurs) this.#report.onDecision(decision, message);
+    if (decision !== null && isOurs) this.#report.onDecision(decision);
     this.#compare.onMessage(message);
     this.#state.onMessage(message);
   }

@@ -33,7 +33,7 @@ import {
   type NodePatch,
   type NodeWriteDecision,
 } from "./node-writer.policy.ts";
-import { outOfServiceRefusal } from "./out-of-service.policy.ts";
+import { outOfServiceRefusal } from "./rules/out-of-service.policy.ts";
 
 type NodeRequestType = "asked.condition" | "asked.taint" | "asked.label";
 

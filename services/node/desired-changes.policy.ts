@@ -4,9 +4,8 @@ import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import type { ConditionPlan } from "./condition-taints.policy.ts";
+import type { Findings } from "./concerns/concern.ts";
 import { podsToEvict } from "./eviction.policy.ts";
-import { type OutOfServiceChange, withOutOfService } from "./out-of-service.policy.ts";
 import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
 import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";
 import { type BoundPods, podsToMarkUnready } from "./unready.policy.ts";
@@ -19,16 +18,8 @@ export interface NodeSituation {
   /** The pods bound while the kubelet reports Ready=False; null while it reports another status. */
   readonly bound: BoundPods | null;
   readonly isSilent: boolean;
-  /** Whether a circuit breaker keeps the pods of a silent node from being marked not ready. */
-  readonly isReadinessHeld?: boolean;
   readonly eviction: EvictionStatus;
-  /** Whether the policy of a Ready node keeps its NoSchedule taint on. */
-  readonly isTaintHeld: boolean;
-  /** The taints that come and go with conditions that its policy names. */
-  readonly conditionTaints: Pick<ConditionPlan, "add" | "remove">;
-  readonly outOfService: OutOfServiceChange;
-  /** The change of Vigil's annotations that the policy of the node needs; null for none. */
-  readonly annotations: Readonly<Record<string, string | null>> | null;
+  readonly findings: Pick<Findings, "taints" | "annotations" | "keepsPodsReady">;
   readonly profile: Pick<Profile, "evictionMode" | "upstream">;
 }
 
@@ -44,23 +35,17 @@ export interface DesiredChanges {
 
 /** The changes that a node needs. The pods of a node without Ready stay untouched (R2.23). */
 export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
-  const { node, bound, isSilent, eviction, profile } = situation;
+  const { node, bound, isSilent, eviction, findings, profile } = situation;
   const pods = situation.pods ?? [];
   const conditions = isSilent ? conditionsToForce(node) : [];
   if (profile.upstream === "beside") return changesBesideUpstream(node, pods, conditions);
   const isDrained = profile.evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions,
-    taints: withOutOfService(
-      taintChangeOf(node, profile.evictionMode, {
-        isHeld: situation.isTaintHeld,
-        ofConditions: situation.conditionTaints,
-      }),
-      situation.outOfService,
-    ),
+    taints: taintChangeOf(node, profile.evictionMode, findings.taints),
     labels: labelChangeOf(node),
-    annotations: situation.annotations,
-    unready: situation.isReadinessHeld === true ? [] : podsToMarkUnready(node, pods, bound),
+    annotations: findings.annotations,
+    unready: findings.keepsPodsReady ? [] : podsToMarkUnready(node, pods, bound),
     evictions: isDrained ? podsToEvict(pods) : [],
   };
 }

@@ -22,21 +22,6 @@ export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEven
 }
 
 /**
- * Until when `unhealthyDelay` of its policy keeps a node from waiting for eviction, on the clock of `transitionMs`;
- * minus infinity for a node that its kubelet does not report as not ready. Example: with 10 s, a kubelet that restarts
- * and reports Ready=False for 2 s never makes its node wait. Frozen time and outages
- * do not count.
- */
-export function delayedUntilMs(
-  readiness: Readiness,
-  { transitionMs, delayMs }: { readonly transitionMs: number; readonly delayMs: number | null },
-  paused: PausedTime = {},
-): number {
-  if (readiness !== "notReady" || delayMs === null) return Number.NEGATIVE_INFINITY;
-  return silenceCountdownEndAt(transitionMs, delayMs, paused);
-}
-
-/**
  * The eviction event in taint mode. A node is evicted while it has a NoExecute taint of ours, no matter which process
  * set it, so a restarted process knows the status again. A delayed node does not wait, even if it did while silent.
  */
@@ -56,7 +41,7 @@ export interface DirectEviction {
   readonly isOverdue: boolean;
   /** Whether it has pods to delete; null while its pods are not known. */
   readonly hasPods: boolean | null;
-  /** Whether `unhealthyDelay` of its policy keeps it from waiting. */
+  /** Whether a delay keeps it from waiting. */
   readonly isDelayed?: boolean;
 }
 
@@ -81,23 +66,22 @@ export interface DownSince {
   readonly lastHeartbeatMs: number;
   /** Whether that heartbeat was seen to arrive, rather than found at a start. */
   readonly isHeartbeatWitnessed: boolean;
-  /** The grace of its policy; absent or null for none. */
-  readonly policyGraceMs?: number | null;
+  /** The grace by which it was found silent. */
+  readonly graceMs: number;
 }
 
 /**
  * The first instant at which a node's pods may be deleted in direct mode (R5.3). False counts from the transition,
  * Unknown from the last heartbeat. A heartbeat that was not seen to arrive is dated by the API: it came a grace before
- * the node became Unknown. Frozen time and outages, on the same clock, do not
- * count.
+ * the node became Unknown. Paused time, on the same clock, does not count.
  */
 export function directEvictionFromMs(
   down: DownSince,
   profile: Pick<Profile, "podEvictionTimeoutMs" | "nodeMonitorGraceMs">,
   paused: PausedTime = {},
 ): number {
-  // It may not have had its policy then, so of the two graces the shorter one counts.
-  const graceMs = Math.min(profile.nodeMonitorGraceMs, down.policyGraceMs ?? profile.nodeMonitorGraceMs);
+  // It may have had another grace then, so the shorter one counts.
+  const graceMs = Math.min(profile.nodeMonitorGraceMs, down.graceMs);
   const impliedMs = down.transitionMs - graceMs;
   const lastHeartbeatMs = down.isHeartbeatWitnessed ? down.lastHeartbeatMs : Math.min(down.lastHeartbeatMs, impliedMs);
   const fromMs = down.readiness === "unknown" ? lastHeartbeatMs : down.transitionMs;

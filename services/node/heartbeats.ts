@@ -1,9 +1,10 @@
 /**
  * What one node's actor keeps of its heartbeats: the last of each kind, when the newest was seen, and since when the
- * Ready condition has its status. The policies decide what silence means.
+ * Ready condition has its status. Others decide what silence means.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import { SilentReason } from "../../protocols/names.ts";
+import type { Condition, Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Clock } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { foundTransitionMs } from "./eviction.policy.ts";
@@ -74,10 +75,24 @@ export class HeartbeatRecord {
   }
 
   /**
+   * Records the stamp of an observed Ready condition, which may arrive before the batch that carries the same one.
+   * Returns whether it is fresh.
+   */
+  takeReady(ready: Condition | null, nowMs: number, cause: string): boolean {
+    if (!this.isStatusKnown) return false;
+    const renewedAt = ready?.heartbeatAt ?? null;
+    if (ready?.reason !== SilentReason.never.reason || renewedAt === null) {
+      return this.take({ kind: "status", renewedAt }, nowMs, cause);
+    }
+    this.#takeWritten(renewedAt);
+    return false;
+  }
+
+  /**
    * Records a status stamp that the kubelet did not write: the Ready condition of a node that has never posted is
    * written for it, with the node's creation as its heartbeat (R2.32). It is no sign of life.
    */
-  takeWritten(renewedAt: number): void {
+  #takeWritten(renewedAt: number): void {
     this.#statusHeartbeatAt = renewedAt;
   }
 
@@ -99,9 +114,12 @@ export class HeartbeatRecord {
  */
 export class ReadyTransition {
   #ms: number;
+  /** The end of the last halt, which restarts every timeout. */
+  #haltEndedMs = Number.NEGATIVE_INFINITY;
   /** When the node was found; null once its transition is dated. */
   #foundMs: number | null;
   readonly #heartbeatAt: number | null;
+  #ready: Condition | null;
 
   constructor(node: Pick<ObservedNode, "conditions" | "createdAt">, clock: Clock) {
     // In this order an interruption between the reads makes the transition late, not early.
@@ -110,6 +128,7 @@ export class ReadyTransition {
     const ready = readyConditionOf(node);
     this.#ms = foundTransitionMs(ready, { createdAt: node.createdAt, wallMs, nowMs });
     this.#heartbeatAt = ready?.heartbeatAt ?? null;
+    this.#ready = ready;
     const isPostedByKubelet = ready !== null && ready.status !== "Unknown";
     this.#foundMs = isPostedByKubelet ? nowMs : null;
   }
@@ -118,10 +137,25 @@ export class ReadyTransition {
     return this.#ms;
   }
 
-  /** Counts from an instant, or from a later one as before: the condition changed, or every timeout restarted. */
-  restart(atMs: number): void {
-    this.#ms = Math.max(this.#ms, atMs);
+  /** Where a timeout of the condition begins: at the transition, or at the end of a halt after it. */
+  get timeoutFromMs(): number {
+    return Math.max(this.#ms, this.#haltEndedMs);
+  }
+
+  /** Records an observed state of the node. */
+  observe(node: Pick<ObservedNode, "conditions">, nowMs: number): void {
+    const [before, ready] = [this.#ready, readyConditionOf(node)];
+    this.#ready = ready;
+    if (before?.transitionAt === ready?.transitionAt && before?.status === ready?.status) return;
+    this.#ms = Math.max(this.#ms, nowMs);
     this.#foundMs = null;
+  }
+
+  /** Every timeout restarts at the end of a halt. The condition is what it was. Returns whether that is news. */
+  restartAfterHalt(endedMs: number): boolean {
+    if (endedMs <= this.#haltEndedMs) return false;
+    this.#haltEndedMs = endedMs;
+    return true;
   }
 
   /**

@@ -10,7 +10,7 @@
  * - `eviction`: whether the node's pods must go. Only a node that is down becomes `toBeEvicted`. It becomes `evicted`
  *   from there, or at once when our taint already stands on the node.
  *
- * The chart has no context: its state value holds everything that decides. The actor keeps instants and stamps and
+ * The chart has no context: its state value is everything that decides. The actor keeps instants and stamps and
  * chooses the events.
  */
 import { or, setup, stateIn, transition } from "xstate";

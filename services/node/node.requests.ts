@@ -1,12 +1,11 @@
 /** Publishes a request for each desired change that is due. */
+import { SHOWN_OUTCOMES } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
-import { deleteAt, ratedPolicyOf } from "../domain/eviction-rates.ts";
-import { nodeFreezeOf } from "../domain/freeze.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { policyOf } from "../domain/node-policy.ts";
 import { taintsSeenOn } from "../domain/taint-swap.ts";
+import { evictionTermsOf } from "./concerns/eviction-terms.ts";
 import type { DesiredChanges } from "./desired-changes.policy.ts";
 import type { RequestSchedule } from "./request-schedule.ts";
 
@@ -18,13 +17,18 @@ export interface RequestContext {
   readonly resourceVersion: string;
   /** The heartbeats that a verdict of silence rests on. */
   readonly basis: BodyOf<"asked.condition">["basis"];
-  /** Whether a verdict that was requested no longer holds and its writer may still be trying. */
+  /** Whether a verdict that was requested is no longer valid and its writer may still be trying. */
   readonly isTakenBack: boolean;
   /** The pods that have to go, also while none may be requested because the view is not synced. */
   readonly toEvict: DesiredChanges["evictions"];
   readonly schedule: RequestSchedule;
   readonly nowMs: number;
   readonly cause: string | null;
+}
+
+/** Whether a pod was marked not ready, or would have been. */
+export function isMarked({ ask, outcome }: BodyOf<"done.write">): boolean {
+  return ask === "asked.unready" && SHOWN_OUTCOMES.has(outcome);
 }
 
 /** Requests every change that is due and drops retries of the others. Returns whether it requested a verdict. */
@@ -51,10 +55,6 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
   return isVerdict;
 }
 
-/**
- * A pod is due when it is requested. Where the policy deletes a pod that the Eviction API refuses for too long, it is
- * due since its first request, because that time counts from there, and is requested again when that time is over.
- */
 function sendEvictions(
   { io, node: observed, toEvict, schedule, nowMs, cause }: RequestContext,
   evictions: DesiredChanges["evictions"],
@@ -62,22 +62,12 @@ function sendEvictions(
   schedule.keepFirstEvictions(toEvict);
   const due = schedule.podsDue("eviction", evictions, nowMs);
   if (due.length === 0) return;
-  const policies = io.policies.current();
-  const rated = ratedPolicyOf(observed, policies);
-  const resolved = policyOf(observed, policies);
-  const settings = resolved.kind === "policy" ? resolved.policy.evictions : null;
-  const wallMs = io.clock.wallMs();
-  const { frozen } = nodeFreezeOf(observed, policies, wallMs);
-  const isDeletedAfter = settings?.method === "EvictThenDelete";
+  const termsOf = evictionTermsOf(io, observed);
   for (const { namespace, name, uid } of due) {
-    const dueForMs = nowMs - schedule.firstEvictionMs(uid, nowMs);
-    const deadlineAt = isDeletedAfter ? wallMs - dueForMs : wallMs;
-    const deletedAt = settings === null ? null : deleteAt(settings, { deadlineAt, frozen });
-    if (deletedAt !== null && deletedAt > wallMs) schedule.bringForward("eviction", nowMs + (deletedAt - wallMs));
-    const eviction = { mode: "direct" as const, deadlineAt, taint: null };
-    const ofPolicy = rated === null ? {} : { policy: rated.name };
+    const { request, againAfterMs } = termsOf(nowMs - schedule.firstEvictionMs(uid, nowMs));
+    if (againAfterMs !== null) schedule.bringForward("eviction", nowMs + againAfterMs);
     const pod = { namespace, name, uid, node: observed.node };
-    io.bus.publish("asked.eviction", { ...pod, ...eviction, ...ofPolicy }, cause);
+    io.bus.publish("asked.eviction", { ...pod, mode: "direct", taint: null, ...request }, cause);
   }
 }
 

@@ -1,12 +1,10 @@
 /** The node service: one actor per node of the shards that this process owns. */
-import type { Io, Metrics, Service } from "../../protocols/ports.ts";
-import { readinessBreakersOf } from "../domain/limited-policies.ts";
-import { LimitHolds, LimitReceiver } from "../platform/node-policies/limit-holds.ts";
+import type { Metrics, Service } from "../../protocols/ports.ts";
 import { ZoneHalts } from "../platform/shard-view/zone-halts.ts";
 import { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
+import { ServiceConcerns } from "./concerns/service-concerns.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { NodeShard } from "./node.shard.ts";
-import { PolicyConflicts } from "./policy-conflicts.ts";
 
 /** Upper bounds of the lateness histogram, in seconds. */
 const LATENESS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -23,18 +21,14 @@ const reviewNow = (actor: NodeActor): void => actor.review();
 export const nodeService: Service = (io) => {
   const { bus, clock, fleet, metrics, profile } = io;
   const shards = new Map<number, NodeShard>();
-  const limits = new LimitHolds(profile);
-  const heldActors = new Set<NodeActor>();
-  const limitReceiver = new LimitReceiver(io, limits, (cause) => reviewAll(heldActors, cause));
+  const waitingForLimits = new Set<NodeActor>();
   const halts = new ZoneHalts(profile);
-  const conflicts = new PolicyConflicts(io.log, io.policies.current()?.policies);
+  const beganMs = clock.monotonicMs();
+  const concerns = new ServiceConcerns(io, { beganMs, isHalted: (zone) => halts.isHalted(zone) });
   const shared = {
     io,
-    beganMs: clock.monotonicMs(),
-    limits,
-    heldActors,
-    conflicts,
-    isHalted: (zone: string) => halts.isHalted(zone),
+    concerns,
+    waitingForLimits,
     haltEndedMs: (zone: string) => halts.endedMs(zone),
     graces: new KeyedDeadlines<NodeActor>({ clock, fire: reviewNow }),
     reviews: new KeyedDeadlines<NodeActor>({ clock, fire: reviewNow }),
@@ -44,16 +38,14 @@ export const nodeService: Service = (io) => {
     shards.get(shard)?.stop();
     shards.delete(shard);
   };
-  followLimits(limitReceiver, io);
+  const reviewShards = (cause: string | null): void => {
+    for (const shard of shards.values()) shard.reviewAll(cause);
+  };
+  const stopFollowing = concerns.follow(reviewShards, (cause) => reviewAll(waitingForLimits, cause));
   const stops = [
     fleet.follow("node", { gained: (shard) => shards.set(shard, new NodeShard(shared, shard)), lost: lose }),
     bus.onGap((type, shard) => {
       if (type.startsWith("observed.")) shards.get(shard)?.gap();
-    }),
-    io.policies.follow((cause) => {
-      followLimits(limitReceiver, io);
-      conflicts.keep(io.policies.current()?.policies ?? []);
-      for (const shard of shards.values()) shard.policiesChanged(cause);
     }),
     bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
       const change = halts.take(body, source, clock.monotonicMs());
@@ -62,19 +54,11 @@ export const nodeService: Service = (io) => {
     }),
   ];
   return () => {
-    limitReceiver.stop();
+    stopFollowing();
     for (const stop of stops) stop();
     for (const shard of shards.keys()) lose(shard);
   };
 };
-
-/** Follows the limits that may hold an out-of-service taint back, or marks of pods. */
-function followLimits(receiver: LimitReceiver, { policies, profile }: Pick<Io, "policies" | "profile">): void {
-  const waiting = (policies.current()?.policies ?? []).filter(
-    ({ outOfService, circuitBreaker }) => outOfService !== null || circuitBreaker?.holdsReadiness === true,
-  );
-  receiver.follow(waiting, readinessBreakersOf(null, profile).length > 0);
-}
 
 function nodeMetrics(metrics: Metrics) {
   return {
@@ -87,7 +71,7 @@ function nodeMetrics(metrics: Metrics) {
       name: "vigil_verdicts_refuted_total",
       help: "Verdicts of silence that a live read before the write refuted.",
     }),
-    heldBack: metrics.counter({
+    postponed: metrics.counter({
       name: "vigil_reviews_held_back_total",
       help: "Reviews of a node whose harmful changes waited because its shard was not synced.",
     }),

@@ -6,19 +6,20 @@ import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
 import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
-import { NodeActor, type NodeContext } from "./node.actor.ts";
+import { NodeActor } from "./node.actor.ts";
+import type { NodeContext } from "./node.context.ts";
 
 /** The start of a message id or source of a node service, in any process. */
 const NODE_SERVICE_PREFIX = "node@";
 
 /** What the shards of one process share. */
-export type SharedNodeContext = Omit<NodeContext, "view" | "waiting" | "markSuspect">;
+export type SharedNodeContext = Omit<NodeContext<NodeActor>, "shard" | "waitingForSync" | "markSuspect">;
 
 /** One shard of nodes. */
 export class NodeShard {
   readonly #io: Io;
   readonly #feed: ShardFeed;
-  readonly #context: NodeContext;
+  readonly #context: NodeContext<NodeActor>;
   readonly #actors = new Map<string, NodeActor>();
   readonly #stops: Stop[];
   readonly #republishing: Republishing<NodeActor>;
@@ -33,14 +34,14 @@ export class NodeShard {
         node: (node, previous, cause) => this.#observe(node, previous, cause),
         gone: ({ node }) => this.#end(node),
         pods: ({ node }, _pods, cause) => this.#actors.get(node)?.review(cause),
-        outagesChanged: (cause) => this.policiesChanged(cause),
+        outagesChanged: (cause) => this.reviewAll(cause),
         pulse: (cause) => this.#reviewWaiting(cause),
       },
     });
     this.#context = {
       ...shared,
-      view: this.#feed.view,
-      waiting: new Set(),
+      shard: this.#feed.view,
+      waitingForSync: new Set(),
       markSuspect: (reason, cause) => this.#feed.markSuspect(reason, cause),
     };
     const { bus, clock } = shared.io;
@@ -76,8 +77,8 @@ export class NodeShard {
     for (const actor of this.#actors.values()) if (actor.zone === zone) actor.zoneHalted(isHalted, cause);
   }
 
-  /** Reviews every node by the policies that are in force now, and by the outages that are known. */
-  policiesChanged(cause: string | null): void {
+  /** Reviews every node, because what all of them are judged by has changed. */
+  reviewAll(cause: string | null): void {
     for (const actor of this.#actors.values()) actor.review(cause);
   }
 
@@ -120,8 +121,8 @@ export class NodeShard {
   }
 
   #reviewWaiting(cause: string): void {
-    const { waiting, view } = this.#context;
-    if (waiting.size === 0 || view.blindness(this.#io.clock.monotonicMs()) !== null) return;
+    const { waitingForSync: waiting, shard } = this.#context;
+    if (waiting.size === 0 || shard.blindness(this.#io.clock.monotonicMs()) !== null) return;
     const actors = [...waiting];
     waiting.clear();
     for (const actor of actors) actor.review(cause);

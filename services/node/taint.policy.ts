@@ -1,24 +1,13 @@
 /** Which taints and labels a node should carry by its conditions. The zone decides when to add a NoExecute taint. */
-import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isSwappable } from "../domain/toleration.ts";
-import type { ConditionPlan } from "./condition-taints.policy.ts";
+import { NOTHING_FOUND, type TaintFinding, type WholeTaintChange } from "./concerns/concern.ts";
 
 /** A change of a node's taints in one patch, with its reason. */
-export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">;
-
-/** What a policy adds to the taints of a node. */
-export interface TaintChangeOptions {
-  /** Whether the policy of a Ready node keeps the NoSchedule taints of its readiness on. */
-  readonly isHeld?: boolean;
-  /** The taints that come and go with other conditions. */
-  readonly ofConditions?: Pick<ConditionPlan, "add" | "remove">;
-}
-
-const NOTHING: Pick<ConditionPlan, "add" | "remove"> = { add: [], remove: [] };
+export type TaintChange = WholeTaintChange;
 
 /** The keys of the taints that follow the Ready condition: those of the NoExecute taints this controller owns. */
 export const READINESS_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
@@ -51,18 +40,18 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 /**
  * The change that a node's taints need; null for none. NoSchedule taints follow the conditions (R4.19–R4.22). A wrong
  * NoExecute taint of ours is swapped at once, and both go when the node is ready (R4.33). A node that is not ready
- * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14).
+ * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14). What concerns find goes with it.
  */
 export function taintChangeOf(
   node: ObservedNode,
   evictionMode: Profile["evictionMode"],
-  { isHeld = false, ofConditions = NOTHING }: TaintChangeOptions = {},
+  found: TaintFinding = NOTHING_FOUND.taints,
 ): TaintChange | null {
-  const condition = noScheduleChange(node, isHeld);
+  const condition = noScheduleChange(node, found.keeps);
   const eviction = evictionMode === "taint" ? noExecuteChange(node) : { add: [], remove: [] };
-  const add = [...condition.add, ...ofConditions.add, ...eviction.add];
-  const remove = [...condition.remove, ...ofConditions.remove, ...eviction.remove];
-  if (add.length === 0) return remove.length === 0 ? null : { add, remove, why: "healing" };
+  const add = [...condition.add, ...found.add, ...eviction.add];
+  const remove = [...condition.remove, ...found.remove, ...eviction.remove];
+  if (add.length === 0) return remove.length === 0 ? found.alone : { add, remove, why: "healing" };
   return { add, remove, why: eviction.add.length > 0 ? "swap" : "conditions" };
 }
 
@@ -79,11 +68,11 @@ function carries(node: Pick<ObservedNode, "taints">, key: string, effect: string
   return node.taints.some((taint) => taint.key === key && taint.effect === effect);
 }
 
-function noScheduleChange(node: ObservedNode, isHeld: boolean): { add: TaintId[]; remove: TaintId[] } {
+function noScheduleChange(node: ObservedNode, keeps: TaintFinding["keeps"]): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noSchedule;
   const desired = desiredNoScheduleKeys(node);
-  const kept = isHeld ? [...desired, ...READINESS_KEYS] : desired;
-  const isWrong = (key: string): boolean => !kept.includes(key) && carries(node, key, effect);
+  const isWrong = (key: string): boolean =>
+    !desired.includes(key) && carries(node, key, effect) && !keeps({ key, effect });
   const remove = node.taints.length === 0 ? [] : CONDITION_TAINT_KEYS.filter(isWrong);
   return {
     add: desired.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),

@@ -1,5 +1,6 @@
 /** Decides whether a change of a source of freezes only adds freezes, or may loosen something. Pure. */
 import type { PolicyResource } from "../../protocols/ports.ts";
+import { freezesAsWritten } from "../domain/freeze.ts";
 import { listOf, recordOf } from "../structures/json.ts";
 
 /** Whether a policy differs from before in freezes alone, and each that was there is there still. */
@@ -7,7 +8,7 @@ export function onlyFreezes(before: PolicyResource, after: PolicyResource): bool
   const { mode: modeBefore, pauseRequests: requestsBefore, ...fieldsBefore } = recordOf(before.spec);
   const { mode, pauseRequests, ...fields } = recordOf(after.spec);
   const isSameElsewhere = textOf(fieldsBefore) === textOf(fields);
-  const keepsMode = mode === modeBefore || mode === "Freeze";
+  const keepsMode = mode === modeBefore || freezesAsWritten(mode);
   return isSameElsewhere && keepsMode && keepsAll(listOf(requestsBefore), listOf(pauseRequests));
 }
 

@@ -49,6 +49,8 @@ export const PLANTED: readonly Planted[] = [
     text: `${HEAD}start(Date);`,
     caught: "Date: take instants",
   },
+  inNode("the core of a service names a policy", "const isFrozen = policyOf(node);", "policies stand in"),
+  inNode("the core of a service imports a concern", 'import "./concerns/conditions/conditions.ts";', "may not import"),
   inNode("a service imports the command line", 'export * from "../cli/verb.ts";', "may not import services/cli"),
   inNode("a late import crosses services", 'void import("../zone/zone.policy.ts");', "may not import services/zone"),
   inProtocol(

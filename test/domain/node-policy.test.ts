@@ -125,6 +125,18 @@ test.each([
 ])("of wrong evictions %j holds %j", (evictions, held) => {
   expect(checkSpec(withSelector({ evictions })).spec).toEqual(withSelector({ evictions: held }));
 });
+
+test.each([
+  ["freeze", "write Enforce or Freeze"],
+  ["Shadow", "see what a policy would do with vigil preview, and write Freeze to do no harm to its nodes"],
+  [null, "write Enforce or Freeze"],
+])("the wrong mode %j freezes, and the fix is named", (mode, fix) => {
+  const { spec, problems } = checkSpec(withSelector({ mode, healthyDelay: "1m" }));
+  expect(spec).toEqual(withSelector({ mode: "Freeze", healthyDelay: "1m" }));
+  const message = `spec.mode: ${JSON.stringify(mode)}: ${fix}; until that is right, the mode is Freeze`;
+  expect(problems).toEqual([{ kind: "invalid", message }]);
+});
+
 describe("a spec", () => {
   test("is parsed into whole units", () => {
     const raw = withSelector({
@@ -179,7 +191,6 @@ describe("a spec", () => {
     ],
     [{ unhealthyZoneThreshold: 1.2 }, "spec.unhealthyZoneThreshold: 1.2: write 1 or less"],
     [{ nodeEvictionRate: -0.1 }, "spec.nodeEvictionRate: -0.1: write 0 or more"],
-    [{ mode: "freeze" }, 'spec.mode: "freeze": write Enforce or Shadow or Freeze'],
     [
       { circuitBreaker: { duration: "10m" } },
       "spec.circuitBreaker: write percentage, maxNodes or both: how many newly condemned nodes trip it",

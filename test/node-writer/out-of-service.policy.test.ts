@@ -5,7 +5,7 @@ import { NO_FREEZES } from "../../protocols/policy-set.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
 import { forbiddenChange } from "../../services/node-writer/allowed-changes.policy.ts";
-import { outOfServiceRefusal } from "../../services/node-writer/out-of-service.policy.ts";
+import { outOfServiceRefusal } from "../../services/node-writer/rules/out-of-service.policy.ts";
 import { condition, nodeWith } from "../node/node-fixtures.ts";
 
 const S = 1000;

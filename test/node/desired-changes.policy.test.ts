@@ -1,6 +1,7 @@
 /** All desired changes of a node, and which of them may be requested while blind. */
 import { describe, expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { NOTHING_FOUND } from "../../services/node/concerns/concern.ts";
 import {
   desiredChangesOf,
   harmlessChanges,
@@ -18,14 +19,8 @@ const BESIDE = { evictionMode: "taint", upstream: "beside" };
 
 function desired(fields: Partial<NodeSituation>) {
   const node = nodeWith("True");
-  const held = {
-    isTaintHeld: false,
-    annotations: null,
-    conditionTaints: { add: [], remove: [] },
-    outOfService: { add: null, isOver: false },
-  };
   const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", profile: STANDARD_PROFILE } as const;
-  return desiredChangesOf({ node, ...held, ...rest, ...fields });
+  return desiredChangesOf({ node, findings: NOTHING_FOUND, ...rest, ...fields });
 }
 
 test("conditions are forced only on a silent node", () => {

@@ -74,7 +74,7 @@ describe("in direct mode", () => {
     ["Unknown counts from the last heartbeat (R5.3)", "unknown", true, 60_000 + 300_001],
     ["a heartbeat not seen to arrive came a grace before the transition", "unknown", false, 50_000 + 300_001],
   ] as const)("%s", (_what, readiness, isHeartbeatWitnessed, fromMs) => {
-    const down = { readiness, transitionMs: 100_000, lastHeartbeatMs: 60_000, isHeartbeatWitnessed };
+    const down = { readiness, transitionMs: 100_000, lastHeartbeatMs: 60_000, isHeartbeatWitnessed, graceMs: 50_000 };
     expect(directEvictionFromMs(down, profile)).toBe(fromMs);
   });
 
@@ -83,7 +83,7 @@ describe("in direct mode", () => {
     ["holds back while it has no end", [{ fromAt: 90_000, toAt: null }], Number.POSITIVE_INFINITY],
   ])("frozen time %s", (_what, frozen, fromMs) => {
     const heartbeat = { lastHeartbeatMs: 60_000, isHeartbeatWitnessed: true };
-    const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat } as const;
+    const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat, graceMs: 50_000 } as const;
     expect(directEvictionFromMs(down, profile, { frozen })).toBe(fromMs);
   });
 });
@@ -91,11 +91,11 @@ describe("in direct mode", () => {
 test.each([
   ["shorter", 20_000, 80_000],
   ["longer", 90_000, 50_000],
-  ["no", null, 50_000],
-])("with a %s grace of its policy a silent node counts from the shorter one", (_which, policyGraceMs, lastMs) => {
+  ["equal", 50_000, 50_000],
+])("with a grace of its own that is %s a silent node counts from the shorter one", (_which, graceMs, lastMs) => {
   const profile = { podEvictionTimeoutMs: 300_000, nodeMonitorGraceMs: 50_000 };
   const heartbeat = { lastHeartbeatMs: 90_000, isHeartbeatWitnessed: false };
-  const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat, policyGraceMs } as const;
+  const down = { readiness: "unknown", transitionMs: 100_000, ...heartbeat, graceMs } as const;
   expect(directEvictionFromMs(down, profile)).toBe(lastMs + 300_001);
 });
 

@@ -1,9 +1,11 @@
 /** Heartbeats: from when a node counts as silent to a process that has received only some of them. */
 import { expect, test } from "vitest";
-import { HeartbeatRecord } from "../../services/node/heartbeats.ts";
+import { HeartbeatRecord, ReadyTransition } from "../../services/node/heartbeats.ts";
 import { NODE, OBSERVER } from "../scenario/spine.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { loseObserved } from "../support/lossy-transport.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
+import { nodeWith } from "./node-fixtures.ts";
 
 const KNOWN_SINCE_MS = 100_000;
 
@@ -61,4 +63,17 @@ test("a live lease counts though an old status comes before it in the message", 
     ?.body.heartbeats.map(({ kind }) => kind);
   expect(kinds).toEqual(["status", "lease"]);
   expect(cluster.published("asked.condition")).toEqual([]);
+});
+
+test("the end of a halt restarts the timeout of Ready, and is no transition", () => {
+  const clock = new VirtualClock();
+  const transition = new ReadyTransition(nodeWith("False"), clock);
+  clock.advance(10_000);
+  transition.observe(nodeWith("True"), clock.monotonicMs());
+  const changedMs = clock.monotonicMs();
+  clock.advance(10_000);
+  transition.observe(nodeWith("True"), clock.monotonicMs());
+  expect(transition.restartAfterHalt(clock.monotonicMs())).toBe(true);
+  expect(transition.restartAfterHalt(clock.monotonicMs())).toBe(false);
+  expect([transition.ms, transition.timeoutFromMs]).toEqual([changedMs, clock.monotonicMs()]);
 });

@@ -30,11 +30,8 @@ test("a policy without a selector is not in force, and a wrong field counts as u
   expect(set.policies.map(({ name, healthyDelayMs }) => [name, healthyDelayMs])).toEqual([["gpu", null]]);
 });
 
-test("a mode freezes since the policy was changed", () => {
-  const [gpu] = presentPolicies(
-    { ...NOTHING, resources: [resource("gpu", { selector: {}, mode: "Freeze" })] },
-    AT,
-  ).policies;
+test.each(["Freeze", "Shadow"])("the mode %s freezes since the policy was changed", (mode) => {
+  const [gpu] = presentPolicies({ ...NOTHING, resources: [resource("gpu", { selector: {}, mode })] }, AT).policies;
   expect(gpu?.frozen).toEqual([{ fromAt: AT - 60_000, toAt: null }]);
 });
 

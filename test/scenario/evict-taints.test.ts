@@ -1,7 +1,9 @@
 /** Scenarios of NoExecute taints, ours and foreign, on virtual time, with and without a crash of Vigil. */
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
-import { EvictionWorld } from "../support/eviction-world.ts";
+import type { ServiceName } from "../../protocols/ports.ts";
+import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
+import { HandPolicies } from "../support/hand-policies.ts";
 
 const S = 1000;
 const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
@@ -187,4 +189,21 @@ test("the same observation twice moves no deadline and publishes nothing (P10)",
   world.advance(300 * S);
   expect(world.deletedAt("pod")).toBe(taintedMs + 60 * S);
   expect(world.published("judged.pod")).toHaveLength(2);
+});
+
+test("a writer that does not know the policies evicts nobody", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 1);
+  world.addTolerantPod("a-0", "web");
+  const only = (...names: readonly ServiceName[]) =>
+    Object.fromEntries(Object.entries(EVICTING).filter(([name]) => names.includes(name as ServiceName)));
+  const ignorant = new HandPolicies();
+  ignorant.forget();
+  world.start(only("observer", "node", "zone", "taint-manager"), { policies: new HandPolicies() });
+  world.start(only("node-writer", "pod-writer"), { policies: ignorant });
+  world.advance(30 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(60 * S);
+  expect(world.published("asked.eviction").length).toBeGreaterThan(0);
+  expect(world.deleted).toEqual([]);
 });

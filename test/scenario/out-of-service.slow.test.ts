@@ -9,6 +9,7 @@ import { proveDown, withdrawProof } from "../../services/cli/prove-down/prove-do
 import { downProofText } from "../../services/domain/down-proof.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
+import type { StartOptions } from "../support/virtual-cluster.ts";
 
 const S = 1000;
 const MINUTE = 60 * S;
@@ -18,11 +19,15 @@ const NODE = { kind: "Node", namespace: "", name: "a-0" } as const;
 
 /** Nodes a-0 to a-4 under a policy; a-0 fell silent four minutes ago. */
 class ProofWorld extends ExplainedWorld {
-  constructor(spec: Partial<NodePolicySpec> = {}, profile: Partial<Profile> = {}) {
+  constructor(
+    spec: Partial<NodePolicySpec> = {},
+    profile: Partial<Profile> = {},
+    given: Pick<StartOptions, "isShadow"> = {},
+  ) {
     super([{ name: "gpu", spec: { selector: {}, outOfService: { ...AFTER, proof: ["Manual"] }, ...spec } }], profile);
     this.addZone("a", 5);
     this.addTolerantPod("a-0", "db-0");
-    this.run();
+    this.run(given);
     this.advance(30 * S);
     this.silence(["a-0"]);
     this.advance(4 * MINUTE);
@@ -131,7 +136,7 @@ describe("a silent node", () => {
   });
 
   test("would be declared out of service in shadow mode", async () => {
-    const world = new ProofWorld({ mode: "Shadow" });
+    const world = new ProofWorld({}, {}, { isShadow: true });
     world.patch(
       NODE,
       { status: { conditions: [{ type: "Ready", status: "Unknown", lastTransitionTime: world.at() }] } },

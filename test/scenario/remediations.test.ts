@@ -263,14 +263,6 @@ describe("a remediation is held back", () => {
     expect(world.says("a-2")).toContain("budgets of NodePolicy gpu holds it back");
   });
 
-  test("by shadow mode of its policy, unsent", () => {
-    const world = new RemediationWorld({ mode: "Shadow", remediations: DRY });
-    const writes = world.recordRemediationWrites();
-    world.silence(["a-0"]);
-    world.advance(10 * MINUTE);
-    expect(writes).toEqual([]);
-  });
-
   test.each([false, true])("by --shadow, unsent (dryRun: %s)", (dryRun) => {
     const world = new RemediationWorld({ remediations: [stepOf("Reboot", { dryRun })] }, { isShadow: true });
     const writes = world.recordRemediationWrites();

@@ -164,6 +164,7 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   zoneQueue: counted,
   zoneSilent: notInCalm,
   queueUpstreams: () => false,
+  requestShadowed: () => false,
   queueHalted: waitsAt("halted"),
   queueSmallZone: waitsAt("stopped"),
   queueNever: waitsAt("stopped"),

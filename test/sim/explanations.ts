@@ -230,7 +230,6 @@ export class Explanations {
     for (const [index, fact] of facts.entries()) {
       node = fact.values.node ?? node;
       if (this.#forged.has(node)) continue;
-      if (fact.name !== "nodeShadowed" && this.#isShadowed(node, asked.askedMs)) continue;
       if (isTrue(this.#claim(fact, { ...asked, node, podSinceMs, overdueMs }))) continue;
       this.#problem ??= `${process} explains ${asked.pod || asked.node}: "${sentences[index]}" is not so (${fact.name})`;
     }
@@ -256,11 +255,6 @@ export class Explanations {
   /** How far behind a process may be that is not blind. */
   get #behindMs(): number {
     return this.#isCalm ? CALM_BEHIND_MS : BEHIND_MS;
-  }
-
-  /** Whether a sentence may tell what would have been written to a node. */
-  #isShadowed(node: string, askedMs: number): boolean {
-    return this.#run.policies?.wasNodeShadowed(node, askedMs - this.#behindMs) === true;
   }
 
   /** Whether a node gave a heartbeat that a process may have received first at an instant on its clock. */

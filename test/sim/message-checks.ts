@@ -251,8 +251,6 @@ export class MessageChecks {
    */
   #checkMissed({ body }: Message<"asked.eviction">, shard: string, member: string): void {
     const { history, world } = this.#context;
-    // Taints that are not sent in shadow mode evict too, and are not sent either.
-    if (world.swarm.policies?.isShadowing === true) return;
     if (body.mode !== "taint" || !isOnlyLossy(world.swarm) || this.#asked.has(`${member} ${body.uid}`)) return;
     const { clock } = world;
     const heardMs = clock.wallMs() - clock.monotonicMs() + (this.#pulsesMs.get(`${member} ${shard}`) ?? 0);

@@ -144,8 +144,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "no whole grace after a halt",
     file: "services/node/node.actor.ts",
-    from: "    this.#heartbeats.rebase(endedMs);\n",
-    to: "",
+    from: "this.#transition.restartAfterHalt(endedMs)) this.#heartbeats.rebase(endedMs);",
+    to: "this.#transition.restartAfterHalt(endedMs)) return;",
     showsIn: "endOfHalt",
   },
   {
@@ -232,7 +232,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "taints of any key",
     file: "services/node-writer/allowed-changes.policy.ts",
-    from: "all.find((id) => !isOwnTaint(id))",
+    from: "all.find((id) => taintRuleOf(id) === null)",
     to: "all.find(() => false)",
     showsIn: "stolenSeeds",
   },
@@ -320,20 +320,6 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "pods of a policy in shadow mode evicted",
-    file: "services/platform/kube/shadow/shadow-scope.ts",
-    from: '  return kind === "Pod" ? (node ?? "") : null;\n',
-    to: '  return kind === "Pod" && node === name ? node : null;\n',
-    showsIn: "policies",
-  },
-  {
-    name: "shadow mode of conflicting policies ignored",
-    file: "services/domain/policy-shadow.ts",
-    from: '    resolved.kind === "conflict" && set.policies',
-    to: '    resolved.kind === "conflict" && resolved.names.length > 2 && set.policies',
-    showsIn: "policies",
-  },
-  {
     name: "maxUnhealthy off by one",
     file: "services/zone/limits/limits.policy.ts",
     from: 'unhealthy > nodesAllowed(maxUnhealthy, selected, "down");',
@@ -356,7 +342,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "holds forgotten when they are over",
-    file: "services/node/maintenance.policy.ts",
+    file: "services/node/concerns/maintenance/maintenance.policy.ts",
     from: "    if (hold.toAt !== null) return possibleHold(hold, situation.now);\n",
     to: "    if (hold.toAt !== null) return [];\n",
     showsIn: "policies",
@@ -433,9 +419,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "healthyDelay that nobody waits for",
-    file: "services/node/taint-hold.policy.ts",
-    from: "if (healthyDelayMs !== null) holds.push",
-    to: "if (healthyDelayMs === 0) holds.push",
+    file: "services/node/concerns/taint-delay/taint-delay.policy.ts",
+    from: "if (healthyDelayMs !== null) delays.push",
+    to: "if (healthyDelayMs === 0) delays.push",
     showsIn: "policies",
   },
   {
@@ -447,16 +433,16 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "unhealthyDelay that nobody waits for",
-    file: "services/node/eviction.policy.ts",
+    file: "services/node/concerns/eviction-delay/eviction-delay.policy.ts",
     from: 'if (readiness !== "notReady" || delayMs === null) return',
     to: 'if (readiness !== "notReady" || delayMs !== 0) return',
     showsIn: "policies",
   },
   {
     name: "flapping nodes forgotten on restart",
-    file: "services/node/ready-record.ts",
-    from: "this.transitionsAt = foundTransitions(node, clock.wallMs());",
-    to: "this.transitionsAt = foundTransitions({ ...node, readyTransitionsAt: [] }, clock.wallMs());",
+    file: "services/node/concerns/taint-delay/transition-record.ts",
+    from: "this.#transitionsAt = foundTransitions(node, clock.wallMs());",
+    to: "this.#transitionsAt = foundTransitions({ ...node, readyTransitionsAt: [] }, clock.wallMs());",
     showsIn: "policies",
   },
   {
@@ -468,7 +454,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "duration of a condition goes on while it is away",
-    file: "services/node/condition-sightings.ts",
+    file: "services/node/concerns/conditions/condition-sightings.ts",
     from: "const isSame = before?.status === status && (at.isUnbroken",
     to: "const isSame = before !== undefined && (at.isUnbroken",
     showsIn: "policies",

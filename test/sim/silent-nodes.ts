@@ -35,8 +35,7 @@ export class SilentNodes {
     const others = [...swarm.faults].filter((name) => !OF_PROCESSES.has(name));
     this.#world = world;
     this.#states = states;
-    const isShadowing = swarm.policies?.isShadowing === true;
-    this.#applies = isDrawn && !isShadowing && isUnhindered({ ...swarm, faults: new Set(others) });
+    this.#applies = isDrawn && isUnhindered({ ...swarm, faults: new Set(others) });
   }
 
   /** A process died or started, or its path was cut or repaired. */

@@ -80,8 +80,8 @@ export class Verdicts {
 
   /**
    * After a halt every node has its whole grace again (R6.11), unless the member has died since and knows of no halt. A
-   * verdict that its member reached before it can know of the end stands, and may be asked for again: when shadow mode
-   * ends, or a write has failed.
+   * verdict that its member reached before it can know of the end stands, and may be asked for again, when a write
+   * has failed.
    */
   #checkHalt(body: BodyOf<"asked.condition">, member: string, graceMs: number): void {
     const { world } = this.#context;

@@ -26,7 +26,6 @@ import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
 import { KubeLeases, UNCONTESTED_LEASES } from "../../services/platform/kube/election/kube-leases.ts";
 import { ShadowKube } from "../../services/platform/kube/shadow/shadow-kube.ts";
-import { EVERY_NODE, shadowPolicyScope } from "../../services/platform/kube/shadow/shadow-scope.ts";
 import { ApiReachability, type ReachabilityIo } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
@@ -126,9 +125,9 @@ export class VirtualCluster extends VirtualWorld {
     const profile = { ...this.profile, ...options.profile };
     const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, api);
     const { policies = fixedPolicies(NO_POLICIES) } = options;
-    const scope = options.isShadow ? EVERY_NODE : shadowPolicyScope(policies);
-    const bus = this.#createBus(transport, { service: "shadow", member: name, log, metrics, clock });
-    const kube = new ShadowKube({ kube: api, clock, log, bus }, scope);
+    const busOf = (service: string): Bus => this.#createBus(transport, { service, member: name, log, metrics, clock });
+    const shadow = options.isShadow ? new ShadowKube({ kube: api, clock, log, bus: busOf("shadow") }) : null;
+    const kube = shadow ?? api;
     let isKilled = false;
     const living: Wire = {
       send: (request, exchange) => (isKilled ? { abort: () => {} } : wire.send(request, exchange)),
@@ -145,8 +144,7 @@ export class VirtualCluster extends VirtualWorld {
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
       ioOf: (service): Io => {
-        const bus = this.#createBus(transport, { service, member: name, log, metrics, clock });
-        return { ...shared, bus, random: this.random(`${name}/${service}`) };
+        return { ...shared, bus: busOf(service), random: this.random(`${name}/${service}`) };
       },
       clock,
       log,
@@ -163,7 +161,7 @@ export class VirtualCluster extends VirtualWorld {
         cut();
         reachability?.stop();
         supervisor.stop();
-        kube.stop();
+        shadow?.stop();
         this.#processes.delete(process);
       },
     };

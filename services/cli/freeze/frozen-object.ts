@@ -12,6 +12,7 @@ import {
   Urgency,
   type WriteReply,
 } from "../../../protocols/ports.ts";
+import { freezesAsWritten } from "../../domain/freeze.ts";
 import type { ConfigMapPatch } from "../../platform/kube/write/sent-bodies.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import { Failure } from "../verb.ts";
@@ -52,8 +53,8 @@ export interface RequestsObject {
   readonly name: string;
   /** Whether it is the ConfigMap, because there is no such NodePolicy, or for all nodes. */
   readonly isShared: boolean;
-  /** Whether it is a NodePolicy whose mode freezes its nodes, whatever the requests. */
-  readonly isFrozenByMode: boolean;
+  /** The mode of a NodePolicy that freezes its nodes, whatever the requests; null for any other object. */
+  readonly freezingMode: string | null;
   /** Whether it is a NodePolicy that applies to no node, as its condition Ready says. */
   readonly isRefused: boolean;
 }
@@ -80,10 +81,10 @@ export async function changeRequests(
 
 function changed(found: FrozenObject): RequestsObject {
   const isShared = found.ref.kind === FREEZE_CONFIG_MAP.kind;
-  const isFrozenByMode = !isShared && recordOf(found.object?.spec).mode === "Freeze";
+  const mode = isShared ? undefined : recordOf(found.object?.spec).mode;
   const conditions = isShared ? [] : listOf(recordOf(found.object?.status).conditions).map(recordOf);
   const isRefused = conditions.some(({ type, status }) => type === "Ready" && status === "False");
-  return { name: nameOf(found), isShared, isFrozenByMode, isRefused };
+  return { name: nameOf(found), isShared, freezingMode: freezesAsWritten(mode) ? String(mode) : null, isRefused };
 }
 
 /** The object as people name it. */

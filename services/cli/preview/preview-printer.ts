@@ -75,14 +75,9 @@ function nodesText(nodes: readonly PreviewedNodeReport[]): string {
   return tableText([...heading, ...(isAnyHeld ? ["HELD BACK BY"] : [])], rows);
 }
 
-/** The policy of a node. One in a conflict has none, and is in shadow mode if one of those in conflict is. */
-function policyText({
-  policy,
-  conflict,
-  isShadow,
-}: Pick<PreviewedNodeReport, "policy" | "conflict" | "isShadow">): string {
-  const name = conflict === undefined ? policy : `${listText(conflict)} conflict`;
-  return [name, isShadow ? "(shadow)" : null].filter((part) => part !== null).join(" ");
+/** The policy of a node; empty for none. A node in a conflict has none. */
+function policyText({ policy, conflict }: Pick<PreviewedNodeReport, "policy" | "conflict">): string {
+  return conflict === undefined ? (policy ?? "") : `${listText(conflict)} conflict`;
 }
 
 /** What is done about the machines of nodes; empty for nothing. */

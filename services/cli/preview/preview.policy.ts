@@ -7,7 +7,6 @@ import { listText } from "../../domain/format.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import { isInShadow } from "../../domain/policy-shadow.ts";
 import {
   hasCompleted,
   noExecuteTaints,
@@ -53,8 +52,7 @@ function isAffected(node: PreviewedNode, cluster: PreviewedCluster): boolean {
 function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNodeReport {
   const { name, unknownMs, taintedMs, alikePods } = node;
   const { drainedMs, deletions, policies } = cluster;
-  const isShadow = isInShadow(node.shown, policies) === true;
-  const deleted = isShadow ? [] : alikePods.filter(({ uid }) => deletions.has(uid));
+  const deleted = alikePods.filter(({ uid }) => deletions.has(uid));
   const admittedMs = taintedMs ?? drainedMs.get(name) ?? null;
   const resolved = policyOf(node.shown, policies);
   return {
@@ -62,9 +60,8 @@ function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNo
     zone: zoneTitleOf(node.actor?.zone ?? ""),
     policy: resolved.kind === "policy" ? resolved.policy.name : null,
     ...(resolved.kind === "conflict" ? { conflict: resolved.names } : {}),
-    ...(isShadow ? { isShadow } : {}),
-    unknownAfterMs: isShadow ? null : unknownMs,
-    admittedAfterMs: isShadow ? null : admittedMs,
+    unknownAfterMs: unknownMs,
+    admittedAfterMs: admittedMs,
     heldBy: node.isWaiting ? holdOn(node, cluster) : null,
     pods: countOf(alikePods),
     podsDeleted: countOf(deleted),
@@ -112,14 +109,13 @@ function countOf(alike: readonly AlikePods[]): number {
 }
 
 function podReports(node: PreviewedNode, cluster: PreviewedCluster): PreviewedPodReport[] {
-  const isShadow = isInShadow(node.shown, cluster.policies) === true;
   const held = holdOn(node, cluster);
   return node.alikePods.flatMap(({ uid, pods: alike }) => {
     const deletion = cluster.deletions.get(uid);
-    const isDeleted = deletion !== undefined && !isShadow;
     const hold = { held: cluster.waitsFor(uid) ?? held, isDue: cluster.isCountingDown(uid) };
-    const why = deletion === undefined ? stayReason(alike[0], node, cluster, hold) : deletionReason(deletion, isShadow);
-    const outcome = isDeleted ? { deletedAfterMs: deletion.atMs, ...methodOf(deletion) } : { deletedAfterMs: null };
+    const why = deletion === undefined ? stayReason(alike[0], node, cluster, hold) : deletionReason(deletion);
+    const outcome =
+      deletion === undefined ? { deletedAfterMs: null } : { deletedAfterMs: deletion.atMs, ...methodOf(deletion) };
     return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, ...outcome, why }));
   });
 }
@@ -129,10 +125,9 @@ function methodOf({ method, latestMs }: PreviewedDeletion): Pick<PreviewedPodRep
   return { evictedBy: method, ...(latestMs === null ? {} : { latestAfterMs: latestMs }) };
 }
 
-function deletionReason(deletion: PreviewedDeletion, isShadow: boolean): string {
-  const { atMs, method, latestMs, waitedFor } = deletion;
+function deletionReason(deletion: PreviewedDeletion): string {
+  const { method, latestMs, waitedFor } = deletion;
   const why = `${evictionReason(deletion)}${waitedFor === null ? "" : `; waits for ${waitedFor}`}`;
-  if (isShadow) return `its policy is in shadow mode; without that, in ${wholeSeconds(atMs)}: ${why}`;
   if (method === "Delete") return why;
   const refused = latestMs === null ? "" : `, until ${wholeSeconds(latestMs)} have passed`;
   return `${why}; a disruption budget may refuse${refused}`;

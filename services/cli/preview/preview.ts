@@ -45,8 +45,6 @@ export interface PreviewedNodeReport extends PreviewedRecovery {
   readonly policy: string | null;
   /** The policies that select it where several do, so that none applies. */
   readonly conflict?: readonly string[];
-  /** Set if its policy is in shadow mode, so that nothing is written to the node and its pods. */
-  readonly isShadow?: true;
   /** Null for a node that does not become Unknown within the preview. */
   readonly unknownAfterMs: number | null;
   /** When it is tainted NoExecute, or drained in direct mode; null when it is not. */

@@ -14,8 +14,9 @@ import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { graceMsOf, needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints, type TolerationRules } from "../../domain/toleration.ts";
-import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
-import { PolicyConflicts } from "../../node/policy-conflicts.ts";
+import { ServiceConcerns } from "../../node/concerns/service-concerns.ts";
+import { NodeActor } from "../../node/node.actor.ts";
+import type { NodeContext } from "../../node/node.context.ts";
 import {
   decideConditions,
   decideLabels,
@@ -24,7 +25,6 @@ import {
 } from "../../node-writer/node-writer.policy.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
 import { UNCONTESTED_LEASES } from "../../platform/kube/election/kube-leases.ts";
-import { LimitHolds } from "../../platform/node-policies/limit-holds.ts";
 import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
@@ -73,7 +73,7 @@ export class PreviewedCluster {
   readonly #io: Io;
   readonly #zones: PreviewedZones;
   readonly #rates: PreviewedRates;
-  readonly #context: NodeContext;
+  readonly #context: NodeContext<NodeActor>;
   readonly #deadlines: Deadlines<EvictionSchedule>;
   readonly #halts: ZoneHalts;
   /** The nodes whose pods have changed since they were last reviewed. */
@@ -222,13 +222,16 @@ export class PreviewedCluster {
     };
   }
 
-  #nodeContext(): NodeContext {
+  #nodeContext(): NodeContext<NodeActor> {
     const review = (actor: NodeActor): void => actor.review();
     const counter = { add: () => {}, remove: () => {} };
     return {
       io: this.#io,
-      beganMs: Number.NEGATIVE_INFINITY,
-      view: {
+      concerns: new ServiceConcerns(this.#io, {
+        beganMs: Number.NEGATIVE_INFINITY,
+        isHalted: (zone) => this.#halts.isHalted(zone),
+      }),
+      shard: {
         blindness: () => null,
         outages: [],
         watchHealth: { since: Number.NEGATIVE_INFINITY },
@@ -241,12 +244,9 @@ export class PreviewedCluster {
       reviews: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
       lateness: { observe: () => {} },
       refuted: counter,
-      heldBack: counter,
-      waiting: new Set(),
-      conflicts: new PolicyConflicts(silentLog),
-      heldActors: new Set(),
-      limits: new LimitHolds(this.#io.profile),
-      isHalted: (zone) => this.#halts.isHalted(zone),
+      postponed: counter,
+      waitingForSync: new Set(),
+      waitingForLimits: new Set(),
       haltEndedMs: (zone) => this.#halts.endedMs(zone),
       markSuspect: () => {},
     };

@@ -59,8 +59,7 @@ interface Situation {
 function remediationsOf({ policy, frozen, taintedAt, takenAt }: Situation): PreviewedRemediation[] {
   const found: PreviewedRemediation[] = [];
   let createdAt = taintedAt;
-  for (const { template, timeoutMs, dryRun } of policy.remediations) {
-    const isDryRun = dryRun || policy.mode === "Shadow";
+  for (const { template, timeoutMs, dryRun: isDryRun } of policy.remediations) {
     const endAt = countdownEndAt(createdAt, timeoutMs, frozen);
     found.push({
       kind: remediationKind(template),
@@ -77,7 +76,7 @@ function remediationsOf({ policy, frozen, taintedAt, takenAt }: Situation): Prev
 function outOfServiceOf({ node, policy, frozen, taintedAt, takenAt }: Situation): PreviewedOutOfService | null {
   const settings = policy.outOfService;
   const silentAt = provableFrom(node);
-  if (settings === null || silentAt === null || policy.mode === "Shadow") return null;
+  if (settings === null || silentAt === null) return null;
   const stage = outOfServiceStage(node, settings, frozen, Number.POSITIVE_INFINITY);
   if (stage?.state === "on" || stage?.state === "takenOff") return null;
   const fromAt = Math.max(countdownEndAt(silentAt, settings.afterMs, frozen), taintedAt);

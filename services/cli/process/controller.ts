@@ -26,7 +26,6 @@ import { aloneFleet, BusFleet } from "../../platform/fleet/fleet.ts";
 import type { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
 import { UNCONTESTED_LEASES } from "../../platform/kube/election/kube-leases.ts";
 import { readOnlyKube, ShadowKube } from "../../platform/kube/shadow/shadow-kube.ts";
-import { shadowPolicyScope } from "../../platform/kube/shadow/shadow-scope.ts";
 import type { ApiReachability } from "../../platform/kube/transport/reachability.ts";
 import { fixedPolicies, PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
 import { logWith } from "../../platform/process/log.ts";
@@ -115,7 +114,7 @@ export function startController(parts: ControllerParts): Controller {
     return stop;
   };
   const policies = policiesOf(parts);
-  const kubes = kubesOf(parts, policies);
+  const kubes = kubesOf(parts);
   const known = new Map(SERVICES).set("ledger", ledgerService);
   if (parts.policies !== undefined) known.set("policy", policyService(parts.policies));
   const supervisor = supervise({
@@ -145,20 +144,13 @@ export function startController(parts: ControllerParts): Controller {
 }
 
 /** The ports of the services. The ledger explains what exists, so it reads the API as it is, in shadow mode too. */
-function kubesOf(
-  parts: ControllerParts,
-  policies: Policies,
-): { readonly actors: Kube; readonly ledger: Kube; readonly stop: Stop } {
+function kubesOf(parts: ControllerParts): { readonly actors: Kube; readonly ledger: Kube; readonly stop: Stop } {
   const { kube, clock } = parts;
-  // Others neither observe nor write, and their NATS roles may not read what the port follows.
-  const needsPort = parts.services.some((name) => API_SERVICES.has(name));
-  if (parts.isShadow !== true) {
-    if (!needsPort || parts.policies === undefined) return { actors: kube, ledger: kube, stop: () => {} };
-    const pools = new ShadowKube({ ...parts, bus: busOf(parts, "shadow") }, shadowPolicyScope(policies));
-    return { actors: pools, ledger: kube, stop: () => pools.stop() };
-  }
+  if (parts.isShadow !== true) return { actors: kube, ledger: kube, stop: () => {} };
   const readOnly = readOnlyKube(kube, (run) => clock.soon(run));
-  if (!needsPort) return { actors: readOnly, ledger: readOnly, stop: () => {} };
+  // Others neither observe nor write, and their NATS roles may not read what the port follows.
+  if (!parts.services.some((name) => API_SERVICES.has(name)))
+    return { actors: readOnly, ledger: readOnly, stop: () => {} };
   const shadow = new ShadowKube({ ...parts, bus: busOf(parts, "shadow") });
   return { actors: shadow, ledger: readOnly, stop: () => shadow.stop() };
 }

@@ -82,12 +82,11 @@ function heldBack({ zones, watchHealth }: Overview): string[] {
 
 /** The policies that evict nobody at present, in one line each. */
 function pausedPolicies(policies: readonly PolicyReport[]): string[] {
-  return policies.flatMap(({ name, mode, breaker, freeze }) => {
+  return policies.flatMap(({ name, breaker, freeze }) => {
     const nodes = name === "" ? "all nodes" : `the nodes of policy ${name}`;
     return [
       ...(freeze === null ? [] : [`${nodes} are frozen by ${freezeText(freeze).text}`]),
       ...(breaker?.state === "open" ? [`the circuit breaker of ${nodes} is open`] : []),
-      ...(mode === "Shadow" ? [`${nodes} are in shadow mode: nothing is written to them`] : []),
     ];
   });
 }

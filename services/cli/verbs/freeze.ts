@@ -75,9 +75,10 @@ export const thawVerb: Verb = defineVerb({
       const shared = own.isShared ? own : await endRequests(io, null, policy).catch((problem) => unread(host, problem));
       const names = [...new Set([own, shared])].flatMap((each) => (each?.isEnded ? [each.name] : []));
       if (names.length > 0) host.print(`thawed: ${scopeText(policy)} (${names.join(", ")})\n`);
-      if (own.isFrozenByMode) host.print(`${own.name} has mode: Freeze, which freezes its nodes until you change it\n`);
+      if (own.freezingMode !== null)
+        host.print(`${own.name} has mode: ${own.freezingMode}, which freezes its nodes until you change it\n`);
       if (shared?.areAllFrozen) host.print("all nodes are frozen: vigil thaw --all\n");
-      else if (shared !== null && names.length === 0 && !own.isFrozenByMode)
+      else if (shared !== null && names.length === 0 && own.freezingMode === null)
         host.print(`no request freezes ${scopeText(policy)} (${own.name})\n`);
       if (policy !== null && own.isShared)
         host.warn(`vigil: ${noObject(policy)}: one of --config may freeze its nodes by its mode\n`);

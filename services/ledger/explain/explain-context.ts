@@ -23,23 +23,19 @@ const REJUDGED_WITHIN_MS = 30_000;
 /** What an explanation is computed from, at one instant. */
 export type ExplainContext = ReturnType<typeof explainContext>;
 
-/** The context of an explanation about a node or what runs on it; null for no node. */
+/** The context of an explanation. */
 export function explainContext(
-  node: string | null,
   { io: { clock, policies, profile }, isShadow }: Pick<LedgerSetup, "io" | "isShadow">,
   { state, history }: { readonly state: StateSubscriber; readonly history: History },
 ) {
   const { cluster, drainPods, watchHealth } = state;
   const set = policies.current();
-  const shadowPolicy = node === null ? null : state.shadowPolicyOf(node);
   return {
     state: cluster,
     history,
     profile,
     /** Whether what Vigil is about to do is only what it would do. */
-    isShadow: isShadow || shadowPolicy !== null,
-    /** The policy that puts the node in shadow mode; null where none does. */
-    shadowPolicy,
+    isShadow,
     /** How no lease of any node is renewed though statuses still arrive; null while leases are renewed. */
     leasePath: watchHealth.leasePath,
     /** How the lease of a node is contested; null where it is not. */

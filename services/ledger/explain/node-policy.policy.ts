@@ -24,7 +24,7 @@ export function policySentences(policy: NodePolicy, report: PolicyReport, contex
   return [
     selector.length === 0 ? sentence("policySelectsAll", { policy: name }) : sentence("policySelects", selects),
     ...nodesSentences(name, context),
-    ...modeSentences(policy, context),
+    ...shadowSentences(context),
     ...settingsSentences(policy, context),
     ...(policy.refused ?? []).map((problem) => sentence("policyRefused", { problem })),
     ...freezeSentences("policy", report.freeze, context),
@@ -69,9 +69,8 @@ function sharedText(node: NamedText, policies: readonly string[], own: string): 
   return named`${node} (${namedList(others)})`;
 }
 
-function modeSentences({ mode }: NodePolicy, { isShadow }: ExplainContext): Sentence[] {
-  if (isShadow) return [sentence("policyUnwritten", {})];
-  return mode === "Shadow" ? [sentence("policyShadow", {})] : [];
+function shadowSentences({ isShadow }: ExplainContext): Sentence[] {
+  return isShadow ? [sentence("policyUnwritten", {})] : [];
 }
 
 /** Its mode and its freezes have sentences of their own. */

@@ -49,7 +49,6 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   ];
   const selecting = [
     ...conflictSentences(judged),
-    ...shadowSentences(context),
     ...freezeSentences("node", context.freezes.reportOf(judged), context),
   ];
   const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
@@ -90,10 +89,6 @@ function contestSentences(contest: ContestedLease | null): Sentence[] {
 function conflictSentences({ conflict = [] }: NodeJudgement): Sentence[] {
   if (conflict.length === 0) return [];
   return [sentence("nodeConflict", { policies: namedList(conflict.map(policyText)) })];
-}
-
-function shadowSentences({ shadowPolicy }: ExplainContext): Sentence[] {
-  return shadowPolicy === null ? [] : [sentence("nodeShadowed", { policy: shadowPolicy })];
 }
 
 function heldTaintSentences({ taintHold }: NodeJudgement): Sentence[] {

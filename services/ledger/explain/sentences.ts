@@ -68,8 +68,6 @@ export const POLICY_SENTENCES = {
   nodePolicyUnknown:
     "This process does not know the policy of the node yet, so it does nothing harmful to it; healing goes on.",
   nodeConflict: "It is selected by {policies}, so none of them applies; each may still freeze it.",
-  nodeShadowed:
-    "It is in shadow mode, by NodePolicy {policy}: Vigil writes neither to it nor to its pods, and goes on as if it had.",
   nodeConditionWaits: "Its condition {condition} has lasted since {since}, which calls for the taint {taint} at {at}.",
   nodeConditionUnrecorded:
     "Its condition {condition} has lasted since {since}, which calls for the taint {taint} once that is recorded on the node.",
@@ -159,7 +157,6 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policyConflict:
     "Another policy selects {nodes} too, so neither applies there, but each may freeze what it selects: {names}.",
   policyMaintenance: "{nodes} in maintenance, which holds evictions back: {names}.",
-  policyShadow: "Its mode is Shadow: Vigil writes neither to its nodes nor to their pods, and goes on as if it had.",
   policyUnwritten: "Vigil runs in shadow mode, so it writes nothing, whatever the mode of the policy.",
   policySets: "It sets {fields}.",
   policySetsNothing: "It sets nothing, so its nodes are treated as without a policy.",

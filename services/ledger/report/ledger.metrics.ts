@@ -136,7 +136,6 @@ function own(metrics: Metrics) {
   const newlyDown =
     "Nodes of the policy that went down within the duration of its circuit breaker and still are; absent where that does not hold readiness.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
-  const shadowed = "1 while nothing is written for the nodes of the policy (`mode: Shadow`), 0 for any other policy.";
   const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
   const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
   const ailing =
@@ -156,7 +155,6 @@ function own(metrics: Metrics) {
     breakerOpen: byPolicy("vigil_policy_breaker_open", breaker),
     newlyDown: byPolicy("vigil_policy_newly_down_nodes", newlyDown),
     frozen: byPolicy("vigil_policy_frozen", frozen),
-    shadowed: byPolicy("vigil_policy_shadowed", shadowed),
     waiting: byPolicy("vigil_policy_waiting_evictions", waiting),
     conditionNodes: byPolicy("vigil_policy_condition_nodes", ailing, "condition"),
     outOfServiceNodes: byPolicy("vigil_policy_out_of_service_nodes", outOfService, "state"),
@@ -229,16 +227,13 @@ export class LedgerMetrics {
   /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
   policies(set: PolicySet, at: number): void {
     const { policies, everywhere } = set;
-    const { breakerOpen, newlyDown, heldNodes, frozen, shadowed, waiting, longestWait } = this.#shown;
+    const { breakerOpen, newlyDown, heldNodes, frozen, waiting, longestWait } = this.#shown;
     frozen.set(frozenAt(everywhere.frozen, at) === null ? 0 : 1, EVERY_NODE);
-    for (const policy of policies) {
-      frozen.set(frozenAt(policy.frozen, at) === null ? 0 : 1, policy.name);
-      shadowed.set(policy.mode === "Shadow" ? 1 : 0, policy.name);
-    }
+    for (const policy of policies) frozen.set(frozenAt(policy.frozen, at) === null ? 0 : 1, policy.name);
     const present = new Set([EVERY_NODE, ...policies.map(({ name }) => name)]);
     const limited = new Set([WHOLE_CLUSTER, ...policies.filter(hasLimits).map(({ name }) => name)]);
     const rated = ratedPoliciesOf(set);
-    for (const gauge of [frozen, shadowed]) gauge.keep((policy) => present.has(policy));
+    frozen.keep((policy) => present.has(policy));
     for (const gauge of [breakerOpen, newlyDown, heldNodes]) gauge.keep((policy) => limited.has(policy));
     for (const gauge of [waiting, longestWait]) gauge.keep((policy) => rated.has(policy));
   }

@@ -45,13 +45,13 @@ export class ReportSubscriber {
     this.timeline.onMessage(message, before, clock.wallMs());
     for (const event of eventsOf(message, before, profile.upstream)) {
       if (event.marks !== undefined) before.noteReported(event.involvedObject.name, event.marks);
-      if (isOurs) this.#recorder.record(event, { isUnsent: this.#isUnsent(message) });
+      if (isOurs) this.#recorder.record(event, { isUnsent: this.#setup.isShadow });
     }
   }
 
   /** Logs what a message has added to the history, if the message has no effect: nothing else would show it. */
-  onDecision(decision: Decision, message: AnyMessage): void {
-    if (this.#isUnsent(message)) this.#activityLog?.recordUnsent(decision);
+  onDecision(decision: Decision): void {
+    if (this.#setup.isShadow) this.#activityLog?.recordUnsent(decision);
   }
 
   onHeartbeats(count: number): void {
@@ -77,11 +77,5 @@ export class ReportSubscriber {
   stop(): void {
     this.#recorder.stop();
     this.#activityLog?.stop();
-  }
-
-  /** Whether what a message says was done has no effect, because its node or the whole process is in shadow mode. */
-  #isUnsent({ type, body }: AnyMessage): boolean {
-    if (type === "judged.pod" || type === "done.write") return this.#state.isShadow(body.node);
-    return this.#setup.isShadow;
   }
 }

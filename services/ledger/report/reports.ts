@@ -4,6 +4,7 @@ import type { Io } from "../../../protocols/ports.ts";
 import { conditionText, waitingTaintOf } from "../../domain/judgement.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { MinHeap } from "../../structures/heap.ts";
+import type { LedgerSetup } from "../ledger.setup.ts";
 import type { ClusterState } from "../state/cluster-state.ts";
 import { isOver } from "../state/countdown-end.policy.ts";
 import type { PodRecord } from "../state/pod-records.ts";
@@ -15,7 +16,7 @@ import { policyReports } from "./policy-reports.ts";
 
 /** The answers that report the present state. */
 export function reportsOf(
-  { clock, policies }: Pick<Io, "clock" | "policies">,
+  { io: { clock, policies }, isShadow }: Pick<LedgerSetup, "io" | "isShadow">,
   state: StateSubscriber,
 ): Pick<LedgerReader, "overview" | "nodes" | "policies" | "pendingEvictions"> {
   const { cluster, heartbeats, watchHealth } = state;
@@ -32,10 +33,10 @@ export function reportsOf(
       heartbeats.ask();
       return nodesOf(cluster, state.freezes, (node) => wallOf(heartbeats.lastMs(node), clock));
     },
-    pendingEvictions: (limit) =>
-      soonest(pendingOf(state, state.freezes), limit).map((pod) =>
-        state.isShadow(pod.node) ? { ...pod, isShadow: true } : pod,
-      ),
+    pendingEvictions: (limit) => {
+      const pods = soonest(pendingOf(state, state.freezes), limit);
+      return isShadow ? pods.map((pod) => ({ ...pod, isShadow })) : pods;
+    },
   };
 }
 

@@ -6,7 +6,6 @@ import type { AnyMessage, BodyOf, Message, MessageType } from "../../../protocol
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import { shardOf } from "../../../protocols/subjects.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
-import { shadowPolicyOf } from "../../domain/policy-shadow.ts";
 import { ClusterWatchHealth } from "../../platform/shard-view/cluster-watch-health.ts";
 import { RetrySchedule, requestRetries } from "../../structures/retry-schedule.ts";
 import type { LedgerSetup } from "../ledger.setup.ts";
@@ -124,17 +123,6 @@ export class StateSubscriber {
   get rated(): ReadonlySet<string> | null {
     const set = this.#io.policies.current();
     return set === null ? null : ratedPoliciesOf(set);
-  }
-
-  /** The policy that puts a node in shadow mode; null where none does. */
-  shadowPolicyOf(node: string): string | null {
-    const judged = this.cluster.nodes.get(node)?.judged ?? null;
-    return judged === null ? null : shadowPolicyOf(judged, this.#io.policies.current());
-  }
-
-  /** Whether a node is in shadow mode, by the whole process or by a policy. */
-  isShadow(node: string): boolean {
-    return this.#setup.isShadow || this.shadowPolicyOf(node) !== null;
   }
 
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */

@@ -52,7 +52,7 @@ export interface RemediationSituation {
   readonly outages?: OutageTime;
   /** What holds every step back; null for nothing. */
   readonly heldBy: string | null;
-  /** Whether its policy is in shadow mode. */
+  /** Whether Vigil is in shadow mode. */
   readonly isShadow: boolean;
   /** Whether the API server has accepted the object of each step as a dry run, since the node failed. */
   readonly accepted: readonly boolean[];

@@ -156,7 +156,7 @@ export class Remediations {
       frozen,
       outages,
       heldBy: freeze?.field ?? unheard ?? this.#holds.holdOn(node, policy),
-      isShadow: policy.mode === "Shadow" || this.#outcomes.isUnsent(node.node),
+      isShadow: this.#outcomes.isUnsent(node.node),
       accepted: steps.map((step) => this.#outcomes.isAccepted(node.node, trialOf(node, step, reads))),
       wallMs,
     });

@@ -36,7 +36,6 @@ describe("a preview comes true with", () => {
     ["a budget by a schedule", { budgets: [{ nodes: 0, schedule: "*/20 * * * *", duration: "10m" }] }, 3],
     ["a freeze", { mode: "Freeze" }, 0],
     ["a freeze without an end", { pauseRequests: [{ name: "alice" }] }, 0],
-    ["shadow mode", { mode: "Shadow" }, 0],
     ["a rate of evictions", { evictions: { maxPerMinute: 1 } }, 3],
     ["a rate of evictions of each namespace", { evictions: { maxPerNamespacePerMinute: 2 } }, 3],
     ["no evictions", { evictions: { maxPerMinute: 0 } }, 3],
@@ -160,13 +159,5 @@ describe("a preview names", () => {
     expect(third?.why).toMatch(/; waits for evictions.maxPerMinute of pool$/);
     const never = reportOf({ evictions: { maxPerMinute: 0 } }).pods.find(({ name }) => name === "web-a-0");
     expect(never).toMatchObject({ deletedAfterMs: null, why: "held back by evictions.maxPerMinute of pool" });
-  });
-
-  test("the shadow mode that keeps pods", () => {
-    const { node, pods } = reportOf({ mode: "Shadow" });
-    expect(node).toMatchObject({ policy: "pool", isShadow: true, podsDeleted: 0 });
-    expect(pods.find(({ name }) => name === "web-a-0")?.why).toMatch(
-      /^its policy is in shadow mode; without that, in 5m\d+s: does not tolerate/,
-    );
   });
 });

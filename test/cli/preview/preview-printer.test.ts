@@ -6,9 +6,7 @@ import { previewText } from "../../../services/cli/preview/preview-printer.ts";
 const STAYS = { zone: "a", unknownAfterMs: null, admittedAfterMs: null, heldBy: null, pods: 1, podsDeleted: 0 };
 
 /** The policies that a preview prints, one of each node; null without the column. */
-function printedPolicies(
-  ...nodes: readonly Pick<PreviewedNodeReport, "policy" | "conflict" | "isShadow">[]
-): string[] | null {
+function printedPolicies(...nodes: readonly Pick<PreviewedNodeReport, "policy" | "conflict">[]): string[] | null {
   const reports = nodes.map((node, index) => ({ node: `n-${index}`, ...STAYS, ...node }));
   const preview = { fault: "n-0 is down", at: 0, zones: [], nodes: reports, pods: [], overAfterMs: 0, unread: [] };
   const [heading = "", ...rows] = previewText(preview, 20)
@@ -18,12 +16,10 @@ function printedPolicies(
   return from < 0 ? null : rows.map((row) => row.slice(from, heading.indexOf("UNKNOWN")).trim());
 }
 
-test("the policies of nodes are printed where a node has one, or a conflict or shadow", () => {
+test("the policies of nodes are printed where a node has one, or a conflict", () => {
   expect(printedPolicies({ policy: null }, { policy: null })).toBeNull();
   expect(printedPolicies({ policy: "gpu" }, { policy: null })).toEqual(["gpu", "-"]);
-  expect(printedPolicies({ policy: "gpu", isShadow: true })).toEqual(["gpu (shadow)"]);
   // Of policies in conflict none applies.
   const conflict = ["gpu", "spot"];
   expect(printedPolicies({ policy: null, conflict })).toEqual(["gpu and spot conflict"]);
-  expect(printedPolicies({ policy: null, conflict, isShadow: true })).toEqual(["gpu and spot conflict (shadow)"]);
 });

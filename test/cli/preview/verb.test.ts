@@ -63,15 +63,13 @@ test("a preview is one sentence and three tables", () => {
 
 test("policies, holds and what could not be read show where there are any", () => {
   const nodes = PREVIEW.nodes.map((node, index) =>
-    index === 0
-      ? { ...node, policy: "trial", isShadow: true as const }
-      : { ...node, policy: "gpu", heldBy: "budgets of gpu" },
+    index === 0 ? { ...node, policy: "trial" } : { ...node, policy: "gpu", heldBy: "budgets of gpu" },
   );
   const lines = previewText({ ...PREVIEW, zones: [], pods: [], nodes, unread: ["NodePolicy objects"] }, 20).split("\n");
   expect(lines.slice(3)).toEqual([
-    "NODE   ZONE   POLICY           UNKNOWN   ADMITTED   PODS DELETED   HELD BACK BY",
-    "b-0    b      trial (shadow)   in 46s    in 46s     1 of 2         -",
-    "b-1    b      gpu              in 47s    -          0 of 0         budgets of gpu",
+    "NODE   ZONE   POLICY   UNKNOWN   ADMITTED   PODS DELETED   HELD BACK BY",
+    "b-0    b      trial    in 46s    in 46s     1 of 2         -",
+    "b-1    b      gpu      in 47s    -          0 of 0         budgets of gpu",
     "",
     "NodePolicy objects could not be read, so this is a preview without them.",
     "",

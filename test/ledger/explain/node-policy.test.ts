@@ -230,17 +230,13 @@ describe("what holds nodes back", () => {
   });
 });
 
-test("shadow mode is named, of the policy or of the whole process", () => {
-  expect(explainedWorld({ mode: "Shadow" }).sentences()).toContain(
-    "Its mode is Shadow: Vigil writes neither to its nodes nor to their pods, and goes on as if it had.",
-  );
-  expect(explainedWorld({ mode: "Shadow" }, [], { isShadow: true }).sentences()).toContain(
+test("shadow mode is named", () => {
+  expect(explainedWorld({}, [], { isShadow: true }).sentences()).toContain(
     "Vigil runs in shadow mode, so it writes nothing, whatever the mode of the policy.",
   );
 });
 
 test.each<[string, Partial<NodePolicySpec>]>([
-  ["its mode is Shadow", { mode: "Shadow" }],
   ["its mode is Freeze", { mode: "Freeze" }],
   ["somebody freezes its nodes", { pauseRequests: [{ name: "alice" }] }],
 ])("a policy does not count as none where %s", (_, spec) => {

@@ -55,14 +55,6 @@ test("a policy that is gone has no gauge", async () => {
   expect(await world.metrics.text()).not.toContain('policy="gpu"');
 });
 
-test("a policy with mode Shadow is shadowed, and no other one", async () => {
-  const world = policyWorld(policySet([policy("gpu"), { ...policy("spot"), mode: "Shadow" }]));
-  const shadowed = (name: string) => metricValue(world.metrics, "vigil_policy_shadowed", { policy: name });
-  expect([await shadowed("gpu"), await shadowed("spot")]).toEqual([0, 1]);
-  world.put(NO_POLICIES);
-  expect(await world.metrics.text()).not.toContain("vigil_policy_shadowed{");
-});
-
 test("nothing is said before the policies are known", async () => {
   expect(await policyWorld(null).metrics.text()).not.toContain("vigil_policy_frozen{");
 });

@@ -5,14 +5,7 @@
 
 import { isDeclared } from "../declared.ts";
 import type { Pauses } from "../heard.ts";
-import {
-  BrokenInvariant,
-  type CheckedNode,
-  type CountdownEnds,
-  conditionOf,
-  taintName,
-  zoneOf,
-} from "../invariants.ts";
+import { BrokenInvariant, type CheckedNode, type CountdownEnds, conditionOf, zoneOf } from "../invariants.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
 import { ConditionChecks } from "./condition-checks.ts";
 import { DomainRates } from "./domain-rates.ts";
@@ -27,8 +20,6 @@ import { StormChecks } from "./storm-checks.ts";
 
 /** A request that was sent before a planned freeze began. */
 const UNDER_WAY_MS = 1_000;
-/** From the end of shadow mode to the last of the evictions that it held back. */
-const SHADOW_OVER_MS = 60_000;
 
 /** Follows the policies of one run and checks what is done under them. Instants are on the wall clock. */
 export class PolicyChecks {
@@ -110,11 +101,6 @@ export class PolicyChecks {
 
   /** Vigil wrote to a node. */
   wrote(before: CheckedNode, after: CheckedNode): void {
-    // A process that has just started heals nodes before it knows the policies.
-    const isHealing = !isHarmful(before, after);
-    if (!isHealing || !this.#view.wasDisturbed(this.#view.nowMs - RECOVERY_MS)) {
-      this.#checkShadow(after.metadata.name, "written to");
-    }
     this.#holds.wrote(before, after);
     if (isDeclared(after) && !isDeclared(before)) this.#checkDeclared(after.metadata.name);
     this.#conditions.wrote(before, after);
@@ -142,12 +128,9 @@ export class PolicyChecks {
     this.#recount();
   }
 
-  /** Whether a rate or the shadow mode of its policy may have held back the pods of a node. */
+  /** Whether a rate of its policy may have held back the pods of a node. */
   mayDelay(node: string): boolean {
-    return (
-      this.#evictions.hasEvictionRate(node) ||
-      this.#view.wasShadowed(this.#view.poolOf(node), this.#view.nowMs - SHADOW_OVER_MS)
-    );
+    return this.#evictions.hasEvictionRate(node);
   }
 
   /** Vigil deleted a pod of a node. */
@@ -158,13 +141,11 @@ export class PolicyChecks {
 
   /** Vigil wrote the status of a pod. */
   marked(pod: string, node: string): void {
-    this.#checkShadow(node, `changed by the status of ${pod}`);
     this.#limits.marked(pod, node);
   }
 
   /** Vigil deleted a pod of a node, with no change of the node under way. */
   deleted(pod: string, name: string): void {
-    this.#checkShadow(name, `emptied of ${pod}`);
     this.#checkFreeze(name, `emptied of ${pod}`);
     this.#conditions.checkHold(name, `emptied of ${pod}`);
   }
@@ -208,13 +189,6 @@ export class PolicyChecks {
     if (!isAllowed) throw new BrokenInvariant(`${name} was declared out of service without a policy that allows it`);
   }
 
-  #checkShadow(node: string, what: string): void {
-    const pool = this.#view.poolOf(node);
-    if (this.#view.wasShadowed(pool, this.#view.nowMs)) this.#view.run.count("write while a shadow was not known yet");
-    if (!this.#view.isShadowed(pool)) return;
-    throw new BrokenInvariant(`${node} was ${what} while its policy was in shadow mode`);
-  }
-
   #checkFreeze(node: string, what: string): void {
     const { api, nowMs, knownMs, run } = this.#view;
     const pool = this.#view.poolOf(node);
@@ -226,12 +200,4 @@ export class PolicyChecks {
     if (!snapshots.every((snapshot) => instants.every((atMs) => isFrozen(snapshot, pool, atMs)))) return;
     throw new BrokenInvariant(`${node} was ${what} while it was frozen`);
   }
-}
-
-/** Whether a write makes a node Unknown, or adds a taint that evicts. */
-function isHarmful(before: CheckedNode, after: CheckedNode): boolean {
-  const [had, has] = [before, after].map(({ spec }) => (spec?.taints ?? []).map(taintName));
-  const isAdded = has?.some((taint) => taint.endsWith(":NoExecute") && had?.includes(taint) === false) === true;
-  const [was, is] = [before, after].map((node) => conditionOf(node, "Ready")?.status);
-  return isAdded || (is === "Unknown" && was !== is);
 }

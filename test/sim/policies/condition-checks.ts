@@ -67,13 +67,9 @@ export class ConditionChecks {
     return holds.length * (HOLD_MOST_MS + this.#staleMs);
   }
 
-  /**
-   * When the evictions of a node have been held in any case, as every process knows. Where a shadow may forbid writes,
-   * no hold need be recorded.
-   */
+  /** When the evictions of a node have been held in any case, as every process knows. */
   heldLeast(name: string): readonly (readonly [fromMs: number, toMs: number])[] {
     const { api, knownMs, swarm } = this.#view;
-    if (swarm.policies?.isShadowing === true) return [];
     const pool = this.#view.poolOf(name);
     const statuses = this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? [];
     const lagMs = this.#staleMs + (swarm.policies?.isRestarted === true ? RECOVERY_MS : 0);
@@ -88,7 +84,7 @@ export class ConditionChecks {
     for (const node of this.#view.nodes.values()) {
       const pool = this.#view.poolOf(node.metadata.name);
       const policy = this.#view.onlyPolicy(pool, this.#view.nowMs - KEPT_MS / 2);
-      if (policy === null || this.#view.wasShadowed(pool, this.#view.nowMs - KEPT_MS / 2)) continue;
+      if (policy === null) continue;
       const rules = this.#view.steady(policy, ({ conditions }) => conditions, this.#view.nowMs - KEPT_MS / 2) ?? [];
       for (const rule of rules) if (!rule.taint.endsWith(":NoExecute")) this.#checkLate(node, rule);
     }

@@ -11,9 +11,7 @@ import type { EvictionRates, Pause, PolicyState } from "./policy-state.ts";
 import { POOL_LABEL } from "./pools.ts";
 
 type Rule = (claim: Claim) => boolean;
-type OfPolicies =
-  | PolicySentenceName
-  | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld" | "requestShadowed">;
+type OfPolicies = PolicySentenceName | Extract<SentenceName, "queueHeld" | "queueHeldUntil" | "nodeTaintHeld">;
 
 /** Instants of sentences are whole seconds, and clocks of processes as far off. */
 const SECOND_MS = 1_500;
@@ -241,11 +239,6 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodeConditionHeals: (claim) => hasStatus(claim) && isTainted(claim),
   nodeConditionMissing: isTainted,
   nodeConditionLeft: isTainted,
-  nodeShadowed: (claim) =>
-    selecting(claim).some((policies) =>
-      policies.some(({ name, isShadow }) => isShadow && name === claim.values.policy),
-    ),
-  requestShadowed: (claim) => poolsOf(claim).some((pool) => claim.policies?.wasShadowed(pool, -Infinity) === true),
   podPaced: pacedAtAll,
   podPacedBehind: pacedAtAll,
   podPacedNever: paced((rates) => Object.values(rates).includes(0)),

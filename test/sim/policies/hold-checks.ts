@@ -86,7 +86,6 @@ export class HoldChecks {
     const lateMs = HEALED_MS + (isExact ? 0 : REPEATED_MS + viewLagMs(swarm));
     for (const key of this.#unhealed.keys()) {
       const [name = "", effect] = key.split(": ");
-      if (this.#view.wasShadowed(this.#view.poolOf(name), nowMs - lateMs)) continue;
       const dueMs = effect === "NoSchedule" ? this.#latestMs(name) : Number.NEGATIVE_INFINITY;
       const fromMs = Math.max(this.#unhealed.of(key) ?? nowMs, dueMs, disturbedMs + RECOVERY_MS);
       const tooLateMs = nowMs - fromMs - lateMs;

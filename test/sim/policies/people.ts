@@ -96,8 +96,7 @@ class People {
 
   /** The mode of a policy from now on. */
   mode(random: Random): string {
-    const { isShadowing = false } = this.#world.swarm.policies ?? {};
-    return oneOf(random, isShadowing ? ["Shadow", "Shadow", "Freeze", "Enforce"] : ["Freeze", "Enforce"]);
+    return oneOf(random, ["Freeze", "Enforce"]);
   }
 
   /** Creates a policy, or gives it other fields; its freezes stay. */

@@ -56,8 +56,6 @@ export interface PolicyState {
   /** The pool that it selects. */
   readonly pool: string;
   readonly isFrozenByMode: boolean;
-  /** Whether nothing may be written for its nodes and their pods. */
-  readonly isShadow: boolean;
   readonly pauses: readonly Pause[];
   readonly maxUnhealthy: Count | null;
   readonly budgets: readonly NodeBudget[];
@@ -102,7 +100,6 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
   return {
     pool,
     isFrozenByMode: mode === "Freeze",
-    isShadow: mode === "Shadow",
     pauses: [...pausesIn(pauseRequests), ...recorded],
     maxUnhealthy: isCount(maxUnhealthy) ? maxUnhealthy : null,
     budgets: budgetsOf(spec.budgets),

@@ -208,22 +208,6 @@ export class PolicyView {
     });
   }
 
-  /** Whether every process knows that nothing may be written for the nodes of a pool. */
-  isShadowed(pool: string | undefined): boolean {
-    return this.api.since(this.knownMs).every((snapshot) => policiesOf(snapshot, pool).some(isShadow));
-  }
-
-  /** Whether some process may take the nodes of a pool for shadowed, now or at any time since an instant. */
-  wasShadowed(pool: string | undefined, fromMs: number): boolean {
-    return this.api.since(fromMs).some((snapshot) => policiesOf(snapshot, pool).some(isShadow));
-  }
-
-  /** The same of a node, which may be gone. */
-  wasNodeShadowed(node: string, fromMs: number): boolean {
-    if (this.nodes.has(node)) return this.wasShadowed(this.poolOf(node), fromMs);
-    return this.api.since(fromMs).some(({ policies }) => [...policies.values()].some(isShadow));
-  }
-
   /** Whether processes died or started between two instants. */
   wasDisturbed(fromMs: number, toMs = Number.POSITIVE_INFINITY): boolean {
     return this.disturbances.some((atMs) => atMs >= fromMs && atMs <= toMs);
@@ -248,8 +232,6 @@ export class SinceWhen {
     return this.#since.keys();
   }
 }
-
-const isShadow = (state: PolicyState): boolean => state.isShadow;
 
 /** Whether the API shows a node as down. */
 export function isDown(node: CheckedNode): boolean {

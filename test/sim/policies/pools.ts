@@ -14,8 +14,6 @@ export interface PolicyPlan {
   readonly isProving: boolean;
   /** Whether policies have remediations, and controllers carry them out. */
   readonly isRemediating: boolean;
-  /** Whether people put policies in mode Shadow too. */
-  readonly isShadowing: boolean;
   /** Whether nothing slows down a message, a request or a clock, so that times are exact. */
   readonly isExact: boolean;
   /** Whether processes are killed and started again. */

@@ -43,8 +43,6 @@ export class ProgressChecks {
     const { view } = this.#context;
     const { nowMs } = view;
     if (!view.isExact || view.isDirect || view.swarm.policies?.isRestarted !== false) return;
-    // Nodes in shadow mode take tokens of their zone's rate, and nothing shows it.
-    if (view.swarm.policies.isShadowing) return;
     if (view.swarm.faults.has("wrongClocks")) return;
     this.#noteLimits();
     const waiting = new Map<string, { readonly node: CheckedNode; readonly perSecond: number }>();

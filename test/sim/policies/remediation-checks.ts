@@ -79,8 +79,6 @@ export class RemediationChecks {
       const isStale = conditionOf(node, "Ready")?.status === "True" && this.#objects(name).length > 0;
       this.#healthy.note(name, isStale, nowMs);
       const sinceMs = this.#healthy.of(name) ?? nowMs;
-      // Shadow mode of its policy deletes nothing either (decision 22).
-      if (this.#view.wasShadowed(this.#view.poolOf(name), nowMs - boundMs)) continue;
       if (nowMs - sinceMs <= boundMs || this.#view.wasDisturbed(nowMs - boundMs)) continue;
       throw new BrokenInvariant(`${name} has been healthy for ${nowMs - sinceMs} ms and still has a remediation`);
     }

@@ -23,8 +23,6 @@ const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wron
 
 /** In how many runs people prove nodes down. */
 const PROVING_SHARE = 0.4;
-/** In how many runs they try policies in shadow mode. */
-const SHADOWING_SHARE = 0.15;
 
 /** In how many runs with a split bus watches lag behind, so that the sides see different nodes. */
 const LAGGING_SHARE = 0.5;
@@ -49,7 +47,7 @@ function withWaves(drawn: Swarm): Swarm {
   const { hindrance: _, ...swarm } = drawn;
   const { policies } = swarm;
   if (policies === undefined) return drawn;
-  const calm = { isProving: false, isRemediating: false, isShadowing: false, isRestarted: false, isSplit: false };
+  const calm = { isProving: false, isRemediating: false, isRestarted: false, isSplit: false };
   return {
     ...swarm,
     zones: [zone(1, 8, swarm), zone(2, 8, swarm)],
@@ -90,7 +88,6 @@ function policiesDrawn(drawn: Swarm, chance: (what: string) => Random): Swarm {
       theme,
       isProving: chance("policies/proofs")() < PROVING_SHARE,
       isRemediating: chance("policies/remediations")() < REMEDIATING_SHARE,
-      isShadowing: chance("policies/shadows")() < SHADOWING_SHARE,
       isExact,
       isRestarted,
       isSplit,

@@ -56,8 +56,7 @@ export class StormChecks {
   /** Looks at the present state; called after each change and now and then. */
   look(): void {
     const { view } = this.#context;
-    // The tokens that nodes in shadow mode take hold others back.
-    if (!view.isExact || view.swarm.policies?.isShadowing === true) return;
+    if (!view.isExact) return;
     for (const node of view.nodes.values()) {
       const isWaiting = !view.isCondemned(node) && this.#context.rates.isGranting(node);
       for (const ready of DOWN)

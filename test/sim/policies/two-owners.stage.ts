@@ -47,7 +47,6 @@ function swarmOf(seed: number): Swarm {
       theme: "any",
       isProving: false,
       isRemediating: false,
-      isShadowing: false,
       isExact: false,
       isRestarted: false,
       isSplit: true,

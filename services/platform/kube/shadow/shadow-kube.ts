@@ -1,13 +1,11 @@
 /**
- * The Kubernetes port of shadow mode: of a whole process, or of the nodes of policies with `mode: Shadow` (see
- * shadow-scope). It sends none of their writes. Instead it shows watches and live reads as they would be had
+ * The Kubernetes port of shadow mode. It sends no write. Instead it shows watches and live reads as they would be had
  * every write been made, so that everything behind the port continues: taints are granted, countdowns run, pods become
  * due. The outcomes of shadowed writes carry the changes, so that each process of a fleet shows the same. The changes
  * end with the last of these processes.
  */
 import type { BodyOf } from "../../../../protocols/messages.ts";
 import type { NodeShadowChange, ObservedNode, PodShadow } from "../../../../protocols/objects.ts";
-import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
 import type {
   BoundPod,
   Bus,
@@ -38,12 +36,11 @@ import {
   withChange,
 } from "./node-shadow.policy.ts";
 import { settledPodShadow, shadowedPod, shadowedPodObject } from "./pod-shadow.policy.ts";
-import { EVERY_NODE, type LabelledNode, type ShadowScope } from "./shadow-scope.ts";
 
 /** What the port of shadow mode needs. */
 export interface ShadowKubeIo extends Pick<Io, "kube" | "log"> {
   readonly bus: Pick<Bus, "subscribe">;
-  readonly clock: Pick<Clock, "soon" | "after" | "monotonicMs">;
+  readonly clock: Pick<Clock, "soon" | "after">;
 }
 
 /** The unsent writes to one object. The revision grows with each. */
@@ -69,9 +66,6 @@ const STATUS_POST_MS = 1000;
 
 type OpenWatches = { [K in keyof Watched]?: OpenWatch<Watched[K]> };
 
-const NOT_SENT = "it was decided with writes that shadow mode did not send";
-const UNKNOWN_POLICY = "the policy of its node is not known yet, and might be in shadow mode";
-
 /** A port that writes nothing and shows nothing but the API: for readers that compare the two. */
 export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube {
   return {
@@ -87,36 +81,17 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
 /** The port of shadow mode in one process. */
 export class ShadowKube implements Kube {
   readonly #io: ShadowKubeIo;
-  readonly #scope: ShadowScope;
   readonly #readOnly: Kube;
   readonly #nodes = new BoundedMap<string, Unsent<NodeShadowChange>>(NODES_MAX);
   /** The unsent writes to pods by node and by `namespace/name`. */
   readonly #pods = new BoundedMap<string, Map<string, Unsent<PodShadow>>>(NODES_MAX);
-  /** The labels of the nodes seen while the scope was active, where no watch holds them. */
-  readonly #seen = new BoundedMap<string, LabelledNode>(NODES_MAX);
-  /** When the last read of a node was answered that showed unsent writes, on the monotonic clock. */
-  readonly #shownMs = new BoundedMap<string, number>(NODES_MAX);
   readonly #watches: OpenWatches = {};
-  readonly #stopFollowing: Stop;
-  /** The subscriptions, while the scope is active. */
-  #stops: readonly Stop[] = [];
+  readonly #stops: readonly Stop[];
 
-  constructor(io: ShadowKubeIo, scope = EVERY_NODE) {
+  constructor(io: ShadowKubeIo) {
+    const { bus } = io;
     this.#io = io;
-    this.#scope = scope;
     this.#readOnly = readOnlyKube(io.kube, (run) => io.clock.soon(run));
-    this.#stopFollowing = scope.follow(() => this.#review());
-    this.#review();
-  }
-
-  /** Ends its subscriptions. */
-  stop(): void {
-    this.#stopFollowing();
-    this.#unsubscribe();
-  }
-
-  #subscribe(): void {
-    const { bus } = this.#io;
     this.#stops = [
       bus.subscribe("done.write", "all", ({ body }) => this.#take(body)),
       bus.subscribe("observed.node", "all", ({ body }) => this.#follow(body)),
@@ -125,21 +100,9 @@ export class ShadowKube implements Kube {
     ];
   }
 
-  #unsubscribe(): void {
+  /** Ends its subscriptions. */
+  stop(): void {
     for (const stop of this.#stops) stop();
-    this.#stops = [];
-  }
-
-  /** Subscribes while any node may be in shadow mode, and shows nodes that are not any more as they are. */
-  #review(): void {
-    const isActive = this.#scope.isActive();
-    if (isActive && this.#stops.length === 0) this.#subscribe();
-    for (const name of new Set([...this.#nodes.keys(), ...this.#pods.keys()])) {
-      if (!isActive || this.#isExcluded(name)) this.#release(name);
-    }
-    if (isActive) return;
-    this.#unsubscribe();
-    this.#seen.clear();
   }
 
   watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]> {
@@ -173,13 +136,7 @@ export class ShadowKube implements Kube {
   }
 
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
-    const sending = this.#scope.sending(request, (name) => this.#known(name));
-    const isDecidedInShadow = this.#isDecidedInShadow(request);
-    if (sending === "sent" && isDecidedInShadow) {
-      this.#io.clock.soon(() => done({ outcome: "failed", detail: NOT_SENT, isLate: true }));
-    } else if (sending === "sent") this.#io.kube.write(request, done);
-    else if (sending === "unsent") this.#readOnly.write(request, done);
-    else this.#io.clock.soon(() => done({ outcome: "failed", detail: UNKNOWN_POLICY }));
+    this.#readOnly.write(request, done);
   }
 
   minorVersion(done: (minor: number | null) => void): void {
@@ -194,39 +151,9 @@ export class ShadowKube implements Kube {
     this.#io.kube.componentLeases(...given);
   }
 
-  /** Whether a write rests on a read that showed unsent writes: shadow mode of its node has ended meanwhile. */
-  #isDecidedInShadow({ ref: { kind, name, node = "" }, readAtMs = Infinity }: WriteRequest): boolean {
-    return readAtMs <= (this.#shownMs.get(kind === "Node" ? name : node) ?? -Infinity);
-  }
-
-  /** A node as last seen: in a live read or a message, and in the own watch. */
-  #known(name: string): readonly LabelledNode[] {
-    return [this.#seen.get(name), this.#watches.nodes?.watch.held("", name)].filter((node) => node != null);
-  }
-
-  /** Whether a node is known not to be in shadow mode. */
-  #isExcluded(name: string): boolean {
-    const known = this.#known(name).map((node) => this.#scope.includes(node));
-    return known.includes(false) && !known.includes(true);
-  }
-
-  #see(name: string, node: LabelledNode): void {
-    if (this.#scope !== EVERY_NODE) this.#seen.set(name, node);
-  }
-
-  /** Shows a node that is not in shadow mode any more, and its pods, as they are. */
-  #release(name: string): void {
-    this.#nodes.delete(name);
-    this.#releasePods(name);
-    this.#refreshNode(name);
-  }
-
   #nodeSink(sink: WatchSink<ObservedNode>): WatchSink<ObservedNode> {
     return {
-      changed: (node) => {
-        this.#seen.delete(node.node);
-        this.#showNode(node, sink);
-      },
+      changed: (node) => this.#showNode(node, sink),
       gone: (name, last) => {
         this.#forget(name);
         sink.gone(name, last);
@@ -281,11 +208,7 @@ export class ShadowKube implements Kube {
   #follow(observed: ObservedNode): void {
     if (this.#watches.nodes !== undefined) return;
     const { node, uid, shadow = {} } = observed;
-    this.#see(node, observed);
-    const isExcluded = this.#scope.includes(observed) === false;
-    if (isExcluded || !needsPods(observed)) this.#releasePods(node);
-    if (isExcluded) this.#nodes.delete(node);
-    if (isExcluded) return;
+    if (!needsPods(observed)) this.#releasePods(node);
     const known = this.#nodes.get(node);
     const { labels, annotations } = known?.uid === uid ? known.shadow : {};
     const followed = { ...shadow, ...(labels && { labels }), ...(annotations && { annotations }) };
@@ -305,9 +228,7 @@ export class ShadowKube implements Kube {
   }
 
   #forget(node: string): void {
-    this.#seen.delete(node);
     this.#nodes.delete(node);
-    this.#shownMs.delete(node);
     this.#releasePods(node);
   }
 
@@ -327,15 +248,14 @@ export class ShadowKube implements Kube {
   #showNode(real: ObservedNode, sink: WatchSink<ObservedNode>): void {
     const node = this.#shownNode(real);
     sink.changed(node);
-    if (!needsPods(node) || this.#scope.includes(real) === false) this.#releasePods(node.node);
+    if (!needsPods(node)) this.#releasePods(node.node);
   }
 
   /** The node as shown; drops unsent writes that the API has overtaken. */
   #shownNode(real: ObservedNode): ObservedNode {
     const unsent = this.#nodes.get(real.node);
     if (unsent === undefined) return real;
-    const isSame = unsent.uid === real.uid && this.#scope.includes(real) !== false;
-    const { shadow, made } = isSame ? this.#settled(unsent.shadow, real) : { shadow: null, made: [] };
+    const { shadow, made } = unsent.uid === real.uid ? this.#settled(unsent.shadow, real) : { shadow: null, made: [] };
     this.#note(real.node, made);
     if (shadow === null) {
       this.#nodes.delete(real.node);
@@ -382,22 +302,15 @@ export class ShadowKube implements Kube {
 
   #readReply({ kind, name }: ObjectRef, reply: Extract<ReadReply, { outcome: "ok" }>): ReadReply {
     const { object } = reply;
-    if (!this.#scope.isActive()) return reply;
     if (kind === "Node") {
-      const policyKeys = (): PolicyKeys | null => this.#scope.policyKeys();
-      const [real, unsent] = [projectNode(object, { ...UNREPORTED, policyKeys }), this.#nodes.get(name)];
-      if (real !== null) this.#see(name, real);
-      if (real === null || unsent?.uid !== real.uid || this.#scope.includes(real) === false) return reply;
+      const [real, unsent] = [projectNode(object, UNREPORTED), this.#nodes.get(name)];
+      if (real === null || unsent?.uid !== real.uid) return reply;
       const { shadow } = this.#settled(unsent.shadow, real);
-      if (shadow === null) return reply;
-      this.#shownMs.set(name, this.#io.clock.monotonicMs());
-      return { outcome: "ok", object: shadowedNodeObject(object, shadow) };
+      return shadow === null ? reply : { outcome: "ok", object: shadowedNodeObject(object, shadow) };
     }
     const bound = kind === "Pod" ? projectPod(object, UNREPORTED) : null;
     if (bound === null) return reply;
     const { shadow } = this.#shownPod(bound).pod;
-    if (shadow === undefined) return reply;
-    this.#shownMs.set(bound.node, this.#io.clock.monotonicMs());
-    return { outcome: "ok", object: shadowedPodObject(object, shadow) };
+    return shadow === undefined ? reply : { outcome: "ok", object: shadowedPodObject(object, shadow) };
   }
 }

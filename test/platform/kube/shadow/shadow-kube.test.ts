@@ -2,35 +2,25 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../../../protocols/messages.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
-import {
-  type BoundPod,
-  type KubeObject,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../../../protocols/ports.ts";
+import { type BoundPod, type KubeObject, type ReadReply, Urgency } from "../../../../protocols/ports.ts";
 import { ShadowKube } from "../../../../services/platform/kube/shadow/shadow-kube.ts";
-import { EVERY_NODE, type ShadowScope } from "../../../../services/platform/kube/shadow/shadow-scope.ts";
 import { EvictionWorld } from "../../../support/eviction-world.ts";
 import { recordingLog } from "../../../support/recording-log.ts";
 
 const TAINT: Taint = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
 
 /** A node with a pod, the port, and a way to publish as another process. */
-function shadowStage(scope: ShadowScope = EVERY_NODE) {
+function shadowStage() {
   const world = new EvictionWorld();
   world.addZone("a", 1);
   world.addTolerantPod("a-0", "web");
   const { uid } = world.node("a-0").metadata;
-  const shadow = new ShadowKube(
-    {
-      kube: world.kube,
-      bus: world.busOf("observer", "here"),
-      clock: world.clock,
-      log: recordingLog(),
-    },
-    scope,
-  );
+  const shadow = new ShadowKube({
+    kube: world.kube,
+    bus: world.busOf("observer", "here"),
+    clock: world.clock,
+    log: recordingLog(),
+  });
   const [writer, observer] = [world.busOf("node-writer", "there"), world.busOf("observer", "there")];
   const done = (changes: Partial<BodyOf<"done.write">>): void => {
     const target = { ask: "asked.taint", kind: "Node" as const, namespace: "", name: "a-0", uid, node: "a-0" };
@@ -122,30 +112,6 @@ test("an unsent deletion does not outlast its node", () => {
   world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: "a-0" }, urgency: Urgency.healing });
   world.advance(0);
   expect(pods.at(-1)?.pod).toMatchObject({ deletionAt: null });
-});
-
-test("a deletion decided on an unsent taint is not sent after shadow mode", () => {
-  let isActive = true;
-  const scope = { ...EVERY_NODE, isActive: () => isActive, includes: () => isActive };
-  const { world, shadow, done, read } = shadowStage({
-    ...scope,
-    sending: () => (isActive ? ("unsent" as const) : ("sent" as const)),
-  });
-  done({ nodeShadow: { added: [TAINT] } });
-  read("Node", "a-0");
-  const readAtMs = world.clock.monotonicMs();
-  isActive = false;
-  const ref = { kind: "Pod", namespace: "default", name: "web", node: "a-0" } as const;
-  const write = { verb: "delete", ref, urgency: Urgency.eviction } as const;
-  const replies: WriteReply[] = [];
-  shadow.write({ ...write, readAtMs }, (reply) => replies.push(reply));
-  world.advance(0);
-  expect(replies).toMatchObject([{ outcome: "failed", isLate: true }]);
-  expect(world.deleted).toEqual([]);
-  world.advance(1);
-  shadow.write({ ...write, readAtMs: world.clock.monotonicMs() }, (reply) => replies.push(reply));
-  world.advance(1000);
-  expect(world.deleted.map(({ name }) => name)).toEqual(["web"]);
 });
 
 test("a write that was sent leaves nothing", () => {

@@ -1,0 +1,48 @@
+/** Every kind of taint that the node-writer changes, and what all of them say of one patch. */
+import type { TaintId } from "../../../protocols/objects.ts";
+import type { PatchBasis } from "../../platform/requests/guarded-patch.ts";
+import { CONDITION_TAINTS } from "./condition-taints.policy.ts";
+import { OUT_OF_SERVICE_TAINT } from "./out-of-service.policy.ts";
+import type { AnnotationPatch, TaintContext, TaintPatch, TaintRequest, TaintRule, WantedTaint } from "./taint-rule.ts";
+import { UPSTREAM_TAINTS } from "./taints.policy.ts";
+
+/** The rules; each taint of Vigil's has one. */
+const TAINT_RULES: readonly TaintRule[] = [UPSTREAM_TAINTS, OUT_OF_SERVICE_TAINT, CONDITION_TAINTS];
+
+/** The rule of a taint; null for one that is not Vigil's. */
+export function taintRuleOf(id: TaintId): TaintRule | null {
+  return TAINT_RULES.find((rule) => rule.owns(id)) ?? null;
+}
+
+/**
+ * The change without what the live node and its policy do not call for. `unfounded` says why a part is left out; null
+ * when none is.
+ */
+export function foundedTaints(
+  { add, remove }: Pick<TaintRequest, "add" | "remove">,
+  context: TaintContext,
+): Pick<TaintRequest, "add" | "remove"> & { readonly unfounded: string | null } {
+  const problemOf = (change: "add" | "remove", id: WantedTaint) =>
+    taintRuleOf(id)?.founded(change, id, context) ?? null;
+  const problems = [...add.map((id) => problemOf("add", id)), ...remove.map((id) => problemOf("remove", id))].filter(
+    (problem) => problem !== null,
+  );
+  return {
+    add: add.filter((id) => problemOf("add", id) === null),
+    remove: remove.filter((id) => problemOf("remove", id) === null),
+    unfounded: problems[0] ?? null,
+  };
+}
+
+/** What a patch of taints depends on besides; nothing for most. */
+export function basisOf(patch: TaintPatch, context: TaintContext): { readonly basis?: PatchBasis } {
+  const bases = TAINT_RULES.map((rule) => rule.basis(patch, context));
+  const conditions = [...new Set(bases.flatMap((basis) => basis.conditions))];
+  const annotations = bases.flatMap((basis) => basis.annotations);
+  return conditions.length === 0 && annotations.length === 0 ? {} : { basis: { conditions, annotations } };
+}
+
+/** The annotations that go with a patch of taints. */
+export function annotationsOf(patch: TaintPatch, context: TaintContext): AnnotationPatch {
+  return Object.assign({}, ...TAINT_RULES.map((rule) => rule.annotations(patch, context)));
+}

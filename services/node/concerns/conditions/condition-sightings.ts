@@ -1,0 +1,117 @@
+/**
+ * Since when one process has seen each condition that a policy names with its status. A condition that it sees change
+ * counts from then; one that it finds counts from the record on the node, if that can be about it. Stamps of the
+ * condition itself are compared with each other alone, because the program that posts it has a clock of its own.
+ */
+import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../../protocols/objects.ts";
+import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
+
+/** One instant on both clocks of this process, in milliseconds. */
+export interface SightingNow {
+  readonly nowMs: number;
+  readonly wallMs: number;
+}
+
+/** A condition as last seen. */
+export interface Sighting {
+  /** Null when the node does not have the condition. */
+  readonly status: ConditionStatus | null;
+  readonly transitionAt: number | null;
+  /** Since when it has had that status, on the monotonic clock. */
+  readonly sinceMs: number;
+  /** The same on the API's clock, as it was then. */
+  readonly sinceAt: number;
+}
+
+/** Sightings by type of condition. */
+export type Sightings = ReadonlyMap<string, Sighting>;
+
+/** The sightings of a node that no policy watches. */
+export const NO_SIGHTINGS: Sightings = new Map();
+
+/** How far a record may lie from what this process knows, in milliseconds, and per millisecond between the two. */
+const SLACK_MS = 1000;
+const SLACK_SHARE = 0.001;
+
+/**
+ * The sightings of these types after another look at the node. `isUnbroken`: every change of the node was received, so
+ * a condition whose transition was stamped again has kept its status.
+ */
+export function withSightings(
+  before: Sightings,
+  node: ObservedNode,
+  types: readonly string[],
+  at: SightingNow & { readonly isUnbroken: boolean },
+): Sightings {
+  if (types.length === 0) return NO_SIGHTINGS;
+  return new Map(types.map((type) => [type, sightingOf(before.get(type), node, type, at)]));
+}
+
+function sightingOf(
+  before: Sighting | undefined,
+  node: ObservedNode,
+  type: string,
+  at: SightingNow & { readonly isUnbroken: boolean },
+): Sighting {
+  const { status = null, transitionAt = null } = node.conditions.find((condition) => condition.type === type) ?? {};
+  const isSame = before?.status === status && (at.isUnbroken || before.transitionAt === transitionAt);
+  if (isSame) return { ...before, status, transitionAt };
+  const seen = { status, transitionAt, sinceMs: at.nowMs, sinceAt: Math.ceil(at.wallMs) };
+  const foundAt = before === undefined ? foundSinceAt(node, type, seen) : null;
+  return foundAt === null ? seen : { ...seen, sinceMs: at.nowMs - (at.wallMs - foundAt), sinceAt: foundAt };
+}
+
+/** From when the record of a condition counts that was there before this process; null if it has changed since. */
+function foundSinceAt(
+  { conditionSightings = [], createdAt }: ObservedNode,
+  type: string,
+  { status, transitionAt, sinceAt: nowAt }: Sighting,
+): number | null {
+  const record = conditionSightings.find((each) => each.type === type);
+  if (record?.status !== status || record.transitionAt !== secondOf(transitionAt)) return null;
+  return record.since >= createdAt && record.since <= nowAt ? record.since : null;
+}
+
+/** From when a sighting counts, in epoch milliseconds: by the API's clock as it is now, if that was corrected. */
+export function sinceAt(sighting: Sighting, now: SightingNow): number {
+  const correctedAt = now.wallMs - (now.nowMs - sighting.sinceMs);
+  if (Math.abs(correctedAt - sighting.sinceAt) <= slackMs(sighting, now)) return sighting.sinceAt;
+  return Math.ceil(correctedAt / SLACK_MS) * SLACK_MS;
+}
+
+function slackMs({ sinceMs }: Sighting, { nowMs }: SightingNow): number {
+  return SLACK_MS + (nowMs - sinceMs) * SLACK_SHARE;
+}
+
+/**
+ * The record of a sighting on its node; null when there is none, or it contradicts what this process has seen: it is
+ * about another status, or begins before it or in the future. A later beginning counts, as another process saw it.
+ */
+export function recordOf(
+  { conditionSightings = [] }: Pick<ObservedNode, "conditionSightings">,
+  type: string,
+  sighting: Sighting,
+  now: SightingNow,
+): ConditionSighting | null {
+  const record = conditionSightings.find((each) => each.type === type);
+  if (record === undefined || record.status !== sighting.status) return null;
+  const isPossible =
+    record.since >= sinceAt(sighting, now) - slackMs(sighting, now) && record.since <= now.wallMs + SLACK_MS;
+  return isPossible ? record : null;
+}
+
+/** The record that a sighting needs: the one on the node, as far as that is right. */
+export function wantedRecord(
+  node: Pick<ObservedNode, "conditionSightings">,
+  type: string,
+  sighting: Sighting & { readonly status: ConditionStatus },
+  now: SightingNow,
+): ConditionSighting {
+  const since = recordOf(node, type, sighting, now)?.since ?? sinceAt(sighting, now);
+  return { type, status: sighting.status, since, transitionAt: secondOf(sighting.transitionAt) };
+}
+
+/** An instant as a record keeps it. */
+function secondOf(at: number | null): number | null {
+  return at === null ? null : epochMsOf(apiTime(at));
+}

@@ -1,0 +1,226 @@
+/**
+ * Which taints the conditions of a node call for by `unhealthyConditions` of its policy, and which of Vigil's go again.
+ * Each rule and each taint has one state, which people are shown too:
+ *
+ *   waiting ──duration──▶ due ──▶ tainted ──another status──▶ healing ──healthyDelay──▶ (the taint goes)
+ *                                    └──no status any more──▶ missing (the taint stays)
+ *
+ * A taint that evicts is only `due` here: its zone puts it on. It reads no clock.
+ */
+import { JUDGED_CONDITIONS_MAX, type JudgedCondition } from "../../../../protocols/judged.ts";
+import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
+import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../../../protocols/objects.ts";
+import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../../../protocols/policy-set.ts";
+import type { Profile } from "../../../../protocols/profile.ts";
+import { conditionTaintsText, sightingsText } from "../../../domain/condition-records.ts";
+import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
+import { taintName } from "../../../domain/toleration.ts";
+import {
+  conditionTaintsOf,
+  isHealed,
+  isRemovable,
+  isSameTaint,
+  rulesOfTaint,
+  statusOf,
+} from "../../../domain/unhealthy-conditions.ts";
+import {
+  recordOf,
+  type Sighting,
+  type SightingNow,
+  type Sightings,
+  sinceAt,
+  wantedRecord,
+} from "./condition-sightings.ts";
+
+/** The fields of a policy that decide; a node without a policy has no rules. */
+export type ConditionRules = Pick<NodePolicy, "unhealthyConditions" | "healthyDelayMs" | "maintenance">;
+
+/** What is known of a node and its policy. */
+export interface ConditionSituation {
+  readonly node: ObservedNode;
+  /** Null when several policies select the node, so that none of them applies. */
+  readonly rules: ConditionRules | null;
+  readonly sightings: Sightings;
+  readonly policies: PolicySet | null;
+  readonly evictionMode: Profile["evictionMode"];
+  /** The outages in which its kubelet could not have reported that a condition is over; absent for none. */
+  readonly outages?: OutageTime;
+  readonly now: SightingNow;
+}
+
+/** A taint to put on. */
+type AddedTaint = TaintId & { readonly value?: string | undefined };
+
+/** What the conditions of a node call for. */
+export interface ConditionPlan {
+  /** Without those that evict. */
+  readonly add: readonly AddedTaint[];
+  readonly remove: readonly TaintId[];
+  /** The change of Vigil's annotations; null for none. */
+  readonly annotations: Readonly<Record<string, string | null>> | null;
+  readonly judged: readonly JudgedCondition[];
+  /** When the next taint comes or goes by time alone, in epoch milliseconds; infinity for never. */
+  readonly nextAt: number;
+}
+
+/** What the conditions of a node call for that no policy watches. */
+export const NO_CONDITION_PLAN: ConditionPlan = {
+  add: [],
+  remove: [],
+  annotations: null,
+  judged: [],
+  nextAt: Number.POSITIVE_INFINITY,
+};
+
+/** The rules of a node without a policy. */
+export const NO_RULES: ConditionRules = { unhealthyConditions: [], healthyDelayMs: null, maintenance: null };
+
+/** The conditions that a node's rules are about. */
+export function typesOf({ unhealthyConditions, maintenance }: ConditionRules): readonly string[] {
+  return [...new Set([...unhealthyConditions.map(({ type }) => type), ...(maintenance?.hold ?? [])])];
+}
+
+/** What the conditions of a node call for now. */
+export function conditionPlanOf(situation: ConditionSituation): ConditionPlan {
+  const { node, rules } = situation;
+  const isRecorded = node.conditionSightings !== undefined || node.conditionTaints !== undefined;
+  if (!isRecorded && (rules === null || rules.unhealthyConditions.length === 0)) return NO_CONDITION_PLAN;
+  const called = ruleStates(situation);
+  const standing = conditionTaintsOf(node).flatMap((taint) => standingState(taint, situation) ?? []);
+  const judged = [...called, ...standing.flatMap(({ state }) => (state === null ? [] : [state]))];
+  const due = called.filter(({ state, taint }) => state === "due" && taint.effect !== TaintEffect.noExecute);
+  return {
+    add: distinct(due.map(({ taint }) => taint)),
+    remove: standing.flatMap(({ taint, state }) => (state === null ? [taint] : [])),
+    annotations: annotationsOf(situation, judged),
+    judged: judged.slice(0, JUDGED_CONDITIONS_MAX),
+    nextAt: Math.min(...judged.map(({ untilAt = Number.POSITIVE_INFINITY }) => untilAt), Number.POSITIVE_INFINITY),
+  };
+}
+
+/** The rules that a condition of the node meets. In direct mode no taint evicts, so those that would do nothing. */
+function ruleStates(situation: ConditionSituation): JudgedCondition[] {
+  const { rules, sightings, evictionMode } = situation;
+  return (rules?.unhealthyConditions ?? []).flatMap((rule): JudgedCondition[] => {
+    const sighting = sightings.get(rule.type);
+    const isIdle = evictionMode === "direct" && rule.taint.effect === TaintEffect.noExecute;
+    if (isIdle || sighting?.status !== rule.status) return [];
+    return [ruleState(rule, sighting, situation)];
+  });
+}
+
+function ruleState(
+  rule: UnhealthyCondition,
+  sighting: Sighting,
+  { node, now, outages }: ConditionSituation,
+): JudgedCondition {
+  const { type, status, durationMs } = rule;
+  const { key, effect, value } = rule.taint;
+  const recorded = recordOf(node, type, sighting, now);
+  const since = recorded?.since ?? sinceAt(sighting, now);
+  const judged = { type, status, since, taint: { key, effect, value } };
+  if (node.taints.some((taint) => isSameTaint(taint, rule.taint))) return { ...judged, state: "tainted" };
+  // Only what evicts waits: a NoSchedule taint goes as soon as the kubelet can say that the condition is over.
+  const paused = effect === TaintEffect.noExecute && outages !== undefined ? { outages } : {};
+  const dueAt = silenceCountdownEndAt(since, durationMs, paused);
+  // Without its record a taint would not be explained after a restart, and its writer refuses it.
+  if (recorded !== null && dueAt <= now.wallMs) return { ...judged, state: "due" };
+  return { ...judged, state: "waiting", ...(dueAt > now.wallMs && Number.isFinite(dueAt) ? { untilAt: dueAt } : {}) };
+}
+
+/** What happens to a taint that Vigil put on; null for one that its rule still calls for. A state of null: it goes. */
+function standingState(
+  taint: Taint,
+  situation: ConditionSituation,
+): { readonly taint: TaintId; readonly state: JudgedCondition | null } | null {
+  const { node, rules, policies, evictionMode } = situation;
+  const id = { key: taint.key, effect: taint.effect };
+  const type = node.conditionTaints?.[taintName(taint)] ?? "";
+  const status = statusOf(node, type);
+  const judged = { type, ...(status === null ? {} : { status }), taint: id };
+  const isForeign = evictionMode === "direct" && taint.effect === TaintEffect.noExecute;
+  if (rules === null || isForeign || !isRemovable(taint, policies)) {
+    return { taint: id, state: { ...judged, state: "left" } };
+  }
+  const own = rulesOfTaint(rules, taint);
+  if (own.some((rule) => statusOf(node, rule.type) === rule.status)) return null;
+  const causes = own.filter((rule) => rule.type === type);
+  if (causes.some((rule) => !isHealed(rule, status))) return { taint: id, state: { ...judged, state: "missing" } };
+  if (causes.length === 0) return { taint: id, state: null };
+  const healing = countedTypes(own, type, node).flatMap((each) => healingOf(each, id, situation) ?? []);
+  const [longest = null] = healing.sort((left, right) => (right.untilAt ?? 0) - (left.untilAt ?? 0));
+  return { taint: id, state: longest };
+}
+
+/**
+ * The conditions whose healing a taint waits for: of the rules that share it, those whose time is recorded, because
+ * they called for it too.
+ */
+function countedTypes(own: readonly UnhealthyCondition[], cause: string, node: ObservedNode): readonly string[] {
+  const recorded = (node.conditionSightings ?? []).map(({ type }) => type);
+  const counted = recorded.filter((type) => own.some((rule) => rule.type === type));
+  return counted.length === 0 ? [cause] : counted;
+}
+
+/** A taint that goes healthyDelay after a condition healed; null once that is over. */
+function healingOf(
+  type: string,
+  taint: TaintId,
+  { node, rules, sightings, now }: ConditionSituation,
+): JudgedCondition | null {
+  const delayMs = rules?.healthyDelayMs ?? 0;
+  const sighting = sightings.get(type);
+  if (delayMs === 0 || sighting === undefined || sighting.status === null) return null;
+  const since = recordOf(node, type, sighting, now)?.since ?? sinceAt(sighting, now);
+  const untilAt = Math.min(since, now.wallMs) + delayMs;
+  if (untilAt <= now.wallMs) return null;
+  return { type, status: sighting.status, since, taint, state: "healing", untilAt };
+}
+
+/** The records that the node should have: of each condition whose time counts, and of the taints that are on it. */
+function annotationsOf(
+  situation: ConditionSituation,
+  judged: readonly JudgedCondition[],
+): ConditionPlan["annotations"] {
+  const { node, rules, sightings, now } = situation;
+  // While none of several policies applies, what one of them began goes on.
+  if (rules === null) return null;
+  const counted = new Set(judged.filter(({ since }) => since !== undefined).map(({ type }) => type));
+  const wanted = [...counted].flatMap((type) => {
+    const sighting = sightings.get(type);
+    if (sighting === undefined || sighting.status === null) return [];
+    return [wantedRecord(node, type, { ...sighting, status: sighting.status }, now)];
+  });
+  const changes = { ...sightingsChange(node, wanted), ...taintsChange(node) };
+  return Object.keys(changes).length === 0 ? null : changes;
+}
+
+function sightingsChange(
+  { conditionSightings }: ObservedNode,
+  wanted: readonly ConditionSighting[],
+): Readonly<Record<string, string | null>> {
+  if (wanted.length === 0) return conditionSightings === undefined ? {} : { [Annotation.conditions]: null };
+  const recorded = conditionSightings ?? [];
+  const isExact =
+    wanted.length === recorded.length && wanted.every((each) => recorded.some((one) => isSame(one, each)));
+  return isExact ? {} : { [Annotation.conditions]: sightingsText(wanted) };
+}
+
+/** A record of a taint that somebody took off would make the next taint of that name Vigil's. */
+function taintsChange(node: ObservedNode): Readonly<Record<string, string | null>> {
+  const { conditionTaints = null, taintsOmitted = 0 } = node;
+  if (conditionTaints === null || taintsOmitted > 0) return {};
+  const present = new Set(conditionTaintsOf(node).map(taintName));
+  const kept = Object.entries(conditionTaints).filter(([name]) => present.has(name));
+  const isExact = kept.length > 0 && kept.length === Object.keys(conditionTaints).length;
+  return isExact ? {} : { [Annotation.conditionTaints]: conditionTaintsText(Object.fromEntries(kept)) };
+}
+
+function isSame(left: ConditionSighting, right: ConditionSighting): boolean {
+  const isSameStatus = left.type === right.type && left.status === right.status;
+  return isSameStatus && left.since === right.since && left.transitionAt === right.transitionAt;
+}
+
+function distinct(taints: readonly AddedTaint[]): AddedTaint[] {
+  return taints.filter((taint, index) => taints.findIndex((each) => isSameTaint(each, taint)) === index);
+}

@@ -1,0 +1,37 @@
+/** The concern of `unhealthyConditions`: taints that come and go with conditions of the node. */
+
+import type { Io } from "../../../../protocols/ports.ts";
+import type { Profile } from "../../../../protocols/profile.ts";
+import type { Concern, Finding, PolicyView } from "../concern.ts";
+import { type ConditionPlan, conditionPlanOf, NO_CONDITION_PLAN, NO_RULES } from "./condition-taints.policy.ts";
+
+/** Decides about the conditions of one node. */
+export class Conditions implements Concern {
+  readonly #io: Pick<Io, "policies"> & { readonly profile: Pick<Profile, "evictionMode"> };
+  #judged: ConditionPlan["judged"] = [];
+
+  constructor(io: Pick<Io, "policies" | "profile">) {
+    this.#io = io;
+  }
+
+  /** While the policy of the node is not known, what was decided last stays open. */
+  review(view: PolicyView): Finding {
+    const { add, remove, annotations, judged, nextAt } = view.isKnown ? this.#planOf(view) : NO_CONDITION_PLAN;
+    if (view.isKnown) this.#judged = judged;
+    const { nowMs, wallMs } = view.at;
+    return {
+      ...(this.#judged.length === 0 ? {} : { judged: { conditions: [...this.#judged] } }),
+      taints: { add, remove },
+      ...(annotations === null ? {} : { annotations }),
+      nextMs: nowMs + Math.max(0, nextAt - wallMs),
+    };
+  }
+
+  #planOf({ node, policy, selecting, sightings, outages, at }: PolicyView): ConditionPlan {
+    const { policies, profile } = this.#io;
+    // If several policies select the node, no rule applies.
+    const rules = selecting.length > 1 ? null : (policy ?? NO_RULES);
+    const { evictionMode } = profile;
+    return conditionPlanOf({ node, rules, sightings, policies: policies.current(), evictionMode, outages, now: at });
+  }
+}

@@ -1,0 +1,38 @@
+/** How the pods of a node are evicted in direct mode, by `evictions` of its policy. */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { Io } from "../../../protocols/ports.ts";
+import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
+import { nodeFreezeOf } from "../../domain/freeze.ts";
+import { policyOf } from "../../domain/node-policy.ts";
+
+/** What a request to evict a pod says that has been requested for so long, and when it has to be repeated. */
+interface EvictionTerms {
+  readonly request: Pick<BodyOf<"asked.eviction">, "deadlineAt" | "policy">;
+  /** After how many milliseconds; null where its backoff decides. */
+  readonly againAfterMs: number | null;
+}
+
+/**
+ * A pod is due when it is requested. Where the policy deletes a pod that the Eviction API refuses for too long, it is
+ * due since its first request, because that time counts from there, and is requested again when that time is over.
+ */
+export function evictionTermsOf(
+  { policies, clock }: Pick<Io, "policies" | "clock">,
+  node: ObservedNode,
+): (dueForMs: number) => EvictionTerms {
+  const set = policies.current();
+  const rated = ratedPolicyOf(node, set);
+  const resolved = policyOf(node, set);
+  const settings = resolved.kind === "policy" ? resolved.policy.evictions : null;
+  const wallMs = clock.wallMs();
+  const { frozen } = nodeFreezeOf(node, set, wallMs);
+  return (dueForMs) => {
+    const deadlineAt = settings?.method === "EvictThenDelete" ? wallMs - dueForMs : wallMs;
+    const deletedAt = settings === null ? null : deleteAt(settings, { deadlineAt, frozen });
+    return {
+      request: { deadlineAt, ...(rated === null ? {} : { policy: rated.name }) },
+      againAfterMs: deletedAt !== null && deletedAt > wallMs ? deletedAt - wallMs : null,
+    };
+  };
+}

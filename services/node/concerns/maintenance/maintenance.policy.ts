@@ -1,0 +1,98 @@
+/**
+ * The record of the times in which conditions have held evictions of a node, by `maintenance` of its policy, or of each
+ * that selects it where several do: what has to be written when one begins or ends. A countdown that met a hold needs
+ * it as long as it runs. It reads no clock.
+ */
+import { ConditionType, TaintEffect } from "../../../../protocols/names.ts";
+import type { ConditionHold, ObservedNode } from "../../../../protocols/objects.ts";
+import type { Maintenance } from "../../../../protocols/policy-set.ts";
+import type { Profile } from "../../../../protocols/profile.ts";
+import { holdsText } from "../../../domain/condition-records.ts";
+import { boundedIntervals } from "../../../domain/paused-time/frozen-time.ts";
+import { statusOf } from "../../../domain/unhealthy-conditions.ts";
+import { type SightingNow, type Sightings, sinceAt } from "../conditions/condition-sightings.ts";
+
+/** A hold without a sighting ends at a whole second, so that it is requested once. */
+const STEP_MS = 1000;
+/** How far ahead the clock of another process may be when it records the end of a hold, in milliseconds. */
+const CLOCKS_APART_MS = 10_000;
+
+/** What is known of a node and its policy. */
+export interface MaintenanceSituation {
+  readonly node: ObservedNode;
+  /** Of each policy that selects the node and has the field: of those that conflict, each holds it. */
+  readonly maintenances: readonly Maintenance[];
+  readonly sightings: Sightings;
+  readonly evictionMode: Profile["evictionMode"];
+  /** Most holds that have ended which are kept; beyond that the two closest become one. */
+  readonly endedHoldsMax: number;
+  readonly now: SightingNow;
+}
+
+/** The new value of Annotation.holds, null to remove it; undefined when it is right. */
+export function holdsChange(situation: MaintenanceSituation): string | null | undefined {
+  const { node, maintenances } = situation;
+  const recorded = node.holds;
+  if (recorded === undefined && maintenances.length === 0) return undefined;
+  const wanted = [...endedHolds(situation), ...openHolds(situation)];
+  const before = recorded === undefined || recorded.length === 0 ? null : holdsText(recorded);
+  const after = holdsText(wanted);
+  if (after === before && recorded?.length !== 0) return undefined;
+  return after;
+}
+
+/** The types of conditions that hold a node. */
+export function holdTypes(maintenances: readonly Maintenance[]): readonly string[] {
+  return [...new Set(maintenances.flatMap(({ hold }) => hold))];
+}
+
+/** The holds that last: each begins when it was first seen, by any process. */
+function openHolds({ node, maintenances, sightings, now }: MaintenanceSituation): ConditionHold[] {
+  return holdTypes(maintenances).flatMap((type): ConditionHold[] => {
+    if (statusOf(node, type) !== "True") return [];
+    const sighting = sightings.get(type);
+    const seenAt = sighting === undefined ? now.wallMs : sinceAt(sighting, now);
+    const open = openOf(node, type);
+    const isPossible = open !== undefined && open.fromAt <= now.wallMs + STEP_MS && open.fromAt >= node.createdAt;
+    return [{ type, fromAt: isPossible ? open.fromAt : seenAt, toAt: null }];
+  });
+}
+
+/** The holds that have ended, as long as a countdown may have met them. */
+function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
+  const { node, maintenances, evictionMode } = situation;
+  const ready = statusOf(node, ConditionType.ready);
+  const isTainted = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
+  // `outOfService.after` counts from the silence, before any taint.
+  const isCounting = evictionMode === "direct" ? ready !== "True" : isTainted || ready === "Unknown";
+  if (!isCounting) return [];
+  const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
+    if (hold.toAt !== null) return possibleHold(hold, situation.now);
+    const isOpen = holdTypes(maintenances).includes(hold.type) && statusOf(node, hold.type) === "True";
+    return isOpen && openOf(node, hold.type) === hold ? [] : [{ ...hold, toAt: endOf(hold, situation) }];
+  });
+  const { endedHoldsMax } = situation;
+  if (ended.length <= endedHoldsMax) return ended;
+  const [first] = ended;
+  return boundedIntervals(ended, endedHoldsMax).map(({ fromAt, toAt }) => ({ type: first?.type ?? "", fromAt, toAt }));
+}
+
+/** A hold that ended in the future, by a wrong clock, ends now: it would stop countdowns for as long. */
+function possibleHold(hold: ConditionHold, { wallMs }: SightingNow): ConditionHold[] {
+  if (hold.toAt === null || hold.toAt <= wallMs + CLOCKS_APART_MS) return [hold];
+  const toAt = Math.ceil(wallMs / STEP_MS) * STEP_MS;
+  return hold.fromAt < toAt ? [{ ...hold, toAt }] : [];
+}
+
+function openOf({ holds = [] }: ObservedNode, type: string): ConditionHold | undefined {
+  return holds.find((hold) => hold.type === type && hold.toAt === null);
+}
+
+function endOf({ type, fromAt }: ConditionHold, { maintenances, sightings, now }: MaintenanceSituation): number {
+  const sighting = sightings.get(type);
+  const isSeen = sighting !== undefined && sighting.status !== "True";
+  const endAt = isSeen ? sinceAt(sighting, now) : Math.ceil(now.wallMs / STEP_MS) * STEP_MS;
+  const atMostMs = maintenances.flatMap(({ hold, atMostMs: most }) => (hold.includes(type) ? [most] : []));
+  const latestAt = atMostMs.length === 0 ? endAt : fromAt + Math.max(...atMostMs);
+  return Math.max(fromAt, Math.min(endAt, latestAt));
+}

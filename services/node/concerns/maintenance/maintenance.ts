@@ -1,0 +1,39 @@
+/** The concern of `maintenance`: conditions such as DrainInProgress hold back evictions of the node for a while. */
+import { Annotation } from "../../../../protocols/names.ts";
+import type { Io } from "../../../../protocols/ports.ts";
+import { type PresentHold, presentHold } from "../../../domain/maintenance.ts";
+import type { Concern, Finding, PolicyView } from "../concern.ts";
+import { holdsChange } from "./maintenance.policy.ts";
+
+/** Records when conditions have held evictions of one node. */
+export class MaintenanceHolds implements Concern {
+  readonly #io: Pick<Io, "profile">;
+  /** What holds its evictions now; null for nothing. */
+  #hold: PresentHold | null = null;
+
+  constructor(io: Pick<Io, "profile">) {
+    this.#io = io;
+  }
+
+  review(view: PolicyView): Finding {
+    const { node, selecting, isKnown, at } = view;
+    // One whose policy is not known ends on time all the same: one that is over would have the node reviewed for ever.
+    if (isKnown) this.#hold = presentHold(node, selecting, at.wallMs);
+    else if (this.#hold !== null && this.#hold.untilAt <= at.wallMs) this.#hold = null;
+    const text = isKnown ? this.#recordOf(view) : undefined;
+    return {
+      ...(text === undefined ? {} : { annotations: { [Annotation.holds]: text } }),
+      ...(this.#hold === null
+        ? {}
+        : { judged: { maintenance: this.#hold }, nextMs: at.nowMs + Math.max(0, this.#hold.untilAt - at.wallMs) }),
+    };
+  }
+
+  /** Each of several policies that select the node holds its evictions: countdowns need the record of that. */
+  #recordOf({ node, selecting, sightings, at }: PolicyView): string | null | undefined {
+    const { evictionMode, bounds } = this.#io.profile;
+    const maintenances = selecting.flatMap(({ maintenance }) => maintenance ?? []);
+    const { endedHoldsMax } = bounds;
+    return holdsChange({ node, maintenances, sightings, evictionMode, endedHoldsMax, now: at });
+  }
+}

@@ -1,0 +1,19 @@
+/** The concern of breakers with `holds: [Readiness]`: an open one keeps the pods of silent nodes from being marked. */
+import { readyConditionOf } from "../../../domain/node-conditions.ts";
+import type { LimitHolds } from "../../../platform/node-policies/limit-holds.ts";
+import type { Concern, Finding, PolicyView } from "../concern.ts";
+
+/** Keeps the pods of one node ready. */
+export class ReadinessBreaker implements Concern {
+  readonly #limits: LimitHolds;
+
+  constructor(limits: LimitHolds) {
+    this.#limits = limits;
+  }
+
+  review({ node, policy, since, at }: PolicyView): Finding {
+    if (readyConditionOf(node)?.status !== "Unknown") return {};
+    const isHeld = this.#limits.holdsReadiness(policy ?? null, since, at.nowMs);
+    return isHeld ? { keepsPodsReady: true, waitsFor: "limits" } : {};
+  }
+}

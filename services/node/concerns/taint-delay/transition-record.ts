@@ -1,0 +1,32 @@
+/** When the Ready condition of one node changed to or from True, as far as this process and its annotation know. */
+import type { ObservedNode } from "../../../../protocols/objects.ts";
+import type { Clock } from "../../../../protocols/ports.ts";
+import { foundTransitions, isTransition, possibleAt, withRecorded, withTransitions } from "./taint-delay.policy.ts";
+
+/** The transitions of one node. */
+export class TransitionRecord {
+  readonly #clock: Clock;
+  #node: ObservedNode;
+  #transitionsAt: readonly number[];
+
+  constructor(node: ObservedNode, clock: Clock) {
+    this.#clock = clock;
+    this.#node = node;
+    this.#transitionsAt = foundTransitions(node, clock.wallMs());
+  }
+
+  /** The transitions, in epoch milliseconds, in order. */
+  get transitionsAt(): readonly number[] {
+    return this.#transitionsAt;
+  }
+
+  /** Takes an observed state of the node. */
+  take(node: ObservedNode): void {
+    if (node === this.#node) return;
+    const wallMs = this.#clock.wallMs();
+    const seen = withTransitions(this.#transitionsAt, isTransition(this.#node, node) ? [wallMs] : []);
+    const recorded = possibleAt(node.readyTransitionsAt ?? [], wallMs);
+    this.#transitionsAt = withRecorded(seen, recorded, this.#node.readyTransitionsAt ?? []);
+    this.#node = node;
+  }
+}

@@ -1,0 +1,54 @@
+/** When the Ready condition of a node changed, as this process and the node's annotation know. */
+import { expect, test } from "vitest";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import { TransitionRecord } from "../../../services/node/concerns/taint-delay/transition-record.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { nodeWith, taint } from "../node-fixtures.ts";
+
+const S = 1000;
+
+function recordOf(found: ObservedNode) {
+  const clock = new VirtualClock();
+  const startAt = clock.wallMs();
+  const record = new TransitionRecord(found, clock);
+  const take = (afterS: number, node: ObservedNode): void => {
+    clock.advance(afterS * S);
+    record.take(node);
+  };
+  /** The transitions, in seconds after the start. */
+  const transitions = (): readonly number[] => record.transitionsAt.map((at) => (at - startAt) / S);
+  return { take, transitions };
+}
+
+test("each change to or from Ready is a transition", () => {
+  const { take, transitions } = recordOf(
+    nodeWith("False", { taints: [taint("node.kubernetes.io/not-ready", "NoSchedule")] }),
+  );
+  for (const status of ["True", "True", "Unknown", "False"] as const) take(10, nodeWith(status));
+  expect(transitions()).toEqual([10, 30]);
+});
+
+test("a node has the transitions that its annotation records", () => {
+  const recorded = { readyTransitionsAt: [new VirtualClock().wallMs() - 90 * S] };
+  const { take, transitions } = recordOf(nodeWith("True", recorded));
+  take(10, nodeWith("False", recorded));
+  expect(transitions()).toEqual([-90, 10]);
+});
+
+test("a transition that another process saw a second earlier counts once", () => {
+  const { take, transitions } = recordOf(nodeWith("True"));
+  take(11, nodeWith("Unknown"));
+  take(0, nodeWith("Unknown", { readyTransitionsAt: [new VirtualClock().wallMs() + 10 * S] }));
+  expect(transitions()).toEqual([10]);
+});
+
+test("a transition that another process saw a second later counts once", () => {
+  const { take, transitions } = recordOf(nodeWith("True"));
+  const later = { readyTransitionsAt: [new VirtualClock().wallMs() + 11 * S] };
+  take(10, nodeWith("Unknown"));
+  take(1, nodeWith("Unknown", later));
+  expect(transitions()).toEqual([10]);
+  // The record that this process corrects is still there when the node is Ready.
+  take(20, nodeWith("True", later));
+  expect(transitions()).toEqual([10, 31]);
+});

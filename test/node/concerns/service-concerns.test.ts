@@ -34,12 +34,12 @@ describe("concerns are made", () => {
     expect(hasConcerns(fields)).toBe(isMade);
   });
 
-  test("for every node where a breaker of the cluster may keep pods from being marked", () => {
+  test("for every node where a breaker of the cluster holds readiness", () => {
     const breaker = { circuitBreakerNodesMax: 2, circuitBreakerHolds: "Evictions,Readiness" };
     expect(hasConcerns({}, breaker)).toBe(true);
   });
 
-  test("while the policies are not known, and dropped once none selects the node", () => {
+  test("while the policies are not known, and dropped if none selects it", () => {
     const policies = new HandPolicies(null);
     const concerns = concernsWith(policies);
     policies.forget();

@@ -183,12 +183,10 @@ export class NodeActor {
     return this.#concerns?.isKnown !== false && this.#context.shard.blindness(nowMs) === null;
   }
 
-  #graceMs(): number {
-    return graceMsOf(this.#node, this.#concerns?.graces ?? this.#context.io.profile);
-  }
-
   #silentFromMs(): number {
-    return silentFromMs(this.#heartbeats.lastMs, this.#context.shard.watchHealth.since, this.#graceMs());
+    const { io, shard } = this.#context;
+    const graceMs = graceMsOf(this.#node, this.#concerns?.graces ?? io.profile);
+    return silentFromMs(this.#heartbeats.lastMs, shard.watchHealth.since, graceMs);
   }
 
   /** Steps the machine and returns its actions. */
@@ -268,12 +266,13 @@ export class NodeActor {
     if (this.#state.eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
     const { io, shard } = this.#context;
+    const { nodeMonitorGraceMs: graceMs } = this.#concerns?.graces ?? io.profile;
     const down = {
       readiness,
       transitionMs: this.#transition.timeoutFromMs,
       lastHeartbeatMs: this.#heartbeats.lastMs,
       isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
-      graceMs: (this.#concerns?.graces ?? io.profile).nodeMonitorGraceMs,
+      graceMs,
     };
     return directEvictionFromMs(down, io.profile, pausesOf(io, this.#node, shard.outages, at));
   }

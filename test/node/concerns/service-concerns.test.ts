@@ -34,12 +34,12 @@ describe("concerns are made", () => {
     expect(hasConcerns(fields)).toBe(isMade);
   });
 
-  test("for every node where a breaker of the cluster holds readiness", () => {
+  test("for every node under a breaker that holds readiness", () => {
     const breaker = { circuitBreakerNodesMax: 2, circuitBreakerHolds: "Evictions,Readiness" };
     expect(hasConcerns({}, breaker)).toBe(true);
   });
 
-  test("while the policies are not known, and dropped if none selects it", () => {
+  test("while policies are not known, dropped if none selects it", () => {
     const policies = new HandPolicies(null);
     const concerns = concernsWith(policies);
     policies.forget();

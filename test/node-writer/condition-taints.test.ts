@@ -121,7 +121,7 @@ describe("a taint is taken off", () => {
     expect(healing(node, policySet([]), id) !== "refused").toBe(isTakenOff);
   });
 
-  test("not if somebody else put it on, whatever its kubelet has recorded", () => {
+  test("not if another client added it, whatever is recorded", () => {
     const forged = sick(60, { ...own, taints: [{ key: KEY, effect: "NoSchedule" }] });
     expect(healing(forged)).toBe("refused");
   });

@@ -50,9 +50,6 @@ export const outOfServiceStateSchema = z.enum([
   "takenOff",
 ]);
 
-/** How far a silent node is from the out-of-service taint. */
-export type OutOfServiceState = z.infer<typeof outOfServiceStateSchema>;
-
 /** How many policies that select one node it names. */
 export const CONFLICT_MAX = 16;
 

@@ -47,7 +47,7 @@ export function taintChangeOf(
   evictionMode: Profile["evictionMode"],
   found: TaintFinding = NOTHING_FOUND.taints,
 ): TaintChange | null {
-  const condition = noScheduleChange(node, found.keeps);
+  const condition = noScheduleChange(node, found);
   const eviction = evictionMode === "taint" ? noExecuteChange(node) : { add: [], remove: [] };
   const add = [...condition.add, ...found.add, ...eviction.add];
   const remove = [...condition.remove, ...found.remove, ...eviction.remove];
@@ -68,11 +68,14 @@ function carries(node: Pick<ObservedNode, "taints">, key: string, effect: string
   return node.taints.some((taint) => taint.key === key && taint.effect === effect);
 }
 
-function noScheduleChange(node: ObservedNode, keeps: TaintFinding["keeps"]): { add: TaintId[]; remove: TaintId[] } {
+function noScheduleChange(
+  node: ObservedNode,
+  found: Pick<TaintFinding, "keeps">,
+): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noSchedule;
   const desired = desiredNoScheduleKeys(node);
   const isWrong = (key: string): boolean =>
-    !desired.includes(key) && carries(node, key, effect) && !keeps({ key, effect });
+    !desired.includes(key) && carries(node, key, effect) && !found.keeps({ key, effect });
   const remove = node.taints.length === 0 ? [] : CONDITION_TAINT_KEYS.filter(isWrong);
   return {
     add: desired.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),

@@ -43,5 +43,6 @@ function forbiddenTaintChange(request: TaintRequest, evictionMode: Profile["evic
   const foreign = all.find((id) => taintRuleOf(id) === null);
   if (foreign !== undefined) return `taint ${taintName(foreign)} is not one of Vigil's`;
   if (evictionMode === "direct" && all.some(isEviction)) return "in direct mode Vigil changes no NoExecute taint";
-  return (add.some((taint) => OUT_OF_SERVICE_TAINT.owns(taint)) ? OUT_OF_SERVICE_TAINT : UPSTREAM_TAINTS).allows(request);
+  const isOutOfService = add.some((taint) => OUT_OF_SERVICE_TAINT.owns(taint));
+  return (isOutOfService ? OUT_OF_SERVICE_TAINT : UPSTREAM_TAINTS).allows(request);
 }

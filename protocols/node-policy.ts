@@ -4,7 +4,7 @@
  * fields into a NodePolicy with whole units (policy-set.ts).
  */
 import { z } from "zod";
-import { DOWN_PROOFS } from "./names.ts";
+import { ConditionType, DOWN_PROOFS } from "./names.ts";
 
 /** API group, version and kind of the custom resource. */
 export const NODE_POLICY_API = { group: "vigil.io", version: "v1alpha1", kind: "NodePolicy", plural: "nodepolicies" };
@@ -82,6 +82,11 @@ const unhealthyType = matching(LABEL_KEY_PATTERN, CONDITION_TYPE_FIX).refine(
   (type) => type !== "Ready",
   wrong(`${CONDITION_TYPE_FIX}; Ready has taints of its own`),
 );
+
+/** The conditions of Kubernetes that are False on a healthy node: a rule for that status would taint them all. */
+const FALSE_IF_HEALTHY: readonly string[] = Object.values(ConditionType).filter((type) => type !== "Ready");
+const isOfIllness = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
+  status !== "False" || !FALSE_IF_HEALTHY.includes(type);
 
 const expression = record(
   {
@@ -231,7 +236,11 @@ export const NODE_POLICY_FIELDS = {
     record(
       { type: unhealthyType, status: choice(["True", "False", "Unknown"]), duration, taint },
       "{type, status, duration, taint}",
-    ),
+    ).refine(isOfIllness, {
+      path: ["status"],
+      error: ({ input }) =>
+        `"False": write True or Unknown; ${(input as { type: string }).type} is False on every healthy node`,
+    }),
     "a list of {type, status, duration, taint}",
   ).optional(),
   evictions: record(

@@ -290,6 +290,14 @@ describe("a condition that becomes a taint", () => {
       'spec.unhealthyConditions[0].status: "true": write True or False or Unknown',
     ],
     [
+      {
+        unhealthyConditions: [
+          { type: "MemoryPressure", status: "False", duration: "1s", taint: { key: "a", effect: "NoExecute" } },
+        ],
+      },
+      'spec.unhealthyConditions[0].status: "False": write True or Unknown; MemoryPressure is False on every healthy node',
+    ],
+    [
       { maintenance: { hold: ["Ready"], atMost: "1h" } },
       'spec.maintenance.hold[0]: "Ready": write a condition type such as DrainInProgress; a ready node is not in maintenance',
     ],

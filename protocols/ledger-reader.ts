@@ -45,7 +45,7 @@ export interface FreezeCause {
 export interface FreezeReport {
   /** Epoch milliseconds. */
   readonly sinceAt: number;
-  /** Epoch milliseconds; null until somebody thaws. */
+  /** Epoch milliseconds; null until a user thaws. */
   readonly untilAt: number | null;
   readonly causes: readonly FreezeCause[];
 }
@@ -89,7 +89,7 @@ export interface PolicyReport {
 
 /** How a freeze holds back the deletion of a pod. */
 export interface FrozenEviction {
-  /** Epoch milliseconds; null until somebody thaws. */
+  /** Epoch milliseconds; null until a user thaws. */
   readonly untilAt: number | null;
   /** What is left of its countdown, which stands still; null where that is not known. */
   readonly remainingMs: number | null;

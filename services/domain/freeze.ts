@@ -86,7 +86,7 @@ export function freezesByMode({ mode }: Pick<NodePolicy, "mode">): boolean {
   return mode === "Freeze";
 }
 
-/** Whether a mode as somebody wrote it freezes nodes. One that cannot be read does no harm, so it does. */
+/** Whether the written mode of a policy freezes its nodes. One that cannot be read does, because that does no harm. */
 export function freezesAsWritten(mode: unknown): boolean {
   return mode !== undefined && mode !== "Enforce";
 }

@@ -50,7 +50,7 @@ export function ruleFor(
   return called.find((rule) => (dueAt(node, rule) ?? Number.POSITIVE_INFINITY) <= at) ?? null;
 }
 
-/** The taints of a node that are recorded as put on for a condition. */
+/** The taints of a node that are recorded as added for a condition. */
 export function conditionTaintsOf({
   taints,
   conditionTaints,
@@ -67,7 +67,7 @@ export function evictingConditionTaintsOf(node: Pick<ObservedNode, "taints" | "c
 }
 
 /**
- * Whether Vigil may take a recorded taint off. A kubelet can write the record, but must not change the taints of its
+ * Whether Vigil may remove a recorded taint. A kubelet can write the record, but must not change the taints of its
  * node, so the taint itself has to say that it is Vigil's: by the value that all get whose rule names none, or by the
  * value that a rule of today names.
  */

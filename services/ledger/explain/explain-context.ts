@@ -103,7 +103,7 @@ export function freezeSentences(
   if (freeze === null) return [];
   const values = { at: apiTime(freeze.sinceAt), by: freezeText(freeze) };
   if (profile.upstream === "beside") {
-    const thaw = subject === "node" ? "somebody thaws it" : "somebody thaws them";
+    const thaw = subject === "node" ? "a user thaws it" : "a user thaws them";
     const until = freeze.untilAt === null ? thaw : apiTime(freeze.untilAt);
     return [sentence(`${subject}FrozenBeside`, { ...values, until })];
   }

@@ -86,7 +86,7 @@ export const POLICY_SENTENCES = {
   nodeDelayed:
     "It does not wait for eviction before {at}: not ready for {span}; unhealthyDelay {delay} of NodePolicy {policy}.",
   nodeFrozen:
-    "It has been frozen since {at} by {by}: until somebody thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
+    "It has been frozen since {at} by {by}: until a user thaws it, it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenUntil:
     "It has been frozen since {at} by {by}: until {until} it is not tainted NoExecute and none of its pods is evicted; healing goes on.",
   nodeFrozenBeside:
@@ -162,7 +162,7 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policySetsNothing: "It sets nothing, so its nodes are treated as without a policy.",
   policyRefused: "A field of it is refused and counts as unset: {problem}.",
   policyFrozen:
-    "Its nodes have been frozen since {at} by {by}: until somebody thaws them, none is tainted NoExecute and none of their pods is evicted; healing goes on.",
+    "Its nodes have been frozen since {at} by {by}: until a user thaws them, none is tainted NoExecute and none of their pods is evicted; healing goes on.",
   policyFrozenUntil:
     "Its nodes have been frozen since {at} by {by}: until {until} none is tainted NoExecute and none of their pods is evicted; healing goes on.",
   policyFrozenBeside:

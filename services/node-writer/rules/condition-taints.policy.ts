@@ -19,7 +19,7 @@ export const CONDITION_TAINTS: TaintRule = {
   allows: () => null,
   founded: (change, id, context) => {
     if (change === "remove") {
-      return isOwn(id, context) ? null : `${taintName(id)} is not recorded as put on for a condition`;
+      return isOwn(id, context) ? null : `${taintName(id)} is not recorded as added for a condition`;
     }
     const isCalledFor = conditionRule(id, context) !== null;
     return isCalledFor ? null : `no condition of the node calls for ${taintName(id)} by its policy`;
@@ -32,7 +32,7 @@ export const CONDITION_TAINTS: TaintRule = {
   }),
 };
 
-/** Whether Vigil has put a taint on, and may take it off by its policies. */
+/** Whether Vigil has added a taint, and may remove it by its policies. */
 function isOwn(id: WantedTaint, { live, policies }: TaintContext): boolean {
   const recorded = live === null ? [] : conditionTaintsOf(live);
   return recorded.some((taint) => isSameTaint(taint, id) && isRemovable(taint, policies));
@@ -44,7 +44,7 @@ function conditionRule(taint: WantedTaint, { live, wallMs, policies }: TaintCont
   return resolved.kind === "policy" ? ruleFor(live, resolved.policy, taint, wallMs + CLOCKS_APART_MS) : null;
 }
 
-/** The record of the taints put on for conditions, after this change of them. */
+/** The record of the taints that conditions require, after this change of them. */
 function recordAnnotation({ kept, added, removed }: TaintPatch, context: TaintContext): AnnotationPatch {
   const isChanged = [...added, ...removed].some(({ key }) => !isReservedTaintKey(key));
   if (!isChanged || context.live === null) return {};

@@ -55,7 +55,7 @@ describe("a freeze", () => {
     `until ${until} no remediation of ${node} begins, but upstream's controllers taint ${node} and evict ${pods} pods all the same.`;
 
   test.each([
-    [null, "somebody thaws"],
+    [null, "a user thaws"],
     [START_AT + 60_000, "2026-01-01T00:01:00Z"],
   ])("until %j holds nothing back that upstream does", (toAt, until) => {
     const { reader } = frozenWorld(toAt).ledger;

@@ -201,7 +201,7 @@ describe("what holds nodes back", () => {
   });
 
   test.each([
-    [null, "until somebody thaws them,"],
+    [null, "until a user thaws them,"],
     [START_AT + MINUTE, "until 2026-01-01T00:01:00Z"],
   ])("is a freeze until %j", (toAt, until) => {
     const pauseRequests = [{ name: "alice", reason: "switches" }];

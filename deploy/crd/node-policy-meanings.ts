@@ -37,7 +37,7 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "flapping.holdDown": "How long the taint then stays.",
   unhealthyConditions: "Conditions of a node that become taints.",
   "unhealthyConditions[].type": "The type of the condition, such as KernelDeadlock.",
-  "unhealthyConditions[].status": "The status that calls for the taint.",
+  "unhealthyConditions[].status": "The status that requires the taint.",
   "unhealthyConditions[].duration": "How long the condition has to have that status.",
   "unhealthyConditions[].taint": "The taint.",
   "unhealthyConditions[].taint.key": "Its key.",

@@ -48,6 +48,11 @@ export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): strin
   return `${key}:${effect}`;
 }
 
+/** Whether two taints have the same identity. */
+export function isSameTaint(left: TaintId, right: TaintId): boolean {
+  return left.key === right.key && left.effect === right.effect;
+}
+
 const SECOND_MS = 1000;
 
 /**

@@ -6,7 +6,7 @@
 import { OWN_TAINT_VALUE, TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
-import { isSwappable, taintName } from "./toleration.ts";
+import { isSameTaint, isSwappable, taintName } from "./toleration.ts";
 
 /** The status of a condition of a node; null when the node does not have it. */
 export function statusOf({ conditions }: Pick<ObservedNode, "conditions">, type: string): ConditionStatus | null {
@@ -83,9 +83,4 @@ export function rulesOfTaint(
   taint: TaintId,
 ): readonly UnhealthyCondition[] {
   return unhealthyConditions.filter((rule) => isSameTaint(rule.taint, taint));
-}
-
-/** Whether two taints have the same identity. */
-export function isSameTaint(left: TaintId, right: TaintId): boolean {
-  return left.key === right.key && left.effect === right.effect;
 }

@@ -6,14 +6,15 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { isOutOfService } from "../domain/out-of-service.ts";
 import { taintName } from "../domain/toleration.ts";
 import { allowsConditions } from "./rules/conditions.policy.ts";
 import { allowsLabels } from "./rules/labels.policy.ts";
-import { OUT_OF_SERVICE_TAINT } from "./rules/out-of-service.policy.ts";
+import { allowsOutOfService } from "./rules/out-of-service.policy.ts";
 import { allowsRecords } from "./rules/records.policy.ts";
 import { taintRuleOf } from "./rules/rules.ts";
 import type { TaintRequest } from "./rules/taint-rule.ts";
-import { isEviction, UPSTREAM_TAINTS } from "./rules/taints.policy.ts";
+import { allowsTaints, isEviction } from "./rules/taints.policy.ts";
 
 type AnyNodeRequest = {
   [T in "asked.condition" | "asked.taint" | "asked.label"]: { readonly type: T; readonly body: BodyOf<T> };
@@ -43,6 +44,5 @@ function forbiddenTaintChange(request: TaintRequest, evictionMode: Profile["evic
   const foreign = all.find((id) => taintRuleOf(id) === null);
   if (foreign !== undefined) return `taint ${taintName(foreign)} is not one of Vigil's`;
   if (evictionMode === "direct" && all.some(isEviction)) return "in direct mode Vigil changes no NoExecute taint";
-  const isOutOfService = add.some((taint) => OUT_OF_SERVICE_TAINT.owns(taint));
-  return (isOutOfService ? OUT_OF_SERVICE_TAINT : UPSTREAM_TAINTS).allows(request);
+  return add.some(isOutOfService) ? allowsOutOfService(request) : allowsTaints(request);
 }

@@ -1,12 +1,12 @@
 /** Decides whether a request about a node still holds, and builds its patch. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType } from "../../protocols/names.ts";
-import type { NodeShadowChange, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type { NodeShadowChange, ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isOutOfService, OUT_OF_SERVICE } from "../domain/out-of-service.ts";
-import { taintName } from "../domain/toleration.ts";
+import { isSameTaint, taintName } from "../domain/toleration.ts";
 import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { PatchBasis, VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import { foundedVerdict } from "./rules/conditions.policy.ts";
@@ -117,8 +117,8 @@ export function decideTaints(
   const context = { live, seen: live ?? ask, wallMs, policies };
   const { add, remove, unfounded } = foundedTaints(ask, context);
   const before = live === null ? ask.taints : live.taints;
-  const kept = before.filter((taint) => !remove.some((id) => isSame(id, taint)) && !isOpposite(taint, add));
-  const added = wantedOf({ ...ask, add, remove }, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
+  const kept = before.filter((taint) => !remove.some((id) => isSameTaint(id, taint)) && !isOpposite(taint, add));
+  const added = wantedOf({ ...ask, add, remove }, before).filter((id) => !kept.some((taint) => isSameTaint(id, taint)));
   if (added.length === 0 && kept.length === before.length) {
     return unfounded === null ? UNCHANGED : { kind: "refused", detail: unfounded };
   }
@@ -189,7 +189,7 @@ export function decideTaintStarts(ask: BodyOf<"asked.label">, taints: readonly T
 /** A NoExecute taint with another stamp than the request saw: a start of the one it saw is none of this one. */
 function otherTaint(seen: readonly Taint[], present: readonly Taint[]): Taint | undefined {
   const before = seen.filter(isEviction);
-  return present.find((taint) => before.some((each) => isSame(each, taint) && each.timeAdded !== taint.timeAdded));
+  return present.find((taint) => before.some((each) => isSameTaint(each, taint) && each.timeAdded !== taint.timeAdded));
 }
 
 function changeText(what: string, entries: readonly (readonly [string, string | null])[]): string[] {
@@ -210,8 +210,4 @@ function identityProblem(ask: { readonly uid: string }, live: ObservedNode | nul
 
 function preconditionOf({ uid, resourceVersion }: KnownVersion): KnownVersion {
   return { resourceVersion, uid };
-}
-
-function isSame(left: TaintId, right: TaintId): boolean {
-  return left.key === right.key && left.effect === right.effect;
 }

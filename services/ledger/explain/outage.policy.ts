@@ -1,4 +1,5 @@
 /** Sentences about a pod whose countdown stands or has stood still because no node could be heard. */
+
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
@@ -6,6 +7,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import { UNKNOWN_START_AT } from "../../domain/paused-time/outages.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
+import { isSameTaint } from "../../domain/toleration.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -41,7 +43,7 @@ export function presentStart(
   taint: TaintId | null,
   node: ObservedNode | null,
 ): { readonly startAt: number; readonly lineage: ReturnType<typeof lineageOf> } | null {
-  const present = node?.taints.find(({ key, effect }) => key === taint?.key && effect === taint.effect);
+  const present = taint === null ? undefined : node?.taints.find((each) => isSameTaint(each, taint));
   if (node === null || present === undefined) return null;
   const startAt = taintStartAt(present, node);
   return startAt === null ? null : { startAt, lineage: lineageOf(present, startAt, node) };

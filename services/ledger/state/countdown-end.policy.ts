@@ -2,7 +2,9 @@
  * Whether the countdown of a pod is over although no message said so. Its end is published once, so where that message
  * is lost the pod would be due for minutes more. Other things that a ledger knows show the end.
  */
+
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
+import { isSameTaint } from "../../domain/toleration.ts";
 import type { NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PodRecord } from "./pod-records.ts";
 import { isRefuted } from "./present-freezes.policy.ts";
@@ -32,7 +34,7 @@ function isUndrained(judged: NodeJudgement | null): boolean {
 /** Whether the decisive taint is present; true where none decides and where the node was not observed. */
 function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean {
   if (decisive === null || node === null) return true;
-  return node.taints.some(({ key, effect }) => key === decisive.key && effect === decisive.effect);
+  return node.taints.some((taint) => isSameTaint(taint, decisive));
 }
 
 /** Whether a node that is not observed is known to have left. That ends a countdown before the request for the pod. */

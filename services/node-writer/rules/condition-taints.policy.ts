@@ -4,8 +4,8 @@ import { isReservedTaintKey } from "../../../protocols/node-policy.ts";
 import type { UnhealthyCondition } from "../../../protocols/policy-set.ts";
 import { conditionTaintsText } from "../../domain/condition-records.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import { taintName } from "../../domain/toleration.ts";
-import { conditionTaintsOf, isRemovable, isSameTaint, ruleFor } from "../../domain/unhealthy-conditions.ts";
+import { isSameTaint, taintName } from "../../domain/toleration.ts";
+import { conditionTaintsOf, isRemovable, ruleFor } from "../../domain/unhealthy-conditions.ts";
 import type { AnnotationPatch, TaintContext, TaintPatch, TaintRule, WantedTaint } from "./taint-rule.ts";
 
 /** How far the clocks of the node service and the node-writer may lie apart, in milliseconds. */
@@ -16,7 +16,6 @@ const EFFECTS: readonly string[] = Object.values(TaintEffect);
 /** Taints of conditions: any key that is not Kubernetes' own may be the one of a policy. */
 export const CONDITION_TAINTS: TaintRule = {
   owns: ({ key, effect }) => !isReservedTaintKey(key) && EFFECTS.includes(effect),
-  allows: () => null,
   founded: (change, id, context) => {
     if (change === "remove") {
       return isOwn(id, context) ? null : `${taintName(id)} is not recorded as added for a condition`;

@@ -1,7 +1,7 @@
 /**
  * Decides again, on the live node and its live lease, whether it may be declared out of service. The holder of a stolen
- * seed could request it, and upstream then deletes pods that nobody has confirmed to be gone. What ends that is decided
- * again too, because a request may be older than the present silence.
+ * seed could request it, and upstream then deletes pods although no kubelet has confirmed that they are gone. What ends
+ * that is decided again too, because a request may be older than the present silence.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import { Annotation, ConditionType } from "../../../protocols/names.ts";
@@ -15,15 +15,11 @@ import { policyOf } from "../../domain/node-policy.ts";
 import { isOutOfService, outOfServiceStage, ownOutOfServiceTaint } from "../../domain/out-of-service.ts";
 import { nodeOutagesOf } from "../../domain/paused-time/outages.ts";
 import { taintName } from "../../domain/toleration.ts";
-import { NO_BASIS, type TaintRule } from "./taint-rule.ts";
+import { NO_BASIS, type TaintRequest, type TaintRule } from "./taint-rule.ts";
 
 /** The out-of-service taint. */
 export const OUT_OF_SERVICE_TAINT: TaintRule = {
   owns: isOutOfService,
-  allows: ({ add, remove, why, outOfService }) => {
-    const isProved = outOfService !== undefined && add.length + remove.length === 1 && why === "conditions";
-    return isProved ? null : "Vigil declares a node out of service by a proof, and changes no other taint with it";
-  },
   founded: (change, id, { live }) => {
     const isKept = change === "remove" && (live === null || keepsOutOfService(live));
     return isKept ? `${taintName(id)} is another client's, or its proof stands` : null;
@@ -42,6 +38,12 @@ export const OUT_OF_SERVICE_TAINT: TaintRule = {
       ? { conditions: [ConditionType.ready], annotations: [Annotation.provedDown, Annotation.outOfService] }
       : NO_BASIS,
 };
+
+/** Why no service of Vigil would request to declare a node out of service like this; null if one may. */
+export function allowsOutOfService({ add, remove, why, outOfService }: TaintRequest): string | null {
+  const isProved = outOfService !== undefined && add.length + remove.length === 1 && why === "conditions";
+  return isProved ? null : "Vigil declares a node out of service by a proof, and changes no other taint with it";
+}
 
 /** What the live reads and the policies show. */
 export interface LiveSituation {

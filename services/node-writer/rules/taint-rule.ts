@@ -34,8 +34,6 @@ export type AnnotationPatch = Readonly<Record<string, string | null>>;
 export interface TaintRule {
   /** Whether a taint is of this kind. */
   owns(id: TaintId): boolean;
-  /** Why no service of Vigil would make this request, which is about such a taint; null if one may. */
-  allows(request: TaintRequest): string | null;
   /** Why the live node does not call for a taint of this kind to be added or removed; null if it does. */
   founded(change: "add" | "remove", id: WantedTaint, context: TaintContext): string | null;
   /** The annotations that go with a patch of taints. */

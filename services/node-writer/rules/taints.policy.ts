@@ -8,7 +8,7 @@ import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../../pro
 import { apiMicroTime } from "../../domain/api-time.ts";
 import { isOutOfService } from "../../domain/out-of-service.ts";
 import { evictingTaintOf, taintSwapOf, taintSwapText } from "../../domain/taint-swap.ts";
-import { isSwappable, taintName } from "../../domain/toleration.ts";
+import { isSameTaint, isSwappable, taintName } from "../../domain/toleration.ts";
 import {
   type AnnotationPatch,
   NO_BASIS,
@@ -26,26 +26,27 @@ export function isEviction({ effect }: TaintId): boolean {
 /** The taints that upstream's controllers set. */
 export const UPSTREAM_TAINTS: TaintRule = {
   owns: (id) => isSwappable(id) || (id.effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(id.key)),
-  /**
-   * A grant adds one NoExecute taint and changes no other effect, a swap adds one of Vigil's two, `conditions` adds
-   * none, and healing adds no taint at all.
-   */
-  allows: ({ add, remove, why }) => {
-    const all = [...add, ...remove];
-    const evicting = all.filter(isEviction);
-    const added = add.filter(isEviction);
-    const matchesReason = {
-      granted: added.length === 1 && evicting.length === all.length && isSameKind(added, remove),
-      swap: added.length === 1 && added.every(isSwappable),
-      conditions: added.length === 0,
-      healing: add.length === 0,
-    };
-    return matchesReason[why] ? null : `for ${why} Vigil does not add ${add.map(taintName).join(" ") || "no taint"}`;
-  },
   founded: () => null,
   annotations: (patch, context) => ({ ...startsAnnotation(patch, context), ...swapAnnotation(patch, context) }),
   basis: (patch, context) => ({ ...NO_BASIS, annotations: Object.keys(startsAnnotation(patch, context)) }),
 };
+
+/**
+ * Why no service of Vigil would request such a change for its reason; null if one may. A grant adds one NoExecute taint
+ * and changes no other effect, a swap adds one of Vigil's two, `conditions` adds none, and healing adds no taint at all.
+ */
+export function allowsTaints({ add, remove, why }: TaintRequest): string | null {
+  const all = [...add, ...remove];
+  const evicting = all.filter(isEviction);
+  const added = add.filter(isEviction);
+  const matchesReason = {
+    granted: added.length === 1 && evicting.length === all.length && isSameKind(added, remove),
+    swap: added.length === 1 && added.every(isSwappable),
+    conditions: added.length === 0,
+    healing: add.length === 0,
+  };
+  return matchesReason[why] ? null : `for ${why} Vigil does not add ${add.map(taintName).join(" ") || "no taint"}`;
+}
 
 /** A grant replaces the opposite taint of Vigil's two; one for a condition replaces nothing. */
 function isSameKind(added: readonly TaintId[], removed: readonly TaintId[]): boolean {
@@ -90,15 +91,11 @@ export function wantedOf(
   { why, add, remove }: Pick<TaintRequest, "why" | "add" | "remove">,
   before: readonly Taint[],
 ): TaintRequest["add"] {
-  const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSame(id, taint)));
+  const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSameTaint(id, taint)));
   return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
 }
 
 /** Whether a taint is the opposite of an added one. It goes even if a request omits it: no node has both (L20). */
 export function isOpposite(taint: TaintId, added: readonly TaintId[]): boolean {
-  return isSwappable(taint) && added.some((id) => isSwappable(id) && !isSame(id, taint));
-}
-
-function isSame(left: TaintId, right: TaintId): boolean {
-  return left.key === right.key && left.effect === right.effect;
+  return isSwappable(taint) && added.some((id) => isSwappable(id) && !isSameTaint(id, taint));
 }

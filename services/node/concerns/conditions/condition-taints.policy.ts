@@ -14,12 +14,11 @@ import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../../../prot
 import type { Profile } from "../../../../protocols/profile.ts";
 import { conditionTaintsText, sightingsText } from "../../../domain/condition-records.ts";
 import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
-import { taintName } from "../../../domain/toleration.ts";
+import { isSameTaint, taintName } from "../../../domain/toleration.ts";
 import {
   conditionTaintsOf,
   isHealed,
   isRemovable,
-  isSameTaint,
   rulesOfTaint,
   statusOf,
 } from "../../../domain/unhealthy-conditions.ts";

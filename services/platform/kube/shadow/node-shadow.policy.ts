@@ -14,7 +14,7 @@ import type {
 import type { KubeObject } from "../../../../protocols/ports.ts";
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
-import { taintName } from "../../../domain/toleration.ts";
+import { isSameTaint, taintName } from "../../../domain/toleration.ts";
 import { listOf, recordOf } from "../../../structures/json.ts";
 import { fieldsRecordedIn, nodeRecords } from "../watch/node-annotations.ts";
 
@@ -62,14 +62,14 @@ export function settledShadow(
 ): SettledShadow {
   const made: MadeByAnother[] = [];
   const isKept = (taint: Taint): boolean => {
-    const present = real.taints.find((each) => isSame(each, taint));
+    const present = real.taints.find((each) => isSameTaint(each, taint));
     if (present === undefined) return true;
     const [at, ours] = [epochMsOf(present.timeAdded), epochMsOf(taint.timeAdded)];
     made.push({ what: taintName(taint), laterMs: at === null || ours === null ? null : at - ours });
     return false;
   };
   const isUnremoved = (taint: Taint): boolean =>
-    real.taints.some((each) => isSame(each, taint) && each.timeAdded === taint.timeAdded);
+    real.taints.some((each) => isSameTaint(each, taint) && each.timeAdded === taint.timeAdded);
   const { verdict, added = [], removed = [] } = shadow;
   const ready = readyConditionOf(real);
   if (verdict !== undefined && ready?.status === "Unknown") {
@@ -200,11 +200,7 @@ function isRecorded(real: ObservedNode, annotation: string): boolean {
 }
 
 function isIn(taints: readonly TaintId[]): (taint: TaintId) => boolean {
-  return (taint) => taints.some((each) => isSame(each, taint));
-}
-
-function isSame(left: TaintId, right: TaintId): boolean {
-  return left.key === right.key && left.effect === right.effect;
+  return (taint) => taints.some((each) => isSameTaint(each, taint));
 }
 
 function entriesWhere<V>(

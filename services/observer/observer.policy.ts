@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
+import { isOlderVersion } from "../structures/resource-version.ts";
 
 /** Room for pods in one message, in bytes; the frame and the node's name take the rest of the limit. */
 export const CHUNK_BYTES_MAX = 60 * 1024;
@@ -11,8 +12,12 @@ const utf8 = new TextEncoder();
 /** How a node has changed: not at all, in heartbeat times only, or in state that is published. */
 export type NodeChange = "none" | "heartbeat" | "state";
 
-/** Compares two states of the same node. Only heartbeat times and the resourceVersion may change unpublished. */
+/**
+ * Compares two states of the same node. Only heartbeat times and a newer resourceVersion may change unpublished: from the
+ * next observer readers would take no version that is older than the one they hold.
+ */
 export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChange {
+  if (isOlderVersion(after.resourceVersion, before.resourceVersion)) return "state";
   if (!isDeepStrictEqual(stateOf(before), stateOf(after))) return "state";
   return isDeepStrictEqual(before.conditions, after.conditions) ? "none" : "heartbeat";
 }

@@ -16,8 +16,8 @@ const AHEAD_MS = 1_000;
 export interface HeardAt {
   readonly by: string;
   readonly at: number;
-  /** Whether it was seen to arrive; absent for one that was found. */
-  readonly isLive?: true;
+  /** When it was seen to arrive; absent for one that was found. */
+  readonly arrivedAt?: number;
 }
 
 /** A heartbeat as it is found: its stamp, by the clock of the machine that sent it. */
@@ -85,8 +85,8 @@ export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number):
  *                                            90 s 110 s              680 s      700 s
  *                                             └───────── the outage ────────────┘
  *
- * Stamps that were found after an outage may all be of clocks that are ahead: unless they are of most nodes, a
- * heartbeat that arrives ends it.
+ * Stamps that were found after an outage may all be of clocks that are ahead: unless they are of most nodes, it ends
+ * when a heartbeat arrives, whatever that one's stamp says.
  */
 export function outagesIn(
   { fromAt, heard }: Gap,
@@ -100,8 +100,9 @@ export function outagesIn(
   const [first, ...others] = outagesBetween(instants, { fromAt, toAt: lastAt, minMs });
   if (first === undefined) return { outages: [], heardAt };
   const isAgreed = isOfMost(heardAfter(ordered, others.at(-1) ?? first), nodes);
-  const arrived = ordered.find(({ at, isLive }) => isLive === true && at > first.fromAt);
-  const outages = isAgreed || arrived === undefined ? [first, ...others] : [{ fromAt: first.fromAt, toAt: arrived.at }];
+  const arrivedAts = ordered.filter(({ at }) => at > first.fromAt).flatMap(({ arrivedAt }) => arrivedAt ?? []);
+  const isByArrival = !isAgreed && arrivedAts.length > 0;
+  const outages = isByArrival ? [{ fromAt: first.fromAt, toAt: Math.min(...arrivedAts) }] : [first, ...others];
   return { outages: outages.map((outage) => confirmed(outage, ordered)), heardAt };
 }
 
@@ -111,7 +112,7 @@ export function outagesIn(
  * gap looks like one within it.
  */
 export function endsGap(gap: Gap, rules: OutageRules): boolean {
-  if (gap.heard.some(({ isLive }) => isLive === true)) return true;
+  if (gap.heard.some(({ arrivedAt }) => arrivedAt !== undefined)) return true;
   const last = outagesIn(gap, rules).outages.at(-1);
   if (last !== undefined) return isOfMost(heardAfter(gap.heard, last), rules.nodes);
   return new Set(gap.heard.map(({ by }) => by)).size >= Math.min(2, Math.max(1, rules.nodes));

@@ -118,7 +118,7 @@ export class OutageDetection {
     this.#openGap(nowAt);
     if (this.#gap !== null) {
       if (isFound) this.#collect(pastStamps([{ by, at: stampAt }], nowAt));
-      else this.#collect([{ by, at: acceptedAt(stampAt, this.#gap.fromAt, nowAt), isLive: true }]);
+      else this.#collect([{ by, at: acceptedAt(stampAt, this.#gap.fromAt, nowAt), arrivedAt: nowAt }]);
     } else if (!isFound) this.#hear(nowAt);
     else for (const { at } of pastStamps([{ by, at: stampAt }], nowAt)) if (at > this.#heardAt) this.#hear(at);
   }

@@ -27,6 +27,7 @@ describe("a renewal read 100 ms late at most", () => {
 });
 
 const before = nodeWith("True", {
+  resourceVersion: "10",
   labels: { zone: "a" },
   taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "t" })],
   conditions: [condition("Ready", "True", { reason: "r" }), condition("DiskPressure", "False")],
@@ -35,8 +36,9 @@ const [ready = condition("Ready", "True"), ...rest] = before.conditions;
 
 describe("a node's change", () => {
   const cases: [string, Partial<ObservedNode>, ReturnType<typeof nodeChange>][] = [
-    ["nothing but the resourceVersion", { resourceVersion: "2" }, "none"],
-    ["a heartbeat", { resourceVersion: "2", conditions: [{ ...ready, heartbeatAt: 9 }, ...rest] }, "heartbeat"],
+    ["nothing but the resourceVersion", { resourceVersion: "12" }, "none"],
+    ["an older resourceVersion, as of a restored backup", { resourceVersion: "9" }, "state"],
+    ["a heartbeat", { resourceVersion: "12", conditions: [{ ...ready, heartbeatAt: 9 }, ...rest] }, "heartbeat"],
     ["a transition time", { conditions: [{ ...ready, transitionAt: 9 }, ...rest] }, "state"],
     ["a condition's type", { conditions: [{ ...ready, type: "Reddy" }, ...rest] }, "state"],
     ["a status", { conditions: [{ ...ready, status: "False" }, ...rest] }, "state"],
@@ -81,7 +83,7 @@ describe("a change of a node's field", () => {
     shadow: { added: [taint("k", "NoExecute")] },
   };
   test.each(Object.keys(otherwise) as (keyof typeof otherwise)[])(
-    "%s alone is published, except the version",
+    "%s alone is published, except a newer version",
     (field) => {
       const after = { ...structuredClone(before), [field]: otherwise[field] };
       const [same, changed] = [nodeChange(after, structuredClone(after)), nodeChange(before, after)];

@@ -49,7 +49,7 @@ test("a gap without any heartbeat is not over", () => {
 
 describe("a gap", () => {
   const of = (...bys: string[]) => bys.map((by, index) => ({ by, at: 120 + index }));
-  const live = { by: "a", at: 500, isLive: true } as const;
+  const live = { by: "a", at: 500, arrivedAt: 500 };
   const late = (...bys: string[]) => bys.map((by) => ({ by, at: 500 }));
 
   test.each([
@@ -93,8 +93,14 @@ describe("an outage", () => {
       ["a", 500],
       ["b", 505],
     ].map(([by, at]) => ({ by: `${by}`, at: Number(at) * S }));
-    const arrived = ["c", "d"].map((by) => ({ by, at: 700 * S, isLive: true as const }));
+    const arrived = ["c", "d"].map((by) => ({ by, at: 700 * S, arrivedAt: 700 * S }));
     const gap = { fromAt: 100 * S, fromVersion: null, heard: [...found, ...arrived] };
+    expect(outagesIn(gap, { minMs: 20 * S, nodes: 9 }).outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);
+  });
+
+  test("ends when a heartbeat arrives, not at the stamp of a clock that is behind", () => {
+    const behind = [400, 410].map((at) => ({ by: "behind", at: at * S, arrivedAt: (at + 300) * S }));
+    const gap = { fromAt: 100 * S, fromVersion: null, heard: behind };
     expect(outagesIn(gap, { minMs: 20 * S, nodes: 9 }).outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);
   });
 

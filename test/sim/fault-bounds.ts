@@ -57,6 +57,16 @@ export function viewLagMs(swarm: Swarm): number {
 }
 
 /**
+ * How far the zone service may be behind in what nodes were judged to be. No digest shows a lost judgement: it is
+ * requested again once it has contradicted its observation for two pulses.
+ */
+export function judgementLagMs(swarm: Swarm): number {
+  const { faults, profile } = swarm;
+  const isLost = LOSING.some((name) => faults.has(name));
+  return viewLagMs(swarm) + (isLost ? 2 * profile.pulsePeriodMs + profile.resyncRetryMs : 0);
+}
+
+/**
  * How long before its appearance a taint with a wrong stamp may count: since its owner last knew the node without it,
  * which was at a pulse (docs/decisions/0006-a-taint-counts-from-its-appearance.md). Under wrong clocks the oracle holds
  * every stamp for wrong.

@@ -3,7 +3,7 @@
  */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { heartbeatLagMs, unseenShardsMax, viewLagMs } from "./fault-bounds.ts";
+import { heartbeatLagMs, judgementLagMs, unseenShardsMax, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeState, NodeStates } from "./node-states.ts";
 import type { WatchViews } from "./watch-views.ts";
@@ -30,7 +30,7 @@ export class ZoneClaims {
   /** Takes an announcement that its owner sends. */
   check({ body, source }: Message<"judged.zone">): void {
     const { clock, swarm } = this.#world;
-    const fromMs = clock.wallMs() - this.#watchViews.viewAgeMs(viewLagMs(swarm));
+    const fromMs = clock.wallMs() - this.#watchViews.viewAgeMs(judgementLagMs(swarm));
     const problem = this.#sizeProblem(body, fromMs) ?? this.#haltProblem(body, fromMs);
     if (problem === null) return;
     const said = `${body.notReady} of ${body.size} not ready${body.halted ? ", halted" : ""}`;

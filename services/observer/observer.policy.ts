@@ -13,7 +13,7 @@ const utf8 = new TextEncoder();
 export type NodeChange = "none" | "heartbeat" | "state";
 
 /**
- * Compares two states of the same node. Only heartbeat times and a newer resourceVersion may change unpublished: from the
+ * Compares two states of the same node. Only heartbeat times and a newer resourceVersion may change unpublished: of the
  * next observer readers would take no version that is older than the one they hold.
  */
 export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChange {

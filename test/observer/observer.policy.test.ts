@@ -63,7 +63,7 @@ describe("a change of a node's field", () => {
   /** Every field of the schema but the name, with a value that differs from `before`. */
   const otherwise: Required<Omit<ObservedNode, "node">> = {
     uid: "uid-2",
-    resourceVersion: "2",
+    resourceVersion: "12",
     createdAt: 7,
     labels: { zone: "b" },
     policyLabels: 1,

@@ -98,7 +98,7 @@ describe("an outage", () => {
     expect(outagesIn(gap, { minMs: 20 * S, nodes: 9 }).outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);
   });
 
-  test("ends when a heartbeat arrives, not at the stamp of a clock that is behind", () => {
+  test("ends when a heartbeat arrives, not at the stamp of a slow clock", () => {
     const behind = [400, 410].map((at) => ({ by: "behind", at: at * S, arrivedAt: (at + 300) * S }));
     const gap = { fromAt: 100 * S, fromVersion: null, heard: behind };
     expect(outagesIn(gap, { minMs: 20 * S, nodes: 9 }).outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);

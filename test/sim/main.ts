@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { ENDLESS, type Outcome, runSeeds } from "./crew.ts";
+import { keptSeeds } from "./kept-seeds.ts";
 import { describeRun, shrink } from "./run-description.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm, FAULT_CLASSES, type FaultClass } from "./swarm.ts";
@@ -9,6 +10,7 @@ import { drawSwarm, FAULT_CLASSES, type FaultClass } from "./swarm.ts";
 const USAGE = `npm run sim                        a minute of seeds nobody ran before
 npm run sim -- --seeds 200         the first 200 seeds
 npm run sim -- --minutes 60        an hour of them; --hours 1 is the same
+npm run sim -- --kept              the seeds that failed once (seeds.txt)
 npm run sim -- --seed N [--trace]  one seed; with --trace every write and the story of its failure
 
 Which faults a seed draws:
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     with: { type: "string" },
     "up-to": { type: "string" },
     policies: { type: "boolean", default: false },
+    kept: { type: "boolean" },
     trace: { type: "boolean" },
     help: { type: "boolean" },
   },
@@ -62,6 +65,7 @@ async function main(): Promise<number> {
   }
   const tree = commit();
   if (values.seed !== undefined) return one(Number(values.seed), tree);
+  if (values.kept === true) return kept();
   const count = values.seeds === undefined ? Number.POSITIVE_INFINITY : Number(values.seeds);
   const ms = Number(values.minutes ?? Number(values.hours ?? 1 / 60) * 60) * 60_000;
   // Seeds of the day's own, unless a person wants to repeat others.
@@ -91,6 +95,18 @@ function one(seed: number, tree: string): number {
   console.log(`seed ${seed}: ${verdict.problem ?? "clean"} (trace ${verdict.traceHash.slice(0, 16)})`);
   if (verdict.problem !== null) explain(seed, tree);
   return verdict.problem === null ? 0 : 1;
+}
+
+function kept(): number {
+  let failed = 0;
+  for (const { seed, draw } of keptSeeds()) {
+    const { problem } = simulate(seed, drawSwarm(seed, draw));
+    if (problem === null) continue;
+    failed += 1;
+    console.log(`seed ${seed}: ${problem}`);
+  }
+  console.log(`${keptSeeds().length} kept seeds, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
 }
 
 function explain(seed: number, tree: string): void {

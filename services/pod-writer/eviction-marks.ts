@@ -5,7 +5,9 @@
  *   marked ──▶ deletion accepted: settled
  *          └─▶ deletion failed ── each minute ──▶ read live ── no taint evicts it any more ──▶ condition False
  *
- * After a restart the next attempt to delete a pod finds its mark and notes it again.
+ * After a restart the next attempt to delete a pod finds its mark and notes it again. A pod that nothing attempts to
+ * delete any more keeps its mark for two minutes: then upstream's disruption controller takes it back (1.26 and newer,
+ * stalePodDisruptionTimeout), and older API servers are not marked.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";

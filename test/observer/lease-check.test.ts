@@ -58,3 +58,18 @@ test("a watch that stays behind is stale", () => {
   clock.advance(1_000);
   expect(stale).toHaveLength(1);
 });
+
+describe("a renewal that a writer has read", () => {
+  test("is compared once for all pods of a node, and shows that the watch is stale", () => {
+    for (const _pod of ["a", "b", "c"]) check.onRenewal("n1", AT + 10_000);
+    expect(replies).toHaveLength(1);
+    replies[0]?.(live(AT + 10_000));
+    clock.advance(1_000);
+    expect(stale).toEqual(["the lease of n1 is newer than its watch"]);
+  });
+
+  test("that the watch has shown is not compared", () => {
+    check.onRenewal("n1", AT);
+    expect(replies).toEqual([]);
+  });
+});

@@ -85,8 +85,9 @@ export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number):
  *                                            90 s 110 s              680 s      700 s
  *                                             └───────── the outage ────────────┘
  *
- * Stamps that were found after an outage may all be of clocks that are ahead: unless they are of most nodes, it ends
- * when a heartbeat arrives, whatever that one's stamp says.
+ * Stamps of few nodes count for nothing, because they may all be of wrong clocks: unless those before an outage are of
+ * most nodes, it begins when nodes are known to have been heard, and unless those after it are, it ends when a heartbeat
+ * arrives.
  */
 export function outagesIn(
   { fromAt, heard }: Gap,
@@ -103,7 +104,7 @@ export function outagesIn(
   const arrivedAts = ordered.filter(({ at }) => at > first.fromAt).flatMap(({ arrivedAt }) => arrivedAt ?? []);
   const isByArrival = !isAgreed && arrivedAts.length > 0;
   const outages = isByArrival ? [{ fromAt: first.fromAt, toAt: Math.min(...arrivedAts) }] : [first, ...others];
-  return { outages: outages.map((outage) => confirmed(outage, ordered)), heardAt };
+  return { outages: outages.map((outage) => confirmed(outage, ordered, { gapFromAt: fromAt, nodes })), heardAt };
 }
 
 /**
@@ -126,12 +127,20 @@ function isOfMost(heard: readonly HeardAt[], nodes: number): boolean {
   return new Set(heard.map(({ by }) => by)).size * 2 > nodes;
 }
 
-/** An outage between heartbeats of two nodes on either side. */
-function confirmed({ fromAt, toAt }: FrozenInterval, ordered: readonly HeardAt[]): FrozenInterval {
+/**
+ * An outage between heartbeats of two nodes on either side. Where nodes are known to have been heard at the beginning of
+ * the gap, it begins there, unless most nodes were heard in between: a few stamps may all be of clocks that are ahead.
+ */
+function confirmed(
+  { fromAt, toAt }: FrozenInterval,
+  ordered: readonly HeardAt[],
+  { gapFromAt, nodes }: { readonly gapFromAt: number; readonly nodes: number },
+): FrozenInterval {
   const after = ordered.filter(({ at }) => at >= (toAt ?? Number.POSITIVE_INFINITY));
   const second = after.find(({ by }) => by !== after[0]?.by);
   const before = ordered.filter(({ at }) => at <= fromAt);
-  return { fromAt: lastOfTwo(before)?.at ?? fromAt, toAt: second?.at ?? toAt };
+  const isKnown = gapFromAt === UNKNOWN_START_AT || isOfMost(before, nodes);
+  return { fromAt: isKnown ? (lastOfTwo(before)?.at ?? fromAt) : gapFromAt, toAt: second?.at ?? toAt };
 }
 
 /** The last heartbeat of another node than the one that was heard last; undefined where there is none. */

@@ -174,13 +174,13 @@ export class OutageDetection {
   #takeRecord(reply: ReadReply, componentsRenewedAt: readonly number[]): void {
     if (reply.outcome === "failed" || reply.outcome === "throttled") return;
     const nowAt = this.#io.clock.wallMs();
-    if (this.#cluster.countingSinceAt() === null) {
-      // No countdown has met an outage that may have been.
+    const record = reply.outcome === "ok" ? heardIn(reply.object) : null;
+    if (this.#cluster.countingSinceAt() === null && record === null) {
+      // No countdown has met an outage that may have been, and this may be the first start ever.
       this.#hasBegun = true;
       this.#hear(nowAt);
       return;
     }
-    const record = reply.outcome === "ok" ? heardIn(reply.object) : null;
     if (record !== null && record.at <= nowAt) {
       this.#heardAt = record.at;
       this.#version = record.leasesVersion;

@@ -104,6 +104,17 @@ describe("an outage", () => {
     expect(outagesIn(gap, { minMs: 20 * S, nodes: 9 }).outages).toEqual([{ fromAt: 100 * S, toAt: 700 * S }]);
   });
 
+  test("begins when nodes were surely heard, where few have stamps after that", () => {
+    const ahead = [
+      ["a", 130],
+      ["b", 125],
+    ].map(([by, at]) => ({ by: `${by}`, at: Number(at) * S }));
+    const after = ["c", "d", "e"].map((by, index) => ({ by, at: (700 + index) * S }));
+    const fromOf = (fromAt: number) =>
+      outagesIn({ fromAt, fromVersion: null, heard: [...ahead, ...after] }, { minMs: 20 * S, nodes: 5 }).outages[0]?.fromAt;
+    expect([100 * S, UNKNOWN_START_AT].map(fromOf)).toEqual([100 * S, UNKNOWN_START_AT]);
+  });
+
   test("ends with the only node that is heard", () => {
     expect(heard(["a", 690], ["a", 700]).outages).toEqual([{ fromAt: 100 * S, toAt: 690 * S }]);
   });

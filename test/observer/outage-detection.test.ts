@@ -64,3 +64,27 @@ test("an outage before any countdown is known for a grace", () => {
   clock.advance(2_000);
   expect(detection.outages).toEqual([{ fromAt: heardAt, toAt }]);
 });
+
+test("an outage before a start counts for a grace, even if no countdown met it", () => {
+  const clock = new VirtualClock();
+  clock.advance(HOUR_MS);
+  const [recordAt, backAt] = [clock.wallMs() - 300_000, clock.wallMs() - 5_000];
+  const record = { metadata: { name: "vigil-heartbeats" }, spec: { renewTime: apiMicroTime(recordAt) } };
+  const kube: Partial<Kube> = {
+    read: (_ref, done) => done({ outcome: "ok", object: record }),
+    componentLeases: (done) => done([]),
+  };
+  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  const cluster = {
+    isSynced: () => true,
+    leasesVersion: () => "10",
+    stamps: () => ["a", "b", "c"].map((by) => ({ by, at: backAt })),
+    countingSinceAt: () => null,
+    changed: () => {},
+    restored: () => {},
+  };
+  const detection = new OutageDetection(io as Io, cluster, null);
+  detection.review();
+  clock.advance(1_000);
+  expect(detection.outages).toEqual([{ fromAt: recordAt, toAt: backAt }]);
+});

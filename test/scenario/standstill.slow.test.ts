@@ -82,7 +82,7 @@ describe.each(SPLIT)("in a split fleet, %s", (member) => {
     expectNothingFalse(world);
   });
 
-  test("finds a meanwhile dead node in a pulse and a grace, and no other", () => {
+  test("finds a meanwhile dead node in time, and no other", () => {
     const world = split();
     world.stopFor([member], 65 * S, "b-1");
     world.advance(PULSE_MS + GRACE_MS + WRITE_MS);

@@ -164,6 +164,20 @@ export const TUNABLES = {
       "marks silent nodes Unknown and their pods not ready, by its own grace period.",
     upstream: false,
   } as Tunable<string>,
+  policyGraceMinMs: durationMs(
+    "policy-min-grace-period",
+    20 * SECOND,
+    "Shortest grace period that a NodePolicy object may set; a shorter one counts as unset. For the processes that run " +
+      "the service policy.",
+    false,
+    0,
+  ),
+  policyEvictionsPerSecondMax: perSecond(
+    "policy-max-eviction-rate",
+    1,
+    "Highest rate, in nodes per second and zone, that a NodePolicy object may set; a higher one counts as unset. For " +
+      "the processes that run the service policy.",
+  ),
   remediationDryRun: onOff({
     flag: "remediation-dry-run",
     standard: false,

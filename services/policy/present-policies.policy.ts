@@ -1,7 +1,6 @@
 /** The policies and freezes at one instant, from the API and --config, as the policy service would publish them. */
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import type { FreezeResource, PolicyResource } from "../../protocols/ports.ts";
-import type { Profile } from "../../protocols/profile.ts";
 import { type ConfiguredPolicy, nodePolicyOf, pauseRequestOf } from "../domain/node-policy.parse.ts";
 import { policySet } from "../domain/node-policy.ts";
 import {
@@ -14,7 +13,7 @@ import {
   readSources,
 } from "./freezes.policy.ts";
 import { readOutages } from "./outage-memory.policy.ts";
-import { resolvedPolicies } from "./resolved-policies.policy.ts";
+import { type PolicyRules, resolvedPolicies } from "./resolved-policies.policy.ts";
 
 /** What the policies at one instant follow from. */
 export interface PolicySources {
@@ -23,7 +22,7 @@ export interface PolicySources {
   readonly resources: readonly PolicyResource[];
   /** Null without the ConfigMap. */
   readonly freeze: FreezeResource | null;
-  readonly profile: Pick<Profile, "remediationDryRun">;
+  readonly profile: PolicyRules;
 }
 
 /** The set of policies at an instant of the API's clock. */

@@ -13,6 +13,7 @@ import { fnv1a } from "../../protocols/subjects.ts";
 import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
 import { recordOf } from "../structures/json.ts";
+import { type Ceilings, withinCeilings } from "./ceilings.policy.ts";
 
 /** A policy with what is wrong with it. */
 export interface ResolvedPolicy {
@@ -35,6 +36,9 @@ const SPEC_CHARACTERS_MAX = 16 * 1024;
 /** What is wrong with the object whose name a policy of --config has. */
 const NAMESAKE = "--config has a policy of this name, which is in force with the pauseRequests of both";
 
+/** What the process says of all policies. */
+export type PolicyRules = Ceilings & Pick<Profile, "remediationDryRun">;
+
 /**
  * All policies by name; of two with one name, that of --config is in force, with the pause requests of both: who
  * freezes nodes by the name of their policy cannot know which of the two it is.
@@ -42,14 +46,14 @@ const NAMESAKE = "--config has a policy of this name, which is in force with the
 export function resolvedPolicies(
   configured: readonly ConfiguredPolicy[],
   resources: readonly PolicyResource[],
-  { remediationDryRun }: Pick<Profile, "remediationDryRun"> = STANDARD_PROFILE,
+  rules: PolicyRules = STANDARD_PROFILE,
 ): readonly ResolvedPolicy[] {
   const names = new Set(configured.map(({ name }) => name));
   const candidates = [
-    ...configured.map((policy) => withRequestsOf(resolved(policy, "config", remediationDryRun), resources)),
+    ...configured.map((policy) => withRequestsOf(resolved(policy, "config", rules), resources)),
     ...resources.map((resource) => {
       const { name } = resource;
-      const policy = resolved(resource, "resource", remediationDryRun);
+      const policy = resolved(resource, "resource", rules);
       return names.has(name) ? refused(policy, NAMESAKE) : policy;
     }),
   ];
@@ -71,10 +75,10 @@ function withRequestsOf(policy: ResolvedPolicy, resources: readonly PolicyResour
 function resolved(
   { name, spec: raw, changedAt = null }: Pick<PolicyResource, "name" | "spec"> & Partial<PolicyResource>,
   source: ResolvedPolicy["source"],
-  isDryRun: boolean,
+  rules: PolicyRules,
 ): ResolvedPolicy {
-  const checked = checkSpec(raw);
-  const spec = isDryRun ? withDryRuns(checked.spec) : checked.spec;
+  const checked = source === "config" ? checkSpec(raw) : withinCeilings(checkSpec(raw), rules);
+  const spec = rules.remediationDryRun ? withDryRuns(checked.spec) : checked.spec;
   const { problems } = checked;
   if (name.length > POLICY_NAME_MAX) {
     const long = `metadata.name: has ${name.length} characters, at most ${POLICY_NAME_MAX} are allowed`;

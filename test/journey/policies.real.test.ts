@@ -16,7 +16,7 @@ const FLAGS = {
   "pulse-timeout": "2s",
   "watch-blind": "4s",
 };
-const GPU = { selector: { matchLabels: { [ZONE]: "gpu" } }, nodeEvictionRate: 10, budgets: [{ nodes: 1 }] };
+const GPU = { selector: { matchLabels: { [ZONE]: "gpu" } }, nodeEvictionRate: 1, budgets: [{ nodes: 1 }] };
 const WITHIN = { withinMs: 90_000, everyMs: 100 };
 const TOLERATION_MS = 12_000;
 const TOLERATIONS = [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: TOLERATION_MS / 1000 }];

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { MESSAGES } from "../../protocols/messages.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { refusedFields, resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
 
 const spec = (pool: string) => ({ selector: { matchLabels: { pool } } });
@@ -130,5 +131,46 @@ describe("the policies in force", () => {
     const limit = "all policies together may name 16 types of conditions; it has more";
     expect(policies[1]?.problems).toEqual([{ kind: "invalid", message: `spec.maintenance: ${limit}` }]);
     expect(policies[1]?.version).not.toBe(policies[0]?.version);
+  });
+});
+
+describe("beyond what the process allows", () => {
+  const problemsOf = (fields: object, profile = STANDARD_PROFILE) =>
+    resolvedPolicies([], [resource("gpu", { ...spec("gpu"), ...fields })], profile).flatMap(({ problems }) =>
+      problems.map(({ message }) => message),
+    );
+
+  test.each([
+    [
+      "a grace",
+      { nodeMonitorGracePeriod: "1ms" },
+      'spec.nodeMonitorGracePeriod: "1ms": write 20s or longer; --policy-min-grace-period allows no shorter one',
+    ],
+    [
+      "a grace of new nodes",
+      { nodeStartupGracePeriod: "19s" },
+      'spec.nodeStartupGracePeriod: "19s": write 20s or longer; --policy-min-grace-period allows no shorter one',
+    ],
+    [
+      "a rate",
+      { nodeEvictionRate: 1e9 },
+      "spec.nodeEvictionRate: 1000000000: write 1 or less; --policy-max-eviction-rate allows no more",
+    ],
+    [
+      "a rate in disruption",
+      { fullDisruptionEvictionRate: 1.5 },
+      "spec.fullDisruptionEvictionRate: 1.5: write 1 or less; --policy-max-eviction-rate allows no more",
+    ],
+  ])("%s counts as unset, and says so", (_what, fields, problem) => {
+    expect(problemsOf(fields)).toEqual([problem]);
+    const [policy] = resolvedPolicies([], [resource("gpu", { ...spec("gpu"), ...fields, healthyDelay: "1m" })]);
+    expect(policy?.spec).toEqual({ ...spec("gpu"), healthyDelay: "1m" });
+  });
+
+  test("is nothing of the process itself or of --config", () => {
+    const profile = { ...STANDARD_PROFILE, nodeMonitorGraceMs: 5_000, nodeEvictionsPerSecond: 4 };
+    expect(problemsOf({ nodeMonitorGracePeriod: "5s", nodeEvictionRate: 4 }, profile)).toEqual([]);
+    const own = { ...spec("gpu"), nodeMonitorGracePeriod: "1s", nodeEvictionRate: 9 };
+    expect(resolvedPolicies([{ name: "gpu", spec: own }], [])).toMatchObject([{ spec: own, problems: [] }]);
   });
 });

@@ -248,7 +248,7 @@ describe("rates", () => {
   test("stop for all domains while every one of them is down", () => {
     world.addNodes("a", "gpu", 4);
     world.addNodes("a", "cpu", 4);
-    world.run({ gpu: { nodeEvictionRate: 5 } });
+    world.run({ gpu: { nodeEvictionRate: 1 } });
     world.advance(30 * S);
     world.silence(...silent("gpu", 4), ...silent("cpu", 4));
     world.advance(200 * S);

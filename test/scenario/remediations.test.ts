@@ -256,7 +256,7 @@ describe("a remediation is held back", () => {
   });
 
   test("by a budget", () => {
-    const world = new RemediationWorld({ budgets: [{ nodes: 1 }], nodeEvictionRate: 10 });
+    const world = new RemediationWorld({ budgets: [{ nodes: 1 }], nodeEvictionRate: 1 });
     world.silence(["a-0", "a-1", "a-2"]);
     world.advance(3 * MINUTE);
     expect(world.objects("Reboot")).toHaveLength(1);
@@ -413,7 +413,7 @@ describe("a dry run", () => {
   });
 
   test("is held back as the remediation would be", () => {
-    const world = new RemediationWorld({ remediations: DRY, budgets: [{ nodes: 1 }], nodeEvictionRate: 10 });
+    const world = new RemediationWorld({ remediations: DRY, budgets: [{ nodes: 1 }], nodeEvictionRate: 1 });
     const writes = world.recordRemediationWrites();
     world.silence(["a-0", "a-1", "a-2"]);
     world.advance(3 * MINUTE);

@@ -238,5 +238,7 @@ function drawProfile(chance: Chance): Profile {
     pulseTimeoutMs: (3 * pulseSeconds + 2) * SECOND,
     leaseBatchMs: one("leaseBatchMs", [100, 1_000]),
     watchBlindMs: 10 * SECOND,
+    // People write rates of up to this (policies/people.ts).
+    policyEvictionsPerSecondMax: 2,
   };
 }

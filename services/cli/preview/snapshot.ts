@@ -14,11 +14,11 @@ import type {
   Watched,
   WatchOptions,
 } from "../../../protocols/ports.ts";
-import type { Profile } from "../../../protocols/profile.ts";
 import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
 import { projectFreezes, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { readLimitMemories } from "../../policy/limit-memory.policy.ts";
 import { presentPolicies } from "../../policy/present-policies.policy.ts";
+import type { PolicyRules } from "../../policy/resolved-policies.policy.ts";
 
 type LimitMemories = ReadonlyMap<string, NonNullable<BodyOf<"judged.memory">["memory"]>>;
 
@@ -52,7 +52,7 @@ export interface SnapshotSources {
   readonly clock: SnapshotClock;
   /** The node policies of --config. */
   readonly configured: readonly ConfiguredPolicy[];
-  readonly profile: Pick<Profile, "remediationDryRun">;
+  readonly profile: PolicyRules;
 }
 
 /** Reads the policies, lists nodes, leases and pods, then calls `done` once. */

@@ -39,6 +39,8 @@ const RUN_TUNABLES = {
   circuitBreakerDurationMs: TUNABLES.circuitBreakerDurationMs,
   circuitBreakerResetAfterMs: TUNABLES.circuitBreakerResetAfterMs,
   circuitBreakerHolds: TUNABLES.circuitBreakerHolds,
+  policyGraceMinMs: TUNABLES.policyGraceMinMs,
+  policyEvictionsPerSecondMax: TUNABLES.policyEvictionsPerSecondMax,
   remediationDryRun: TUNABLES.remediationDryRun,
 } as const;
 

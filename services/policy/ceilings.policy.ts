@@ -1,0 +1,52 @@
+/**
+ * Holds node policies to the operator's limits. A NodePolicy may be written by a client that may not evict a pod, so a
+ * field that goes beyond what the process allows counts as unset, and the policy's status says so. What the process
+ * itself has without policies is always allowed, and a policy of --config is the operator's own and has no ceiling.
+ *
+ *   nodeMonitorGracePeriod: 1ms    shorter than --policy-min-grace-period     every live node would flip for ever
+ *   nodeEvictionRate: 1e9          more than --policy-max-eviction-rate       a pool would be evicted within a second
+ */
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { formatDuration, parseDuration } from "../domain/duration.ts";
+import type { ParsedSpec, PolicyProblem } from "../domain/node-policy.parse.ts";
+
+/** What policies may set at the most, or at the least. */
+export type Ceilings = Pick<
+  Profile,
+  "policyGraceMinMs" | "policyEvictionsPerSecondMax" | "nodeMonitorGraceMs" | "nodeEvictionsPerSecond"
+>;
+
+const GRACES = ["nodeMonitorGracePeriod", "nodeStartupGracePeriod"] as const;
+const RATES = ["nodeEvictionRate", "secondaryNodeEvictionRate", "fullDisruptionEvictionRate"] as const;
+
+/** A checked spec without the fields that go beyond the ceilings, each of which adds one problem. */
+export function withinCeilings({ spec, problems }: ParsedSpec, ceilings: Ceilings): ParsedSpec {
+  if (spec === null) return { spec, problems };
+  const beyond = new Map([...shortGraces(spec, ceilings), ...highRates(spec, ceilings)]);
+  if (beyond.size === 0) return { spec, problems };
+  const kept = Object.entries(spec).filter(([field]) => !beyond.has(field));
+  const refused = [...beyond.values()].map((message): PolicyProblem => ({ kind: "invalid", message }));
+  return { spec: Object.fromEntries(kept) as NodePolicySpec, problems: [...problems, ...refused] };
+}
+
+type Beyond = readonly [field: string, message: string];
+
+function shortGraces(spec: NodePolicySpec, { policyGraceMinMs, nodeMonitorGraceMs }: Ceilings): Beyond[] {
+  const leastMs = Math.min(policyGraceMinMs, nodeMonitorGraceMs);
+  const fix = `write ${formatDuration(leastMs)} or longer; --policy-min-grace-period allows no shorter one`;
+  return GRACES.flatMap((field): Beyond[] => {
+    const written = spec[field];
+    if (written === undefined || (parseDuration(written) ?? 0) >= leastMs) return [];
+    return [[field, `spec.${field}: "${written}": ${fix}`]];
+  });
+}
+
+function highRates(spec: NodePolicySpec, { policyEvictionsPerSecondMax, nodeEvictionsPerSecond }: Ceilings): Beyond[] {
+  const most = Math.max(policyEvictionsPerSecondMax, nodeEvictionsPerSecond);
+  return RATES.flatMap((field): Beyond[] => {
+    const written = spec[field];
+    if (written === undefined || written <= most) return [];
+    return [[field, `spec.${field}: ${written}: write ${most} or less; --policy-max-eviction-rate allows no more`]];
+  });
+}

@@ -86,8 +86,8 @@ export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number):
  *                                             └───────── the outage ────────────┘
  *
  * Stamps of few nodes count for nothing, because they may all be of wrong clocks: unless those before an outage are of
- * most nodes, it begins when nodes are known to have been heard, and unless those after it are, it ends when a heartbeat
- * arrives.
+ * most nodes, it begins when nodes are known to have been heard, and unless those after it are, it ends when a
+ * heartbeat arrives.
  */
 export function outagesIn(
   { fromAt, heard }: Gap,
@@ -128,8 +128,9 @@ function isOfMost(heard: readonly HeardAt[], nodes: number): boolean {
 }
 
 /**
- * An outage between heartbeats of two nodes on either side. Where nodes are known to have been heard at the beginning of
- * the gap, it begins there, unless most nodes were heard in between: a few stamps may all be of clocks that are ahead.
+ * An outage between heartbeats of two nodes on either side. Where nodes are known to have been heard at the beginning
+ * of the gap, it begins there, unless most nodes were heard in between: a few stamps may all be of clocks that are
+ * ahead.
  */
 function confirmed(
   { fromAt, toAt }: FrozenInterval,

@@ -1,10 +1,11 @@
 /**
- * Holds node policies to the operator's limits. A NodePolicy may be written by a client that may not evict a pod, so a
- * field that goes beyond what the process allows counts as unset, and the policy's status says so. What the process
- * itself has without policies is always allowed, and a policy of --config is the operator's own and has no ceiling.
+ * Holds node policies to the operator's limits. A NodePolicy may be written by a client that may not evict a pod:
  *
  *   nodeMonitorGracePeriod: 1ms    shorter than --policy-min-grace-period     every live node would flip for ever
  *   nodeEvictionRate: 1e9          more than --policy-max-eviction-rate       a pool would be evicted within a second
+ *
+ * A field that goes beyond what the process allows counts as unset, and the policy's status says so. What the process
+ * itself has without policies is always allowed, and a policy of --config is the operator's own and has no ceiling.
  */
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { Profile } from "../../protocols/profile.ts";

@@ -60,7 +60,7 @@ test("a watch that stays behind is stale", () => {
 });
 
 describe("a renewal that a writer has read", () => {
-  test("is compared once a node, and shows a stale watch", () => {
+  test("is compared once, and shows a stale watch", () => {
     for (const _pod of ["a", "b", "c"]) check.onRenewal("n1", AT + 10_000);
     expect(replies).toHaveLength(1);
     replies[0]?.(live(AT + 10_000));

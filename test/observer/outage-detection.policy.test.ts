@@ -110,9 +110,9 @@ describe("an outage", () => {
       ["b", 125],
     ].map(([by, at]) => ({ by: `${by}`, at: Number(at) * S }));
     const after = ["c", "d", "e"].map((by, index) => ({ by, at: (700 + index) * S }));
-    const fromOf = (fromAt: number) =>
-      outagesIn({ fromAt, fromVersion: null, heard: [...ahead, ...after] }, { minMs: 20 * S, nodes: 5 }).outages[0]?.fromAt;
-    expect([100 * S, UNKNOWN_START_AT].map(fromOf)).toEqual([100 * S, UNKNOWN_START_AT]);
+    const gap = { fromAt: 100 * S, fromVersion: null, heard: [...ahead, ...after] };
+    expect(outagesIn(gap, { minMs: 20 * S, nodes: 5 }).outages).toEqual([{ fromAt: 100 * S, toAt: 701 * S }]);
+    expect(outagesIn(gap, { minMs: 20 * S, nodes: 3 }).outages).toEqual([{ fromAt: 125 * S, toAt: 701 * S }]);
   });
 
   test("ends with the only node that is heard", () => {

@@ -3,9 +3,11 @@ import type { ServiceName } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { Contests } from "./contests.ts";
 import { type Explaining, Explanations } from "./explanations.ts";
+import { type GracesOf, profileGrace } from "./graces.ts";
 import { GrantChecks } from "./grant-checks.ts";
 import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
+import { OlderLists } from "./older-lists.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
 import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
@@ -41,6 +43,9 @@ export class Checks {
   readonly tolerationClaims = new TolerationClaims();
   readonly grants: GrantChecks;
   readonly reports = new Reports();
+  readonly olderLists: OlderLists;
+  /** How long nodes may be silent. */
+  readonly graces: GracesOf;
   readonly explanations: Explanations;
   readonly #run: CheckedRun;
   readonly #states = new NodeStates();
@@ -55,16 +60,21 @@ export class Checks {
     this.#run = run;
     this.watchViews = new WatchViews(world, processes);
     const { watchViews } = this;
-    this.verdicts = new Verdicts({ world, states, watchViews, ...(policies !== undefined && { policies }) });
+    this.olderLists = new OlderLists(world, (member) => watchViews.diedMs(member));
+    const all = [profileGrace(world.swarm.profile)];
+    const graces: GracesOf = (node, sinceMs) => policies?.graces(node, sinceMs) ?? all;
+    this.graces = graces;
+    this.verdicts = new Verdicts({ world, states, watchViews, graces, ...(policies !== undefined && { policies }) });
     this.zoneClaims = new ZoneClaims(world, states, this.watchViews);
     this.grants = new GrantChecks({ world, states, isDrawn });
-    this.explanations = new Explanations(run);
-    this.#silentNodes = new SilentNodes({ world, states, isDrawn });
+    this.explanations = new Explanations({ ...run, graces });
+    this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });
   }
 
   /** The API server went back to an earlier state. */
   restored(): void {
     this.#contests.restored();
+    this.olderLists.restored();
   }
 
   /** Takes a change of a node. */

@@ -17,8 +17,8 @@ const COLLECTIONS: ReadonlySet<string> = new Set(["Map", "Set", "Array"]);
 /** Kinds of heap nodes that make up data. */
 const DATA: ReadonlySet<string> = new Set(["object", "closure", "array"]);
 /**
- * Kinds that are no objects: a hidden value marks a deleted element, and V8 stores a number in a collection as it likes,
- * in the table itself or on the heap (seed 13).
+ * Kinds that are no objects: a hidden value marks a deleted element, and V8 stores a number in the table of its
+ * collection or, from optimised code, on the heap (seed 13).
  */
 const NO_ELEMENTS: ReadonlySet<string> = new Set(["hidden", "number"]);
 /** Where data ends, and modules and the global object begin. */

@@ -127,7 +127,7 @@ function wrongPod(
     const stood = { ...standingNow, seenAt: standingNow.putOnAt ?? standingNow.seenAt };
     const { believedLatestAt = Number.NEGATIVE_INFINITY } = stood;
     // An owner that finds a taint with another client's stamp counts from that stamp.
-    const believedDueAt = endOf(pod, taint, { key: taint.key, at: believedLatestAt }, stood.frozen?.most);
+    const believedDueAt = endOf(pod, taint, { ...stood, key: taint.key, at: believedLatestAt }, stood.frozen?.most);
     const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), startedAt, startOf(taint, stood), believedDueAt);
     if ((stood.frozen?.most(dueAt, slackMs) ?? dueAt + slackMs) < nowMs)
       found.push(`${name}: not evicted for ${taintName(taint)}`);

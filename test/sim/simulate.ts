@@ -7,6 +7,7 @@ import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
 import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
+import { mostMs } from "./graces.ts";
 import type { Pauses } from "./heard.ts";
 import {
   BrokenInvariant,
@@ -360,6 +361,7 @@ class Run {
       wallMs: clock.wallMs(),
       skewMs: (this.#policies?.skewMs ?? CLOCK_ERROR_MS) + appearanceLagMs(this.#swarm),
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
+      graces: this.#checks.graces,
       standing: (node, taint) => {
         const standing = this.#history.standing(node, taint);
         const frozen = this.#ends(node, taint);
@@ -377,6 +379,7 @@ class Run {
       least: (startAt, ms) => endAfter(startAt, ms, pauses.least),
       most: (startAt, ms) => endAfter(startAt, ms, pauses.most),
     };
-    return heard.withGrace(ends, pauses);
+    const graces = this.#checks.graces(node, 0);
+    return heard.withGrace(ends, pauses, Math.max(mostMs(graces, "monitorMs"), mostMs(graces, "startupMs")));
   }
 }

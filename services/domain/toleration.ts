@@ -118,9 +118,9 @@ export interface BindingSight {
 /**
  * When a pod counts as bound. Its stamp is by the clock of the API server or kubelet that wrote it, or by a user who
  * may write pod status, but a pod was bound at the latest when it was first seen on its node, and not before it was
- * created. A stamp in the future counts for nothing: without an earlier sight of the pod its creation counts. If that is
- * in the future too, only its taints decide, and the result is negative infinity. A sight from before the pod's creation
- * is ignored, unless the creation is in the future.
+ * created. A stamp in the future counts for nothing: without an earlier sight of the pod its creation counts. If that
+ * is in the future too, only its taints decide, and the result is negative infinity. A sight from before the pod's
+ * creation is ignored, unless the creation is in the future.
  */
 export function bindingAt(
   { boundAt, createdAt }: Pick<ObservedPod, "boundAt" | "createdAt">,

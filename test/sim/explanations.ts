@@ -184,6 +184,16 @@ export class Explanations {
     return this.#run.world.clock.wallMs();
   }
 
+  /** The processes that can explain now; none in the calm, in which everything has been explained. */
+  explaining<T extends Explaining>(processes: readonly T[]): readonly T[] {
+    return this.#isCalm ? [] : processes.filter((process) => this.#canExplain(process));
+  }
+
+  /** Whether forged messages name an object. */
+  isForged(name: string): boolean {
+    return this.#forged.has(name);
+  }
+
   #canExplain({ ledger, isFree, lastPause }: Explaining): boolean {
     const endedMs = lastPause?.endedMs ?? Number.NEGATIVE_INFINITY;
     return ledger !== null && isFree && this.#run.world.clock.monotonicMs() - endedMs > RECOVERED_MS;

@@ -145,7 +145,8 @@ class Run {
     this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;
     const policies = this.#policies === null ? {} : { policies: this.#policies.view };
-    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn, ...policies });
+    const standing: WriteContext["standing"] = (node, taint) => this.#around().standing(node, taint);
+    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn, standing, ...policies });
     this.#words = new MessageChecks({ world: this.#world, count, history: this.#history, checks: this.#checks });
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {

@@ -15,12 +15,15 @@ const LIE_MAX_MS = 600_000;
 /** In how many cases the pod is a new one, on a node that may be tainted already. */
 const NEW_SHARE = 0.6;
 
+/** The ends of what an API server stores: it refuses a text that is no instant. */
+const ABSURD: readonly Json[] = [null, "0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"];
+
 /** What a lie says in place of the truth; undefined where the stamp is missing. */
 const LIES: Readonly<Record<string, (nowAt: number, random: Random) => Json | undefined>> = {
   "stamp of a pod ahead": (nowAt, random) => apiTime(nowAt + between(random, 5_000, LIE_MAX_MS)),
   "stamp of a pod behind": (nowAt, random) => apiTime(nowAt - between(random, 5_000, LIE_MAX_MS)),
   "stamp of a pod missing": () => undefined,
-  "stamp of a pod unreadable": (_nowAt, random) => oneOf<Json>(random, ["soon", "", 7, "0001-01-01T00:00:00Z"]),
+  "stamp of a pod absurd": (_nowAt, random) => oneOf<Json>(random, ABSURD),
 };
 
 /** The situations that the class brings about. */

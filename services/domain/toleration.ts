@@ -117,16 +117,18 @@ export interface BindingSight {
 
 /**
  * When a pod counts as bound. Its stamp is by the clock of the API server or kubelet that wrote it, or by a user who
- * may write pod status, but a pod was bound at the latest when it was first seen on its node. A stamp in the future
- * counts for nothing: without an earlier sight of the pod only its taints decide, and the result is negative infinity.
- * A sight from before the pod's creation is ignored, unless the creation is in the future too.
+ * may write pod status, but a pod was bound at the latest when it was first seen on its node, and not before it was
+ * created. A stamp in the future counts for nothing: without an earlier sight of the pod its creation counts. If that
+ * is in the future too, only its taints decide, and the result is negative infinity. A sight from before the pod's
+ * creation is ignored, unless the creation is in the future.
  */
 export function bindingAt(
   { boundAt, createdAt }: Pick<ObservedPod, "boundAt" | "createdAt">,
   { seenAt, nowAt }: BindingSight,
 ): number {
   if (seenAt !== null && seenAt < boundAt && (seenAt >= createdAt || createdAt > nowAt)) return seenAt;
-  return boundAt > nowAt ? Number.NEGATIVE_INFINITY : boundAt;
+  const earliestAt = createdAt > nowAt ? Number.NEGATIVE_INFINITY : createdAt;
+  return boundAt > nowAt ? earliestAt : Math.max(boundAt, earliestAt);
 }
 
 function evictionBy(

@@ -333,7 +333,7 @@ export class TaintedNode {
   #boundAt(pod: ObservedPod, now: Now): number {
     const seenAt = this.#boundSeenAt.get(pod.uid) ?? null;
     // A stamp was not in the future when it was first seen, although the clock may have been set back since.
-    const nowAt = seenAt === null ? pod.boundAt : now.wallMs;
+    const nowAt = seenAt === null ? Math.max(pod.boundAt, now.wallMs) : now.wallMs;
     return bindingAt(pod, { seenAt, nowAt });
   }
 

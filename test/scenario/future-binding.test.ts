@@ -57,3 +57,19 @@ test("a pod bound to a tainted node with a stamp 100 s ahead stays for its 300 s
   expect(stayedS).toBeGreaterThan(299);
   expect(stayedS).toBeLessThan(303);
 });
+
+test.each([600, 86_400])("a pod bound to a tainted node with a stamp %d s behind stays for its 300 s", (behindS) => {
+  const world = new EvictionWorld();
+  world.addZone("a", 6);
+  world.run();
+  world.advance(60 * S);
+  world.silence(["a-0"]);
+  world.advance(200 * S);
+  world.addTolerantPod("a-0", "late");
+  stampBinding(world, "late", -behindS);
+  const cameMs = world.clock.monotonicMs();
+  world.advance(600 * S);
+  const stayedS = ((world.deletedAt("late") ?? Number.POSITIVE_INFINITY) - cameMs) / S;
+  expect(stayedS).toBeGreaterThan(299);
+  expect(stayedS).toBeLessThan(303);
+});

@@ -3,13 +3,16 @@ import type { ServiceName } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { Contests } from "./contests.ts";
 import { type Explaining, Explanations } from "./explanations.ts";
+import { type GracesOf, profileGrace } from "./graces.ts";
 import { GrantChecks } from "./grant-checks.ts";
-import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants.ts";
+import { BrokenInvariant, type CheckedNode, type CheckedPod, type WriteContext } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
+import { OlderLists } from "./older-lists.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
 import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
+import { Told } from "./told.ts";
 import { TolerationClaims } from "./toleration-claims.ts";
 import { Verdicts } from "./verdicts.ts";
 import { type ViewingProcess, WatchViews } from "./watch-views.ts";
@@ -31,6 +34,8 @@ export interface CheckedRun {
   readonly isDrawn: boolean;
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
+  /** From when a taint on a node counts; absent in tests of other checks. */
+  readonly standing?: WriteContext["standing"];
 }
 
 /** The checks of one run. */
@@ -41,11 +46,16 @@ export class Checks {
   readonly tolerationClaims = new TolerationClaims();
   readonly grants: GrantChecks;
   readonly reports = new Reports();
+  readonly olderLists: OlderLists;
+  /** How long nodes may be silent. */
+  readonly graces: GracesOf;
   readonly explanations: Explanations;
   readonly #run: CheckedRun;
   readonly #states = new NodeStates();
   readonly #silentNodes: SilentNodes;
   readonly #contests = new Contests();
+  /** Null where nothing says from when taints count. */
+  readonly #told: Told | null;
   /** Which processes were free at the last check. */
   #free = "";
 
@@ -55,16 +65,26 @@ export class Checks {
     this.#run = run;
     this.watchViews = new WatchViews(world, processes);
     const { watchViews } = this;
-    this.verdicts = new Verdicts({ world, states, watchViews, ...(policies !== undefined && { policies }) });
+    this.olderLists = new OlderLists(world, (member) => watchViews.diedMs(member));
+    const all = [profileGrace(world.swarm.profile)];
+    const graces: GracesOf = (node, sinceMs) => policies?.graces(node, sinceMs) ?? all;
+    this.graces = graces;
+    this.verdicts = new Verdicts({ world, states, watchViews, graces, ...(policies !== undefined && { policies }) });
     this.zoneClaims = new ZoneClaims(world, states, this.watchViews);
     this.grants = new GrantChecks({ world, states, isDrawn });
-    this.explanations = new Explanations(run);
-    this.#silentNodes = new SilentNodes({ world, states, isDrawn });
+    this.explanations = new Explanations({ ...run, graces });
+    const { explanations } = this;
+    const { standing } = run;
+    const explaining = () => explanations.explaining(processes());
+    const isForged = (name: string) => explanations.isForged(name);
+    this.#told = standing === undefined ? null : new Told({ world, graces, standing, explaining, isForged });
+    this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });
   }
 
   /** The API server went back to an earlier state. */
   restored(): void {
     this.#contests.restored();
+    this.olderLists.restored();
   }
 
   /** Takes a change of a node. */
@@ -96,6 +116,7 @@ export class Checks {
   /** A process died or started. */
   disturbed(): void {
     this.grants.disturbed();
+    this.#told?.disturbed();
     this.#silentNodes.disturbed();
   }
 
@@ -110,6 +131,7 @@ export class Checks {
     // Policies have rates and limits of their own.
     if (this.#run.world.swarm.policies === undefined) this.grants.look();
     this.explanations.look();
+    this.#told?.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SIMULATED_SERVICES.every(isRun));
   }

@@ -5,9 +5,10 @@
 import type { ExplainedFact } from "../../protocols/ledger-reader.ts";
 import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
-import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet, secondsFor } from "./invariants.ts";
+import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet } from "./invariants.ts";
 import { POLICY_RULES } from "./policies/explained-policies.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
+import { isUnreadable, secondsFor } from "./tolerated-seconds.ts";
 import type { RateState, ZoneCount } from "./zone-rates.ts";
 
 /** What a sentence of explain says, and what it is checked against. */
@@ -28,6 +29,8 @@ export interface Claim extends ExplainedFact {
   /** The rate state and the count of the node's zone now; null for a missing node. */
   readonly zone: () => ZoneNow | null;
   readonly isDirect: boolean;
+  /** Whether Lt and Gt are compared. */
+  readonly isComparing: boolean;
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
   /** How long ago the pod of the explanation was due to be deleted, as that says; 0 if it does not. */
@@ -104,7 +107,7 @@ const tolerated =
       (spec?.taints ?? []).some(
         (taint) =>
           `${taint.key}:${taint.effect}` === claim.values.taint &&
-          somePod(claim, (pod) => isSo(secondsFor(pod, taint), claim)),
+          somePod(claim, (pod) => isSo(secondsFor(pod, taint, claim.isComparing), claim)),
       ),
     );
 /** The same for a taint that the node may lack: one that a grant will bring, or the opposite of the present one. */
@@ -112,7 +115,7 @@ const toleratesNamed =
   (name: "taint" | "opposite", isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
   (claim) => {
     const [key = "", effect = ""] = (claim.values[name] ?? "").split(":");
-    return somePod(claim, (pod) => isSo(secondsFor(pod, { key, effect }), claim));
+    return somePod(claim, (pod) => isSo(secondsFor(pod, { key, effect }, claim.isComparing), claim));
   };
 const isForSeconds = (seconds: number | null, { values }: Claim) => String(seconds) === values.seconds;
 /** A pod that has to leave: its node has a taint that the pod does not tolerate for ever, or is drained. */
@@ -124,8 +127,17 @@ const due: Rule = (claim) =>
       : (node.spec?.taints ?? []).some(
           (taint) =>
             taint.effect === "NoExecute" &&
-            somePod(claim, (pod) => secondsFor(pod, taint) !== Number.POSITIVE_INFINITY),
+            somePod(claim, (pod) => secondsFor(pod, taint, claim.isComparing) !== Number.POSITIVE_INFINITY),
         ),
+  );
+/** A pod that stays because its toleration of a taint of its node cannot be read. */
+const unreadable: Rule = (claim) =>
+  someNode(claim, ({ spec }) =>
+    (spec?.taints ?? []).some(
+      (taint) =>
+        `${taint.key}:${taint.effect}` === claim.values.taint &&
+        somePod(claim, (pod) => isUnreadable(pod, taint, claim.isComparing)),
+    ),
   );
 /** The same with its deadline, which is after its creation: a countdown begins with its pod at the earliest. */
 const dueAt: Rule = (claim) =>
@@ -232,11 +244,11 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
     someNode(claim, ({ spec }) =>
       (spec?.taints ?? []).some(
         (taint) =>
-          taint.effect === "NoExecute" && somePod(claim, (pod) => secondsFor(pod, taint) === Number.POSITIVE_INFINITY),
+          taint.effect === "NoExecute" &&
+          somePod(claim, (pod) => secondsFor(pod, taint, claim.isComparing) === Number.POSITIVE_INFINITY),
       ),
     ),
-  // The API server of the simulation refuses such tolerations.
-  podUnreadable: () => false,
+  podUnreadable: unreadable,
   podComputed: due,
   podComputedNow: due,
   podSafe: (claim) => isBound(claim) && untainted(claim),
@@ -246,7 +258,10 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   podWaits: waits,
   podThenFor: toleratesNamed("taint", isForSeconds),
   podThenNot: toleratesNamed("taint", (seconds) => seconds === null),
-  podThenUnreadable: () => false,
+  podThenUnreadable: (claim) => {
+    const [key = "", effect = ""] = (claim.values.taint ?? "").split(":");
+    return somePod(claim, (pod) => isUnreadable(pod, { key, effect }, claim.isComparing));
+  },
   podThenForever: toleratesNamed("taint", (seconds) => seconds === Number.POSITIVE_INFINITY),
 };
 

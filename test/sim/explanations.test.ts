@@ -1,13 +1,16 @@
 /** The simulation finds false sentences of explain by what they say. */
+
 import { describe, expect, test } from "vitest";
 import type { FactualExplanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { type Sentence, sentence } from "../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { isTrue } from "./explained-claims.ts";
 import { namesProblem } from "./explained-names.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { Explanations } from "./explanations.ts";
+import { profileGrace } from "./graces.ts";
 import { HeartbeatHistory } from "./heartbeat-history.ts";
 import { drawSwarm } from "./swarm.ts";
 import { World } from "./world.ts";
@@ -22,6 +25,8 @@ function explanationOf(...facts: readonly Sentence[]): FactualExplanation {
   return { sentences: facts.map(({ text }) => text), names: facts.map(({ names }) => names), facts, timeline: [] };
 }
 
+const graces = () => [profileGrace(STANDARD_PROFILE)];
+
 /** A forged request for a node, as a process with a stolen seed sends it. */
 function forgedAsk(node: string): AnyMessage {
   const body = { node, uid: "u", resourceVersion: "1", labels: { forged: "true" } };
@@ -34,7 +39,7 @@ describe("a process waits for a whole view", () => {
     const reader: Partial<LedgerReader> = { explainNode: () => explained };
     const world: Partial<World> = { objects: <T>() => [{ metadata: { name: "n", uid: "u" } } as T] };
     const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, ownMs: 0, lastPause: null }];
-    const run = { world: Object.assign(Object.create(World.prototype), world), processes };
+    const run = { world: Object.assign(Object.create(World.prototype), world), processes, graces };
     return new Explanations(run).waitingProcesses().length > 0;
   }
 
@@ -75,6 +80,7 @@ describe("a ledger", () => {
     const explanations = new Explanations({
       world: Object.assign(Object.create(World.prototype), world, { api }),
       processes,
+      graces,
     });
     explanations.node(node, false);
     if (forgedOf !== undefined) explanations.hearForged(forgedAsk(forgedOf));
@@ -130,7 +136,16 @@ describe("an outdated judgement", () => {
   /** Whether it is true, where the API shows this. */
   function isAllowed(shown: string, isCalm = false): boolean {
     const late = { overdueMs: 0, lostMs: 0 };
-    const asked = { node: "n", pod: "", nodeSinceMs: 1000, podSinceMs: 0, ...late, isDirect: false, isCalm };
+    const asked = {
+      node: "n",
+      pod: "",
+      nodeSinceMs: 1000,
+      podSinceMs: 0,
+      ...late,
+      isDirect: false,
+      isComparing: false,
+      isCalm,
+    };
     const unasked = () => {
       throw new Error("the rule does not ask for this");
     };
@@ -167,7 +182,16 @@ describe("of a pod named as a deleted one", () => {
       throw new Error("no rule of a pod asks for this");
     };
     const late = { overdueMs, lostMs };
-    const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs: 2000, ...late, isDirect: false, isCalm };
+    const asked = {
+      node: "n",
+      pod: "p",
+      nodeSinceMs: 0,
+      podSinceMs: 2000,
+      ...late,
+      isDirect: false,
+      isComparing: false,
+      isCalm,
+    };
     return isTrue({ ...fact, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 

@@ -10,10 +10,10 @@ import type { Interruption } from "./api-path.ts";
 import { type Claim, isTrue, type ZoneNow } from "./explained-claims.ts";
 import { namesProblem } from "./explained-names.ts";
 import { type ExplainedPod, ExplainedTruth, noExecuteNames } from "./explained-truth.ts";
+import { type GracesOf, leastMs } from "./graces.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
 import { LostTime } from "./lost-time.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
-import { GRACES_MS } from "./policies/pools.ts";
 import type { World } from "./world.ts";
 import { countsOf, placeOf, rateStatesOf } from "./zone-rates.ts";
 
@@ -33,6 +33,7 @@ export interface Explaining {
 export interface ExplanationsRun {
   readonly world: World;
   readonly processes: () => readonly Explaining[];
+  readonly graces: GracesOf;
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
 }
@@ -183,6 +184,16 @@ export class Explanations {
     return this.#run.world.clock.wallMs();
   }
 
+  /** The processes that can explain now; none in the calm, in which everything has been explained. */
+  explaining<T extends Explaining>(processes: readonly T[]): readonly T[] {
+    return this.#isCalm ? [] : processes.filter((process) => this.#canExplain(process));
+  }
+
+  /** Whether forged messages name an object. */
+  isForged(name: string): boolean {
+    return this.#forged.has(name);
+  }
+
   #canExplain({ ledger, isFree, lastPause }: Explaining): boolean {
     const endedMs = lastPause?.endedMs ?? Number.NEGATIVE_INFINITY;
     return ledger !== null && isFree && this.#run.world.clock.monotonicMs() - endedMs > RECOVERED_MS;
@@ -247,6 +258,7 @@ export class Explanations {
       zone: () => this.#zoneOf(asked.node),
       lostMs: this.#lost.sinceTaintMs(asked.node),
       isDirect: this.#run.world.swarm.profile.evictionMode === "direct",
+      isComparing: this.#run.world.swarm.profile.tolerationComparisonOperators,
       ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,
     };
@@ -277,10 +289,9 @@ export class Explanations {
 
   /** Whether a node has been without a heartbeat for its grace at some time since an instant. */
   #isSilent(name: string, sinceMs: number): boolean {
-    const { signs, swarm } = this.#run.world;
-    const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
-    const leastMs = swarm.policies === undefined ? Number.POSITIVE_INFINITY : GRACES_MS.least;
-    const graceMs = Math.min(nodeMonitorGraceMs, nodeStartupGraceMs, leastMs);
+    const { signs } = this.#run.world;
+    const graces = this.#run.graces(name, sinceMs);
+    const graceMs = Math.min(leastMs(graces, "monitorMs"), leastMs(graces, "startupMs"));
     const isPosted = this.#truth.nodes.since(name, sinceMs).some((node) => node && conditionOf(node, "Ready"));
     if (!isPosted) return true;
     for (let atMs = sinceMs; atMs <= this.#nowMs; atMs += 5_000) {

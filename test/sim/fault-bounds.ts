@@ -109,10 +109,14 @@ export function isOnlyLossy(swarm: Swarm): boolean {
 /** How long a calm cluster may take beyond what the rates of its zones require. */
 const CALM_MS = 420_000;
 
+/** Faults by which a zone may have more nodes than was planned, and so be a large one (seed 950000012). */
+const GROWING: readonly FaultClass[] = ["joiningNodes", "zoneMoves", "hostileNodes"];
+
 /** How long a cluster of this many nodes may take to recover after the faults ended. */
-export function calmMaxMs({ profile, zones }: Swarm, nodes: number): number {
+export function calmMaxMs({ profile, zones, faults }: Swarm, nodes: number): number {
   const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond, largeClusterSizeThreshold } = profile;
-  const largest = Math.max(...zones.map((zone) => zone.nodes));
+  const mayGrow = GROWING.some((name) => faults.has(name));
+  const largest = mayGrow ? nodes : Math.max(...zones.map((zone) => zone.nodes));
   const leastPerSecond = Math.min(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
   const largestMs = largest > largeClusterSizeThreshold ? (largest / leastPerSecond) * 1000 : 0;
   return CALM_MS + Math.max(largestMs, (nodes / nodeEvictionsPerSecond) * 1000);

@@ -16,6 +16,11 @@ export type Holdings = ReadonlyMap<string, number>;
 const COLLECTIONS: ReadonlySet<string> = new Set(["Map", "Set", "Array"]);
 /** Kinds of heap nodes that make up data. */
 const DATA: ReadonlySet<string> = new Set(["object", "closure", "array"]);
+/**
+ * Kinds that are no objects: a hidden value marks a deleted element, and V8 stores a number in the table of its
+ * collection or, from optimised code, on the heap (seed 13).
+ */
+const NO_ELEMENTS: ReadonlySet<string> = new Set(["hidden", "number"]);
 /** Where data ends, and modules and the global object begin. */
 const CODE: readonly string[] = ["system / NativeContext", "system / SourceTextModule", "global"];
 
@@ -119,8 +124,7 @@ class Heap {
     if (!isCollection) return all.filter(({ kind, name }) => kind !== "weak" && name !== "__proto__");
     const table = all.find(({ name }) => name === "table" || name === "elements");
     if (table === undefined) return [];
-    // A hidden value marks a deleted element.
-    const elements = [...this.#edges(table.to)].filter(({ to }) => this.#kind(to) !== "hidden");
+    const elements = [...this.#edges(table.to)].filter(({ to }) => !NO_ELEMENTS.has(this.#kind(to)));
     return elements.map(({ to }) => ({ name: null, to }));
   }
 

@@ -69,11 +69,10 @@ it("a countdown stands still in an outage, and may end a grace after it", () => 
     least: (startAt: number, ms: number) => endAfter(startAt, ms, pauses.least),
     most: (startAt: number, ms: number) => endAfter(startAt, ms, pauses.most),
   };
-  const ends = heard.withGrace(plain, pauses);
+  const ends = heard.withGrace(plain, pauses, GRACE_MS);
   expect(ends.least(0, 300 * S)).toBe(900 * S);
   expect(ends.least(0, 101 * S)).toBe(701 * S);
-  const startupMs = Math.max(GRACE_MS, STANDARD_PROFILE.nodeStartupGraceMs);
-  expect(ends.most(0, 101 * S)).toBe(SEEN_MS + 700 * S + startupMs);
+  expect(ends.most(0, 101 * S)).toBe(SEEN_MS + 700 * S + GRACE_MS);
 });
 
 describe("while no process listens", () => {

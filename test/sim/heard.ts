@@ -6,7 +6,7 @@
  */
 import type { HeartbeatKind } from "./heartbeat-history.ts";
 import type { CountdownEnds } from "./invariants.ts";
-import { GRACES_MS } from "./policies/pools.ts";
+import { GRACE_MAX_MS } from "./policies/pools.ts";
 import type { Swarm } from "./swarm.ts";
 
 /** From when to when, on the wall clock of the API server; infinite while it lasts. */
@@ -80,7 +80,7 @@ export class Heard {
 
   constructor(swarm: Pick<Swarm, "profile" | "policies" | "remembersOutages">) {
     this.#swarm = swarm;
-    this.#limitMs = Math.max(TWO_RENEWALS_MS, this.#graceMs("most") * PART_OF_GRACE);
+    this.#limitMs = Math.max(TWO_RENEWALS_MS, graceMaxMs(swarm) * PART_OF_GRACE);
   }
 
   /** Takes a heartbeat of a kubelet that the API server accepted. */
@@ -144,18 +144,13 @@ export class Heard {
   }
 
   /** The same ends, but none before the node had its whole grace after the last time that may be an outage. */
-  withGrace(ends: CountdownEnds, { most }: Pauses): CountdownEnds {
-    const graceEndsAt = Math.max(...most.map(([, toAt]) => toAt + this.#graceMs("most")));
+  withGrace(ends: CountdownEnds, { most }: Pauses, graceMs: number): CountdownEnds {
+    const graceEndsAt = Math.max(...most.map(([, toAt]) => toAt + graceMs));
     const mostEndAt: CountdownEnds["most"] = (startAt, ms) => {
       const endAt = ends.most(startAt, ms);
       return graceEndsAt > startAt ? Math.max(endAt, graceEndsAt) : endAt;
     };
     return { least: ends.least, most: mostEndAt };
-  }
-
-  /** The shortest grace that a node may have, in milliseconds. */
-  get leastGraceMs(): number {
-    return this.#graceMs("least");
   }
 
   get #isRemembered(): boolean {
@@ -200,16 +195,12 @@ export class Heard {
     this.#deafness = null;
     if (holes.length > 0) this.#unheard.push([Math.min(...holes), nowAt + STAMP_MS]);
   }
+}
 
-  #graceMs(bound: "least" | "most"): number {
-    const { profile, policies } = this.#swarm;
-    const { nodeMonitorGraceMs, nodeStartupGraceMs } = profile;
-    if (bound === "least") {
-      return policies === undefined ? nodeMonitorGraceMs : Math.min(nodeMonitorGraceMs, GRACES_MS.least);
-    }
-    const ownMs = Math.max(nodeMonitorGraceMs, nodeStartupGraceMs);
-    return policies === undefined ? ownMs : Math.max(ownMs, GRACES_MS.most);
-  }
+/** The longest grace that a node may have, in milliseconds. */
+function graceMaxMs({ profile, policies }: Pick<Swarm, "profile" | "policies">): number {
+  const ownMs = Math.max(profile.nodeMonitorGraceMs, profile.nodeStartupGraceMs);
+  return policies === undefined ? ownMs : Math.max(ownMs, GRACE_MAX_MS);
 }
 
 /** The first mark of another node than the first one's. */

@@ -1,6 +1,7 @@
 /** The checks of the simulation catch planted breaches and let close cases pass. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { profileGrace } from "./graces.ts";
 import {
   type CheckedNode,
   type CheckedPod,
@@ -36,7 +37,8 @@ function around(seconds: number, more: Partial<WriteContext> & { readonly silent
   const wallMs = START + seconds * S;
   const heartbeatAt = (_node: string, byMs: number) => byMs - (more.silentMs ?? 0);
   const standing = (): Standing => ({ seenAt: START });
-  return { swarm: swarm(), wallMs, skewMs: 0, delayMaxMs: 0, heartbeatAt, standing, ...more };
+  const graces = () => [profileGrace(STANDARD_PROFILE)];
+  return { swarm: swarm(), wallMs, skewMs: 0, delayMaxMs: 0, heartbeatAt, graces, standing, ...more };
 }
 
 function node(ready: string | null, taints: readonly CheckedTaint[] = [], name = "n", zone = "a"): CheckedNode {

@@ -2,8 +2,9 @@
  * The rules for every write of Vigil to the simulated API, checked at each write. They share no code with the services.
  */
 import { checkDeclared, isDeclaring } from "./declared.ts";
-import { GRACES_MS } from "./policies/pools.ts";
+import { type GracesOf, leastMs } from "./graces.ts";
 import type { Swarm } from "./swarm.ts";
+import { secondsFor } from "./tolerated-seconds.ts";
 
 /** A node as the checks see it. */
 export interface CheckedNode {
@@ -55,7 +56,11 @@ export interface CheckedPod {
     readonly ownerReferences?: readonly { readonly kind: string; readonly controller?: boolean }[];
   };
   readonly spec: { readonly nodeName?: string; readonly tolerations?: readonly CheckedToleration[] };
-  readonly status?: { readonly phase?: string; readonly conditions?: readonly CheckedCondition[] };
+  readonly status?: {
+    readonly phase?: string;
+    readonly startTime?: string;
+    readonly conditions?: readonly CheckedCondition[];
+  };
 }
 
 /** A write of Vigil broke a rule. */
@@ -88,14 +93,6 @@ export const isPaced = (taint: Pick<CheckedTaint, "key" | "effect">): boolean =>
 export const isOfCondition = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): boolean =>
   effect === "NoExecute" && key.startsWith("vigil.io/");
 
-/** Whether a toleration covers a taint, by R8.33 without Lt and Gt. */
-function covers(toleration: CheckedToleration, taint: CheckedTaint): boolean {
-  if (toleration.effect && toleration.effect !== taint.effect) return false;
-  if (toleration.key && toleration.key !== taint.key) return false;
-  if (toleration.operator === "Exists") return true;
-  return (!toleration.operator || toleration.operator === "Equal") && (toleration.value ?? "") === (taint.value ?? "");
-}
-
 /** What is known of the world beyond the objects themselves. */
 export interface WriteContext {
   readonly swarm: Swarm;
@@ -105,6 +102,7 @@ export interface WriteContext {
   readonly skewMs: number;
   /** When a node's kubelet last renewed its lease or posted its status before an instant, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;
+  readonly graces: GracesOf;
   /** How long the writer's read and the write after it may have been delayed beyond the usual, in milliseconds. */
   readonly delayMaxMs: number;
   /** From when a taint on a node counts. */
@@ -128,6 +126,8 @@ export interface Standing {
   readonly believedAt?: number;
   /** The latest such instant. */
   readonly believedLatestAt?: number;
+  /** Whether Lt and Gt are compared; where they are not, a pod with such a toleration may tolerate the taint. */
+  readonly isComparing?: boolean;
   /** When it replaced the other of our two taints: all that were there one after the other, this one last. */
   readonly lineage?: readonly Segment[];
   /** When countdowns on this node end, where freezes make them stand still. */
@@ -225,12 +225,11 @@ const CROSSING_MS = 25;
 
 /** A node that renews is never Unknown (P1). */
 function checkUnknown(before: CheckedNode, after: CheckedNode, around: WriteContext): void {
-  const { swarm, wallMs, delayMaxMs, heartbeatAt } = around;
+  const { wallMs, delayMaxMs, heartbeatAt, graces } = around;
   const readyOf = (node: CheckedNode) => conditionOf(node, "Ready");
   if (readyOf(after)?.status !== "Unknown" || readyOf(before)?.status === "Unknown") return;
-  const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
-  const ownMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
-  const graceMs = swarm.policies === undefined ? ownMs : Math.min(ownMs, GRACES_MS.least);
+  const which = readyOf(before) === undefined ? "startupMs" : "monitorMs";
+  const graceMs = leastMs(graces(after.metadata.name, wallMs - delayMaxMs), which);
   const silentMs = wallMs - heartbeatAt(after.metadata.name, wallMs - CROSSING_MS - delayMaxMs);
   // Clocks may run a little fast, and of two posts within a second the API shows one (its times are whole seconds).
   if (silentMs >= graceMs * 0.999 - 1000) return;
@@ -267,7 +266,10 @@ export function checkDeletion(
 /** The earliest instant at which a pod may be evicted for a taint, by any stamp that an owner may have believed. */
 export function earliestDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
   const believed = { key: taint.key, at: standing.believedAt ?? Number.POSITIVE_INFINITY };
-  return Math.min(evictionDueAt(pod, taint, standing), endOf(pod, taint, believed, standing.frozen?.least));
+  return Math.min(
+    evictionDueAt(pod, taint, standing),
+    endOf(pod, taint, { ...standing, ...believed }, standing.frozen?.least),
+  );
 }
 
 function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): void {
@@ -302,24 +304,48 @@ function evictionDueAt(
   let dueAt = Infinity;
   for (const [index, segment] of segments.entries()) {
     if (cameAt >= (segments[index + 1]?.at ?? Infinity)) continue;
-    const seconds = secondsFor(pod, { ...taint, key: segment.key });
-    if (seconds === null || seconds === Infinity || dueAt === Infinity) dueAt = endOf(pod, taint, segment, ends);
+    const seconds = secondsFor(pod, { ...taint, key: segment.key }, standing.isComparing);
+    if (seconds === null || seconds === Infinity || dueAt === Infinity) {
+      dueAt = endOf(pod, taint, { ...standing, ...segment }, ends);
+    }
   }
   return dueAt;
 }
 
 /**
- * When a pod must have gone at the latest for a taint. It is the same instant, except where it cannot be known which
- * countdown ran: for a pod that came between two swaps or tolerates more than before, all of them must have ended.
+ * When a pod must have gone at the latest for a taint. A process that starts later knows only by the pod's own stamps
+ * when it was bound, and these may be later than the truth.
  */
 export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
-  const { lineage = [], frozen } = standing;
+  const overdueAt = overdueSince(pod, taint, standing);
+  const boundAt = stampedBindingAt(pod);
+  if (!(boundAt > Date.parse(pod.metadata.creationTimestamp))) return overdueAt;
+  const creationTimestamp = new Date(boundAt).toISOString();
+  return Math.max(
+    overdueAt,
+    overdueSince({ ...pod, metadata: { ...pod.metadata, creationTimestamp } }, taint, standing),
+  );
+}
+
+/** When a pod was bound or started, by its own stamps. */
+function stampedBindingAt({ status }: CheckedPod): number {
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const boundAt = Date.parse(scheduled?.lastTransitionTime ?? "");
+  return Number.isNaN(boundAt) ? Date.parse(status?.startTime ?? "") : boundAt;
+}
+
+/**
+ * The instant at which a pod may be evicted for a taint, except where it cannot be known which countdown ran: for a pod
+ * that came between two swaps or tolerates more than before, all of them must have ended.
+ */
+function overdueSince(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+  const { lineage = [], frozen, isComparing } = standing;
   const dueAt = evictionDueAt(pod, taint, standing, frozen?.most);
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   if (lineage.length < 2 || (Number.isFinite(dueAt) && cameAt < Number(lineage[1]?.at))) return dueAt;
-  const own = endOf(pod, taint, { key: taint.key, at: startOf(taint, standing) }, frozen?.most);
+  const own = endOf(pod, taint, { key: taint.key, at: startOf(taint, standing), isComparing }, frozen?.most);
   const endAt = frozen?.most ?? plainEnd;
-  const ends = lineage.map(({ key }) => endAt(cameAt, (secondsFor(pod, { ...taint, key }) ?? 0) * 1000));
+  const ends = lineage.map(({ key }) => endAt(cameAt, (secondsFor(pod, { ...taint, key }, isComparing) ?? 0) * 1000));
   return Math.max(dueAt, own, ...ends.filter(Number.isFinite));
 }
 
@@ -331,14 +357,13 @@ export function startOf({ timeAdded }: CheckedTaint, { seenAt, isStampVoid }: St
 const plainEnd: CountdownEnds["least"] = (startAt, durationMs) => startAt + durationMs;
 
 /** When the countdown of one taint alone ends. */
-export function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment, endAt = plainEnd): number {
-  const seconds = secondsFor(pod, { ...taint, key }) ?? 0;
+export function endOf(
+  pod: CheckedPod,
+  taint: CheckedTaint,
+  { key, at, isComparing }: Segment & { readonly isComparing?: boolean | undefined },
+  endAt = plainEnd,
+): number {
+  const seconds = secondsFor(pod, { ...taint, key }, isComparing) ?? 0;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   return seconds <= 0 ? Number.NEGATIVE_INFINITY : endAt(Math.max(at, cameAt), seconds * 1000);
-}
-
-/** How many seconds a pod tolerates a taint; infinity for ever, null when it does not. */
-export function secondsFor(pod: CheckedPod, taint: CheckedTaint): number | null {
-  const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
-  return toleration === undefined ? null : (toleration.tolerationSeconds ?? Infinity);
 }

@@ -7,10 +7,12 @@ import { chanceOf } from "./chance.ts";
 import { API_FAULTS } from "./faults/api.ts";
 import { API_PATH_FAULTS } from "./faults/api-path.ts";
 import { BUS_FAULTS } from "./faults/bus.ts";
+import { COMPARED_TAINT_FAULTS } from "./faults/compared-taints.ts";
 import { FOREIGN_TAINT_FAULTS } from "./faults/foreign-taints.ts";
 import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
+import { LYING_STAMP_FAULTS } from "./faults/lying-stamps.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { OUTAGE_FAULTS } from "./faults/outages.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
@@ -42,6 +44,8 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...HOSTILE_NODE_FAULTS,
   ...OUTAGE_FAULTS,
   ...RECREATED_POD_FAULTS,
+  ...COMPARED_TAINT_FAULTS,
+  ...LYING_STAMP_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */

@@ -44,6 +44,11 @@ describe("what an object holds", () => {
     expect(holdingsOf({ keeper }, []).get("Keeper.#byName")).toBe(4);
     expect(holdingsOf({ keeper }, ["Keeper"]).get("Keeper.#byName")).toBeUndefined();
   });
+
+  it("leaves out numbers, wherever V8 stores them", () => {
+    const numbers = new Set([0.5, 1, 2 ** 40]);
+    expect(holdingsOf({ note: () => numbers }, []).get("closure.numbers")).toBe(0);
+  });
 });
 
 describe("a long-running process", () => {

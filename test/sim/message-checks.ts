@@ -9,6 +9,7 @@ import { isOnlyLossy } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts";
 import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
+import { mayGoBack, SHOWING } from "./older-lists.ts";
 import { THIEF } from "./thief.ts";
 import { type ViewGap, ViewGaps } from "./view-gaps.ts";
 import type { World } from "./world.ts";
@@ -83,11 +84,13 @@ export class MessageChecks {
   /** When the faults ended, on the monotonic and on the wall clock; null while they last. */
   #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
   #isSettled = false;
+  readonly #mayGoBack: boolean;
   /** Null where no client stamps taints again, because then gaps allow nothing. */
   readonly #gaps: ViewGaps | null;
 
   constructor(around: MessageChecksWorld) {
     this.#context = around;
+    this.#mayGoBack = mayGoBack(around.world);
     const { clock, swarm } = around.world;
     const found = (shard: number, gap: ViewGap): void => around.history.interrupted(shard, gap);
     this.#gaps = swarm.faults.has("foreignTaints") ? new ViewGaps(clock, swarm.profile, found) : null;
@@ -175,7 +178,9 @@ export class MessageChecks {
     }
     if (subject.startsWith(RESYNCS)) this.#gaps?.resynced(Number(subject.slice(RESYNCS.length)), member);
     const tokens = subject.split(".");
-    if (!OPENED.has(`${tokens[TYPE_AT]}.${tokens[TYPE_AT + 1]}`)) return;
+    const type = `${tokens[TYPE_AT]}.${tokens[TYPE_AT + 1]}`;
+    if (SHOWING.has(type) && this.#mayGoBack) this.#checkShown(payload, member);
+    if (!OPENED.has(type)) return;
     const shard = tokens[SHARD_AT] ?? "";
     const message = decode(payload);
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
@@ -211,6 +216,11 @@ export class MessageChecks {
         this.#context.checks.zoneClaims.check(message);
       }
     }
+  }
+
+  #checkShown(payload: Uint8Array, member: string): void {
+    const message = decode(payload);
+    if (!(message instanceof MalformedMessage)) this.#context.checks.olderLists.check(message as AnyMessage, member);
   }
 
   #checkOwner(shard: string, member: string): void {

@@ -557,4 +557,37 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "const refused = lease.readAtMs < 0 ? refusalByLease(context, node, lease) : null;",
     showsIn: "lateStatuses",
   },
+  {
+    name: "grace of a policy that counts for nothing",
+    file: "services/node/concerns/selection/selection.ts",
+    from: "nodeMonitorGraceMs: nodeMonitorGraceMs ?? profile.nodeMonitorGraceMs,",
+    to: "nodeMonitorGraceMs: profile.nodeMonitorGraceMs + 0 * (nodeMonitorGraceMs ?? 0),",
+    showsIn: "policies",
+  },
+  {
+    name: "flapping node held no longer than its window",
+    file: "services/node/concerns/taint-delay/taint-delay.policy.ts",
+    from: "return lastAt + holdDownMs;",
+    to: "return lastAt + Math.min(windowMs, holdDownMs);",
+    showsIn: "policies",
+  },
+  {
+    name: "toleration that cannot be read covers nothing",
+    file: "services/domain/toleration.ts",
+    from: '    if (match === "unreadable") return Number.POSITIVE_INFINITY;\n',
+    to: "",
+  },
+  {
+    name: "limit that holds a node back and is not told",
+    file: "services/ledger/explain/queue.policy.ts",
+    from: "return [...sentences, held, effectSentence(taint, context)];",
+    to: "return [...sentences, effectSentence(taint, context)];",
+    showsIn: "policies",
+  },
+  {
+    name: "list that may be older than what was shown",
+    file: "services/platform/kube/watch/shown-versions.ts",
+    from: "return this.#versions.get(path) ?? null;",
+    to: "return this.#versions.size < 0 ? path : null;",
+  },
 ];

@@ -101,7 +101,8 @@ export class NodeHistory {
       believedLatestAt: this.#believed.latestAt(node, name),
     };
     const stampVoid = { isStampVoid: true, ...(this.#isRestamped && believed) };
-    return { seenAt, putOnAt, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
+    const isComparing = this.#swarm.profile.tolerationComparisonOperators;
+    return { seenAt, putOnAt, isComparing, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

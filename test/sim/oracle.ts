@@ -2,11 +2,13 @@
 import {
   type CheckedNode,
   type CheckedPod,
+  type CheckedTaint,
   conditionOf,
   endOf,
   evictionOverdueAt,
   isDrainable,
   isPaced,
+  type Standing,
   startOf,
   taintName,
   type WriteContext,
@@ -119,18 +121,23 @@ function wrongPod(
     return found;
   }
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
-  const startedAt = Date.parse(pod.metadata.creationTimestamp);
   for (const taint of taints) {
     // No observation says when a taint without timeAdded first appeared.
     if (taint.timeAdded === undefined) continue;
-    const standingNow = standing(node.metadata.name, taint);
-    const stood = { ...standingNow, seenAt: standingNow.putOnAt ?? standingNow.seenAt };
-    const { believedLatestAt = Number.NEGATIVE_INFINITY } = stood;
-    // An owner that finds a taint with another client's stamp counts from that stamp.
-    const believedDueAt = endOf(pod, taint, { key: taint.key, at: believedLatestAt }, stood.frozen?.most);
-    const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), startedAt, startOf(taint, stood), believedDueAt);
+    const stood = standing(node.metadata.name, taint);
+    const dueAt = dueAtLatest(pod, taint, stood);
     if ((stood.frozen?.most(dueAt, slackMs) ?? dueAt + slackMs) < nowMs)
       found.push(`${name}: not evicted for ${taintName(taint)}`);
   }
   return found;
+}
+
+/** When a pod must have gone at the latest for a taint that its node carries now. */
+export function dueAtLatest(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+  const stood = { ...standing, seenAt: standing.putOnAt ?? standing.seenAt };
+  const { believedLatestAt = Number.NEGATIVE_INFINITY } = stood;
+  // An owner that finds a taint with another client's stamp counts from that stamp.
+  const believedDueAt = endOf(pod, taint, { ...stood, key: taint.key, at: believedLatestAt }, stood.frozen?.most);
+  const createdAt = Date.parse(pod.metadata.creationTimestamp);
+  return Math.max(evictionOverdueAt(pod, taint, stood), createdAt, startOf(taint, stood), believedDueAt);
 }

@@ -1,6 +1,7 @@
 /** The rules about deletions of pods whose nodes may be alive, with both sides of each boundary. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { profileGrace } from "./graces.ts";
 import { Heard } from "./heard.ts";
 import type { CheckedNode, CheckedPod, WriteContext } from "./invariants.ts";
 import { checkHeard } from "./outage-checks.ts";
@@ -31,6 +32,7 @@ function deletionAt(second: number, on: CheckedNode, heard: Heard): () => void {
     wallMs: second * S,
     skewMs: 0,
     heartbeatAt: () => 0,
+    graces: () => [profileGrace(profile)],
     delayMaxMs: 0,
     standing: () => ({ seenAt: 0 }),
   };

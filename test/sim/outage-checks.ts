@@ -4,6 +4,7 @@
  * what the API server accepted (heard.ts).
  */
 import { CLOCK_ERROR_MS } from "./fault-bounds.ts";
+import { leastMs } from "./graces.ts";
 import type { Heard } from "./heard.ts";
 import {
   BrokenInvariant,
@@ -42,10 +43,25 @@ function isUnreachable(node: CheckedNode, { swarm }: WriteContext): boolean {
   return node.spec?.taints?.some((taint) => isPaced(taint) && taint.key.endsWith("unreachable")) === true;
 }
 
+/** The shortest grace that a node may have had since an instant. */
+function graceSince({ metadata }: CheckedNode, fromMs: number, { graces }: DeletionContext): number {
+  return leastMs(graces(metadata.name, fromMs), "monitorMs");
+}
+
+/**
+ * When a node was found silent, or the deletion was decided, whichever was earlier. A verdict that was right stands
+ * when its policy gets a longer grace afterwards (seed 950000000).
+ */
+function foundSilentAt(node: CheckedNode, { wallMs, readAgeMs }: DeletionContext): number {
+  const foundAt = Date.parse(conditionOf(node, "Ready")?.lastTransitionTime ?? "");
+  return Math.min(wallMs - readAgeMs, Number.isNaN(foundAt) ? Number.POSITIVE_INFINITY : foundAt);
+}
+
 function checkLease(pod: CheckedPod, node: CheckedNode, heard: Heard, context: DeletionContext): void {
   const { wallMs, readAgeMs } = context;
   if (!isUnreachable(node, context)) return;
-  const fresh = [wallMs - heard.leastGraceMs + CLOCK_ERROR_MS, wallMs - readAgeMs] as const;
+  const graceMs = graceSince(node, foundSilentAt(node, context), context);
+  const fresh = [wallMs - graceMs + CLOCK_ERROR_MS, wallMs - readAgeMs] as const;
   if (!heard.isRenewedWithin(node.metadata.name, fresh)) return;
   const ready = conditionOf(node, "Ready")?.status ?? "missing";
   throw new BrokenInvariant(
@@ -57,10 +73,11 @@ function checkGrace(pod: CheckedPod, node: CheckedNode, heard: Heard, context: D
   const { wallMs, skewMs, readAgeMs } = context;
   const outages = heard.pauses(wallMs - readAgeMs).least;
   const endedAt = Math.max(...outages.map(([, toAt]) => toAt));
-  const leftMs = endedAt + heard.leastGraceMs - wallMs - skewMs;
+  const graceMs = graceSince(node, wallMs - readAgeMs, context);
+  const leftMs = endedAt + graceMs - wallMs - skewMs;
   if (leftMs <= 0) return;
   const when = endedAt > wallMs ? "during an outage" : `${Math.round(wallMs - endedAt)} ms after an outage`;
   throw new BrokenInvariant(
-    `${pod.metadata.name} was deleted ${when}; ${node.metadata.name} has a grace of ${heard.leastGraceMs} ms to be heard`,
+    `${pod.metadata.name} was deleted ${when}; ${node.metadata.name} has a grace of ${graceMs} ms to be heard`,
   );
 }

@@ -2,9 +2,9 @@
  * Whether dead nodes are found in time during faults. Where only processes and their paths fail, a silent node is
  * Unknown a grace after its last heartbeat or after the last disturbance.
  */
+import { type GracesOf, mostMs } from "./graces.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
-import { GRACES_MS } from "./policies/pools.ts";
 import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
@@ -19,6 +19,7 @@ const OF_PROCESSES: ReadonlySet<FaultClass> = new Set<FaultClass>(["crashes", "a
 export interface SilenceWorld {
   readonly world: World;
   readonly states: NodeStates;
+  readonly graces: GracesOf;
   /** Whether the only faults are those of the swarm and its plot. */
   readonly isDrawn: boolean;
 }
@@ -27,14 +28,16 @@ export interface SilenceWorld {
 export class SilentNodes {
   readonly #world: World;
   readonly #states: NodeStates;
+  readonly #graces: GracesOf;
   readonly #applies: boolean;
   #disturbedMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ world, states, isDrawn }: SilenceWorld) {
+  constructor({ world, states, graces, isDrawn }: SilenceWorld) {
     const { swarm } = world;
     const others = [...swarm.faults].filter((name) => !OF_PROCESSES.has(name));
     this.#world = world;
     this.#states = states;
+    this.#graces = graces;
     this.#applies = isDrawn && isUnhindered({ ...swarm, faults: new Set(others) });
   }
 
@@ -50,14 +53,16 @@ export class SilentNodes {
     // When a halt ends, every node has its whole grace again (R6.11).
     const isHalted = ratesOf(countsOf(this.#states.present()), world.swarm) === null;
     if (!isServed || isHalted) this.disturbed();
-    const { clock, kubelets, signs, swarm } = world;
-    const policyMs = swarm.policies === undefined ? 0 : GRACES_MS.most;
-    const graceMs = Math.max(swarm.profile.nodeMonitorGraceMs, swarm.profile.nodeStartupGraceMs, policyMs);
+    const { clock, kubelets, signs } = world;
     const nowMs = clock.wallMs();
     for (const { name, alive } of kubelets.values()) {
       const state = this.#states.now(name);
       if (alive || state === null || state.zone === null || state.ready === "Unknown") continue;
       const lastMs = Math.max(signs.lastBy(name, nowMs), state.fromMs, this.#disturbedMs + RECOVERY_MS);
+      // A node may lose its Ready condition at any time, and then has the grace of one that starts.
+      const graces = this.#graces(name, nowMs - WAY_MS);
+      const startupMs = state.ready === null ? mostMs(graces, "startupMs") : 0;
+      const graceMs = Math.max(mostMs(graces, "monitorMs"), startupMs);
       const lateMs = nowMs - lastMs - graceMs - WAY_MS;
       if (lateMs > 0) throw new BrokenInvariant(`${name} is silent and was not made Unknown for ${lateMs} ms too long`);
     }

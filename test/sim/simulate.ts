@@ -7,6 +7,7 @@ import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
 import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
+import { mostMs } from "./graces.ts";
 import type { Pauses } from "./heard.ts";
 import {
   BrokenInvariant,
@@ -144,7 +145,8 @@ class Run {
     this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;
     const policies = this.#policies === null ? {} : { policies: this.#policies.view };
-    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn, ...policies });
+    const standing: WriteContext["standing"] = (node, taint) => this.#around().standing(node, taint);
+    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn, standing, ...policies });
     this.#words = new MessageChecks({ world: this.#world, count, history: this.#history, checks: this.#checks });
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
@@ -360,6 +362,7 @@ class Run {
       wallMs: clock.wallMs(),
       skewMs: (this.#policies?.skewMs ?? CLOCK_ERROR_MS) + appearanceLagMs(this.#swarm),
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
+      graces: this.#checks.graces,
       standing: (node, taint) => {
         const standing = this.#history.standing(node, taint);
         const frozen = this.#ends(node, taint);
@@ -377,6 +380,7 @@ class Run {
       least: (startAt, ms) => endAfter(startAt, ms, pauses.least),
       most: (startAt, ms) => endAfter(startAt, ms, pauses.most),
     };
-    return heard.withGrace(ends, pauses);
+    const graces = this.#checks.graces(node, 0);
+    return heard.withGrace(ends, pauses, Math.max(mostMs(graces, "monitorMs"), mostMs(graces, "startupMs")));
   }
 }

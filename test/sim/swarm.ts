@@ -62,6 +62,8 @@ export const FAULT_CLASSES = [
   "leaseRefusals",
   "staticPods",
   "staleServers",
+  "comparedTaints",
+  "lyingStamps",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
@@ -127,6 +129,8 @@ const LONGER_MS = 600_000;
 const MEMORY_SHARE = 0.8;
 /** How much longer a run with outages lasts. */
 const OUTAGES_MS = 240_000;
+/** The share of the runs with tolerations by Lt and Gt in which their gate is on. */
+const COMPARING_SHARE = 0.5;
 /** The share of the seeds that each plot gets. */
 const PLOT_SHARE = 0.07;
 
@@ -143,6 +147,8 @@ export interface DrawOptions {
 /** The run of a seed. Each part is drawn from a stream of its own, so a new part changes no other. */
 export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const chance = (what: string): Random => chanceOf(seed, what);
+  const faults = drawFaults(chance, options);
+  const isComparing = faults.has("comparedTaints") && chance("comparisons")() < COMPARING_SHARE;
   const swarm: Swarm = {
     seed,
     plot: null,
@@ -150,8 +156,8 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
     podsPerNode: between(chance("pods"), 1, 4),
     toleration: "any",
     processes: drawProcesses(chance),
-    profile: drawProfile(chance),
-    faults: drawFaults(chance, options),
+    profile: { ...drawProfile(chance), tolerationComparisonOperators: isComparing },
+    faults,
     safetyMs: between(chance("safety"), 70, 160) * SECOND,
   };
   // Long enough for a process that is stopped for ten minutes.
@@ -159,8 +165,8 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const hasOutages = LASTING_CLASSES.some((name) => swarm.faults.has(name));
   const addedMs = (isLong ? LONGER_MS : 0) + (hasOutages ? OUTAGES_MS : 0);
   const drawn = { ...swarm, safetyMs: swarm.safetyMs + addedMs };
-  if (options.policies === true) return withPolicies(drawn, chance);
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
+  if (options.policies === true) return withPolicies(drawn, chance, !isKnown("lyingStamps"));
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);
   const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };

@@ -4,11 +4,11 @@
  */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
+import { type GracesOf, leastMs } from "./graces.ts";
 import { FAST, HeardHalts } from "./heard-halts.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
-import { GRACES_MS } from "./policies/pools.ts";
 import type { WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 
@@ -20,6 +20,7 @@ export interface VerdictWorld {
   readonly world: World;
   readonly states: NodeStates;
   readonly watchViews: WatchViews;
+  readonly graces: GracesOf;
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: Pick<PolicyView, "domainSince">;
 }
@@ -43,14 +44,12 @@ export class Verdicts {
 
   /** Takes a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */
   check({ body }: Message<"asked.condition">, member: string, shard: string): void {
-    const { world, states, watchViews } = this.#context;
+    const { world, states, watchViews, graces } = this.#context;
     const state = states.now(body.node);
     if (body.conditions.length === 0 || state?.uid !== body.uid || state.zone === null) return;
-    const { nodeStartupGraceMs, nodeMonitorGraceMs } = world.swarm.profile;
     const sawReady = !body.conditions.some(({ type, heartbeatAt }) => type === "Ready" && heartbeatAt !== null);
-    const ownMs = sawReady ? nodeMonitorGraceMs : nodeStartupGraceMs;
-    const graceMs = world.swarm.policies === undefined ? ownMs : Math.min(ownMs, GRACES_MS.least);
-    const leastMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
+    const graceMs = leastMs(graces(body.node), sawReady ? "monitorMs" : "startupMs");
+    const shortestMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
     const nowMs = world.clock.wallMs();
     // An observer that is killed takes unpublished heartbeats with it. A view is whole until a pulse is missing
     // (decision 1), so a verdict may come before the next observer has published. The same goes for what a split of the
@@ -59,14 +58,14 @@ export class Verdicts {
     const unseenMs = heartbeatLagMs(world.swarm) + Math.max(watchViews.unobservedMs(shard), keptMs);
     const silentMs = nowMs - this.#heardAt(body.node, shard, nowMs - unseenMs);
     // At exactly the last heartbeat plus the grace a node still counts as alive.
-    if (silentMs <= leastMs + ROUNDING_MS) {
+    if (silentMs <= shortestMs + ROUNDING_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);
     }
     const sightMs = world.clock.monotonicMs() - watchViews.viewSinceMs(member, shard, graceMs);
-    if (sightMs < leastMs - CLOCK_ERROR_MS) {
+    if (sightMs < shortestMs - CLOCK_ERROR_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
     }
-    this.#checkHalt(body, member, leastMs);
+    this.#checkHalt(body, member, shortestMs);
   }
 
   /** When a node gave its last heartbeat before an instant that cannot have been left out, in epoch milliseconds. */

@@ -37,7 +37,10 @@ const pod = (boundAt: number, createdAt = 0) => ({ boundAt, createdAt });
 
 test.each([
   ["by its stamp", pod(NOW), null, NOW],
-  ["by nothing, if the stamp is in the future", pod(NOW + 1), null, Number.NEGATIVE_INFINITY],
+  ["by its creation, if the stamp is in the future", pod(NOW + 1, NOW - 7), null, NOW - 7],
+  ["by its creation, if the stamp is older", pod(NOW - 9, NOW - 7), null, NOW - 7],
+  ["by nothing, if both are in the future", pod(NOW + 9, NOW + 1), null, Number.NEGATIVE_INFINITY],
+  ["by its stamp, if the creation is in the future", pod(NOW - 9, NOW + 1), null, NOW - 9],
   ["by an earlier sight, if the stamp is in the future", pod(NOW + 1), NOW - 5, NOW - 5],
   ["by an earlier sight, though the stamp has passed", pod(NOW), NOW - 5, NOW - 5],
   ["by its stamp, if the sight is later", pod(NOW - 9), NOW - 5, NOW - 9],

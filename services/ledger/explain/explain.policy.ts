@@ -30,7 +30,10 @@ export function explainNode(name: string, context: ExplainContext): FactualExpla
   const hasLeft = context.history.of(subject).at(-1)?.type === "observed.gone";
   const why = hasLeft ? null : context.unknownReason(name);
   const absence = why === null ? sentence("nodeGone", { node: name }) : sentence("nodeUnobserved", { node: name, why });
-  return explanationOf([absence], timeline);
+  const blindness = hasLeft ? context.blindness(name) : null;
+  // It may have been created again since.
+  const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
+  return explanationOf([absence, ...blind], timeline);
 }
 
 /**

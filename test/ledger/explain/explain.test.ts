@@ -197,6 +197,17 @@ describe("a node", () => {
     expect(sentencesOf(world)).toEqual(["Node n-1 no longer exists."]);
     expect(world.ledger.reader.explainNode("n-2")).toBeNull();
   });
+
+  test("that left may have returned while its shard is blind", () => {
+    const world = seeingWorld();
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    world.clock.advance(10_000);
+    expect(sentencesOf(world)).toEqual([
+      "Node n-1 no longer exists.",
+      "Vigil takes no action against it at present: no pulse from the observer.",
+    ]);
+  });
 });
 
 describe("a pod", () => {

@@ -8,10 +8,11 @@ import type { Bus, Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { oneOf } from "../chance.ts";
-import { type CheckedNode, type CheckedPod, type CheckedTaint, conditionOf, secondsFor } from "../invariants.ts";
+import { type CheckedNode, type CheckedPod, type CheckedTaint, conditionOf } from "../invariants.ts";
 import { lasting, type Meddler, type Reach } from "../meddler.ts";
 import { UNCOUNTED } from "../process.ts";
 import { THIEF } from "../thief.ts";
+import { secondsFor } from "../tolerated-seconds.ts";
 
 const ASKED_EVERY_MS = 1000;
 /** No deadline further away than this comes while a request is under way. */
@@ -139,10 +140,11 @@ function askLabel({ bus, node }: Loot, fields: Partial<BodyOf<"asked.label">>): 
 function askEviction({ bus, reach, random, node }: Loot, mode: "taint" | "direct"): string | null {
   const { world } = reach;
   const byMs = world.clock.wallMs() + FAR_MS;
+  const { evictionMode, tolerationComparisonOperators: isComparing } = world.swarm.profile;
   const pods = world
     .objects<CheckedPod>("pods")
     .filter(({ spec }) => spec.nodeName === node.metadata.name)
-    .filter((pod) => mode !== world.swarm.profile.evictionMode || staysUntil(pod, node, byMs));
+    .filter((pod) => mode !== evictionMode || staysUntil(pod, node, { byMs, isComparing }));
   if (pods.length === 0) return null;
   const { namespace, name, uid } = oneOf(random, pods).metadata;
   const pod = { namespace, name, uid, node: node.metadata.name };
@@ -150,10 +152,14 @@ function askEviction({ bus, reach, random, node }: Loot, mode: "taint" | "direct
 }
 
 /** Whether every NoExecute taint of a pod's node lets it stay until an instant. */
-function staysUntil(pod: CheckedPod, node: CheckedNode, atMs: number): boolean {
+function staysUntil(
+  pod: CheckedPod,
+  node: CheckedNode,
+  { byMs, isComparing }: { readonly byMs: number; readonly isComparing: boolean },
+): boolean {
   return (node.spec?.taints ?? [])
     .filter(({ effect }) => effect === "NoExecute")
-    .every((taint) => Date.parse(taint.timeAdded ?? "") + (secondsFor(pod, taint) ?? 0) * 1000 > atMs);
+    .every((taint) => Date.parse(taint.timeAdded ?? "") + (secondsFor(pod, taint, isComparing) ?? 0) * 1000 > byMs);
 }
 
 function named({ metadata: { name, uid, resourceVersion } }: StoredNode) {

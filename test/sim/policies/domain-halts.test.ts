@@ -7,7 +7,7 @@ import { drawSwarm } from "../swarm.ts";
 import { World } from "../world.ts";
 import { POLICIES_STORAGE } from "./api-policies.ts";
 import { PolicyChecks } from "./checks.ts";
-import { GRACES_MS, POOL_LABEL } from "./pools.ts";
+import { POOL_LABEL } from "./pools.ts";
 
 const S = 1000;
 
@@ -34,7 +34,7 @@ function verdictAfter(domain: "" | "\0@a", rates: { readonly nodeEvictionRate?: 
   for (const halted of [true, false]) {
     checks.verdicts.hear(message("judged.zone", judgedZone({ zone: domain, halted })), "p1");
   }
-  world.clock.advance(GRACES_MS.least - 1);
+  world.clock.advance(world.swarm.profile.nodeMonitorGraceMs - 1);
   const unknown = { type: "Ready", status: "Unknown" as const, reason: "", message: "", heartbeatAt: null };
   const basis = { leaseRenewedAt: null, statusHeartbeatAt: null };
   const body = { node: "n", uid: "u", resourceVersion: "1", basis, conditions: [unknown] };

@@ -3,12 +3,12 @@
  * with a count, a rate and a bucket. All others share those of their zone. The rule that nobody is tainted while every
  * domain is down counts all of them.
  */
+import { leastMs } from "../graces.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "../invariants.ts";
 import { rateOf, type ZoneCount } from "../zone-rates.ts";
 import { domainOf, POLICY_SEPARATOR, type PolicySnapshot } from "./api-policies.ts";
 import type { Rates } from "./policy-state.ts";
 import { type PolicyView, SinceWhen } from "./policy-view.ts";
-import { GRACES_MS } from "./pools.ts";
 
 /** A grant may still be under way when its domain has just been stopped: see zone-rates.ts. */
 const UNDER_WAY_MS = 55_000;
@@ -136,10 +136,10 @@ export class DomainRates {
     );
   }
 
-  /** Whether a node has been without a heartbeat for the shortest grace of a run. */
+  /** Whether a node has been without a heartbeat for the shortest grace that it may have. */
   #maySilence({ metadata }: CheckedNode): boolean {
     const { signs } = this.#view.run.world;
-    const graceMs = Math.min(GRACES_MS.least, this.#view.swarm.profile.nodeMonitorGraceMs);
+    const graceMs = leastMs(this.#view.graces(metadata.name), "monitorMs");
     return this.#view.nowMs - signs.lastBy(metadata.name, this.#view.nowMs) >= graceMs * 0.9;
   }
 }

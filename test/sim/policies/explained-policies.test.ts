@@ -58,7 +58,16 @@ class FrozenPool {
   /** Whether a sentence that may describe any state since an instant is true. */
   allows(fact: Sentence, nodeSinceMs = this.startMs): boolean {
     const late = { overdueMs: 0, lostMs: 0 };
-    const asked = { node: "n", pod: "p", nodeSinceMs, podSinceMs: 0, ...late, isDirect: false, isCalm: false };
+    const asked = {
+      node: "n",
+      pod: "p",
+      nodeSinceMs,
+      podSinceMs: 0,
+      ...late,
+      isDirect: false,
+      isComparing: false,
+      isCalm: false,
+    };
     const unasked: Pick<Claim, "isSilent" | "wasAlive" | "zone"> = {
       isSilent: () => false,
       wasAlive: () => false,

@@ -91,7 +91,8 @@ class People {
 
   /** The fields of a new policy. */
   fields(random: Random): JsonObject {
-    return fieldsOf(random, this.#world.swarm.policies?.theme ?? "any");
+    const { theme = "any", hasBothOrders = false } = this.#world.swarm.policies ?? {};
+    return fieldsOf(random, theme, hasBothOrders);
   }
 
   /** The mode of a policy from now on. */
@@ -294,10 +295,33 @@ function requestsIn(text: Json | undefined): Written[] {
 }
 
 /** Each field of a theme at some values, left out now and then. */
-function fieldsOf(random: Random, theme: PolicyTheme): JsonObject {
+function fieldsOf(random: Random, theme: PolicyTheme, hasBothOrders: boolean): JsonObject {
   const chosen = FIELDS[theme].filter(([, share]) => random() < share);
-  return Object.fromEntries(chosen.map(([field, , values]) => [field, oneOf(random, values)]));
+  const valuesOf = (field: string, values: readonly Json[]): readonly Json[] =>
+    hasBothOrders ? [...values, ...(OTHER_ORDERS[field] ?? [])] : values;
+  return Object.fromEntries(chosen.map(([field, , values]) => [field, oneOf(random, valuesOf(field, values))]));
 }
+
+/** Values whose durations are in the other order than those of the themes, among themselves or beside other fields. */
+const OTHER_ORDERS: Readonly<Record<string, readonly Json[]>> = {
+  /** Shorter than most values of nodeMonitorGracePeriod. */
+  nodeStartupGracePeriod: ["20s"],
+  /** A window that outlasts the time for which the breaker stays open, and one that is over long before. */
+  circuitBreaker: [
+    { maxNodes: 1, duration: "90s", resetAfter: "20s" },
+    { maxNodes: 2, duration: "10s", resetAfter: "120s" },
+  ],
+  stormCooldownDuration: ["120s"],
+  healthyDelay: ["50s"],
+  unhealthyDelay: ["40s"],
+  flapping: [
+    { transitions: 2, window: "20s", holdDown: "60s" },
+    { transitions: 3, window: "60s", holdDown: "60s" },
+  ],
+  /** A schedule that begins again before it is over. */
+  budgets: [[{ nodes: 0, schedule: EACH_MINUTE, duration: "90s" }]],
+  maintenance: [{ hold: [HOLD_TYPE], atMost: "5s" }],
+};
 
 const BREAKER_TIMES: readonly { readonly duration: string; readonly resetAfter: string }[] = [
   { duration: "20s", resetAfter: "15s" },

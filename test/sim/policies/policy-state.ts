@@ -56,6 +56,9 @@ export interface PolicyState {
   /** The pool that it selects. */
   readonly pool: string;
   readonly isFrozenByMode: boolean;
+  /** How long its nodes may be silent, and those that have posted no status yet; null for what holds for all nodes. */
+  readonly monitorGraceMs: number | null;
+  readonly startupGraceMs: number | null;
   readonly pauses: readonly Pause[];
   readonly maxUnhealthy: Count | null;
   readonly budgets: readonly NodeBudget[];
@@ -100,6 +103,8 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
   return {
     pool,
     isFrozenByMode: mode === "Freeze",
+    monitorGraceMs: msOf(spec.nodeMonitorGracePeriod),
+    startupGraceMs: msOf(spec.nodeStartupGracePeriod),
     pauses: [...pausesIn(pauseRequests), ...recorded],
     maxUnhealthy: isCount(maxUnhealthy) ? maxUnhealthy : null,
     budgets: budgetsOf(spec.budgets),

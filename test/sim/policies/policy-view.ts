@@ -3,6 +3,7 @@
  * must know it. It judges nothing. Instants are on the wall clock.
  */
 import { CLOCK_ERROR_MS, viewLagMs } from "../fault-bounds.ts";
+import { type Grace, profileGrace } from "../graces.ts";
 import { type CheckedNode, conditionOf, isOfCondition, isPaced } from "../invariants.ts";
 import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
@@ -136,6 +137,21 @@ export class PolicyView {
       this.api.since(fromMs - this.unknownMs).map((snapshot) => domainOf(snapshot, node)),
     );
     return others.length === 0 ? domain : null;
+  }
+
+  /**
+   * The graces that a node may have had since an instant, by every snapshot that a process may have known then. If
+   * several policies select it, none applies.
+   */
+  graces(node: string, fromMs = this.nowMs): readonly Grace[] {
+    const pool = this.poolOf(node);
+    const all = profileGrace(this.swarm.profile);
+    return this.api.since(fromMs - (this.nowMs - this.knownMs)).map((snapshot) => {
+      const [policy, ...others] = policiesOf(snapshot, pool);
+      if (policy === undefined || others.length > 0) return all;
+      const { monitorGraceMs, startupGraceMs } = policy;
+      return { monitorMs: monitorGraceMs ?? all.monitorMs, startupMs: startupGraceMs ?? all.startupMs };
+    });
   }
 
   selected(pool: string | undefined): CheckedNode[] {

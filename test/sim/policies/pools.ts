@@ -22,6 +22,8 @@ export interface PolicyPlan {
   readonly isSplit: boolean;
   /** Whether messages are lost and requests are slow. */
   readonly isChaos: boolean;
+  /** Whether policies say durations in the rarer order too, such as a holdDown that is longer than its window. */
+  readonly hasBothOrders: boolean;
   /** Mean pause between two changes by people, in seconds. */
   readonly everySeconds: number;
 }
@@ -37,5 +39,5 @@ export function poolLabels(number: number): Record<string, string> {
   return pool === undefined ? {} : { [POOL_LABEL]: pool };
 }
 
-/** The shortest and the longest grace that a policy of a run sets, in milliseconds. */
-export const GRACES_MS = { least: 20_000, most: 60_000 } as const;
+/** The longest grace that a policy of a run sets, in milliseconds. */
+export const GRACE_MAX_MS = 60_000;

@@ -35,10 +35,14 @@ const REMEDIATING_SHARE = 0.3;
 /** In how many runs with small bounds waves of failures fill them. */
 const WAVES_SHARE = 0.4;
 
-/** A run as drawn, with policies. */
-export function withPolicies(drawn: Swarm, chance: (what: string) => Random): Swarm {
+/** In how many runs each pair of durations is said in both orders. */
+const BOTH_ORDERS_SHARE = 0.5;
+
+/** A run as drawn, with policies; `isEarlier` for a seed from before durations were said in both orders. */
+export function withPolicies(drawn: Swarm, chance: (what: string) => Random, isEarlier = false): Swarm {
   const isWaves = drawn.faults.has("smallBounds") && chance("policies/waves")() < WAVES_SHARE;
-  const swarm = policiesDrawn(drawn, chance);
+  const hasBothOrders = !isEarlier && chance("policies/orders")() < BOTH_ORDERS_SHARE;
+  const swarm = policiesDrawn(drawn, chance, hasBothOrders);
   return isWaves ? withWaves(swarm) : swarm;
 }
 
@@ -60,7 +64,7 @@ function withWaves(drawn: Swarm): Swarm {
   };
 }
 
-function policiesDrawn(drawn: Swarm, chance: (what: string) => Random): Swarm {
+function policiesDrawn(drawn: Swarm, chance: (what: string) => Random, hasBothOrders: boolean): Swarm {
   const random = chance("policies");
   const { hindrance: _, ...swarm } = drawn;
   const isSplit = random() < 0.25;
@@ -92,6 +96,7 @@ function policiesDrawn(drawn: Swarm, chance: (what: string) => Random): Swarm {
       isRestarted,
       isSplit,
       isChaos,
+      hasBothOrders,
       everySeconds,
     },
   };

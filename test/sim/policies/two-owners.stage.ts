@@ -51,6 +51,7 @@ function swarmOf(seed: number): Swarm {
       isRestarted: false,
       isSplit: true,
       isChaos: false,
+      hasBothOrders: false,
       everySeconds: 0,
     },
     safetyMs: 330 * SECOND,

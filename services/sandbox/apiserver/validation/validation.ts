@@ -45,7 +45,8 @@ function taintProblems(taint: JsonObject, at: string, earlier: readonly JsonObje
   return [...ofKey, ...ofValue, { type: "FieldValueDuplicate", field: at, message }];
 }
 
-function podSpecProblems(spec: JsonObject, at: string): FieldProblem[] {
+/** `kept` are tolerations that a pod has already: an update never has to repair those of another version's server. */
+function podSpecProblems(spec: JsonObject, at: string, kept: readonly JsonObject[] = []): FieldProblem[] {
   const containers = childList(spec, "containers");
   if (containers.length === 0) return [required(`${at}.containers`)];
   const restart = textOf(spec, "restartPolicy");
@@ -61,7 +62,9 @@ function podSpecProblems(spec: JsonObject, at: string): FieldProblem[] {
     ),
     ...ofRestart,
     ...ofNode,
-    ...tolerations.flatMap((one, index) => tolerationProblems(one, `${at}.tolerations[${index}]`)),
+    ...tolerations.flatMap((one, index) =>
+      kept.some((each) => sameJson(each, one)) ? [] : tolerationProblems(one, `${at}.tolerations[${index}]`),
+    ),
   ];
 }
 
@@ -167,9 +170,15 @@ function configMapChangeProblems(object: ApiObject, before: ApiObject): FieldPro
 
 const CONFIG_MAP_BYTES_MAX = 1_048_576;
 
-const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => FieldProblem[]>>> = {
+function podProblems(object: ApiObject, before: ApiObject | null): FieldProblem[] {
+  const kept = before === null ? [] : childList(childObject(before, "spec"), "tolerations");
+  return podSpecProblems(childObject(object, "spec"), "spec", kept);
+}
+
+type Problems = (object: ApiObject, before: ApiObject | null) => FieldProblem[];
+const OF_KIND: Readonly<Partial<Record<StorageName, Problems>>> = {
   nodes: nodeProblems,
-  pods: (object) => podSpecProblems(childObject(object, "spec"), "spec"),
+  pods: podProblems,
   configmaps: configMapProblems,
   customresourcedefinitions: definitionProblems,
   daemonsets: templateProblems,
@@ -190,6 +199,6 @@ export function problemsOf({ storage, custom }: Resource, object: ApiObject, bef
     ...metadataProblems(storage, object),
     ...(before === null ? [] : (CHANGE_OF_KIND[storage]?.(object, before) ?? [])),
     ...(custom === null ? [] : schemaProblems(object, custom.schema)),
-    ...(OF_KIND[storage]?.(object) ?? []),
+    ...(OF_KIND[storage]?.(object, before) ?? []),
   ];
 }

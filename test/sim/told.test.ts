@@ -1,0 +1,53 @@
+/** A user is told why something that is due does not happen, and silence about it is caught. */
+import { expect, test } from "vitest";
+import type { FactualExplanation, LedgerReader } from "../../protocols/ledger-reader.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+
+import { type Sentence, sentence } from "../../services/ledger/explain/sentences.ts";
+import { profileGrace } from "./graces.ts";
+import { drawSwarm } from "./swarm.ts";
+import { Told } from "./told.ts";
+import { World } from "./world.ts";
+
+const S = 1000;
+const READY = sentence("nodeReady", { node: "n", since: "", span: "" });
+const UNTAINTED = sentence("nodeUntainted", {});
+
+/** Looks at a node that has had this status for some seconds, which a process explains by these sentences. */
+function toldOf(status: "True" | "Unknown", seconds: number, ...said: readonly Sentence[]): () => void {
+  const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
+  const profile = { ...STANDARD_PROFILE, evictionMode: "taint" as const };
+  const world = new World({ ...drawn, plot: null, zones: [], faults: new Set(), profile });
+  const [sentences, names] = [said.map(({ text }) => text), said.map((each) => each.names)];
+  const explained: FactualExplanation = { sentences, names, facts: said, timeline: [] };
+  const ledger: Partial<LedgerReader> = { explainNode: () => explained };
+  const told = new Told({
+    world,
+    graces: () => [profileGrace(profile)],
+    standing: () => ({ seenAt: 0 }),
+    explaining: () => [{ name: "p1", ledger: ledger as LedgerReader }],
+    isForged: () => false,
+  });
+  const kubelet = world.join({ name: "zone-1", labels: "none", nodes: 0 }, 1, 0);
+  world.editStatus(kubelet.name, () => [{ type: "Ready", status }]);
+  kubelet.stop();
+  told.look();
+  return () => {
+    for (let leftS = seconds; leftS > 0; leftS -= 10) {
+      world.clock.advance(10 * S);
+      told.look();
+    }
+  };
+}
+
+test.each<[string, "True" | "Unknown", number, Sentence[], string | null]>([
+  ["a node that waits for nothing that is said", "Unknown", 50, [UNTAINTED], "does not say why zone-1-n1 is untainted"],
+  ["a node that waits for a place", "Unknown", 50, [UNTAINTED, sentence("queueHalted", {})], null],
+  ["a node that waits for a moment", "Unknown", 20, [UNTAINTED], null],
+  ["a silent node that is said to be ready", "True", 200, [READY], "does not say why zone-1-n1 is silent"],
+  ["a silent node of a blind process", "True", 200, [READY, sentence("nodeBlind", { why: "" })], null],
+])("%s", (_what, status, seconds, said, caught) => {
+  const look = toldOf(status, seconds, ...said);
+  if (caught === null) expect(look).not.toThrow();
+  else expect(look).toThrow(caught);
+});

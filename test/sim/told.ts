@@ -1,0 +1,188 @@
+/**
+ * Whether a user is told. Whenever something that is due is held back, refused or forgotten for longer than a process
+ * may need to notice, the explanation of the object says so, in every process that can explain. It shares no code with
+ * the services but the names of their sentences.
+ */
+import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
+import type { Serving } from "./checks.ts";
+import { type GracesOf, mostMs } from "./graces.ts";
+import {
+  BrokenInvariant,
+  type CheckedNode,
+  type CheckedPod,
+  conditionOf,
+  isPaced,
+  type WriteContext,
+} from "./invariants.ts";
+import { dueAtLatest } from "./oracle.ts";
+import { SinceWhen } from "./policies/policy-view.ts";
+import { isUnhindered } from "./promptness.ts";
+import type { World } from "./world.ts";
+
+type Name = SentenceName | PolicySentenceName;
+
+/** What happened to the last request: it was held back, refused or lost, or it is under way. */
+const REQUESTS = [
+  ...(["requestOpen", "requestWritten", "requestDenied", "requestThrottled", "requestFailed"] as const),
+  ...(["requestUnknown", "requestConflict", "requestRefused", "requestGone"] as const),
+] satisfies Name[];
+/** What a process says that knows no better. */
+const UNKNOWING = [
+  ...(["nodeBlind", "nodePolicyUnknown", "nodeUnobserved", "nodeUnjudged", "nodeOutdated", "nodeGone"] as const),
+  "nodeFoundGone",
+] satisfies Name[];
+
+/** The states in which something that is due does not happen, and the sentences of which one has to say why. */
+const TELLING = {
+  /** A node gives no heartbeat for longer than its grace, and the API shows something else than Unknown. */
+  silent: [
+    ...UNKNOWING,
+    ...REQUESTS,
+    ...(["nodeUnknown", "nodeUnknownByStatus", "nodeNeverPosted", "nodeUnknownNoHeartbeat"] as const),
+    ...(["leasePathBroken", "nodeLeaseForeign", "nodeLeaseShared"] as const),
+  ],
+  /** A node is not ready or unknown, and it carries no taint that evicts. */
+  untainted: [
+    ...UNKNOWING,
+    ...REQUESTS,
+    ...(["queueHalted", "queueSmallZone", "queueNever", "queueHeld", "queueHeldUntil", "queueFrozen"] as const),
+    ...(["queueUnknown", "queueNotShown", "queueMissing", "queuePlace", "queueBehind", "zoneSilent"] as const),
+    ...(["nodeDelayed", "nodeFrozen", "nodeFrozenUntil"] as const),
+  ],
+  /** A pod is on its node although its time is over. */
+  overdue: [
+    ...REQUESTS,
+    ...([
+      "nodeBlind",
+      "podUnobserved",
+      "podUnread",
+      "podGone",
+      "podTerminating",
+      "podUnbound",
+      "podCompleted",
+    ] as const),
+    ...(["podOverdue", "podDueNow", "podComputed", "podComputedNow", "podUnrequested", "podClockBehind"] as const),
+    ...(["podFrozen", "podFrozenUntil", "podFrozenDue", "podFrozenStill", "podFreezeAhead"] as const),
+    ...(["podPolicyUnknown", "podPaced", "podPacedBehind", "podPacedNever", "podPacedUnleased"] as const),
+    ...(["podPacedElsewhere", "podPacedUnknown", "podRecreated", "podMirror", "podUnreadable"] as const),
+    ...(["podOutage", "podOutageUndated", "podOutageGrace", "podOutageUnknown", "podOutageUnwritten"] as const),
+  ],
+} satisfies Record<string, readonly Name[]>;
+
+/** A state in which a user has to be told. */
+type Held = keyof typeof TELLING;
+
+/** How often the cluster is looked at. */
+const LOOKED_MS = 10_000;
+/** How long a process may not know a state, where nothing is slow, and where anything may be. */
+const EXACT_MS = 30_000;
+const BEHIND_MS = 150_000;
+
+/** The parts of a run in which users ask. */
+export interface ToldRun {
+  readonly world: World;
+  readonly graces: GracesOf;
+  readonly standing: WriteContext["standing"];
+  /** The processes that can explain now. */
+  readonly explaining: () => readonly Pick<Serving, "name" | "ledger">[];
+  /** Whether forged messages name an object, so that a ledger may say anything about it. */
+  readonly isForged: (name: string) => boolean;
+}
+
+/** Follows the states in which a user has to be told, and asks. Instants are on the world's wall clock. */
+export class Told {
+  readonly #run: ToldRun;
+  readonly #since = new SinceWhen();
+  readonly #unknownMs: number;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #disturbedMs = Number.NEGATIVE_INFINITY;
+  #problem: string | null = null;
+
+  constructor(run: ToldRun) {
+    const { swarm } = run.world;
+    this.#run = run;
+    this.#unknownMs = isUnhindered(swarm) ? EXACT_MS : BEHIND_MS;
+  }
+
+  /** A process died or started, or its path was cut or repaired. */
+  disturbed(): void {
+    this.#disturbedMs = this.#nowMs;
+  }
+
+  /** Asks about what has been held for long. Throws where no sentence says so. */
+  look(): void {
+    if (this.#problem !== null) throw new BrokenInvariant(this.#problem);
+    const nowMs = this.#nowMs;
+    if (nowMs - this.#lookedMs < LOOKED_MS) return;
+    this.#lookedMs = nowMs;
+    const nodes = this.#run.world.objects<CheckedNode>("nodes");
+    const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+    const held = new Set(nodes.flatMap((node) => this.#heldOf(node)));
+    for (const pod of this.#run.world.objects<CheckedPod>("pods")) {
+      const node = byName.get(pod.spec.nodeName ?? "");
+      if (node !== undefined && this.#isOverdue(pod, node))
+        held.add(keyOf("overdue", pod.metadata.name, pod.metadata.uid));
+    }
+    for (const key of [...this.#since.keys()]) if (!held.has(key)) this.#since.note(key, false, nowMs);
+    for (const key of held) {
+      this.#since.note(key, true, nowMs);
+      const sinceMs = Math.max(this.#since.of(key) ?? nowMs, this.#disturbedMs);
+      if (nowMs - sinceMs > this.#unknownMs) this.#ask(key);
+    }
+  }
+
+  get #nowMs(): number {
+    return this.#run.world.clock.wallMs();
+  }
+
+  #heldOf(node: CheckedNode): string[] {
+    const { world } = this.#run;
+    const { name, uid } = node.metadata;
+    const status = conditionOf(node, "Ready")?.status;
+    const found: string[] = [];
+    if (status !== "Unknown" && this.#isSilent(name)) found.push(keyOf("silent", name, uid));
+    const isDown = status === "Unknown" || status === "False";
+    const isTainted = node.spec?.taints?.some(isPaced) === true;
+    if (isDown && !isTainted && world.swarm.profile.evictionMode === "taint") found.push(keyOf("untainted", name, uid));
+    return found;
+  }
+
+  #isSilent(node: string): boolean {
+    const { world, graces } = this.#run;
+    const all = graces(node);
+    const graceMs = Math.max(mostMs(all, "monitorMs"), mostMs(all, "startupMs"));
+    return world.kubelets.get(node)?.alive === false && this.#nowMs - world.signs.lastBy(node, this.#nowMs) > graceMs;
+  }
+
+  #isOverdue(pod: CheckedPod, node: CheckedNode): boolean {
+    const { world, standing } = this.#run;
+    if (world.swarm.profile.evictionMode !== "taint" || pod.metadata.deletionTimestamp !== undefined) return false;
+    return (node.spec?.taints ?? []).some((taint) => {
+      const isDated = taint.effect === "NoExecute" && taint.timeAdded !== undefined;
+      return isDated && dueAtLatest(pod, taint, standing(node.metadata.name, taint)) < this.#nowMs;
+    });
+  }
+
+  #ask(key: string): void {
+    const [state = "", name = ""] = key.split(" ");
+    if (!isHeld(state) || this.#run.isForged(name)) return;
+    const telling: readonly string[] = TELLING[state];
+    for (const { name: process, ledger } of this.#run.explaining()) {
+      const check = (facts: readonly { readonly name: string }[] | undefined): void => {
+        if (facts === undefined || facts.some((fact) => telling.includes(fact.name))) return;
+        const said = facts.map((fact) => fact.name).join(", ");
+        this.#problem ??= `${process} does not say why ${name} is ${state}; it says ${said}`;
+      };
+      if (state === "overdue") ledger?.explainPod("default", name, (explained) => check(explained?.facts));
+      else check(ledger?.explainNode(name)?.facts);
+    }
+  }
+}
+
+function isHeld(state: string): state is Held {
+  return Object.hasOwn(TELLING, state);
+}
+
+function keyOf(state: Held, name: string, uid: string): string {
+  return `${state} ${name} ${uid}`;
+}

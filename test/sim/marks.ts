@@ -3,6 +3,7 @@ import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { API_CUTS } from "./api-path.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
 import { LYING_SITUATIONS } from "./faults/lying-members.ts";
+import { MOMENT_SITUATIONS } from "./faults/moments.ts";
 import { STOLEN_SEED_SITUATIONS } from "./faults/stolen-seeds.ts";
 import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invariants.ts";
 import type { FaultClass } from "./swarm.ts";
@@ -42,6 +43,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   leaseRefusals: ["leases refused"],
   staticPods: ["static pod", "pod recreated on its node"],
   staleServers: ["stale server behind a load balancer"],
+  moments: MOMENT_SITUATIONS,
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

@@ -11,6 +11,7 @@ import { FOREIGN_TAINT_FAULTS } from "./faults/foreign-taints.ts";
 import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
+import { MOMENT_FAULTS } from "./faults/moments.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { OUTAGE_FAULTS } from "./faults/outages.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
@@ -42,6 +43,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...HOSTILE_NODE_FAULTS,
   ...OUTAGE_FAULTS,
   ...RECREATED_POD_FAULTS,
+  ...MOMENT_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */

@@ -62,6 +62,7 @@ export const FAULT_CLASSES = [
   "leaseRefusals",
   "staticPods",
   "staleServers",
+  "moments",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];

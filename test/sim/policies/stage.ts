@@ -16,7 +16,7 @@ const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
   ...BYSTANDERS,
   ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "apiRefusals"] as const),
   ...(["lostReplies", "watchCuts", "compaction", "apiTimeouts", "nodeChurn", "cacheSyncLag"] as const),
-  ...(["wrongClocks", "clockSteps", "clockDrift"] as const),
+  ...(["wrongClocks", "clockSteps", "clockDrift", "moments"] as const),
 ]);
 /** Faults under which times are still exact: wrong clocks of machines count for nothing. */
 const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping"]);

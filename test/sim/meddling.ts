@@ -20,6 +20,7 @@ import { RECREATED_POD_FAULTS } from "./faults/recreated-pods.ts";
 import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
+import { strikeMemory } from "./policies/memories.ts";
 import { changePolicies } from "./policies/people.ts";
 import { proveNodesDown } from "./policies/provers.ts";
 import { remediateNodes } from "./policies/remediators.ts";
@@ -69,6 +70,7 @@ export function meddle(reach: Reach): Stop {
   if (swarm.policies !== undefined) {
     undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
     if (swarm.policies.theme === "waves") undos.add(inWaves(reach, chanceOf(swarm.seed, "play/waves")));
+    if (swarm.policies.memory !== undefined) undos.add(strikeMemory(reach, chanceOf(swarm.seed, "play/memory")));
     if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));
     if (swarm.policies.isRemediating) undos.add(remediateNodes(reach, chanceOf(swarm.seed, "play/remediations")));
   }

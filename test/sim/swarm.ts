@@ -160,7 +160,7 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const hasOutages = LASTING_CLASSES.some((name) => swarm.faults.has(name));
   const addedMs = (isLong ? LONGER_MS : 0) + (hasOutages ? OUTAGES_MS : 0);
   const drawn = { ...swarm, safetyMs: swarm.safetyMs + addedMs };
-  if (options.policies === true) return withPolicies(drawn, chance);
+  if (options.policies === true) return withPolicies(drawn, chance, classesUpTo(options).includes("moments"));
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);

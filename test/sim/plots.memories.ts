@@ -7,6 +7,8 @@ import { taint, untaint } from "./plots.changes.ts";
 import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import type { Swarm } from "./swarm.ts";
 
+/** Three quarters of the seeds have another plot, and a memory takes several to be lost. */
+const SHARE = 0.3;
 /** How many nodes fall silent before an outage. */
 const SILENT = 3;
 
@@ -26,6 +28,7 @@ export const MEMORY_PLOTS = {
   /** Pods count down while the API server is away. Processes die when the outage is written down, and when it is read. */
   outageMemory: {
     latest: "moments",
+    share: SHARE,
     stage: (swarm, random) => ({
       ...calmZones(swarm, random),
       toleration: "short",
@@ -57,6 +60,7 @@ export const MEMORY_PLOTS = {
   /** People add taints without a stamp. Processes die when it is recorded since when they count, and when it is read. */
   recordedStarts: {
     latest: "moments",
+    share: SHARE,
     stage: (swarm, random) => ({
       ...calmZones(swarm, random),
       toleration: "maintenance",

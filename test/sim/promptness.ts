@@ -63,7 +63,8 @@ export class Promptness {
     const cameAt = Date.parse(pod.metadata.creationTimestamp);
     const lastAts = taints.map((taint) => {
       const stood = standing(node.metadata.name, taint);
-      const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), stood.seenAt, cameAt);
+      const latest = { ...stood, seenAt: stood.latestAt ?? stood.seenAt };
+      const dueAt = Math.max(evictionOverdueAt(pod, taint, latest), stood.seenAt, cameAt);
       // A freeze that begins meanwhile adds to both.
       const endAt = (startAt: number, ms: number): number => stood.frozen?.most(startAt, ms) ?? startAt + ms;
       return { dueAt, lastAt: Math.max(endAt(dueAt, WAY_MS), endAt(this.#disturbedAt, RECOVERY_MS)) };

@@ -22,6 +22,8 @@ interface MemoryPlay {
   readonly flaps: number;
   readonly seconds: readonly [least: number, most: number];
   readonly roundSeconds: number;
+  /** After how long the next write of the memory is waited for; absent for at once. */
+  readonly armSeconds?: readonly [least: number, most: number];
 }
 
 const GRACE = { nodeMonitorGracePeriod: "20s", nodeEvictionRate: 1, unhealthyZoneThreshold: 1 } as const;
@@ -64,7 +66,15 @@ const PLAYS: Readonly<Record<PolicyMemory, MemoryPlay>> = {
     seconds: [320, 380],
     roundSeconds: 120,
   },
-  freezes: { fields: [{ ...GRACE }], failing: 2, flaps: 0, seconds: [60, 140], roundSeconds: 90 },
+  // A freeze matters to a countdown that began before it and ends after the restart.
+  freezes: {
+    fields: [{ ...GRACE }],
+    failing: 3,
+    flaps: 0,
+    seconds: [150, 190],
+    roundSeconds: 170,
+    armSeconds: [45, 80],
+  },
 };
 
 /** The fields of a policy in a run about a memory. */
@@ -77,7 +87,7 @@ export function strikeMemory(reach: Reach, random: Random): Stop {
   const { world } = reach;
   const memory = world.swarm.policies?.memory;
   if (memory === undefined) return () => {};
-  const { failing, flaps, seconds, roundSeconds } = PLAYS[memory];
+  const { failing, flaps, seconds, roundSeconds, armSeconds = [0, 0] } = PLAYS[memory];
   const timers = new Set<Timer>();
   const failed = new Set<SimulatedKubelet>();
   let stopRestarts: Stop = () => {};
@@ -99,7 +109,9 @@ export function strikeMemory(reach: Reach, random: Random): Stop {
   };
   const round = (): void => {
     stopRestarts();
-    stopRestarts = restartTwice(reach, random, memory);
+    after(between(random, ...armSeconds), () => {
+      stopRestarts = restartTwice(reach, random, memory);
+    });
     for (const pool of POOLS) {
       for (const kubelet of shuffled(ofPool(reach, pool), random).slice(0, failing)) {
         if (kubelet.alive) fail(kubelet);

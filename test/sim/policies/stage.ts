@@ -43,7 +43,7 @@ const PEOPLE_SECONDS: Readonly<Record<PolicyMemory, number>> = {
   storm: NEVER_SECONDS,
   flapping: NEVER_SECONDS,
   rates: NEVER_SECONDS,
-  freezes: 12,
+  freezes: 8,
 };
 /** In how many runs a memory is written and read while processes die. */
 const MEMORIES_SHARE = 0.3;
@@ -70,7 +70,7 @@ function withMemory(drawn: Swarm, memory: PolicyMemory): Swarm {
   return {
     ...swarm,
     zones: [zone(1, 8, swarm), zone(2, 8, swarm)],
-    podsPerNode: memory === "rates" ? 3 : 1,
+    podsPerNode: memory === "rates" || memory === "freezes" ? 3 : 1,
     processes: swarm.processes.slice(0, 2),
     // A new owner of the limits waits for a few times this.
     profile: { ...swarm.profile, evictionMode: "taint", pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },

@@ -46,7 +46,7 @@ export type MemoryName = keyof typeof MEMORIES;
 
 /** How long processes are dead, in milliseconds. */
 const DEAD_MS = [300, 4_000] as const;
-/** In how many cases a write kills every process, so that nobody has the memory but the API server. */
+/** In how many cases a write kills every process, so that the API server alone has the memory. */
 const ALL_SHARE = 0.6;
 /** How a request ends at which a process dies, and how long after it that is: at last when it has acted on the reply. */
 const DEATHS: readonly (readonly [fate: RequestFate, afterMs: number])[] = [
@@ -55,6 +55,7 @@ const DEATHS: readonly (readonly [fate: RequestFate, afterMs: number])[] = [
   ["lostReply", 0],
   ["carriedOut", 30],
   ["carriedOut", 1_200],
+  ["carriedOut", 15_000],
 ];
 /** How long the read of a memory is waited for after a start, in milliseconds. */
 const READ_WITHIN_MS = 20_000;
@@ -71,14 +72,14 @@ export function restartTwice(reach: Reach, random: Random, memory: MemoryName): 
   const after = (ms: number, act: () => void): void => {
     timers.add(clock.after(ms, () => reach.world.asWorld(act)));
   };
-  const killAt = (doomed: readonly SimulatedProcess[], what: string, next: () => void): RequestFate => {
+  const killAt = (dying: readonly SimulatedProcess[], what: string, next: () => void): RequestFate => {
     reach.count(`memory of ${memory}: killed at its ${what}`);
     reach.struck(`killed at the ${what} of the memory of ${memory}`);
     const [fate, afterMs] = oneOf(random, DEATHS);
     after(afterMs, () => {
-      for (const process of doomed) process.kill();
+      for (const process of dying) process.kill();
       after(between(random, ...DEAD_MS), () => {
-        for (const process of doomed) process.start();
+        for (const process of dying) process.start();
         next();
       });
     });

@@ -1,6 +1,6 @@
 /**
  * Moments of a run: the n-th message of some kind, or the n-th request of some kind, from an instant on. Something
- * strikes exactly then: before the message reaches anybody, once it was passed on, before the API server carries a
+ * strikes exactly then: before the message reaches a process, once it was passed on, before the API server carries a
  * request out, or once it has. It decides nothing about what strikes.
  */
 import type { BodyOf, Message, MessageType } from "../../protocols/messages.ts";

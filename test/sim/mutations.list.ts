@@ -1,5 +1,6 @@
 /** Known bugs as changes of the source. It runs nothing. */
 import type { PlantedChange } from "../support/planted-change.ts";
+import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
 import type { Situation } from "./swarm.ts";
 
 /** A bug as a change of the source. */
@@ -557,4 +558,5 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "const refused = lease.readAtMs < 0 ? refusalByLease(context, node, lease) : null;",
     showsIn: "lateStatuses",
   },
+  ...MEMORY_MUTATIONS,
 ];

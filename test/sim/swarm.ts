@@ -163,7 +163,9 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   if (options.policies === true) return withPolicies(drawn, chance, classesUpTo(options).includes("moments"));
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
-  const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < (PLOTS[name].share ?? PLOT_SHARE));
+  const plot = PLOT_NAMES.find(
+    (name) => isPossible(name) && chance(`plot/${name}`)() < (PLOTS[name].share ?? PLOT_SHARE),
+  );
   const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
   return withMemory(staged, chance, options);
 }

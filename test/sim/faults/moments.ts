@@ -92,7 +92,7 @@ const REQUESTS: readonly RequestMoment[] = [
 /** The classes, by name. */
 export const MOMENT_FAULTS = {
   moments: {
-    everySeconds: 8,
+    everySeconds: 4,
     act: (reach, random) => {
       const strikes = new Strikes(reach, random);
       const nth = between(random, 1, NTH_MAX);

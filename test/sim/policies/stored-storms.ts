@@ -15,7 +15,7 @@ interface Shown {
   readonly sinceMs: number;
 }
 
-/** Until when a policy condemns nobody. */
+/** Until when no node of a policy is admitted for eviction. */
 export interface StoredStorm {
   readonly sinceMs: number;
   readonly untilMs: number;

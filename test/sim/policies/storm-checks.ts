@@ -105,11 +105,11 @@ export class StormChecks {
     const state = view.api.now.policies.get(policy);
     const stored = state === undefined || !view.isExact ? null : this.#stored.of(policy, state, nowMs);
     if (stored === null || view.steady(policy, limitsOf, stored.sinceMs - view.settleMs) === null) return;
-    view.run.count("condemned after a storm that was written down");
+    view.run.count("node admitted after a storm that was written down");
     const earlyMs = stored.untilMs - nowMs - view.skewMs - STAMP_MS;
     if (earlyMs <= 0) return;
     throw new BrokenInvariant(
-      `${name} was condemned ${earlyMs} ms too early in a storm of policy ${policy} that was written down`,
+      `${name} was admitted ${earlyMs} ms too early in a storm of policy ${policy} that was written down`,
     );
   }
 

@@ -48,7 +48,7 @@ export type MemoryName = keyof typeof MEMORIES;
 const DEAD_MS = [300, 4_000] as const;
 /** In how many cases a write kills every process, so that the API server alone has the memory. */
 const ALL_SHARE = 0.6;
-/** How a request ends at which a process dies, and how long after it that is: at last when it has acted on the reply. */
+/** How a request ends at which a process dies, and how long after it: at last when it has acted on the reply. */
 const DEATHS: readonly (readonly [fate: RequestFate, afterMs: number])[] = [
   ["lostRequest", 0],
   ["lostReply", 0],

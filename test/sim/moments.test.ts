@@ -5,7 +5,6 @@ import { encode, subjectFor } from "../../protocols/wire.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
-import type { Reach } from "./meddler.ts";
 import { atMessage, atRequest, messageMoment } from "./moments.ts";
 import { Network } from "./network.ts";
 
@@ -16,7 +15,7 @@ function stage() {
   const api = new FaultyApiServer({ clock, random: () => 0.5 });
   const network = new Network({ clock, chance: () => () => 0.5 });
   const processes = [{ name: "p1" }, { name: "p2" }];
-  const reach = { world: { clock, api }, network, processes } as unknown as Reach;
+  const reach = { world: { api }, network, processes };
   const received: string[] = [];
   const [first, second] = processes.map(({ name }) => {
     const link = network.link({ name: `${name}/1`, member: name, read: (take) => take() });

@@ -7,10 +7,9 @@ import type { BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
+import type { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
-import type { Reach } from "./meddler.ts";
-import type { Interposition } from "./network.ts";
-import type { SimulatedProcess } from "./process.ts";
+import type { Interposition, Network } from "./network.ts";
 
 /** A kind of message. */
 export interface MessageMoment {
@@ -35,12 +34,18 @@ export function messageMoment<T extends MessageType>(
   return { name, type, isIt: ({ body }, before) => isIt(body as BodyOf<T>, before as BodyOf<T> | null) };
 }
 
-/** What strikes when a message leaves a process; `sender` is undefined for a client that is no process of Vigil. */
-export type MessageStrike = (subject: string, sender: SimulatedProcess) => Interposition | null;
+/** A process of Vigil, which sends messages and requests. */
+interface Sender {
+  readonly name: string;
+}
 
 /** Strikes at the n-th message of a kind from now on, once. The returned function disarms it. */
-export function atMessage(reach: Reach, moment: MessageMoment, nth: number, strike: MessageStrike): Stop {
-  const { network, processes } = reach;
+export function atMessage<P extends Sender>(
+  { network, processes }: { readonly network: Network; readonly processes: readonly P[] },
+  moment: MessageMoment,
+  nth: number,
+  strike: (subject: string, sender: P) => Interposition | null,
+): Stop {
   const bodies = new Map<string, unknown>();
   let left = nth;
   const [kind, noun] = moment.type.split(".");
@@ -70,11 +75,11 @@ const KIND_AT = 3;
 export type RequestFate = "carriedOut" | "lostReply" | "lostRequest";
 
 /** Strikes at the n-th request of a kind from now on, once. The returned function disarms it. */
-export function atRequest(
-  { world, processes }: Reach,
+export function atRequest<P extends Sender>(
+  { world, processes }: { readonly world: { readonly api: FaultyApiServer }; readonly processes: readonly P[] },
   { isIt }: RequestMoment,
   nth: number,
-  strike: (sender: SimulatedProcess) => RequestFate,
+  strike: (sender: P) => RequestFate,
 ): Stop {
   let left = nth;
   let struck: { readonly call: Call; readonly fate: RequestFate } | null = null;

@@ -25,7 +25,9 @@ function calmZones(swarm: Swarm, random: Random): Swarm {
 
 /** The plots by name. */
 export const MEMORY_PLOTS = {
-  /** Pods count down while the API server is away. Processes die when the outage is written down, and when it is read. */
+  /**
+   * Pods count down while the API server is away. Processes die when the outage is written down, and when it is read.
+   */
   outageMemory: {
     latest: "moments",
     share: SHARE,
@@ -57,7 +59,9 @@ export const MEMORY_PLOTS = {
     },
   },
 
-  /** People add taints without a stamp. Processes die when it is recorded since when they count, and when it is read. */
+  /**
+   * People add taints without a stamp. Processes die when it is recorded since when they count, and when it is read.
+   */
   recordedStarts: {
     latest: "moments",
     share: SHARE,

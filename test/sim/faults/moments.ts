@@ -1,7 +1,7 @@
 /**
- * Faults at decisive moments: between two steps of a handover, a permit, a grant, a freeze, a storm or a write. Each act
- * waits for the n-th message or request of some kind and strikes exactly there: a process dies before or after it, one
- * process alone misses it, its reply is lost, or it arrives after what its sender does next.
+ * Faults at decisive moments: between two steps of a handover, a permit, a grant, a freeze, a storm or a write. Each
+ * act waits for the n-th message or request of some kind and strikes exactly there: a process dies before or after it,
+ * one process alone misses it, its reply is lost, or it arrives after what its sender does next.
  */
 
 import { FREEZE_CONFIG_MAP, HEARTBEATS_LEASE, LIMITS_LEASE } from "../../../protocols/names.ts";
@@ -12,11 +12,11 @@ import {
   atMessage,
   atRequest,
   type MessageMoment,
-  type MessageStrike,
   messageMoment,
   type RequestFate,
   type RequestMoment,
 } from "../moments.ts";
+import type { Interposition } from "../network.ts";
 import type { SimulatedProcess } from "../process.ts";
 
 /** The share of the acts that wait for a message; the others wait for a request. */
@@ -154,7 +154,7 @@ class Strikes {
     for (const end of this.#ends) end();
   }
 
-  message(action: (typeof MESSAGE_ACTIONS)[number]): MessageStrike {
+  message(action: (typeof MESSAGE_ACTIONS)[number]): (subject: string, sender: SimulatedProcess) => Interposition {
     return (subject, sender) => {
       this.#struck(action, subject);
       if (action === "sender killed before its message") {

@@ -33,8 +33,9 @@ const LOSING: readonly FaultClass[] = [
   "crashes",
   "standstills",
   "powerCuts",
+  "moments",
 ];
-const DELAYING: readonly FaultClass[] = ["lateness", "slowConsumers"];
+const DELAYING: readonly FaultClass[] = ["lateness", "slowConsumers", "moments"];
 const SILENCING: readonly FaultClass[] = [
   ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "apiOutages"] as const),
   ...(["apiCuts", "slowApi", "listRefusals", "writeConflicts", "cacheSyncLag", "flakyApi"] as const),
@@ -86,7 +87,7 @@ export function appearanceLagMs(swarm: Swarm): number {
  */
 export function heartbeatLagMs(swarm: Swarm): number {
   const { faults, profile } = swarm;
-  return viewLagMs(swarm) + (faults.has("loss") ? profile.nodeStartupGraceMs : 0);
+  return viewLagMs(swarm) + (faults.has("loss") || faults.has("moments") ? profile.nodeStartupGraceMs : 0);
 }
 
 /** How many shards may be suspect while an owner decides about zones without a node that it knows in them. */

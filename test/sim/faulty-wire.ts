@@ -55,6 +55,8 @@ export class FaultyWire implements Wire {
   }
 
   send(request: HttpRequest, exchange: HttpExchange): { abort(): void } {
+    // A process that dies in the midst of its work sends nothing that came after.
+    if (this.#dead) return { abort: () => {} };
     const { clock, random, wire, writer, count } = this.#options;
     const { latencyMaxMs, refusal, timeout, lostReply } = this.faults;
     const headers = { ...request.headers, [WRITER_HEADER]: writer };

@@ -113,6 +113,8 @@ export interface WriteContext {
 export interface Standing {
   /** When it appeared on its node. */
   readonly seenAt: number;
+  /** When a process saw it at the latest that counts it from there, where it has no stamp; absent for `seenAt`. */
+  readonly latestAt?: number;
   /** When it was last set: later than `seenAt` where it was away for so short that no process need have observed it. */
   readonly putOnAt?: number;
   /**

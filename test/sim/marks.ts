@@ -4,6 +4,7 @@ import { API_CUTS } from "./api-path.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
 import { LYING_SITUATIONS } from "./faults/lying-members.ts";
 import { LYING_STAMP_SITUATIONS } from "./faults/lying-stamps.ts";
+import { MOMENT_SITUATIONS } from "./faults/moments.ts";
 import { STOLEN_SEED_SITUATIONS } from "./faults/stolen-seeds.ts";
 import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invariants.ts";
 import type { FaultClass } from "./swarm.ts";
@@ -45,6 +46,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   staleServers: ["stale server behind a load balancer"],
   comparedTaints: ["taint with a compared value"],
   lyingStamps: LYING_STAMP_SITUATIONS,
+  moments: MOMENT_SITUATIONS,
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

@@ -13,6 +13,7 @@ import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
 import { LYING_STAMP_FAULTS } from "./faults/lying-stamps.ts";
+import { MOMENT_FAULTS } from "./faults/moments.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { OUTAGE_FAULTS } from "./faults/outages.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
@@ -21,6 +22,7 @@ import { RECREATED_POD_FAULTS } from "./faults/recreated-pods.ts";
 import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
+import { strikeMemory } from "./policies/memories.ts";
 import { changePolicies } from "./policies/people.ts";
 import { proveNodesDown } from "./policies/provers.ts";
 import { remediateNodes } from "./policies/remediators.ts";
@@ -46,6 +48,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...RECREATED_POD_FAULTS,
   ...COMPARED_TAINT_FAULTS,
   ...LYING_STAMP_FAULTS,
+  ...MOMENT_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */
@@ -71,6 +74,7 @@ export function meddle(reach: Reach): Stop {
   if (swarm.policies !== undefined) {
     undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
     if (swarm.policies.theme === "waves") undos.add(inWaves(reach, chanceOf(swarm.seed, "play/waves")));
+    if (swarm.policies.memory !== undefined) undos.add(strikeMemory(reach, chanceOf(swarm.seed, "play/memory")));
     if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));
     if (swarm.policies.isRemediating) undos.add(remediateNodes(reach, chanceOf(swarm.seed, "play/remediations")));
   }

@@ -1,5 +1,6 @@
 /** Known bugs as changes of the source. It runs nothing. */
 import type { PlantedChange } from "../support/planted-change.ts";
+import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
 import type { Situation } from "./swarm.ts";
 
 /** A bug as a change of the source. */
@@ -590,4 +591,5 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "return this.#versions.get(path) ?? null;",
     to: "return this.#versions.size < 0 ? path : null;",
   },
+  ...MEMORY_MUTATIONS,
 ];

@@ -29,6 +29,17 @@ const OPEN: Cut = { up: false, down: false };
 /** A client notices a dead connection after two pings, 5 s apart. */
 const NOTICE_MS = 10_000;
 
+/** What happens to one message on its way. */
+export interface Interposition {
+  /** Passes the message on to a process at once, later or never. */
+  readonly pass: (member: string, deliver: () => void) => void;
+  /** Called once it was passed on to every process that reads it. */
+  readonly passed?: () => void;
+}
+
+/** Decides about a message before it reaches any process; null where it does nothing to it. */
+export type Interposer = (subject: string, payload: Uint8Array, from: Link) => Interposition | null;
+
 interface Subscriber {
   readonly link: Link;
   readonly receive: (payload: Uint8Array, subject: string) => void;
@@ -126,6 +137,8 @@ export class Network {
   withheld: ((subject: string, from: Link, to: Link) => void) | null = null;
   /** The subjects that reach no process now. */
   muted: (subject: string) => boolean = () => false;
+  /** What lies in wait for messages. The first that does something to a message decides about it. */
+  readonly interposers = new Set<Interposer>();
   /** Called for every message that reaches the server in the middle. */
   crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
   /** Called for every pattern that a process begins to follow. */
@@ -184,15 +197,37 @@ export class Network {
   carry(subject: string, payload: Uint8Array, from: Link): void {
     this.crossed?.(subject, payload, from);
     if (this.muted(subject)) return;
+    const interposition = this.interposers.size === 0 ? null : this.#interposed(subject, payload, from);
     this.#tree.match(subject, (subscriber) => {
       if (this.#isApart?.(from.member, subscriber.link.member) === true) {
         this.withheld?.(subject, from, subscriber.link);
         return;
       }
       if (this.#strikes("loss")) return;
-      this.#deliver(subscriber, subject, payload);
-      if (this.#strikes("doubling")) this.#deliver(subscriber, subject, payload);
+      const isDoubled = this.#strikes("doubling");
+      const deliver = (): void => {
+        this.#deliver(subscriber, subject, payload);
+        if (isDoubled) this.#deliver(subscriber, subject, payload);
+      };
+      if (interposition === null) deliver();
+      else interposition.pass(subscriber.link.member, deliver);
     });
+    interposition?.passed?.();
+  }
+
+  /** The processes that read a subject. */
+  readersOf(subject: string): string[] {
+    const members = new Set<string>();
+    this.#tree.match(subject, ({ link }) => members.add(link.member));
+    return [...members];
+  }
+
+  #interposed(subject: string, payload: Uint8Array, from: Link): Interposition | null {
+    for (const interpose of this.interposers) {
+      const interposition = interpose(subject, payload, from);
+      if (interposition !== null) return interposition;
+    }
+    return null;
   }
 
   #deliver(subscriber: Subscriber, subject: string, payload: Uint8Array): void {

@@ -12,10 +12,12 @@ import {
   startOf,
   taintName,
 } from "./invariants.ts";
-import { isUnhindered } from "./promptness.ts";
+import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
 import type { Swarm } from "./swarm.ts";
 import type { ViewGap } from "./view-gaps.ts";
 
+/** The annotation with the starts of taints whose stamps do not say them. */
+const RECORD = "vigil.v1/taints-seen";
 /** A list, or a watch that resumes after a minute, shows no taint that went and came back meanwhile. */
 const UNSEEN_MAX_MS = 60_000;
 
@@ -36,6 +38,11 @@ export class NodeHistory {
   /** Whether a fault keeps owners from observing every change. A plot delays changes and drops none. */
   readonly #isHindered: boolean;
   readonly #believed: BelievedStamps;
+  /** The present taints without a stamp and without a record of their start, by node and taint. */
+  readonly #unrecorded = new Set<string>();
+  /** When a process last died or started while such a taint was there, by node and taint. */
+  readonly #forgottenAt = new Map<string, number>();
+  #disturbedAt = Number.NEGATIVE_INFINITY;
   /** Our taints that replaced each other on a node, up to the present one. */
   readonly #lines = new Map<string, readonly Segment[]>();
 
@@ -59,6 +66,12 @@ export class NodeHistory {
     this.#believed.interrupted(shard, gap);
   }
 
+  /** A process died or started. Who takes over counts what nothing shows or records from when it sees it. */
+  disturbed(): void {
+    this.#disturbedAt = this.#clock.wallMs();
+    for (const key of this.#unrecorded) this.#forgottenAt.set(key, this.#disturbedAt);
+  }
+
   /** The faults have ended: from the given instant on every owner has received the nodes of its shards. */
   calm(wholeAt: number): void {
     this.#believed.calm(wholeAt);
@@ -68,6 +81,7 @@ export class NodeHistory {
   note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
     const wallMs = this.#clock.wallMs();
     this.#believed.note(name, after);
+    this.#noteRecords(name, after);
     if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
     this.#noteSwap(name, pacedOf(before), pacedOf(after));
     const known = this.#taintedAt.get(name);
@@ -83,6 +97,27 @@ export class NodeHistory {
     const putOn = this.#putOnAt.get(name);
     this.#putOnAt.set(name, new Map(taints.map((taint) => [taint, putOn?.get(taint) ?? wallMs])));
     this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? cameAt(taint)])));
+  }
+
+  #noteRecords(name: string, after: CheckedNode | null): void {
+    const taints = after?.spec?.taints ?? [];
+    const record = after?.metadata.annotations?.[RECORD] ?? "";
+    const present = new Set(taints.map((taint) => `${name} ${taintName(taint)}`));
+    for (const known of [...this.#unrecorded, ...this.#forgottenAt.keys()]) {
+      if (!known.startsWith(`${name} `) || present.has(known)) continue;
+      this.#unrecorded.delete(known);
+      this.#forgottenAt.delete(known);
+    }
+    const hadTaints = this.#taintedAt.get(name);
+    for (const taint of taints) {
+      const key = `${name} ${taintName(taint)}`;
+      const isNew = hadTaints?.has(taintName(taint)) !== true;
+      if (taint.timeAdded !== undefined || record.includes(taintName(taint))) this.#unrecorded.delete(key);
+      else if (isNew) {
+        this.#unrecorded.add(key);
+        this.#forgottenAt.set(key, this.#disturbedAt);
+      }
+    }
   }
 
   /** When a taint appeared on a node; now, when it is absent. */
@@ -102,7 +137,10 @@ export class NodeHistory {
     };
     const stampVoid = { isStampVoid: true, ...(this.#isRestamped && believed) };
     const isComparing = this.#swarm.profile.tolerationComparisonOperators;
-    return { seenAt, putOnAt, isComparing, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
+    const forgottenAt = this.#forgottenAt.get(`${node} ${name}`) ?? Number.NEGATIVE_INFINITY;
+    const latestAt = Math.max(seenAt, forgottenAt + RECOVERY_MS);
+    const known = { seenAt, putOnAt, latestAt, isComparing };
+    return { ...known, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

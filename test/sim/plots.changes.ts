@@ -258,12 +258,13 @@ function isNews(subject: string): boolean {
 }
 
 /** Adds the taint of people. Its stamp is `aheadMs` ahead of the API server's clock; null for none. */
-function taint(reach: Reach, name: string, aheadMs: number | null): void {
+export function taint(reach: Reach, name: string, aheadMs: number | null): void {
   const stamp = aheadMs === null ? {} : { timeAdded: apiTime(reach.world.clock.wallMs() + aheadMs) };
   setTaints(reach, name, [{ key: FOREIGN_TAINT, value: "yes", effect: "NoExecute", ...stamp }]);
 }
 
-function untaint(reach: Reach, name: string): void {
+/** Removes the taint of people. */
+export function untaint(reach: Reach, name: string): void {
   setTaints(reach, name, []);
 }
 

@@ -18,7 +18,7 @@ const DELAYING: readonly FaultClass[] = [
   ...(["apiOutages", "deniedDeletes", "clockSteps", "clockDrift"] as const),
   ...(["apiCuts", "standstills", "slowApi", "wrongClocks", "staleReplica", "listRefusals"] as const),
   ...(["writeConflicts", "cacheSyncLag", "flakyApi", "lyingMembers", "stolenSeeds"] as const),
-  ...(["longOutages", "powerCuts", "restores", "leaseRefusals", "staleServers"] as const),
+  ...(["longOutages", "powerCuts", "restores", "leaseRefusals", "staleServers", "moments"] as const),
 ];
 /** From a deadline to its deletion: a message, three requests, and the second that the API's stamps cut off. */
 const WAY_MS = 2_000;
@@ -63,7 +63,8 @@ export class Promptness {
     const cameAt = Date.parse(pod.metadata.creationTimestamp);
     const lastAts = taints.map((taint) => {
       const stood = standing(node.metadata.name, taint);
-      const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), stood.seenAt, cameAt);
+      const latest = { ...stood, seenAt: stood.latestAt ?? stood.seenAt };
+      const dueAt = Math.max(evictionOverdueAt(pod, taint, latest), stood.seenAt, cameAt);
       // A freeze that begins meanwhile adds to both.
       const endAt = (startAt: number, ms: number): number => stood.frozen?.most(startAt, ms) ?? startAt + ms;
       return { dueAt, lastAt: Math.max(endAt(dueAt, WAY_MS), endAt(this.#disturbedAt, RECOVERY_MS)) };

@@ -37,6 +37,10 @@ const DANGEROUS = [
   "full disruption entered",
   "full disruption left",
   "turnover of nodes",
+  ...["outages", "records"].flatMap((memory) => [
+    `memory of ${memory}: killed at its write`,
+    `memory of ${memory}: killed at its read`,
+  ]),
   ...FAULT_CLASSES.flatMap((name) => MARKS_OF_CLASS[name] ?? []),
 ];
 

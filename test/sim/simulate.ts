@@ -297,6 +297,7 @@ class Run {
 
   #noteDisturbance(what: "start" | "death", services: readonly ServiceName[]): void {
     this.#noteListening(what, services);
+    this.#history.disturbed();
     this.#promptness.disturbed(this.#world.clock.wallMs());
     this.#checks.disturbed();
     this.#policies?.disturbed();

@@ -64,6 +64,7 @@ export const FAULT_CLASSES = [
   "staleServers",
   "comparedTaints",
   "lyingStamps",
+  "moments",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
@@ -166,9 +167,14 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const addedMs = (isLong ? LONGER_MS : 0) + (hasOutages ? OUTAGES_MS : 0);
   const drawn = { ...swarm, safetyMs: swarm.safetyMs + addedMs };
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
-  if (options.policies === true) return withPolicies(drawn, chance, !isKnown("lyingStamps"));
+  if (options.policies === true) {
+    const draws = { mayHaveBothOrders: isKnown("lyingStamps"), mayHaveMemories: isKnown("moments") };
+    return withPolicies(drawn, chance, draws);
+  }
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
-  const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);
+  const plot = PLOT_NAMES.find(
+    (name) => isPossible(name) && chance(`plot/${name}`)() < (PLOTS[name].share ?? PLOT_SHARE),
+  );
   const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
   return withMemory(staged, chance, options);
 }

@@ -15,6 +15,8 @@ const HEALED_MS = 5_000;
 const STAMP_MS = 1_500;
 /** A kubelet's clock may be this far off before an owner tells a transition apart from the last recorded one. */
 const CLOCKS_APART_MS = 10_000;
+/** The annotation with the transitions of a node, as a JSON list. */
+const RECORD = "vigil.v1/ready-transitions";
 /** From a transition to its record on the node. */
 const RECORDED_MS = 3_000;
 /** Transitions that are older count for no policy of a run. */
@@ -28,6 +30,8 @@ export class HoldChecks {
   readonly #readySince = new SinceWhen();
   /** When the Ready condition of a node changed to or from True. */
   readonly #transitions = new Map<string, number[]>();
+  /** The transitions that the annotation of a node has shown. */
+  readonly #written = new Map<string, Set<number>>();
   readonly #status = new Map<string, string>();
   /** Since when a node that was ready has reported that it is not. */
   readonly #unhealthySince = new SinceWhen();
@@ -42,6 +46,8 @@ export class HoldChecks {
     const { name } = node.metadata;
     const status = isGone ? undefined : conditionOf(node, "Ready")?.status;
     const before = this.#status.get(name);
+    if (isGone) this.#written.delete(name);
+    else this.#noteWritten(node);
     if (isGone) this.#transitions.delete(name);
     else if (before !== undefined && status !== undefined && (before === "True") !== (status === "True")) {
       this.#transitions.set(name, [...this.#transitionsOf(name, nowMs - KEPT_MS), nowMs]);
@@ -121,10 +127,23 @@ export class HoldChecks {
     const { nowMs, unknownMs, isExact } = this.#view;
     const apartMs = isExact ? STAMP_MS : CLOCKS_APART_MS + STAMP_MS;
     const recorded = this.#transitionsOf(name, nowMs - KEPT_MS).filter((atMs) => {
-      if (this.#view.wasDisturbed(atMs - RECOVERY_MS, atMs + RECORDED_MS)) return false;
+      if (!this.#isWritten(name, atMs) && this.#view.wasDisturbed(atMs - RECOVERY_MS, atMs + RECORDED_MS)) return false;
       return this.#view.steady(policy, ({ flapping }) => flapping, atMs - unknownMs) !== null;
     });
     return recorded.filter((atMs, index) => atMs - (recorded[index - 1] ?? Number.NEGATIVE_INFINITY) > apartMs);
+  }
+
+  /** Whether the node's annotation has shown a transition: a process that dies afterwards takes it from no other. */
+  #isWritten(name: string, atMs: number): boolean {
+    return [...(this.#written.get(name) ?? [])].some((at) => Math.abs(at - atMs) <= STAMP_MS);
+  }
+
+  #noteWritten({ metadata: { name, annotations } }: CheckedNode): void {
+    const text = annotations?.[RECORD];
+    if (text === undefined) return;
+    const written = this.#written.get(name) ?? new Set();
+    for (const at of JSON.parse(text) as readonly string[]) written.add(Date.parse(at));
+    this.#written.set(name, written);
   }
 
   /**

@@ -13,6 +13,7 @@ import { dyingAgain } from "../plots.stage.ts";
 import type { World } from "../world.ts";
 import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
 import { CONDITION_TYPES, HOLD_TYPE } from "./condition-checks.ts";
+import { memoryFieldsOf } from "./memories.ts";
 import { EACH_MINUTE } from "./policy-state.ts";
 import { POOL_LABEL, POOLS, type PolicyTheme } from "./pools.ts";
 import { splittingAgain } from "./splits.ts";
@@ -23,15 +24,15 @@ const AT_ONCE = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 /** Starts the people of a run. The returned function ends their work and thaws everything. */
 export function changePolicies(reach: Reach, random: Random): Stop {
   const { clock, swarm } = reach.world;
-  const { everySeconds = 0, isRestarted = false, isSplit = false } = swarm.policies ?? {};
+  const { everySeconds = 0, isRestarted = false, isSplit = false, memory } = swarm.policies ?? {};
   const people = new People(reach);
   const stopAgents = swarm.policies?.theme === "conditions" ? reporting(people, clock, random) : () => {};
-  for (const pool of POOLS) if (random() < 0.7) people.write(pool, people.fields(random));
+  for (const pool of POOLS) if (random() < 0.7 || memory !== undefined) people.write(pool, people.fields(random));
   const pauseMs = (): number => -Math.log(1 - random()) * everySeconds * 1000;
   const stopActing = repeatedly(clock, pauseMs, () => people.act(random));
   // A new owner of the limits waits before it decides, so lives are long now and then.
   const deaths = { livesSeconds: oneOf(random, [[8, 50] as const, [60, 110] as const]), deadSeconds: [1, 8] } as const;
-  const stopDying = isRestarted ? dyingAgain(reach, random, deaths) : () => {};
+  const stopDying = isRestarted && memory === undefined ? dyingAgain(reach, random, deaths) : () => {};
   const rejoin = isSplit ? splittingAgain(reach, random) : () => {};
   return () => {
     stopActing();
@@ -54,8 +55,17 @@ type Written = { name: string; reason?: string; since?: string; until?: string; 
 /** The policies that people freeze; null is all nodes. */
 const SCOPES: readonly (string | null)[] = [...POOLS, null];
 
+type Act = readonly [times: number, act: (people: People, random: Random) => void];
+
+/** What they do about freezes, and how often in comparison. */
+const FREEZE_ACTS: readonly Act[] = [
+  [6, (people, random) => people.freeze(random)],
+  [5, (people, random) => people.thaw(oneOf(random, SCOPES), random() < 0.5)],
+  [2, (people) => people.tidy()],
+];
+
 /** What they do, and how often in comparison. */
-const ACTS: readonly (readonly [times: number, act: (people: People, random: Random) => void])[] = [
+const ACTS: readonly Act[] = [
   [3, (people, random) => people.write(oneOf(random, POOLS), people.fields(random))],
   [2, (people, random) => people.change(oneOf(random, POOLS), brokenFieldOf(random))],
   [1, (people, random) => people.remove(oneOf(random, POOLS))],
@@ -63,9 +73,7 @@ const ACTS: readonly (readonly [times: number, act: (people: People, random: Ran
     1,
     (people, random) => (random() < 0.5 ? people.write("a", people.fields(random), "a-too") : people.remove("a-too")),
   ],
-  [6, (people, random) => people.freeze(random)],
-  [5, (people, random) => people.thaw(oneOf(random, SCOPES), random() < 0.5)],
-  [2, (people) => people.tidy()],
+  ...FREEZE_ACTS,
   [2, (people, random) => people.change(oneOf(random, POOLS), { mode: people.mode(random) })],
   [1, (people, random) => people.breakRequests(random)],
 ];
@@ -80,9 +88,10 @@ class People {
   }
 
   act(random: Random): void {
-    const sum = ACTS.reduce((all, [times]) => all + times, 0);
+    const acts = this.#world.swarm.policies?.memory === undefined ? ACTS : FREEZE_ACTS;
+    const sum = acts.reduce((all, [times]) => all + times, 0);
     let left = random() * sum;
-    const chosen = ACTS.find(([times]) => {
+    const chosen = acts.find(([times]) => {
       left -= times;
       return left < 0;
     });
@@ -91,8 +100,8 @@ class People {
 
   /** The fields of a new policy. */
   fields(random: Random): JsonObject {
-    const { theme = "any", hasBothOrders = false } = this.#world.swarm.policies ?? {};
-    return fieldsOf(random, theme, hasBothOrders);
+    const { theme = "any", hasBothOrders = false, memory } = this.#world.swarm.policies ?? {};
+    return memory === undefined ? fieldsOf(random, theme, hasBothOrders) : memoryFieldsOf(random, memory);
   }
 
   /** The mode of a policy from now on. */

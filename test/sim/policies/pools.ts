@@ -7,9 +7,16 @@
  */
 export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves";
 
+/** What a policy makes Vigil remember over a restart. */
+export const POLICY_MEMORIES = ["breaker", "storm", "flapping", "rates", "freezes"] as const;
+/** What a policy makes Vigil remember over a restart. */
+export type PolicyMemory = (typeof POLICY_MEMORIES)[number];
+
 /** How a run with policies is disturbed, and what its policies say. */
 export interface PolicyPlan {
   readonly theme: PolicyTheme;
+  /** The memory at whose writes and reads processes die; absent in most runs. It sets what the policies say. */
+  readonly memory?: PolicyMemory;
   /** Whether policies let nodes be declared out of service, and people say which machines are off. */
   readonly isProving: boolean;
   /** Whether policies have remediations, and controllers carry them out. */

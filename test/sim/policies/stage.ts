@@ -3,7 +3,7 @@ import { type Random, SERVICE_NAMES } from "../../../protocols/ports.ts";
 import { between, oneOf } from "../chance.ts";
 import { BYSTANDERS, only, SECOND, zone } from "../plots.stage.ts";
 import type { FaultClass, Swarm } from "../swarm.ts";
-import type { PolicyTheme } from "./pools.ts";
+import { POLICY_MEMORIES, type PolicyMemory, type PolicyTheme } from "./pools.ts";
 
 /** A storm and what follows lasts minutes, in which its policy must not change. */
 const STORMS_SECONDS = 45;
@@ -16,7 +16,7 @@ const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
   ...BYSTANDERS,
   ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "apiRefusals"] as const),
   ...(["lostReplies", "watchCuts", "compaction", "apiTimeouts", "nodeChurn", "cacheSyncLag"] as const),
-  ...(["wrongClocks", "clockSteps", "clockDrift"] as const),
+  ...(["wrongClocks", "clockSteps", "clockDrift", "moments"] as const),
 ]);
 /** Faults under which times are still exact: wrong clocks of machines count for nothing. */
 const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping"]);
@@ -38,12 +38,62 @@ const WAVES_SHARE = 0.4;
 /** In how many runs each pair of durations is said in both orders. */
 const BOTH_ORDERS_SHARE = 0.5;
 
-/** A run as drawn, with policies; `isEarlier` for a seed from before durations were said in both orders. */
-export function withPolicies(drawn: Swarm, chance: (what: string) => Random, isEarlier = false): Swarm {
+/** People who do nothing in a run. */
+const NEVER_SECONDS = 1000;
+/** How often people act in a run about a memory: those who freeze make the memory of freezes. */
+const PEOPLE_SECONDS: Readonly<Record<PolicyMemory, number>> = {
+  breaker: NEVER_SECONDS,
+  storm: NEVER_SECONDS,
+  flapping: NEVER_SECONDS,
+  rates: NEVER_SECONDS,
+  freezes: 8,
+};
+/** In how many runs a memory is written and read while processes die. */
+const MEMORIES_SHARE = 0.3;
+
+/** What a run with policies may draw: a seed from before it was drawn goes without it. */
+interface PolicyDraws {
+  /** Whether pairs of durations may be said in both orders. */
+  readonly mayHaveBothOrders: boolean;
+  /** Whether the run may be about one of the memories. */
+  readonly mayHaveMemories: boolean;
+}
+
+/** A run as drawn, with policies. */
+export function withPolicies(
+  drawn: Swarm,
+  chance: (what: string) => Random,
+  { mayHaveBothOrders, mayHaveMemories }: PolicyDraws,
+): Swarm {
+  const memories = chance("policies/memories");
+  if (mayHaveMemories && memories() < MEMORIES_SHARE) {
+    return withMemory(policiesDrawn(drawn, chance, false), oneOf(memories, POLICY_MEMORIES));
+  }
   const isWaves = drawn.faults.has("smallBounds") && chance("policies/waves")() < WAVES_SHARE;
-  const hasBothOrders = !isEarlier && chance("policies/orders")() < BOTH_ORDERS_SHARE;
+  const hasBothOrders = mayHaveBothOrders && chance("policies/orders")() < BOTH_ORDERS_SHARE;
   const swarm = policiesDrawn(drawn, chance, hasBothOrders);
   return isWaves ? withWaves(swarm) : swarm;
+}
+
+/** How a run with policies goes on that nothing disturbs but what it is about. */
+const CALM = { isProving: false, isRemediating: false, isSplit: false, isExact: true, isChaos: false } as const;
+
+/** The same run about one memory, which nothing else disturbs. */
+function withMemory(drawn: Swarm, memory: PolicyMemory): Swarm {
+  const { hindrance: _, ...swarm } = drawn;
+  const { policies } = swarm;
+  if (policies === undefined) return drawn;
+  return {
+    ...swarm,
+    zones: [zone(1, 8, swarm), zone(2, 8, swarm)],
+    podsPerNode: memory === "rates" || memory === "freezes" ? 3 : 1,
+    processes: swarm.processes.slice(0, 2),
+    // A new owner of the limits waits for a few times this.
+    profile: { ...swarm.profile, evictionMode: "taint", pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },
+    faults: only(swarm, new Set(["smallBounds"])),
+    safetyMs: 400 * SECOND,
+    policies: { ...policies, ...CALM, isRestarted: true, theme: "any", memory, everySeconds: PEOPLE_SECONDS[memory] },
+  };
 }
 
 /** The same run with waves of failures, which nothing else disturbs. */
@@ -51,7 +101,6 @@ function withWaves(drawn: Swarm): Swarm {
   const { hindrance: _, ...swarm } = drawn;
   const { policies } = swarm;
   if (policies === undefined) return drawn;
-  const calm = { isProving: false, isRemediating: false, isRestarted: false, isSplit: false };
   return {
     ...swarm,
     zones: [zone(1, 8, swarm), zone(2, 8, swarm)],
@@ -60,7 +109,7 @@ function withWaves(drawn: Swarm): Swarm {
     profile: { ...swarm.profile, evictionMode: "taint", pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },
     faults: new Set(["smallBounds"] as const),
     safetyMs: 400 * SECOND,
-    policies: { ...policies, ...calm, isExact: true, isChaos: false, theme: "waves", everySeconds: 1000 },
+    policies: { ...policies, ...CALM, isRestarted: false, theme: "waves", everySeconds: NEVER_SECONDS },
   };
 }
 

@@ -8,6 +8,7 @@ import type { DomainRates } from "./domain-rates.ts";
 import type { LimitChecks } from "./limit-checks.ts";
 import { breakerMost, budgetMost, type PolicyState } from "./policy-state.ts";
 import { isDown, type PolicyView, SinceWhen } from "./policy-view.ts";
+import { StoredStorms } from "./stored-storms.ts";
 
 /** How long a reason has to last until the owner of the limits has noticed it and its memory is stored. */
 const NOTICED_MS = 4_000;
@@ -41,9 +42,11 @@ export class StormChecks {
   /** Since when more nodes than maxUnhealthy allows are unhealthy, as the owner of the limits noticed it. */
   readonly #unhealthy = new Map<string, number>();
   readonly #storms = new Map<string, Storm>();
+  readonly #stored: StoredStorms;
 
   constructor(context: StormContext) {
     this.#context = context;
+    this.#stored = new StoredStorms(context.view.run.world);
   }
 
   /** Whether the last storm of a policy may still hold nodes back. */
@@ -75,6 +78,7 @@ export class StormChecks {
   /** A node was condemned to which a policy alone applies. */
   check(policy: string, node: CheckedNode): void {
     const { view } = this.#context;
+    this.#checkStored(policy, node);
     const storm = this.#storms.get(policy);
     if (storm === undefined || view.nowMs < storm.fromMs) return;
     const skewMs = view.skewMs + STAMP_MS;
@@ -92,6 +96,21 @@ export class StormChecks {
       );
     }
     if (view.nowMs < closedMs + cooldownMs - skewMs) this.#checkSlow(policy, state, node, closedMs);
+  }
+
+  /** Where nothing is slow and the policy has said the same all the while, a storm that was written down counts. */
+  #checkStored(policy: string, { metadata: { name } }: CheckedNode): void {
+    const { view } = this.#context;
+    const { nowMs } = view;
+    const state = view.api.now.policies.get(policy);
+    const stored = state === undefined || !view.isExact ? null : this.#stored.of(policy, state, nowMs);
+    if (stored === null || view.steady(policy, limitsOf, stored.sinceMs - view.settleMs) === null) return;
+    view.run.count("node admitted after a storm that was written down");
+    const earlyMs = stored.untilMs - nowMs - view.skewMs - STAMP_MS;
+    if (earlyMs <= 0) return;
+    throw new BrokenInvariant(
+      `${name} was admitted ${earlyMs} ms too early in a storm of policy ${policy} that was written down`,
+    );
   }
 
   /** After the cooldown the secondary rate counts, for each zone. */

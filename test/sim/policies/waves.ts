@@ -6,7 +6,8 @@ import type { Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { between } from "../chance.ts";
 import type { Reach } from "../meddler.ts";
 import { SECOND } from "../plots.stage.ts";
-import { POOL_LABEL, POOLS, poolLabels } from "./pools.ts";
+import { ofPool, shuffled } from "./memories.ts";
+import { POOLS } from "./pools.ts";
 
 /** How long nodes are silent: their grace, and as long again until a zone has its permits. */
 const SILENT_SECONDS = [45, 60] as const;
@@ -28,8 +29,7 @@ export function inWaves(reach: Reach, random: Random): Stop {
   const silenced: Stop[] = [];
   const fail = (): void => {
     for (const pool of POOLS) {
-      const kubelets = [...world.kubelets.values()].filter(({ name }) => isIn(pool, name));
-      for (const kubelet of shuffled(kubelets, random).slice(0, FAILING)) {
+      for (const kubelet of shuffled(ofPool(reach, pool), random).slice(0, FAILING)) {
         kubelet.stop();
         const restart = (): void => kubelet.start();
         silenced.push(restart);
@@ -51,16 +51,4 @@ export function inWaves(reach: Reach, random: Random): Stop {
     for (const restart of silenced) restart();
     for (const process of processes) if (!process.running) process.start();
   };
-}
-
-function isIn(pool: string, name: string): boolean {
-  const number = Number(/n(\d+)$/.exec(name)?.[1] ?? 0);
-  return poolLabels(number)[POOL_LABEL] === pool;
-}
-
-function shuffled<T>(all: readonly T[], random: Random): T[] {
-  return all
-    .map((each) => ({ each, rank: random() }))
-    .sort((left, right) => left.rank - right.rank)
-    .map(({ each }) => each);
 }

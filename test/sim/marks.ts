@@ -42,6 +42,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   leaseRefusals: ["leases refused"],
   staticPods: ["static pod", "pod recreated on its node"],
   staleServers: ["stale server behind a load balancer"],
+  silentWatches: ["watches silent for good"],
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

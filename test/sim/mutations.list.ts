@@ -557,4 +557,58 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "const refused = lease.readAtMs < 0 ? refusalByLease(context, node, lease) : null;",
     showsIn: "lateStatuses",
   },
+  {
+    name: "place of a request without an answer is not given back",
+    file: "services/platform/kube/write/writer.ts",
+    from: "answered(answer, this.#io.clock.monotonicMs() - startedAtMs);\n        ended();",
+    to: 'answered(answer, this.#io.clock.monotonicMs() - startedAtMs);\n        if (answer.kind === "answer") ended();',
+  },
+  {
+    name: "read that failed stays in flight",
+    file: "services/platform/requests/single-flight-reads.ts",
+    from: "if (this.#reads.get(key) === ended) this.#reads.delete(key);",
+    to: "if (isKept && this.#reads.get(key) === ended) this.#reads.delete(key);",
+  },
+  {
+    name: "lost reply counts as done",
+    file: "services/platform/kube/transport/outcome.policy.ts",
+    from: 'return { outcome: answer.sent ? "unknown" : "failed", detail: answer.message, ...late };',
+    to: 'return answer.sent ? { outcome: "gone", detail: answer.message } : { outcome: "failed", detail: answer.message, ...late };',
+  },
+  {
+    name: "server's error taken for a missing object",
+    file: "services/platform/kube/transport/outcome.policy.ts",
+    from: 'if (refusal.status === 404 && refusal.isStatus) return { outcome: "gone", detail };',
+    to: 'if (refusal.status >= 404 && refusal.isStatus) return { outcome: "gone", detail };',
+  },
+  {
+    name: "list that failed is not repeated",
+    file: "services/platform/kube/watch/watch-reader.ts",
+    from: '(end.kind === "outdated" ? this.#checkOutdated() : this.#list("retry")));',
+    to: '(end.kind === "outdated" ? this.#checkOutdated() : end.kind === "failed" ? undefined : this.#list("retry")));',
+  },
+  {
+    name: "version of the store read only once",
+    file: "services/platform/kube/watch/store-check.ts",
+    from: "this.#pause = this.#io.clock.after(pauseMs, () => this.#read());",
+    to: "this.#pause = this.#io.clock.after(pauseMs, () => {});",
+  },
+  {
+    name: "attempt whose mark failed ends without a report",
+    file: "services/pod-writer/pod-eviction.ts",
+    from: "} else report(unmarked(written(reply, change)));",
+    to: '} else if (reply.outcome !== "unknown") report(unmarked(written(reply, change)));',
+  },
+  {
+    name: "lease that cannot be read ends no attempt",
+    file: "services/node-writer/node-write-attempt.ts",
+    from: 'report(unread("lease", reply));',
+    to: 'if (reply.outcome !== "failed") report(unread("lease", reply));',
+  },
+  {
+    name: "grant that failed counts as under way",
+    file: "services/zone/zone.service.ts",
+    from: "else this.#grants.end(grant);",
+    to: 'else if (outcome !== "throttled" && outcome !== "failed") this.#grants.end(grant);',
+  },
 ];

@@ -6,6 +6,7 @@ import { between, oneOf } from "./chance.ts";
 import { later } from "./meddler.ts";
 import { CHANGE_PLOTS } from "./plots.changes.ts";
 import { OUTAGE_PLOTS } from "./plots.outages.ts";
+import { QUIET_PLOTS } from "./plots.quiet.ts";
 import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import { ZONE_PLOTS } from "./plots.zones.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
@@ -33,6 +34,8 @@ export const PLOT_NAMES = [
   "wrongStamps",
   "outageAndRestarts",
   "lateStatuses",
+  "oneFailedRequest",
+  "lastingFault",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
@@ -200,4 +203,5 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
   ...ZONE_PLOTS,
   ...CHANGE_PLOTS,
   ...OUTAGE_PLOTS,
+  ...QUIET_PLOTS,
 };

@@ -7,7 +7,7 @@ import type { ReadableMetrics } from "../../services/platform/process/metrics.ts
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
-import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
+import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs, SILENT_FOR_GOOD_MS } from "./fault-bounds.ts";
 import type { Pauses } from "./heard.ts";
 import {
   BrokenInvariant,
@@ -228,7 +228,8 @@ class Run {
    */
   #comeRight(): string | null {
     const boundMs = calmMaxMs(this.#swarm, this.#world.kubelets.size);
-    this.#advance(AFTERMATH_MS);
+    // Nobody repairs silent watches, so the first thing to come right is that they are found.
+    this.#advance(this.#swarm.faults.has("silentWatches") ? SILENT_FOR_GOOD_MS : AFTERMATH_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
       if (this.#wrongs(STAYS_MS).length === 0) return this.#staysRight();
       this.#advance(CALM_STEP_MS);

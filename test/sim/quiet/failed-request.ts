@@ -11,8 +11,7 @@ import type { Reach } from "../meddler.ts";
 
 /** Which request fails. */
 interface Target {
-  /** Null for any verb. */
-  readonly verb: Verb | null;
+  readonly verbs: readonly Verb[];
   /** Null for any kind. */
   readonly storage: StorageName | null;
   /** Absent for any subresource. */
@@ -23,15 +22,15 @@ interface Target {
 
 /** About as many as a quiet run sends, by the steps of a node that fails and recovers. */
 const TARGETS: readonly Target[] = [
-  { verb: "get", storage: "leases", nthMax: 8 },
-  { verb: "patch", storage: "nodes", subresource: "status", nthMax: 4 },
-  { verb: "get", storage: "nodes", nthMax: 16 },
-  { verb: "patch", storage: "nodes", subresource: "", nthMax: 24 },
-  { verb: "patch", storage: "pods", nthMax: 12 },
-  { verb: "delete", storage: "pods", nthMax: 6 },
-  { verb: "list", storage: null, nthMax: 1 },
-  { verb: "watch", storage: null, nthMax: 1 },
-  { verb: null, storage: null, nthMax: 120 },
+  { verbs: ["get"], storage: "leases", nthMax: 8 },
+  { verbs: ["patch"], storage: "nodes", subresource: "status", nthMax: 4 },
+  { verbs: ["get"], storage: "nodes", nthMax: 16 },
+  { verbs: ["patch"], storage: "nodes", subresource: "", nthMax: 20 },
+  { verbs: ["patch"], storage: "pods", nthMax: 8 },
+  { verbs: ["delete"], storage: "pods", nthMax: 4 },
+  { verbs: ["list"], storage: null, nthMax: 1 },
+  { verbs: ["watch"], storage: null, nthMax: 1 },
+  { verbs: ["create", "update", "patch", "delete"], storage: null, nthMax: 60 },
 ];
 /** The resources whose watches end, so that they are listed or watched again. */
 const WATCHED: readonly StorageName[] = ["nodes", "pods", "leases"];
@@ -62,7 +61,7 @@ export function failOneRequest(reach: Reach, random: Random): Stop {
   const target = oneOf(random, TARGETS);
   const nth = between(random, 1, target.nthMax);
   const fault = oneOf<Fault>(random, [oneOf(random, REFUSALS), { kind: "stall" }, { kind: "lostReply" }]);
-  const isView = target.verb === "list" || target.verb === "watch";
+  const isView = target.verbs.some(isViewing);
   const storage = isView ? oneOf(random, WATCHED) : target.storage;
   let met = 0;
   const takeBack = world.api.faults.add({
@@ -77,14 +76,14 @@ export function failOneRequest(reach: Reach, random: Random): Stop {
       reach.struck(`${what} ${call.name} of ${world.writer}: ${how}`);
       count(`one request failed: ${call.verb}, ${fault.kind}`);
       const knownAtMs = world.clock.wallMs() + (fault.kind === "stall" ? patienceMs(call) : 0);
-      world.failedRequest = { knownAtMs, isOfView: isViewing(call) };
+      world.failedRequest = { knownAtMs, isOfView: isViewing(call.verb) };
       return true;
     },
   });
   if (!isView || storage === null) return takeBack;
   // As a server ends every watch after some minutes. It is opened again, and a list of one object says whether it shows
   // all; of what is compacted, everything is listed.
-  const isCompacted = target.verb === "list" && random() < 0.5;
+  const isCompacted = target.verbs.includes("list") && random() < 0.5;
   const ending = world.clock.after(between(random, 5_000, 60_000), () => {
     if (isCompacted) world.api.faults.compact();
     world.api.faults.cutWatches({ storage, how: "end" });
@@ -95,13 +94,13 @@ export function failOneRequest(reach: Reach, random: Random): Stop {
   };
 }
 
-function isOf(call: Call, { verb, storage, subresource }: Target): boolean {
-  if (verb !== null && call.verb !== verb) return false;
+function isOf(call: Call, { verbs, storage, subresource }: Target): boolean {
+  if (!verbs.includes(call.verb)) return false;
   if (storage !== null && call.resource.storage !== storage) return false;
   return subresource === undefined || call.subresource === subresource;
 }
 
-function isViewing({ verb }: Call): boolean {
+function isViewing(verb: Verb): boolean {
   return verb === "list" || verb === "watch";
 }
 

@@ -21,7 +21,7 @@ test.each<[string, (call: Call) => boolean]>([
   world.api.faults.add({ fault: { kind: "status", code: 403 }, times: 1, when });
   world.silence(["a-0"]);
   world.advance((GRACE_S + RETRY_S) * S);
-  const node = world.read({ kind: "Node", namespace: "", name: "a-0" }) as unknown as CheckedNode;
+  const node: CheckedNode = JSON.parse(JSON.stringify(world.read({ kind: "Node", namespace: "", name: "a-0" })));
   expect(conditionOf(node, "Ready")?.status).toBe("Unknown");
   expect(node.spec?.taints).toEqual([expect.objectContaining(UNREACHABLE)]);
 });

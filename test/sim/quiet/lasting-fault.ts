@@ -41,7 +41,8 @@ interface Right {
 
 const RIGHTS: readonly Right[] = [
   { verb: "patch", plural: "nodes", subresource: "status", without: ["status"] },
-  { verb: "patch", plural: "nodes", subresource: "", without: ["noSchedule", "noExecute"] },
+  // A pod of a node that is heard again stays, until the taint says so too.
+  { verb: "patch", plural: "nodes", subresource: "", without: ["noSchedule", "noExecute", "eviction"] },
   { verb: "patch", plural: "pods", without: ["mark"] },
   { verb: "delete", plural: "pods", without: ["eviction"] },
   { verb: "create", plural: "events", without: [] },

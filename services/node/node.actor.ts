@@ -32,7 +32,7 @@ import {
   stepNode,
 } from "./node.machine.ts";
 import { isMarked, sendRequests } from "./node.requests.ts";
-import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
+import { RequestSchedule } from "./request-schedule.ts";
 import { silentFromMs } from "./silence.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 
@@ -130,16 +130,15 @@ export class NodeActor {
     if (endedMs !== null && this.#transition.restartAfterHalt(endedMs)) this.#heartbeats.rebase(endedMs);
   }
 
-  /** Takes the outcome of a write to this node or one of its pods; `isOwn` if a node actor requested it. */
-  written(done: BodyOf<"done.write">, { isOwn, cause }: { readonly isOwn: boolean; readonly cause: string }): void {
+  /**
+   * Takes the outcome of a write to this node or one of its pods. A denied one is requested again like any other that
+   * the API does not show yet: an API server that has just started denies everything for a moment.
+   */
+  written(done: BodyOf<"done.write">, cause: string): void {
     const nowMs = this.#context.io.clock.monotonicMs();
     if (isMarked(done)) this.#bound = withoutMarked(this.#bound, done.uid);
     const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
     if (isOfVerdict && !done.retrying) this.#step("verdictSettled");
-    if (isOwn && done.outcome === "denied") {
-      this.#requests?.postpone(done.ask.slice("asked.".length) as RequestNoun, nowMs);
-      this.review(cause);
-    }
     if (!isOfVerdict || done.outcome !== "refused") return;
     if (!this.#step("verdictRefuted").includes("restartGrace")) return;
     this.#context.refuted.add(1);

@@ -54,9 +54,9 @@ export class NodeShard {
       bus.subscribe("observed.lease", shard, (message) => this.#takeHeartbeats(message)),
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
       bus.subscribe("done.write", shard, ({ body, id, cause }) => {
-        const isOwn = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
-        if (isOwn && !cause?.startsWith(`${this.#source}:`)) this.#outlastRival(id);
-        this.#actors.get(body.node)?.written(body, { isOwn, cause: id });
+        const isOfNodeService = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
+        if (isOfNodeService && !cause.startsWith(`${this.#source}:`)) this.#outlastRival(id);
+        this.#actors.get(body.node)?.written(body, id);
       }),
       bus.subscribe("asked.resync", shard, ({ source, id }) => this.#republishFor(source, id)),
     ];

@@ -64,11 +64,6 @@ export class RequestSchedule {
     this.#schedule.bringForward(noun, dueMs);
   }
 
-  /** Delays the next request of a kind by the longest pause, because it would have no effect. */
-  postpone(noun: RequestNoun, nowMs: number): void {
-    this.#schedule.postpone(noun, nowMs);
-  }
-
   /** When the next retry is due; null without open requests. */
   nextDueMs(): number | null {
     return this.#schedule.nextDueMs();

@@ -60,12 +60,6 @@ export class RetrySchedule<K> {
     if (retry !== undefined) retry.dueMs = Math.min(retry.dueMs, dueMs);
   }
 
-  /** Puts the next attempt off by the longest pause, and every one after it. */
-  postpone(key: K, nowMs: number): void {
-    const tries = Number.POSITIVE_INFINITY;
-    if (this.#retries.has(key)) this.#retries.set(key, { tries, dueMs: nowMs + retryPauseMs(tries, this.#settings) });
-  }
-
   /** When the earliest attempt is due; null when there is none. */
   nextDueMs(): number | null {
     let next: number | null = null;

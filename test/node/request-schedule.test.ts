@@ -34,15 +34,6 @@ test("a change that is no longer desired is dropped, and is new when it comes ba
   expect(requests.isDue("taint", "x", 200)).toBe(true);
 });
 
-test("a postponed request waits for the longest pause", () => {
-  const requests = new RequestSchedule(PROFILE);
-  requests.isDue("label", "x", 0);
-  requests.postpone("label", 100);
-  requests.postpone("taint", 100);
-  expect(requests.isDue("label", "x", 10_099)).toBe(false);
-  expect(requests.isDue("label", "x", 10_100)).toBe(true);
-});
-
 test("a new pod is requested at once, and all that are left when the pause is over", () => {
   const requests = new RequestSchedule(PROFILE);
   const [one, two, three] = [observedPod("one"), observedPod("two"), observedPod("three")];

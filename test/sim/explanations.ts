@@ -230,6 +230,7 @@ export class Explanations {
     const unnamed = namesProblem(explained, new Set([...this.#nodes, `default/${asked.pod}`]));
     if (unnamed !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${unnamed}`;
     const { facts, sentences } = explained;
+    if (this.#run.world.lastingFault?.isShown === false) return;
     // A blind process describes an earlier time, which its sentences state.
     if (!this.#isCalm && facts.some(({ name }) => name === "nodeBlind")) return;
     // What is known of an earlier pod of the name may be as old as its record.

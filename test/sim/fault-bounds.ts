@@ -20,8 +20,10 @@ export const CLOCK_ERROR_MS = STAMPS_MS + DATE_MS;
 const WAY_MS = 1_500;
 /** After this a silent list or watch is detected: the quiet period, a read that times out, and the blind limit. */
 const SILENT_WATCH_MS = 40_000;
-/** How long a watch of nodes or pods may be stale without being detected. */
+/** How long a watch of nodes or pods may be stale without being detected, because it ends then. */
 const STALE_WATCH_MS = 60_000;
+/** After this a watch that is open and silent for good has been opened again, and its objects are listed. */
+export const SILENT_FOR_GOOD_MS = 100_000;
 /** A message that is late, or waits for a slow consumer. */
 const LATE_MESSAGE_MS = 13_000;
 
@@ -41,7 +43,13 @@ const SILENCING: readonly FaultClass[] = [
   ...(["apiCuts", "slowApi", "listRefusals", "writeConflicts", "cacheSyncLag", "flakyApi"] as const),
   ...(["longOutages", "powerCuts", "restores", "leaseRefusals"] as const),
 ];
-const STALE: readonly FaultClass[] = ["staleWatches", "staleReplica", "restores", "staleServers"];
+const STALE: readonly FaultClass[] = ["staleReplica", "restores", "staleServers"];
+
+/** How long a watch may send nothing without being detected; 0 where none is silent. */
+export function silentMaxMs({ faults }: Pick<Swarm, "faults">): number {
+  if (faults.has("silentWatches")) return SILENT_FOR_GOOD_MS;
+  return faults.has("staleWatches") ? STALE_WATCH_MS : 0;
+}
 
 /** How far a process may be behind the API while it considers its view whole. */
 export function viewLagMs(swarm: Swarm): number {
@@ -53,7 +61,7 @@ export function viewLagMs(swarm: Swarm): number {
     (has(LOSING) ? profile.pulseTimeoutMs : 0) +
     (has(DELAYING) ? LATE_MESSAGE_MS : 0) +
     (has(SILENCING) ? SILENT_WATCH_MS : 0) +
-    (has(STALE) ? STALE_WATCH_MS : 0)
+    Math.max(silentMaxMs(swarm), has(STALE) ? STALE_WATCH_MS : 0)
   );
 }
 

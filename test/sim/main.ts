@@ -16,6 +16,7 @@ npm run sim -- --seed N [--trace]  one seed; with --trace every write and the st
 Which faults a seed draws:
   --with CLASS,…                   these classes are on in any case
   --up-to CLASS                    classes that came later are not drawn, as for a seed that was kept before them
+  --quiet                          nodes fail and recover, and nothing but one fault happens
   --policies                       people change node policies and freezes, in place of the plot`;
 
 /** How often a long run prints its progress. */
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     "up-to": { type: "string" },
     policies: { type: "boolean", default: false },
     kept: { type: "boolean" },
+    quiet: { type: "boolean", default: false },
     trace: { type: "boolean" },
     help: { type: "boolean" },
   },
@@ -42,6 +44,7 @@ const asked = values.with?.split(",") ?? [];
 const upTo = values["up-to"];
 const draw = {
   policies: values.policies,
+  quiet: values.quiet,
   with: asked.filter(isFaultClass),
   ...(upTo !== undefined && isFaultClass(upTo) && { upTo }),
 };
@@ -111,7 +114,7 @@ function kept(): number {
 
 function explain(seed: number, tree: string): void {
   const options = (["with", "up-to"] as const).map((name) => (values[name] ? ` --${name} ${values[name]}` : ""));
-  const drawn = `${options.join("")}${values.policies ? " --policies" : ""}`;
+  const drawn = `${options.join("")}${values.policies ? " --policies" : ""}${values.quiet ? " --quiet" : ""}`;
   const swarm = shrink(drawSwarm(seed, draw));
   console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed}${drawn} --trace`);
   if (swarm.plot !== null) console.log(`plot: ${swarm.plot}`);

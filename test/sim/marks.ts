@@ -47,6 +47,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   comparedTaints: ["taint with a compared value"],
   lyingStamps: LYING_STAMP_SITUATIONS,
   moments: MOMENT_SITUATIONS,
+  silentWatches: ["watches silent for good"],
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

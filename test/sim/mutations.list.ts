@@ -591,5 +591,41 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "return this.#versions.get(path) ?? null;",
     to: "return this.#versions.size < 0 ? path : null;",
   },
+  {
+    name: "place of a request without an answer is not given back",
+    file: "services/platform/kube/write/writer.ts",
+    from: "answered(answer, this.#io.clock.monotonicMs() - startedAtMs);\n        ended();",
+    to: 'answered(answer, this.#io.clock.monotonicMs() - startedAtMs);\n        if (answer.kind === "answer") ended();',
+  },
+  {
+    name: "read that failed stays in flight",
+    file: "services/platform/requests/single-flight-reads.ts",
+    from: "if (this.#reads.get(key) === ended) this.#reads.delete(key);",
+    to: "if (isKept && this.#reads.get(key) === ended) this.#reads.delete(key);",
+  },
+  {
+    name: "lost reply counts as done",
+    file: "services/platform/kube/transport/outcome.policy.ts",
+    from: 'return { outcome: answer.sent ? "unknown" : "failed", detail: answer.message, ...late };',
+    to: 'return answer.sent ? { outcome: "gone", detail: answer.message } : { outcome: "failed", detail: answer.message, ...late };',
+  },
+  {
+    name: "list that failed is not repeated",
+    file: "services/platform/kube/watch/watch-reader.ts",
+    from: '(end.kind === "outdated" ? this.#checkOutdated() : this.#list("retry")));',
+    to: '(end.kind === "outdated" ? this.#checkOutdated() : undefined));',
+  },
+  {
+    name: "watch that was refused is not opened again",
+    file: "services/platform/kube/watch/watch-reader.ts",
+    from: "else this.#pause(end, () => this.#watch(true));",
+    to: 'else this.#pause(end, () => (end.kind === "refused" ? undefined : this.#watch(true)));',
+  },
+  {
+    name: "node that cannot be read ends no attempt",
+    file: "services/pod-writer/pod-reads.ts",
+    from: "else report(found.result);",
+    to: 'else if (found.result.outcome !== "failed") report(found.result);',
+  },
   ...MEMORY_MUTATIONS,
 ];

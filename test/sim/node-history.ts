@@ -1,7 +1,7 @@
 /** When nodes came into the states that allow harm, as the simulated API had it. It judges nothing. */
 import type { Clock } from "../../protocols/ports.ts";
 import { BelievedStamps } from "./believed-stamps.ts";
-import { viewLagMs } from "./fault-bounds.ts";
+import { silentMaxMs, viewLagMs } from "./fault-bounds.ts";
 import {
   type CheckedNode,
   type CheckedTaint,
@@ -153,7 +153,8 @@ export class NodeHistory {
    * none.
    */
   #unseenMs(isUnstamped: boolean): number {
-    return this.#isHindered && (this.#isRestamped || isUnstamped) ? UNSEEN_MAX_MS : 0;
+    const unseenMs = Math.max(UNSEEN_MAX_MS, silentMaxMs(this.#swarm));
+    return this.#isHindered && (this.#isRestamped || isUnstamped) ? unseenMs : 0;
   }
 
   #noteSwap(name: string, had: CheckedTaint | undefined, has: CheckedTaint | undefined): void {

@@ -33,21 +33,35 @@ const MANAGED = new Set(
 /** What evictions are checked against: from when taints count, and how late one may be. */
 interface Lateness extends Pick<WriteContext, "standing"> {
   readonly slackMs: number;
+  /** How long a dead node has to be silent before it must be Unknown; 0, as in a calm, where absent. */
+  readonly graceMs?: number;
 }
 
-/** Everything that is wrong, as text; empty when all is right. Evictions may be `slackMs` late. */
-export function wrongs(world: World, { slackMs, standing }: Lateness): string[] {
+/** What may be wrong: a node's conditions, its taints, or a pod that is still ready or still there. */
+export type WrongKind = "status" | "noSchedule" | "noExecute" | "mark" | "eviction";
+
+/** Something that is wrong. */
+export interface Wrong {
+  readonly kind: WrongKind;
+  readonly node: string;
+  readonly pod: string | null;
+  /** Stays the same for as long as it is wrong in this way. */
+  readonly text: string;
+}
+
+/** Everything that is wrong; empty when all is right. Evictions may be `slackMs` late. */
+export function wrongs(world: World, { slackMs, standing, graceMs = 0 }: Lateness): Wrong[] {
   const nodes = world.objects<CheckedNode>("nodes");
   const paces = rateStatesOf(nodes, world.swarm);
   const pods = world.objects<CheckedPod>("pods");
-  const found: string[] = [];
+  const found: Wrong[] = [];
   for (const node of nodes) {
+    const of = (kind: WrongKind) => (text: string) => ({ kind, node: node.metadata.name, pod: null, text });
     const pace = paces.get(zoneOf(node.metadata.labels)) ?? "running";
     found.push(
-      ...wrongConditions(node, world),
-      ...leftForConditions(node),
-      ...wrongNoSchedule(node),
-      ...wrongNoExecute(node, pace, world),
+      ...wrongConditions(node, world, graceMs).map(of("status")),
+      ...[...leftForConditions(node), ...wrongNoSchedule(node)].map(of("noSchedule")),
+      ...wrongNoExecute(node, pace, world).map(of("noExecute")),
     );
     for (const pod of pods) {
       if (pod.spec.nodeName !== node.metadata.name || pod.metadata.deletionTimestamp !== undefined) continue;
@@ -57,10 +71,12 @@ export function wrongs(world: World, { slackMs, standing }: Lateness): string[] 
   return found;
 }
 
-function wrongConditions(node: CheckedNode, world: World): string[] {
+function wrongConditions(node: CheckedNode, world: World, graceMs: number): string[] {
   const { name } = node.metadata;
   const kubelet = world.kubelets.get(name);
   const status = conditionOf(node, "Ready")?.status ?? null;
+  const nowMs = world.clock.wallMs();
+  if (kubelet?.alive === false && nowMs < world.signs.lastBy(name, nowMs) + graceMs) return [];
   const wanted = kubelet?.alive === true ? kubelet.ready : "Unknown";
   if (status !== wanted) return [`${name}: Ready is ${status}, not ${wanted}`];
   if (wanted !== "Unknown") return [];
@@ -107,16 +123,19 @@ function wrongPod(
   node: CheckedNode,
   pace: RateState,
   { world, slackMs, standing }: Lateness & { readonly world: World },
-): string[] {
+): Wrong[] {
   const name = `${pod.metadata.name} on ${node.metadata.name}`;
-  const found: string[] = [];
+  const about = { node: node.metadata.name, pod: pod.metadata.name };
+  const found: Wrong[] = [];
   const ready = conditionOf(node, "Ready");
   const podReady = pod.status?.conditions?.find(({ type }) => type === "Ready")?.status;
-  if (ready?.status === "Unknown" && podReady === "True") found.push(`${name}: still Ready though its node is Unknown`);
+  if (ready?.status === "Unknown" && podReady === "True") {
+    found.push({ kind: "mark", ...about, text: `${name}: still Ready though its node is Unknown` });
+  }
   const nowMs = world.clock.wallMs();
   if (world.swarm.profile.evictionMode === "direct") {
     if (ready?.status !== "True" && ready !== undefined && pace === "running" && isDrainable(pod)) {
-      found.push(`${name}: not drained`);
+      found.push({ kind: "eviction", ...about, text: `${name}: not drained` });
     }
     return found;
   }
@@ -127,7 +146,7 @@ function wrongPod(
     const stood = standing(node.metadata.name, taint);
     const dueAt = dueAtLatest(pod, taint, stood);
     if ((stood.frozen?.most(dueAt, slackMs) ?? dueAt + slackMs) < nowMs)
-      found.push(`${name}: not evicted for ${taintName(taint)}`);
+      found.push({ kind: "eviction", ...about, text: `${name}: not evicted for ${taintName(taint)}` });
   }
   return found;
 }

@@ -7,6 +7,7 @@ import { later } from "./meddler.ts";
 import { CHANGE_PLOTS } from "./plots.changes.ts";
 import { MEMORY_PLOTS } from "./plots.memories.ts";
 import { OUTAGE_PLOTS } from "./plots.outages.ts";
+import { QUIET_PLOTS } from "./plots.quiet.ts";
 import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import { ZONE_PLOTS } from "./plots.zones.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
@@ -36,6 +37,8 @@ export const PLOT_NAMES = [
   "lateStatuses",
   "outageMemory",
   "recordedStarts",
+  "oneFailedRequest",
+  "lastingFault",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
@@ -204,4 +207,5 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
   ...CHANGE_PLOTS,
   ...OUTAGE_PLOTS,
   ...MEMORY_PLOTS,
+  ...QUIET_PLOTS,
 };

@@ -33,13 +33,13 @@ export const UNCOUNTED: ReadableMetrics = {
   gaugeValue: () => null,
 };
 
-/** A log that keeps only this process's errors; a refused pulse is another member's fault. */
-function errorLog(errors: string[]): Log {
+/** A log that keeps this process's errors, and each warning once; a refused pulse is another member's fault. */
+function errorLog(errors: string[], warnings: Set<string>): Log {
   const drop = (): void => {};
   return {
     debug: drop,
     info: drop,
-    warn: drop,
+    warn: (message) => warnings.add(message),
     error: (message, { error } = {}) => {
       if (PULSE_PROBLEMS.includes(message)) return;
       errors.push(`${message} ${error instanceof Error ? error.stack : ""}`);
@@ -104,6 +104,8 @@ export class SimulatedProcess {
   readonly #skew: ClockSkew;
   /** Its connection to the API server, in whichever life. */
   readonly apiPath: ApiPath;
+  /** What it has warned of, in whichever life. */
+  readonly warnings = new Set<string>();
   #life: Life | null = null;
   #lives = 0;
   /** How long its clock stood still in the lives before the present one. */
@@ -199,7 +201,7 @@ export class SimulatedProcess {
     if (this.#lives > 1) this.#world.disturbed("start", this.services);
     wire.faults = this.#wireFaults;
     const errors: string[] = [];
-    const [log, metrics] = [errorLog(errors), createMetrics()];
+    const [log, metrics] = [errorLog(errors, this.warnings), createMetrics()];
     const time = new ServerClock(standstill.clock, log);
     sendFirstRead(time.over(api.wire));
     const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };

@@ -37,7 +37,7 @@ function wrongWith(lateSeconds: number, faults: readonly FaultClass[], aheadMs: 
   }));
   world.clock.advance((60 + lateSeconds) * S);
   const slackMs = new Promptness(swarm, false).slackMs(aheadMs);
-  const found = wrongs(world, { slackMs, standing: () => ({ seenAt }) });
+  const found = wrongs(world, { slackMs, standing: () => ({ seenAt }) }).map(({ text }) => text);
   return found.filter((what) => what.startsWith("waiting on"));
 }
 

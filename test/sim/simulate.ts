@@ -1,12 +1,13 @@
 /** One run: a safety phase with faults, then a calm in which the cluster must recover. It prints nothing. */
 import { createHash } from "node:crypto";
+import type { AnyMessage } from "../../protocols/messages.ts";
 import type { ServiceName, Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
-import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
+import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs, SILENT_FOR_GOOD_MS } from "./fault-bounds.ts";
 import { mostMs } from "./graces.ts";
 import type { Pauses } from "./heard.ts";
 import {
@@ -28,13 +29,15 @@ import { heldTooLong } from "./memory.ts";
 import { MessageChecks } from "./message-checks.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
-import { wrongs } from "./oracle.ts";
+import { type Wrong, wrongs } from "./oracle.ts";
 import { checkHeard } from "./outage-checks.ts";
+import { isQuiet } from "./plots.quiet.ts";
 import { PodEdits } from "./pod-edits.ts";
 import { PolicyChecks } from "./policies/checks.ts";
 import { endAfter } from "./policies/frozen-time.ts";
 import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
+import { Lateness } from "./quiet/lateness.ts";
 import { RepeatedDeletions } from "./repeated-deletions.ts";
 import type { Crossing } from "./run-description.ts";
 import { sealed } from "./sealed.ts";
@@ -78,8 +81,9 @@ interface RunOptions {
 }
 
 const SECOND = 1000;
-/** How often a run checks whether an invariant was broken. */
+/** How often a run checks whether an invariant was broken, and a quiet run whether something is late. */
 const CHECK_MS = 5 * SECOND;
+const QUIET_CHECK_MS = SECOND / 2;
 const CALM_STEP_MS = 15 * SECOND;
 /** A run always continues this long after the faults ended, because kubelets return meanwhile. */
 const AFTERMATH_MS = 45 * SECOND;
@@ -92,8 +96,15 @@ const STAYS_MS = 20 * SECOND;
  */
 const ROUND_TRIP_MS = 1_000;
 
+/** The subjects of outcomes of writes. */
+const OUTCOMES = "vigil.v1.sim.done.write.";
+
 /** The pauses of a countdown that no outage stops. */
 const NO_PAUSES: Pauses = { least: [], most: [] };
+
+function textsOf(found: readonly Wrong[]): string[] {
+  return found.map(({ text }) => text);
+}
 
 /** Runs a seed, or a swarm that was written by hand. */
 export function simulate(seed: number, swarm: Swarm = drawSwarm(seed), options: RunOptions = {}): Verdict {
@@ -119,6 +130,8 @@ class Run {
   readonly #promptness: Promptness;
   readonly #edits: PodEdits;
   readonly #repeats = new RepeatedDeletions();
+  /** Null in a run that is not quiet. */
+  readonly #lateness: Lateness | null;
   /** Null in a run without node policies. */
   readonly #policies: PolicyChecks | null;
 
@@ -129,6 +142,7 @@ class Run {
     this.#promptness = new Promptness(swarm, meddling !== undefined);
     this.#swarm = swarm;
     this.#world = new World(swarm);
+    this.#lateness = isQuiet(swarm) && meddling === undefined ? new Lateness(this.#world) : null;
     const { clock, api } = this.#world;
     this.#history = new NodeHistory(swarm, clock);
     this.#edits = new PodEdits(clock);
@@ -151,10 +165,12 @@ class Run {
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
-      const message = crossed === undefined ? null : decode(payload);
-      if (message !== null && !(message instanceof MalformedMessage)) {
-        crossed?.({ atMs: clock.monotonicMs(), message });
-      }
+      const isOutcome = this.#lateness !== null && subject.startsWith(OUTCOMES);
+      const message: AnyMessage | MalformedMessage | null =
+        crossed === undefined && !isOutcome ? null : (decode(payload) as AnyMessage | MalformedMessage);
+      if (message === null || message instanceof MalformedMessage) return;
+      if (message.type === "done.write") this.#lateness?.written(message.body);
+      crossed?.({ atMs: clock.monotonicMs(), message });
     };
     const world = {
       clock,
@@ -214,7 +230,8 @@ class Run {
    */
   #comeRight(): string | null {
     const boundMs = calmMaxMs(this.#swarm, this.#world.kubelets.size);
-    this.#advance(AFTERMATH_MS);
+    // Nobody repairs silent watches, so the first thing to come right is that they are found.
+    this.#advance(this.#swarm.faults.has("silentWatches") ? SILENT_FOR_GOOD_MS : AFTERMATH_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
       if (this.#wrongs(STAYS_MS).length === 0) return this.#staysRight();
       this.#advance(CALM_STEP_MS);
@@ -229,7 +246,11 @@ class Run {
   #wrongs(aheadMs = 0): string[] {
     const { standing } = this.#around();
     const slackMs = this.#promptness.slackMs(aheadMs);
-    const left = [...wrongs(this.#world, { slackMs, standing }), ...this.#words.wrongZones()];
+    const found = wrongs(this.#world, { slackMs, standing });
+    const left = textsOf(this.#lateness?.possible(found) ?? found);
+    // Nor can a process announce what it cannot read, and what it cannot write is not what the API shows.
+    if (this.#world.lastingFault?.isShown === false) return left;
+    left.push(...this.#words.wrongZones());
     return left.length > 0 ? left : this.#words.waitingProcesses();
   }
 
@@ -243,8 +264,10 @@ class Run {
   }
 
   #advance(ms: number): void {
-    for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
-      this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
+    const checkMs = this.#lateness === null ? CHECK_MS : QUIET_CHECK_MS;
+    for (let leftMs = ms; leftMs > 0; leftMs -= checkMs) {
+      this.#world.clock.advance(Math.min(leftMs, checkMs));
+      this.#guard(() => this.#lookForLateness());
       this.#guard(() => this.#checks.review());
       this.#guard(() => this.#policies?.look());
       if (this.#broken !== null) throw this.#broken;
@@ -253,6 +276,20 @@ class Run {
       const error = process.errors[0];
       if (error !== undefined) throw new Error(`${process.name}: ${error}`);
     }
+  }
+
+  /** Checks that nothing is late in a quiet run. Its fault disturbs for as long as Vigil may not know of it. */
+  #lookForLateness(): void {
+    if (this.#lateness === null) return;
+    if (this.#lateness.isUnknown) this.#noteSlowness();
+    const { standing } = this.#around();
+    const graceMs = this.#swarm.profile.nodeMonitorGraceMs;
+    this.#lateness.look(wrongs(this.#world, { slackMs: 0, graceMs, standing }), this.#processes);
+  }
+
+  #noteSlowness(): void {
+    this.#promptness.disturbed(this.#world.clock.wallMs());
+    this.#checks.disturbed();
   }
 
   #see(kind: "node" | "pod", change: Change): void {
@@ -298,8 +335,7 @@ class Run {
   #noteDisturbance(what: "start" | "death", services: readonly ServiceName[]): void {
     this.#noteListening(what, services);
     this.#history.disturbed();
-    this.#promptness.disturbed(this.#world.clock.wallMs());
-    this.#checks.disturbed();
+    this.#noteSlowness();
     this.#policies?.disturbed();
     if (what === "start") this.#marks.restarted();
   }

@@ -2,6 +2,7 @@
 import type { Random, ServiceName } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
+import { QUIET_PLOTS } from "./plots.quiet.ts";
 import { PLOT_NAMES, PLOTS, type PlotName } from "./plots.ts";
 import type { PolicyPlan } from "./policies/pools.ts";
 import { withPolicies } from "./policies/stage.ts";
@@ -65,6 +66,7 @@ export const FAULT_CLASSES = [
   "comparedTaints",
   "lyingStamps",
   "moments",
+  "silentWatches",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
@@ -132,8 +134,13 @@ const MEMORY_SHARE = 0.8;
 const OUTAGES_MS = 240_000;
 /** The share of the runs with tolerations by Lt and Gt in which their gate is on. */
 const COMPARING_SHARE = 0.5;
-/** The share of the seeds that each plot gets. */
+/** The plots of runs that are not quiet, and the share of the seeds that each gets. */
+const LOUD_PLOTS = PLOT_NAMES.filter((name) => !Object.hasOwn(QUIET_PLOTS, name));
 const PLOT_SHARE = 0.07;
+/** The share of quiet runs: they are short, and no other run shows what a single fault does. */
+const QUIET_SHARE = 0.2;
+/** The part of them in which one request fails. */
+const ONE_REQUEST_SHARE = 0.8;
 
 /** The classes that a seed draws from, where they are not the usual ones. */
 export interface DrawOptions {
@@ -143,6 +150,8 @@ export interface DrawOptions {
   readonly with?: readonly FaultClass[];
   /** Whether people change node policies and freezes, in place of a plot. No seed does so by itself. */
   readonly policies?: boolean;
+  /** Whether the run is quiet in any case: nodes fail and recover, and nothing but one fault happens. */
+  readonly quiet?: boolean;
 }
 
 /** The run of a seed. Each part is drawn from a stream of its own, so a new part changes no other. */
@@ -172,9 +181,10 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
     return withPolicies(drawn, chance, draws);
   }
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
-  const plot = PLOT_NAMES.find(
-    (name) => isPossible(name) && chance(`plot/${name}`)() < (PLOTS[name].share ?? PLOT_SHARE),
-  );
+  const isDrawn = (name: PlotName, share: number): boolean => isPossible(name) && chance(`plot/${name}`)() < share;
+  const quietPlot = chance("quiet")() < ONE_REQUEST_SHARE ? "oneFailedRequest" : "lastingFault";
+  const isQuiet = options.quiet === true || isDrawn("oneFailedRequest", QUIET_SHARE);
+  const plot = isQuiet ? quietPlot : LOUD_PLOTS.find((name) => isDrawn(name, PLOTS[name].share ?? PLOT_SHARE));
   const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
   return withMemory(staged, chance, options);
 }

@@ -16,6 +16,7 @@ import { Change, type Stored } from "../../services/sandbox/apiserver/store/stor
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { FaultyApiServer } from "../support/faulty-apiserver.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
+import { silentMaxMs } from "./fault-bounds.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import { Heard } from "./heard.ts";
@@ -26,6 +27,8 @@ import { KubeletAccess } from "./kubelet-access.ts";
 import { definePolicies } from "./policies/definition.ts";
 import { poolLabels } from "./policies/pools.ts";
 import { defineRemediations } from "./policies/remediators.ts";
+import type { FailedRequest } from "./quiet/failed-request.ts";
+import type { LastingFault } from "./quiet/lasting-fault.ts";
 import { RecreatedPods } from "./recreated-pods.ts";
 import { requestProblem } from "./requests.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
@@ -36,8 +39,6 @@ const LEASES = storedAs("leases");
 const NAMESPACE = "default";
 /** The versions between a backup and its return: far more than the objects of a simulated cluster take in a run. */
 const FOREIGN_WRITES = 100_000;
-/** How long a watch may be stale, by the faults that are drawn. */
-const STALE_MAX_MS = 60_000;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
 /** The tolerations of new pods, from none to everything. */
@@ -123,6 +124,10 @@ export class World {
   podResent: () => void = () => {};
   /** Called for each object that a restored backup has changed. */
   restored: (kind: "node" | "pod", change: Change) => void = () => {};
+  /** The request that failed in a quiet run; null before, and in any other run. */
+  failedRequest: FailedRequest | null = null;
+  /** The fault that stays in the calm of a quiet run; null before, and in any other run. */
+  lastingFault: LastingFault | null = null;
   /** The process whose request the API carries out now; "" for the world's own. */
   writer = "";
   #pods = 0;
@@ -131,7 +136,7 @@ export class World {
 
   constructor(swarm: Swarm) {
     this.swarm = swarm;
-    this.signs = new HeartbeatHistory(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
+    this.signs = new HeartbeatHistory(silentMaxMs(swarm) || swarm.profile.watchBlindMs);
     this.heard = new Heard(swarm);
     this.api = new FaultyApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never matches, but sees each request at the moment it is carried out.

@@ -2,6 +2,7 @@
  * The zone rules and their token bucket, implemented a second time: which zones may have nodes tainted, and how fast.
  */
 import type { Profile } from "../../protocols/profile.ts";
+import { silentMaxMs } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, type WriteContext, zoneOf } from "./invariants.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
@@ -17,8 +18,6 @@ export type RateState = "running" | "stopped" | "halted";
  * that pulse came up to 8 s late, and requests time out.
  */
 const UNDER_WAY_MS = 55_000;
-/** A zone's count is as old as the watch of nodes, which may be stale for a minute without being detected. */
-const STALE_MAX_MS = 60_000;
 /** For this long the API may not answer, and then carry out together what was granted apart. */
 const STALL_MS = 45_000;
 /** Faults by which the API, or the path to it, may not answer for that long. */
@@ -156,7 +155,8 @@ export class ZoneRates {
     if (this.#paceBySilence(zone, around) === "running") this.#ranAtMs.set(zone, wallMs);
     const since = [this.#cameAtMs.get(node.metadata.name), this.#ranAtMs.get(zone)];
     const stoppedMs = wallMs - Math.max(sinceMs, ...since.map((atMs) => atMs ?? sinceMs));
-    const unknownMs = UNDER_WAY_MS + (this.#swarm.faults.has("staleWatches") ? STALE_MAX_MS : 0);
+    // A zone's count is as old as the watch of nodes.
+    const unknownMs = UNDER_WAY_MS + silentMaxMs(this.#swarm);
     if (pace !== "running" && stoppedMs > unknownMs) {
       throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${stoppedMs} ms`);
     }

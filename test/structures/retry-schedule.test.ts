@@ -42,10 +42,9 @@ describe("a retry schedule", () => {
     expect(instantsDue(schedule, 30, 45)).toEqual([30, 40]);
   });
 
-  test("hurries after a postponement, and restarts for a forgotten key", () => {
+  test("hurries after a long pause, and restarts for a forgotten key", () => {
     const schedule = new RetrySchedule<string>(settings);
-    schedule.isDue("n-1", 0);
-    schedule.postpone("n-1", 0);
+    for (const nowMs of [-70, -60, -40, 0]) schedule.isDue("n-1", nowMs);
     expect(schedule.nextDueMs()).toBe(40);
     schedule.hurry("n-1", 5);
     expect(instantsDue(schedule, 5, 50)).toEqual([15, 35]);

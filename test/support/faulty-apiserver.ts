@@ -101,6 +101,11 @@ class Faults {
     return this.lagWatches(storage, Number.POSITIVE_INFINITY);
   }
 
+  /** Makes the present watches of a resource silent for good: they stay open and send nothing. New ones work. */
+  silenceOpenWatches(storage: StorageName): void {
+    for (const watch of this.#reach.watches()) if (watch.storage === storage) watch.lag(Number.POSITIVE_INFINITY);
+  }
+
   /** Makes a resource's watches late until the result is called, while its lists and reads are up to date. */
   lagWatches(storage: StorageName, lagMs: number): Stop {
     this.#lag(storage, lagMs);

@@ -46,6 +46,15 @@ export const API_FAULTS = {
       });
     },
   },
+  /** Watches that stay open and send nothing any more: nobody repairs them, only Vigil opens new ones. */
+  silentWatches: {
+    everySeconds: 90,
+    act: (reach, random) => {
+      reach.world.api.faults.silenceOpenWatches(oneOf(random, ["leases", "nodes", "pods"] as const));
+      reach.count("watches silent for good");
+      return undefined;
+    },
+  },
   apiOutages: {
     everySeconds: 120,
     act: (reach, random) => lasting(reach, random, 60, reach.world.api.faults.refuse()),

@@ -1,0 +1,102 @@
+/**
+ * How late anything is in a quiet run, also while its fault is on: each verdict, taint, mark of a pod, eviction and
+ * removal. What is not as it must be is due at once, and done within the time of its requests. Only the fault delays
+ * it: by the time until Vigil knows of it, and by one retry. What a lasting fault makes impossible must be reported.
+ */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { BrokenInvariant } from "../invariants.ts";
+import type { Wrong } from "../oracle.ts";
+import type { World } from "../world.ts";
+
+/**
+ * From a change of the API to the write that follows from it: batched heartbeats, messages, three requests, and the
+ * second that stamps cut off.
+ */
+const WAY_MS = 2_000;
+/** The pause that an API server asks for, beside that of Vigil's own retry. */
+const RETRY_AFTER_MS = 1_000;
+
+/** When a write without an answer has failed, and that is published. */
+const REPORTED_WITHIN_MS = 17_000;
+
+/** What the processes say. */
+interface Reporting {
+  /** The distinct warnings of a process. */
+  readonly warnings: ReadonlySet<string>;
+}
+
+/** Follows what is wrong in one quiet run. Instants are on the wall clock. */
+export class Lateness {
+  readonly #world: World;
+  readonly #sinceMs = new Map<string, number>();
+  /** The nodes of which an outcome was published that is no success. */
+  readonly #reported = new Set<string>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Whether Vigil may not know yet of the fault. */
+  get isUnknown(): boolean {
+    return this.#world.clock.wallMs() <= this.#fault.knownAtMs + RETRY_AFTER_MS;
+  }
+
+  /** Takes the outcome of a write. */
+  written({ node, outcome }: BodyOf<"done.write">): void {
+    if (outcome === "denied" || outcome === "unknown" || outcome === "failed") this.#reported.add(node);
+  }
+
+  /** What of it a lasting fault does not make impossible. */
+  possible(found: readonly Wrong[]): Wrong[] {
+    const { lastingFault } = this.#world;
+    return lastingFault === null ? [...found] : found.filter((wrong) => !lastingFault.excuses(wrong));
+  }
+
+  /** Takes what is wrong now. */
+  look(found: readonly Wrong[], processes: readonly Reporting[]): void {
+    const nowMs = this.#world.clock.wallMs();
+    const present = new Set(found.map(({ text }) => text));
+    for (const text of this.#sinceMs.keys()) if (!present.has(text)) this.#sinceMs.delete(text);
+    const possible = new Set(this.possible(found));
+    for (const wrong of found) {
+      const sinceMs = this.#sinceMs.get(wrong.text) ?? nowMs;
+      this.#sinceMs.set(wrong.text, sinceMs);
+      const lateMs = nowMs - this.#untilMs(sinceMs);
+      if (lateMs <= 0) continue;
+      const late = `for ${Math.round(nowMs - sinceMs)} ms, ${Math.round(lateMs)} ms too long: ${wrong.text}`;
+      if (possible.has(wrong)) throw new BrokenInvariant(late);
+      if (lateMs > REPORTED_WITHIN_MS && !this.#isReported(wrong, processes))
+        throw new BrokenInvariant(`nothing reports, ${late}`);
+    }
+  }
+
+  /** Whether an outcome about its node says so, or a warning about what no process can see any more. */
+  #isReported({ node }: Wrong, processes: readonly Reporting[]): boolean {
+    const unseen = this.#world.lastingFault?.unseen ?? null;
+    if (unseen === null) return this.#reported.has(node);
+    return processes.some(({ warnings }) => [...warnings].some((warning) => warning.includes(`watch of ${unseen}`)));
+  }
+
+  /** Until when something may be wrong: its own way, or one retry and its way from when the fault is known. */
+  #untilMs(sinceMs: number): number {
+    const { knownAtMs } = this.#fault;
+    return Math.max(sinceMs, knownAtMs + this.#retryMs) + this.#wayMs;
+  }
+
+  /** A zone taints one node after the other; a change is seen as late as watches are behind, and so is its effect. */
+  get #wayMs(): number {
+    const { swarm, lastingFault } = this.#world;
+    return WAY_MS + 1_000 / swarm.profile.nodeEvictionsPerSecond + 2 * (lastingFault?.lagMs ?? 0);
+  }
+
+  /** From a failure to the next attempt. After a view was lost, silence counts from its return. */
+  get #retryMs(): number {
+    const { askRetryMs, nodeMonitorGraceMs, pulsePeriodMs } = this.#world.swarm.profile;
+    return RETRY_AFTER_MS + askRetryMs + (this.#fault.isOfView ? nodeMonitorGraceMs + pulsePeriodMs : 0);
+  }
+
+  get #fault(): { readonly knownAtMs: number; readonly isOfView: boolean } {
+    const { failedRequest, lastingFault } = this.#world;
+    return failedRequest ?? lastingFault ?? { knownAtMs: Number.NEGATIVE_INFINITY, isOfView: false };
+  }
+}

@@ -61,8 +61,8 @@ export function failOneRequest(reach: Reach, random: Random): Stop {
   const target = oneOf(random, TARGETS);
   const nth = between(random, 1, target.nthMax);
   const drawn = oneOf<Fault>(random, [oneOf(random, REFUSALS), { kind: "stall" }, { kind: "lostReply" }]);
-  // A watch that ended and is opened again counts as synced for the 15 s in which it may be without an answer: of a grace
-  // of 20 s too little is left then.
+  // A watch that ended and is opened again counts as synced for the 15 s in which it may be without an answer: of a
+  // grace of 20 s too little is left then.
   const fault: Fault = target.verbs.includes("watch") && drawn.kind === "stall" ? { kind: "lostRequest" } : drawn;
   const isView = target.verbs.some(isViewing);
   const storage = isView ? oneOf(random, WATCHED) : target.storage;

@@ -151,7 +151,9 @@ export class Told {
     const { world, graces } = this.#run;
     const all = graces(node);
     const graceMs = Math.max(mostMs(all, "monitorMs"), mostMs(all, "startupMs"));
-    return world.kubelets.get(node)?.alive === false && this.#nowMs - world.signs.lastBy(node, this.#nowMs) > graceMs;
+    // A process that starts gives each node its whole grace (seed 15).
+    const fromMs = Math.max(world.signs.lastBy(node, this.#nowMs), this.#disturbedMs);
+    return world.kubelets.get(node)?.alive === false && this.#nowMs - fromMs > graceMs;
   }
 
   #isOverdue(pod: CheckedPod, node: CheckedNode): boolean {

@@ -3,7 +3,7 @@
  * list from a stale server can bring. After a restored backup older states are right, and the check rests.
  */
 import type { AnyMessage, Message } from "../../protocols/messages.ts";
-import { childObject } from "../../services/sandbox/apiserver/api-objects.ts";
+import { childObject, textOf } from "../../services/sandbox/apiserver/api-objects.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
@@ -43,9 +43,9 @@ export class OlderLists {
     this.#diedMs = diedMs;
     if (!mayGoBack(world)) return;
     world.api.store.collection("leases").listen(({ type, now }) => {
-      const { renewTime } = childObject(now.object(), "spec");
+      const renewedAt = Date.parse(textOf(childObject(now.object(), "spec"), "renewTime"));
       const known = type === "DELETED" ? [] : (this.#renewals.get(now.name) ?? []);
-      this.#renewals.set(now.name, [...known.slice(1 - RENEWALS_KEPT), Date.parse(String(renewTime))]);
+      this.#renewals.set(now.name, [...known.slice(1 - RENEWALS_KEPT), renewedAt]);
     });
   }
 

@@ -123,7 +123,7 @@ export class Told {
       if (node !== undefined && this.#isOverdue(pod, node))
         held.add(keyOf("overdue", pod.metadata.name, pod.metadata.uid));
     }
-    for (const key of [...this.#since.keys()]) if (!held.has(key)) this.#since.note(key, false, nowMs);
+    for (const key of this.#since.keys()) if (!held.has(key)) this.#since.note(key, false, nowMs);
     for (const key of held) {
       this.#since.note(key, true, nowMs);
       const sinceMs = Math.max(this.#since.of(key) ?? nowMs, this.#disturbedMs);

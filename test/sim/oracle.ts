@@ -15,6 +15,7 @@ import {
   zoneOf,
 } from "./invariants.ts";
 import type { World } from "./world.ts";
+import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
 import { type RateState, rateStatesOf } from "./zone-rates.ts";
 
 const READY_TAINTS: Readonly<Record<string, string>> = { False: "not-ready", Unknown: "unreachable" };
@@ -85,9 +86,14 @@ function wrongConditions(node: CheckedNode, world: World, graceMs: number): stri
     .map((type) => `${name}: ${type} of a silent node is ${conditionOf(node, type)?.status}`);
 }
 
-/** The people of a run end every ailment, so nothing is left for one. */
+/**
+ * The people of a run end every ailment, so nothing is left for one. A rule with a value of its own may have gone while
+ * its taint was there: such a taint is one that an administrator could have set, so it stays (SECURITY.md).
+ */
 function leftForConditions(node: CheckedNode): string[] {
-  const left = (node.spec?.taints ?? []).filter(({ key }) => key.startsWith("vigil.io/"));
+  const left = (node.spec?.taints ?? []).filter(
+    ({ key, value }) => key.startsWith("vigil.io/") && value === OWN_TAINT_VALUE,
+  );
   return left.map((taint) => `${node.metadata.name}: still carries ${taintName(taint)}`);
 }
 

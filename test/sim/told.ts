@@ -115,14 +115,7 @@ export class Told {
     const nowMs = this.#nowMs;
     if (nowMs - this.#lookedMs < LOOKED_MS) return;
     this.#lookedMs = nowMs;
-    const nodes = this.#run.world.objects<CheckedNode>("nodes");
-    const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
-    const held = new Set(nodes.flatMap((node) => this.#heldOf(node)));
-    for (const pod of this.#run.world.objects<CheckedPod>("pods")) {
-      const node = byName.get(pod.spec.nodeName ?? "");
-      if (node !== undefined && this.#isOverdue(pod, node))
-        held.add(keyOf("overdue", pod.metadata.name, pod.metadata.uid));
-    }
+    const held = this.#held();
     for (const key of this.#since.keys()) if (!held.has(key)) this.#since.note(key, false, nowMs);
     for (const key of held) {
       this.#since.note(key, true, nowMs);
@@ -133,6 +126,19 @@ export class Told {
 
   get #nowMs(): number {
     return this.#run.world.clock.wallMs();
+  }
+
+  /** What is held back, refused or forgotten now. */
+  #held(): ReadonlySet<string> {
+    const nodes = this.#run.world.objects<CheckedNode>("nodes");
+    const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+    const held = new Set(nodes.flatMap((node) => this.#heldOf(node)));
+    for (const pod of this.#run.world.objects<CheckedPod>("pods")) {
+      const node = byName.get(pod.spec.nodeName ?? "");
+      if (node !== undefined && this.#isOverdue(pod, node))
+        held.add(keyOf("overdue", pod.metadata.name, pod.metadata.uid));
+    }
+    return held;
   }
 
   #heldOf(node: CheckedNode): string[] {
@@ -171,7 +177,8 @@ export class Told {
     const telling: readonly string[] = TELLING[state];
     for (const { name: process, ledger } of this.#run.explaining()) {
       const check = (facts: readonly { readonly name: string }[] | undefined): void => {
-        if (facts === undefined || facts.some((fact) => telling.includes(fact.name))) return;
+        // An answer that took a while may be about what is over by now.
+        if (facts === undefined || facts.some((fact) => telling.includes(fact.name)) || !this.#held().has(key)) return;
         const said = facts.map((fact) => fact.name).join(", ");
         this.#problem ??= `${process} does not say why ${name} is ${state}; it says ${said}`;
       };

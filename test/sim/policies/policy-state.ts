@@ -102,7 +102,8 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
   if (typeof pool !== "string") return null;
   return {
     pool,
-    isFrozenByMode: mode === "Freeze",
+    // A mode that cannot be read freezes too.
+    isFrozenByMode: mode !== undefined && mode !== "Enforce",
     monitorGraceMs: msOf(spec.nodeMonitorGracePeriod),
     startupGraceMs: msOf(spec.nodeStartupGracePeriod),
     pauses: [...pausesIn(pauseRequests), ...recorded],

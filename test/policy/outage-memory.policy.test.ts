@@ -10,6 +10,7 @@ test("an outage that was written is remembered whole, whatever its instants", ()
   const instant = fc.double({ min: NOW - 3_600_000, max: NOW - 1, noNaN: true });
   fc.assert(
     fc.property(instant, instant, (one, other) => {
+      fc.pre(one !== other);
       const outage = { fromAt: Math.min(one, other), toAt: Math.max(one, other) };
       expect(isRemembered(outage, readOutages(outagesText([outage]), NOW))).toBe(true);
     }),

@@ -35,7 +35,7 @@ export const QUIET_PLOTS = {
     },
   },
 
-  /** A fault begins that nobody repairs. */
+  /** A fault begins that is never repaired. */
   lastingFault: {
     latest: "silentWatches",
     stage: (swarm, random) => ({ ...quiet(swarm, random), hindrance: { watchLagMs: SILENT_FOR_GOOD_MS } }),

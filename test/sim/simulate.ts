@@ -230,7 +230,7 @@ class Run {
    */
   #comeRight(): string | null {
     const boundMs = calmMaxMs(this.#swarm, this.#world.kubelets.size);
-    // Nobody repairs silent watches, so the first thing to come right is that they are found.
+    // Silent watches are not repaired, so the first thing to come right is that they are found.
     this.#advance(this.#swarm.faults.has("silentWatches") ? SILENT_FOR_GOOD_MS : AFTERMATH_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
       if (this.#wrongs(STAYS_MS).length === 0) return this.#staysRight();

@@ -15,7 +15,7 @@ export function secondsFor({ spec }: CheckedPod, taint: CheckedTaint, isComparin
   return isUnreadable ? Number.POSITIVE_INFINITY : (toleration.tolerationSeconds ?? Number.POSITIVE_INFINITY);
 }
 
-/** Whether a pod stays with a taint because nobody compares by the operator of its toleration. */
+/** Whether a pod stays with a taint because no process compares by the operator of its toleration. */
 export function isUnreadable({ spec }: CheckedPod, taint: CheckedTaint, isComparing: boolean): boolean {
   const first = (spec.tolerations ?? []).find((each) => covers(each, taint, isComparing) !== false);
   return first !== undefined && covers(first, taint, isComparing) === null;

@@ -46,7 +46,7 @@ export const API_FAULTS = {
       });
     },
   },
-  /** Watches that stay open and send nothing any more: nobody repairs them, only Vigil opens new ones. */
+  /** Watches that stay open and send nothing any more and are never repaired: Vigil has to open new ones. */
   silentWatches: {
     everySeconds: 90,
     act: (reach, random) => {

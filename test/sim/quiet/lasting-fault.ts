@@ -1,5 +1,5 @@
 /**
- * A fault that nobody repairs, in a quiet run: it stays in the calm. It says what cannot be right then; all else must
+ * A fault that is never repaired, in a quiet run: it stays in the calm. It says what cannot be right then; all else must
  * be, and in time. It knows no rule of Vigil.
  */
 import type { Random } from "../../../protocols/ports.ts";

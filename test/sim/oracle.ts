@@ -1,4 +1,6 @@
 /** The one right state of a calm cluster, from the rules alone. It shares no code with the services. */
+
+import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
 import {
   type CheckedNode,
   type CheckedPod,
@@ -15,7 +17,6 @@ import {
   zoneOf,
 } from "./invariants.ts";
 import type { World } from "./world.ts";
-import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
 import { type RateState, rateStatesOf } from "./zone-rates.ts";
 
 const READY_TAINTS: Readonly<Record<string, string>> = { False: "not-ready", Unknown: "unreachable" };

@@ -15,7 +15,7 @@ policies:
   - name: gpu
     spec:
       selector: { matchLabels: { topology.kubernetes.io/zone: gpu } }
-      nodeEvictionRate: 1
+      nodeEvictionRate: 10
       budgets: [{ nodes: 1 }]
       maintenance: { hold: [DrainInProgress], atMost: 5m }
       unhealthyConditions:

@@ -157,8 +157,9 @@ export class Told {
     const { world, graces } = this.#run;
     const all = graces(node);
     const graceMs = Math.max(mostMs(all, "monitorMs"), mostMs(all, "startupMs"));
-    // A process that starts gives each node its whole grace (seed 15).
-    const fromMs = Math.max(world.signs.lastBy(node, this.#nowMs), this.#disturbedMs);
+    // A process that starts gives each node its whole grace (seed 15), and so does each after an outage.
+    const outageEnds = world.heard.pauses(this.#nowMs).most.map(([, toAt]) => toAt);
+    const fromMs = Math.max(world.signs.lastBy(node, this.#nowMs), this.#disturbedMs, ...outageEnds);
     return world.kubelets.get(node)?.alive === false && this.#nowMs - fromMs > graceMs;
   }
 

@@ -8,7 +8,7 @@ import { MARKS_OF_CLASS } from "./marks.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm, FAULT_CLASSES } from "./swarm.ts";
 
-/** Fewer than 150 seeds reach every situation below; every fifth is quiet and reaches few. */
+/** Fewer than 205 seeds reach every situation below; every fifth is quiet and reaches few. */
 const SEEDS = 210;
 const MINUTES_MAX = 15;
 

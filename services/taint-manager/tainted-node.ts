@@ -76,12 +76,12 @@ export class TaintedNode {
   readonly #context: TaintedNodeContext;
   readonly #schedules = new Map<string, EvictionSchedule>();
   /** When pods were bound that have no schedule but had one or came after some taint; almost always empty. */
-  readonly #boundLate = new Map<string, number>();
+  #boundLate: Map<string, number> | null = null;
   /** When pods with a later stamp were known to be bound, on the API's clock; almost always empty. */
-  readonly #boundSeenAt = new Map<string, number>();
-  readonly #recreated = new RecreatedPods();
+  #boundSeenAt: Map<string, number> | null = null;
+  #recreated: RecreatedPods | null = null;
   /** Mirror pods of which it was published that they stay. */
-  readonly #kept = new Set<string>();
+  #kept: Set<string> | null = null;
   /** The pods, by uid, that stay because a toleration cannot be read; almost always empty. */
   readonly #unreadable = new Map<string, UnreadableToleration>();
   #node: ObservedNode;
@@ -152,7 +152,7 @@ export class TaintedNode {
     }
     for (const [uid, schedule] of this.#schedules) if (!present.has(uid)) this.#endLeaving(schedule, now);
     for (const known of [this.#boundLate, this.#boundSeenAt, this.#kept]) {
-      for (const uid of known.keys()) if (!present.has(uid)) known.delete(uid);
+      for (const uid of known?.keys() ?? []) if (!present.has(uid)) known?.delete(uid);
     }
     for (const uid of this.#unreadable.keys()) if (!present.has(uid)) this.#release(uid);
   }
@@ -188,12 +188,13 @@ export class TaintedNode {
     const now = this.#now();
     if (this.#isPaused && (this.#evictionOf(pod, now)?.at ?? 0) > now.monotonicMs) return;
     if (schedule.requests === 0) {
-      const pause = this.#recreated.pauseOf(pod, now);
+      const pause = this.#recreated?.pauseOf(pod, now) ?? null;
       if (pause !== null) {
         deadlines.set(slot, now.monotonicMs + pause.waitMs);
         this.#publish(schedule, "due", now);
         return;
       }
+      this.#recreated ??= new RecreatedPods();
       this.#recreated.onEviction(pod, now);
     }
     const cause = schedule.requests === 0 ? this.#publish(schedule, "due", now) : this.#cause;
@@ -202,7 +203,7 @@ export class TaintedNode {
     const deadlineAt = this.#ratedPolicy === null ? this.#deadlineAt(schedule, now) : this.#dueSince(schedule, now);
     const decided = { deadlineAt, taint: taintIdOf(taint), timeAdded: taint.timeAdded ?? null };
     const rated = this.#ratedPolicy === null ? {} : { policy: this.#ratedPolicy };
-    const boundAt = this.#boundSeenAt.get(pod.uid);
+    const boundAt = this.#boundSeenAt?.get(pod.uid);
     const seen = boundAt === undefined ? {} : { boundAt };
     io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided, ...seen, ...rated }, cause);
     if (schedule.requests !== SETTLED) schedule.requests += 1;
@@ -324,14 +325,21 @@ export class TaintedNode {
 
   /** Keeps when a pod was bound whose stamp is in the future, or later than the stamp that it had. */
   #noteBinding({ uid, boundAt }: ObservedPod, schedule: EvictionSchedule | undefined, now: Now): void {
-    if (this.#boundSeenAt.has(uid) || this.#boundLate.has(uid)) return;
+    if (this.#boundSeenAt?.has(uid) === true || this.#boundLate?.has(uid) === true) return;
     const seenAt = schedule?.pod.boundAt ?? now.wallMs;
-    if (boundAt > seenAt) this.#boundSeenAt.set(uid, seenAt);
+    if (boundAt <= seenAt) return;
+    this.#boundSeenAt ??= new Map();
+    this.#boundSeenAt.set(uid, seenAt);
+  }
+
+  #keepBound(uid: string, boundMs: number): void {
+    this.#boundLate ??= new Map();
+    this.#boundLate.set(uid, boundMs);
   }
 
   /** When a pod was bound, on the API's clock. */
   #boundAt(pod: ObservedPod, now: Now): number {
-    const seenAt = this.#boundSeenAt.get(pod.uid) ?? null;
+    const seenAt = this.#boundSeenAt?.get(pod.uid) ?? null;
     // A stamp was not in the future when it was first seen, although the clock may have been set back since.
     const nowAt = seenAt === null ? Math.max(pod.boundAt, now.wallMs) : now.wallMs;
     return bindingAt(pod, { seenAt, nowAt });
@@ -348,11 +356,11 @@ export class TaintedNode {
   }
 
   #boundMs(pod: ObservedPod, now: Now): number {
-    const known = this.#schedules.get(pod.uid)?.boundMs ?? this.#boundLate.get(pod.uid);
+    const known = this.#schedules.get(pod.uid)?.boundMs ?? this.#boundLate?.get(pod.uid);
     if (known !== undefined) return known;
     const boundMs = boundMsOf(this.#boundAt(pod, now), this.#taints, now);
     const isLate = this.#taints.some(({ since, lineage }) => boundMs > Math.min(since, lineage?.since ?? since));
-    if (isLate) this.#boundLate.set(pod.uid, boundMs);
+    if (isLate) this.#keepBound(pod.uid, boundMs);
     return boundMs;
   }
 
@@ -401,7 +409,7 @@ export class TaintedNode {
     const { uid } = schedule.pod;
     this.#context.deadlines.remove(schedule.slot);
     this.#schedules.delete(uid);
-    this.#boundLate.set(uid, schedule.boundMs);
+    this.#keepBound(uid, schedule.boundMs);
     if (schedule.requests !== SETTLED) this.#publish(schedule, "none", now);
   }
 
@@ -410,7 +418,8 @@ export class TaintedNode {
    * for ever and nothing would stop.
    */
   #publishKept(pod: ObservedPod, taint: Taint): void {
-    if (this.#kept.has(pod.uid)) return;
+    if (this.#kept?.has(pod.uid) === true) return;
+    this.#kept ??= new Set();
     this.#kept.add(pod.uid);
     const { namespace, name, uid } = pod;
     const judged = stayingJudgement({ namespace, name, uid, node: this.#node.node });
@@ -459,7 +468,8 @@ export class TaintedNode {
     eviction: PodJudgement["eviction"],
     now: Now,
   ): Pick<PodJudgement, "recreated"> {
-    const pause = eviction === "due" && requests === 0 ? this.#recreated.pauseOf(pod, now) : null;
+    const isDue = eviction === "due" && requests === 0;
+    const pause = isDue ? (this.#recreated?.pauseOf(pod, now) ?? null) : null;
     if (pause === null) return {};
     return { recreated: { deletions: pause.deletions, nextAt: now.wallMs + pause.waitMs } };
   }

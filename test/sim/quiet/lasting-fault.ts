@@ -1,6 +1,6 @@
 /**
- * A fault that is never repaired, in a quiet run: it stays in the calm. It says what cannot be right then; all else must
- * be, and in time. It knows no rule of Vigil.
+ * A fault that is never repaired, in a quiet run: it stays in the calm. It says what cannot be right then; all else
+ * must be, and in time. It knows no rule of Vigil.
  */
 import type { Random } from "../../../protocols/ports.ts";
 import type { Call, Verb } from "../../../services/sandbox/apiserver/routes.ts";

@@ -91,13 +91,13 @@ export class Load {
     const child = fork(new URL(program), [JSON.stringify(options)]);
     if (child.pid === undefined) throw new Error(`${program} did not start`);
     const load = new Load(child, child.pid);
-    return { load, filled: (await load.#told()) as FilledReport };
+    return { load, filled: (await load.#reported()) as FilledReport };
   }
 
   /** Gives an order and returns the number of nodes it reached. */
   async order(order: LoadOrder): Promise<number> {
     this.#child.send(order);
-    const report = await this.#told();
+    const report = await this.#reported();
     return report.kind === "reached" ? report.nodes : Number.NaN;
   }
 
@@ -108,7 +108,7 @@ export class Load {
     await exited;
   }
 
-  async #told(): Promise<LoadReport> {
+  async #reported(): Promise<LoadReport> {
     const ended = once(this.#child, "exit").then(() => {
       throw new Error("the load ended before its time");
     });

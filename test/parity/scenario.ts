@@ -56,9 +56,9 @@ const isUnreachable = (node: string) => (timeline: Timeline) =>
 const areRegistered = (timeline: Timeline) => timeline.eventTexts("RegisteredNode").length === NODES.length;
 
 /** The first part: failures that end again. */
-export async function playChanges(telling: SideBySideRecorder): Promise<void> {
-  const { stage } = telling;
-  await telling.step(
+export async function playChanges(reporting: SideBySideRecorder): Promise<void> {
+  const { stage } = reporting;
+  await reporting.step(
     "nodes and pods exist",
     () => {
       stage.register(ZONES);
@@ -68,22 +68,22 @@ export async function playChanges(telling: SideBySideRecorder): Promise<void> {
       NODES.every((node) => shows(timeline, node, "True", "not-ready:NoSchedule")) &&
       PODS.every(({ name }) => timeline.shown(`Pod ${name}`, "Ready") === "True"),
   );
-  await telling.step(
+  await reporting.step(
     "the controller starts",
     () => stage.restart(),
     (timeline) => areRegistered(timeline) && NODES.every((node) => isWell(node)(timeline)),
   );
   const away = "away-for-a-while";
-  await telling.step("a node falls silent", () => stage.silence(away), isUnreachable(away));
-  await telling.step("it returns", () => stage.resume(away), isWell(away));
+  await reporting.step("a node falls silent", () => stage.silence(away), isUnreachable(away));
+  await reporting.step("it returns", () => stage.resume(away), isWell(away));
   const ill = "said-to-be-ill";
-  await telling.step(
+  await reporting.step(
     "a kubelet reports NotReady",
     () => stage.report(ill, "Ready", "False"),
     (timeline) => shows(timeline, ill, "False", "not-ready:NoSchedule", "not-ready:NoExecute"),
   );
-  await telling.step("and then it falls silent", () => stage.silence(ill), isUnreachable(ill));
-  await telling.step(
+  await reporting.step("and then it falls silent", () => stage.silence(ill), isUnreachable(ill));
+  await reporting.step(
     "and then it reports Ready",
     () => {
       stage.report(ill, "Ready", "True");
@@ -91,19 +91,19 @@ export async function playChanges(telling: SideBySideRecorder): Promise<void> {
     },
     isWell(ill),
   );
-  await telling.step(
+  await reporting.step(
     "a node is cordoned",
     () => stage.specify("cordoned", { unschedulable: true }),
     (timeline) => shows(timeline, "cordoned", "True", "unschedulable:NoSchedule"),
   );
-  await telling.step("it is uncordoned", () => stage.specify("cordoned", { unschedulable: null }), isWell("cordoned"));
+  await reporting.step("it is uncordoned", () => stage.specify("cordoned", { unschedulable: null }), isWell("cordoned"));
   const pressed = "under-pressure";
-  await telling.step(
+  await reporting.step(
     "a node is under memory pressure",
     () => stage.report(pressed, "MemoryPressure", "True"),
     (timeline) => shows(timeline, pressed, "True", "memory-pressure:NoSchedule"),
   );
-  await telling.step(
+  await reporting.step(
     "the memory pressure ends",
     () => stage.report(pressed, "MemoryPressure", "False"),
     isWell(pressed),
@@ -111,21 +111,21 @@ export async function playChanges(telling: SideBySideRecorder): Promise<void> {
 }
 
 /** The second part: a node that does not return, a deleted node, and a controller that is killed meanwhile. */
-export async function playSteadyState(telling: SideBySideRecorder): Promise<void> {
-  const { stage } = telling;
+export async function playSteadyState(reporting: SideBySideRecorder): Promise<void> {
+  const { stage } = reporting;
   const gone = "away-for-good";
-  await telling.step(
+  await reporting.step(
     "a node falls silent and does not return",
     () => stage.silence(gone),
     (timeline) => isUnreachable(gone)(timeline) && timeline.shown("Pod for-five-seconds", "deletion") !== null,
   );
-  await telling.step(
+  await reporting.step(
     "the controller is killed and restarted",
     () => stage.restart(),
     (timeline) => areRegistered(timeline) && isUnreachable(gone)(timeline),
   );
   const removed = "steady-in-a";
-  await telling.step(
+  await reporting.step(
     "a node is deleted",
     () => stage.remove(removed),
     (timeline) => timeline.eventTexts("RemovingNode").length === 1,

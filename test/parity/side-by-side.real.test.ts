@@ -67,14 +67,14 @@ describeWithKube("upstream's controller and Vigil, in the same scenario", () => 
   beforeAll(async () => {
     tellings.push(...(await Promise.all([upstream, vigilWith(FLAGS)].map((start) => SideBySideRecorder.open(start)))));
     [theirs, ours] = tellings.map(({ timeline }) => timeline) as [Timeline, Timeline];
-    const tell = async (telling: SideBySideRecorder) => {
-      await playChanges(telling);
-      await playSteadyState(telling);
+    const tell = async (reporting: SideBySideRecorder) => {
+      await playChanges(reporting);
+      await playSteadyState(reporting);
     };
     await Promise.all(tellings.map(tell));
   }, STORY_MS);
 
-  afterAll(() => Promise.all(tellings.map((telling) => telling.close())));
+  afterAll(() => Promise.all(tellings.map((reporting) => reporting.close())));
 
   test("show the same nodes, pods and Events in every step, but for listed differences", () => {
     const unexplained = loneLines(theirs, ours).filter((lone) => !DIFFERENCES.some((listed) => explains(listed, lone)));

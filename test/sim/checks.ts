@@ -9,10 +9,10 @@ import { BrokenInvariant, type CheckedNode, type CheckedPod, type WriteContext }
 import { NodeStates } from "./node-states.ts";
 import { OlderLists } from "./older-lists.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
+import { Reported } from "./reported.ts";
 import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
 import { SIMULATED_SERVICES } from "./simulated-services.ts";
-import { Told } from "./told.ts";
 import { TolerationClaims } from "./toleration-claims.ts";
 import { Verdicts } from "./verdicts.ts";
 import { type ViewingProcess, WatchViews } from "./watch-views.ts";
@@ -55,7 +55,7 @@ export class Checks {
   readonly #silentNodes: SilentNodes;
   readonly #contests = new Contests();
   /** Null where nothing says from when taints count. */
-  readonly #told: Told | null;
+  readonly #reported: Reported | null;
   /** Which processes were free at the last check. */
   #free = "";
 
@@ -77,7 +77,7 @@ export class Checks {
     const { standing } = run;
     const explaining = () => explanations.explaining(processes());
     const isForged = (name: string) => explanations.isForged(name);
-    this.#told = standing === undefined ? null : new Told({ world, graces, standing, explaining, isForged });
+    this.#reported = standing === undefined ? null : new Reported({ world, graces, standing, explaining, isForged });
     this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });
   }
 
@@ -116,7 +116,7 @@ export class Checks {
   /** A process died or started. */
   disturbed(): void {
     this.grants.disturbed();
-    this.#told?.disturbed();
+    this.#reported?.disturbed();
     this.#silentNodes.disturbed();
   }
 
@@ -131,7 +131,7 @@ export class Checks {
     // Policies have rates and limits of their own.
     if (this.#run.world.swarm.policies === undefined) this.grants.look();
     this.explanations.look();
-    this.#told?.look();
+    this.#reported?.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SIMULATED_SERVICES.every(isRun));
   }

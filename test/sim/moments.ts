@@ -25,7 +25,7 @@ export interface RequestMoment {
   readonly isIt: (call: Call) => boolean;
 }
 
-/** A message of a type that its body tells apart, by the body of the last one on its subject where there was one. */
+/** A message of a type by its body, and by the body of the last one on its subject where there was one. */
 export function messageMoment<T extends MessageType>(
   name: string,
   type: T,

@@ -579,7 +579,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "",
   },
   {
-    name: "limit that holds a node back and is not told",
+    name: "limit that holds a node back and is not reported",
     file: "services/ledger/explain/queue.policy.ts",
     from: "return [...sentences, held, effectSentence(taint, context)];",
     to: "return [...sentences, effectSentence(taint, context)];",

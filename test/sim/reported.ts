@@ -1,5 +1,5 @@
 /**
- * Whether a user is told. Whenever something that is due is held back, refused or forgotten for longer than a process
+ * Whether it is reported to a user. Whenever something that is due is held back, refused or forgotten for longer than a process
  * may need to notice, the explanation of the object says so, in every process that can explain. It shares no code with
  * the services but the names of their sentences.
  */
@@ -33,7 +33,7 @@ const UNKNOWING = [
 ] satisfies Name[];
 
 /** The states in which something that is due does not happen, and the sentences of which one has to say why. */
-const TELLING = {
+const REPORTING = {
   /** A node gives no heartbeat for longer than its grace, and the API shows something else than Unknown. */
   silent: [
     ...UNKNOWING,
@@ -69,8 +69,8 @@ const TELLING = {
   ],
 } satisfies Record<string, readonly Name[]>;
 
-/** A state in which a user has to be told. */
-type Held = keyof typeof TELLING;
+/** A state that has to be reported to a user. */
+type Held = keyof typeof REPORTING;
 
 /** How often the cluster is looked at. */
 const LOOKED_MS = 10_000;
@@ -79,7 +79,7 @@ const EXACT_MS = 30_000;
 const BEHIND_MS = 150_000;
 
 /** The parts of a run in which users ask. */
-export interface ToldRun {
+export interface ReportedRun {
   readonly world: World;
   readonly graces: GracesOf;
   readonly standing: WriteContext["standing"];
@@ -89,16 +89,16 @@ export interface ToldRun {
   readonly isForged: (name: string) => boolean;
 }
 
-/** Follows the states in which a user has to be told, and asks. Instants are on the world's wall clock. */
-export class Told {
-  readonly #run: ToldRun;
+/** Follows the states that has to be reported to a user, and asks. Instants are on the world's wall clock. */
+export class Reported {
+  readonly #run: ReportedRun;
   readonly #since = new SinceWhen();
   readonly #unknownMs: number;
   #lookedMs = Number.NEGATIVE_INFINITY;
   #disturbedMs = Number.NEGATIVE_INFINITY;
   #problem: string | null = null;
 
-  constructor(run: ToldRun) {
+  constructor(run: ReportedRun) {
     const { swarm } = run.world;
     this.#run = run;
     this.#unknownMs = isUnhindered(swarm) ? EXACT_MS : BEHIND_MS;
@@ -175,11 +175,12 @@ export class Told {
   #ask(key: string): void {
     const [state = "", name = ""] = key.split(" ");
     if (!isHeld(state) || this.#run.isForged(name)) return;
-    const telling: readonly string[] = TELLING[state];
+    const reporting: readonly string[] = REPORTING[state];
     for (const { name: process, ledger } of this.#run.explaining()) {
       const check = (facts: readonly { readonly name: string }[] | undefined): void => {
         // An answer that took a while may be about what is over by now.
-        if (facts === undefined || facts.some((fact) => telling.includes(fact.name)) || !this.#held().has(key)) return;
+        if (facts === undefined || facts.some((fact) => reporting.includes(fact.name)) || !this.#held().has(key))
+          return;
         const said = facts.map((fact) => fact.name).join(", ");
         this.#problem ??= `${process} does not say why ${name} is ${state}; it says ${said}`;
       };
@@ -190,7 +191,7 @@ export class Told {
 }
 
 function isHeld(state: string): state is Held {
-  return Object.hasOwn(TELLING, state);
+  return Object.hasOwn(REPORTING, state);
 }
 
 function keyOf(state: Held, name: string, uid: string): string {

@@ -5,8 +5,8 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 
 import { type Sentence, sentence } from "../../services/ledger/explain/sentences.ts";
 import { profileGrace } from "./graces.ts";
+import { Reported } from "./reported.ts";
 import { drawSwarm } from "./swarm.ts";
-import { Told } from "./told.ts";
 import { World } from "./world.ts";
 
 const S = 1000;
@@ -21,7 +21,7 @@ function toldOf(status: "True" | "Unknown", seconds: number, ...said: readonly S
   const [sentences, names] = [said.map(({ text }) => text), said.map((each) => each.names)];
   const explained: FactualExplanation = { sentences, names, facts: said, timeline: [] };
   const ledger: Partial<LedgerReader> = { explainNode: () => explained };
-  const told = new Told({
+  const told = new Reported({
     world,
     graces: () => [profileGrace(profile)],
     standing: () => ({ seenAt: 0 }),

@@ -96,7 +96,11 @@ export async function playChanges(reporting: SideBySideRecorder): Promise<void> 
     () => stage.specify("cordoned", { unschedulable: true }),
     (timeline) => shows(timeline, "cordoned", "True", "unschedulable:NoSchedule"),
   );
-  await reporting.step("it is uncordoned", () => stage.specify("cordoned", { unschedulable: null }), isWell("cordoned"));
+  await reporting.step(
+    "it is uncordoned",
+    () => stage.specify("cordoned", { unschedulable: null }),
+    isWell("cordoned"),
+  );
   const pressed = "under-pressure";
   await reporting.step(
     "a node is under memory pressure",

@@ -1,7 +1,7 @@
 /**
- * Whether it is reported to a user. Whenever something that is due is held back, refused or forgotten for longer than a process
- * may need to notice, the explanation of the object says so, in every process that can explain. It shares no code with
- * the services but the names of their sentences.
+ * Whether it is reported to a user. Whenever something that is due is held back, refused or forgotten for longer than a
+ * process may need to notice, the explanation of the object says so, in every process that can explain. It shares no
+ * code with the services but the names of their sentences.
  */
 import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
 import type { Serving } from "./checks.ts";

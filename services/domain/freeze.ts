@@ -71,14 +71,25 @@ function frozenIntervals(resolved: PolicyOfNode, set: PolicySet): readonly Froze
 
 function freezeAt(resolved: PolicyOfNode, set: PolicySet, at: number): Freeze | null {
   const untilAt = frozenAt(frozenIntervals(resolved, set), at)?.toAt ?? null;
-  if (frozenAt(set.everywhere.frozen, at) !== null) {
-    const { kind, name } = FREEZE_CONFIG_MAP;
-    return { field: `${kind} ${name}: pauseRequests${requester(set.everywhere, at)}`, untilAt };
-  }
+  if (frozenAt(set.everywhere.frozen, at) !== null) return { field: fieldEverywhere(set.everywhere, at), untilAt };
   const policy = selectingPolicies(resolved, set).find(({ frozen }) => frozenAt(frozen, at) !== null);
   if (policy === undefined) return null;
   const field = freezesByMode(policy) ? `spec.mode (${policy.mode})` : `spec.pauseRequests${requester(policy, at)}`;
   return { field: `${NODE_POLICY_API.kind} ${policy.name}: ${field}`, untilAt };
+}
+
+/** How a request of a policy that is not in force is named among those of all nodes. */
+export function unplacedName(policy: string, request: string): string {
+  return `${UNPLACED_PREFIX}${policy}: ${request}`;
+}
+
+const UNPLACED_PREFIX = `${NODE_POLICY_API.kind} `;
+
+function fieldEverywhere(everywhere: Freezes, at: number): string {
+  const [active] = activeRequests(everywhere, at);
+  if (active?.name.startsWith(UNPLACED_PREFIX) === true) return active.name;
+  const { kind, name } = FREEZE_CONFIG_MAP;
+  return `${kind} ${name}: pauseRequests${requester(everywhere, at)}`;
 }
 
 /** Whether the mode of a policy freezes its nodes. */

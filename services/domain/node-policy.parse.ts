@@ -28,6 +28,7 @@ import { recordOf } from "../structures/json.ts";
 import { apiTime, epochMsOf } from "./api-time.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { DURATION_MS_MAX, parseDuration } from "./duration.ts";
+import { freezesByMode } from "./freeze.ts";
 import { nearest } from "./suggest.ts";
 
 /** Why a field is not honoured: it is wrong, or nothing honours it yet. */
@@ -42,6 +43,8 @@ export interface ParsedSpec {
   /** The fields that are right and honoured; null when the selector is missing or wrong, so that it selects no node. */
   readonly spec: NodePolicySpec | null;
   readonly problems: readonly PolicyProblem[];
+  /** What freezes its nodes, mode Freeze among it: also of a spec that selects no node. */
+  readonly freezes: readonly PauseRequestSpec[];
 }
 
 /** A policy of --config: its spec is checked when the process starts. */
@@ -53,7 +56,8 @@ export interface ConfiguredPolicy {
 /** Checks a spec of unknown origin. `unsupported` is for tests: the fields that nothing honours yet. */
 export function checkSpec(raw: unknown, unsupported: ReadonlySet<string> = UNSUPPORTED_FIELDS): ParsedSpec {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
-    return { spec: null, problems: [invalid(`spec: ${shown(raw)}: write fields such as selector: {…}`)] };
+    const problem = invalid(`spec: ${shown(raw)}: write fields such as selector: {…}`);
+    return { spec: null, problems: [problem], freezes: [] };
   }
   const problems: PolicyProblem[] = [];
   const kept: Record<string, unknown> = {};
@@ -66,9 +70,14 @@ export function checkSpec(raw: unknown, unsupported: ReadonlySet<string> = UNSUP
     }
   }
   if (!Object.hasOwn(raw, "selector")) takes("selector", undefined, problems);
-  const spec = Object.hasOwn(kept, "selector") ? (kept as NodePolicySpec) : null;
-  return { spec, problems };
+  const right = kept as Partial<NodePolicySpec>;
+  const spec = right.selector === undefined ? null : { ...right, selector: right.selector };
+  const byMode = right.mode !== undefined && freezesByMode({ mode: right.mode }) ? [{ name: BY_MODE }] : [];
+  return { spec, problems, freezes: [...byMode, ...(right.pauseRequests ?? [])] };
 }
+
+/** The mode as a request to freeze nodes. */
+const BY_MODE = "mode Freeze";
 
 /** A checked spec in whole units. */
 export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonly FrozenInterval[] = []): NodePolicy {

@@ -22,13 +22,14 @@ const GRACES = ["nodeMonitorGracePeriod", "nodeStartupGracePeriod"] as const;
 const RATES = ["nodeEvictionRate", "secondaryNodeEvictionRate", "fullDisruptionEvictionRate"] as const;
 
 /** A checked spec without the fields that go beyond the ceilings, each of which adds one problem. */
-export function withinCeilings({ spec, problems }: ParsedSpec, ceilings: Ceilings): ParsedSpec {
-  if (spec === null) return { spec, problems };
+export function withinCeilings(checked: ParsedSpec, ceilings: Ceilings): ParsedSpec {
+  const { spec, problems } = checked;
+  if (spec === null) return checked;
   const beyond = new Map([...shortGraces(spec, ceilings), ...highRates(spec, ceilings)]);
-  if (beyond.size === 0) return { spec, problems };
+  if (beyond.size === 0) return checked;
   const kept = Object.entries(spec).filter(([field]) => !beyond.has(field));
   const refused = [...beyond.values()].map((message): PolicyProblem => ({ kind: "invalid", message }));
-  return { spec: Object.fromEntries(kept) as NodePolicySpec, problems: [...problems, ...refused] };
+  return { ...checked, spec: Object.fromEntries(kept) as NodePolicySpec, problems: [...problems, ...refused] };
 }
 
 type Beyond = readonly [field: string, message: string];

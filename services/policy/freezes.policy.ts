@@ -193,26 +193,39 @@ function withdrawnIntervals(
   });
 }
 
-/** A policy in force, as far as it may freeze nodes. */
+/** A policy as far as it may freeze nodes: its own in force, otherwise all. */
 export interface FreezingPolicy {
   readonly name: string;
-  readonly spec: NodePolicySpec;
+  /** Null for one that is not in force. */
+  readonly spec: NodePolicySpec | null;
+  /** What it freezes without being in force. */
+  readonly unplaced?: readonly PauseRequestSpec[];
   /** When its spec was last changed; null where that is not known. */
   readonly changedAt: number | null;
 }
 
-/** What freezes the nodes of each policy, and all nodes; `requests` are those of the ConfigMap. */
+/** What policies freeze of all nodes, because they are not in force. */
+export function unplacedRequests(policies: readonly FreezingPolicy[]): readonly RecordedPauseRequest[] {
+  return policies.flatMap(({ unplaced = [] }) => unplaced.map((request) => ({ scope: EVERYWHERE, request })));
+}
+
+/**
+ * What freezes the nodes of each policy, and all nodes; `requests` are those of the ConfigMap. A policy that is not in
+ * force keeps its scope while it freezes: the memory of its nodes is needed again once it selects them.
+ */
 export function freezeSources(
   policies: readonly FreezingPolicy[],
   requests: readonly RecordedPauseRequest[],
 ): FreezeSources {
-  const ofConfigMap = (scope: string) =>
-    requests.filter((each) => each.scope === scope).map(({ request }) => pauseRequestOf(request));
-  const everywhere = { byMode: false, pauseRequests: ofConfigMap(EVERYWHERE), changedAt: null };
-  const ofPolicies = policies.map(({ name, spec, changedAt }): [string, FreezeSource] => {
-    const own = (spec.pauseRequests ?? []).map(pauseRequestOf);
-    const byMode = spec.mode !== undefined && freezesByMode({ mode: spec.mode });
-    const recorded = ofConfigMap(name).map((request) => ({ ...request, isRecorded: true }));
+  const all = [...requests, ...unplacedRequests(policies)];
+  const ofScope = (scope: string) =>
+    all.filter((each) => each.scope === scope).map(({ request }) => pauseRequestOf(request));
+  const everywhere = { byMode: false, pauseRequests: ofScope(EVERYWHERE), changedAt: null };
+  const freezing = policies.filter(({ spec, unplaced = [] }) => spec !== null || unplaced.length > 0);
+  const ofPolicies = freezing.map(({ name, spec, unplaced = [], changedAt }): [string, FreezeSource] => {
+    const own = (spec === null ? unplaced : (spec.pauseRequests ?? [])).map(pauseRequestOf);
+    const byMode = spec?.mode !== undefined && freezesByMode({ mode: spec.mode });
+    const recorded = ofScope(name).map((request) => ({ ...request, isRecorded: true }));
     return [name, { byMode, pauseRequests: [...own, ...recorded], changedAt }];
   });
   return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);

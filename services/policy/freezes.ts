@@ -39,6 +39,7 @@ import {
   readMemory,
   readPauseRequests,
   readSources,
+  unplacedRequests,
 } from "./freezes.policy.ts";
 import { LiveConfirmation } from "./live-confirmation.ts";
 import { keepsAll } from "./loosening.policy.ts";
@@ -67,6 +68,8 @@ export class Freezes {
   /** The requests that count: those of the ConfigMap, and those removed from it while no confirmation has come. */
   #requests: readonly RecordedPauseRequest[] = [];
   #shown: readonly RecordedPauseRequest[] = [];
+  /** Those of policies that are not in force. */
+  #unplaced: readonly RecordedPauseRequest[] = [];
   #problems = "";
   #memory: FreezeMemory = new Map();
   #sourcesBefore: FreezeSources = new Map();
@@ -143,9 +146,10 @@ export class Freezes {
     this.#retry?.cancel();
   }
 
-  /** Takes the policies in force, and brings the memory up to date. */
+  /** Takes the policies, and brings the memory up to date. */
   update(policies: readonly FreezingPolicy[]): void {
     if (!this.#isKnown) return;
+    this.#unplaced = unplacedRequests(policies);
     const sources = freezeSources(policies, this.#requests);
     const nowAt = this.#io.clock.wallMs();
     if (!this.#isUpdated && this.#hasHole === true) this.#fillHole(nowAt);
@@ -169,9 +173,10 @@ export class Freezes {
     return this.#io.profile.bounds.frozenIntervalsMax;
   }
 
-  /** The requests of the ConfigMap for the nodes of a policy, or for all. */
+  /** The requests for the nodes of a policy, or for all, that are not in the policy itself. */
   requests(scope: string): RecordedPauseRequest["request"][] {
-    return this.#requests.filter((each) => each.scope === scope).map(({ request }) => request);
+    const requests = [...this.#requests, ...this.#unplaced];
+    return requests.filter((each) => each.scope === scope).map(({ request }) => request);
   }
 
   #read(): void {

@@ -304,9 +304,7 @@ class ActivePolicies {
   }
 
   #updateFreezes(): void {
-    this.#freezes.update(
-      this.#resolved.flatMap(({ name, spec, changedAt }) => (spec === null ? [] : [{ name, spec, changedAt }])),
-    );
+    this.#freezes.update(this.#resolved);
   }
 
   /** A policy with the requests of the ConfigMap, and when its nodes were and are frozen. */

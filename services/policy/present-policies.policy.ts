@@ -11,6 +11,7 @@ import {
   readMemory,
   readPauseRequests,
   readSources,
+  unplacedRequests,
 } from "./freezes.policy.ts";
 import { readOutages } from "./outage-memory.policy.ts";
 import { type PolicyRules, resolvedPolicies } from "./resolved-policies.policy.ts";
@@ -27,17 +28,17 @@ export interface PolicySources {
 
 /** The set of policies at an instant of the API's clock. */
 export function presentPolicies({ configured, resources, freeze, profile }: PolicySources, at: number): PolicySet {
-  const inForce = resolvedPolicies(configured, resources, profile).flatMap(({ name, spec, changedAt }) =>
-    spec === null ? [] : [{ name, spec, changedAt }],
-  );
-  const { requests } = readPauseRequests(freeze?.pauseRequests ?? null);
-  const sources = freezeSources(inForce, requests);
+  const resolved = resolvedPolicies(configured, resources, profile);
+  const { requests: recorded } = readPauseRequests(freeze?.pauseRequests ?? null);
+  const requests = [...recorded, ...unplacedRequests(resolved)];
+  const sources = freezeSources(resolved, recorded);
   const text = freeze?.frozen ?? null;
   const memory = freezeMemory(readMemory(text), { sourcesBefore: readSources(text), sources }, at);
   const ofScope = (scope: string) => requests.filter((each) => each.scope === scope).map(({ request }) => request);
-  const policies = inForce.map(({ name, spec }) => {
+  const policies = resolved.flatMap(({ name, spec }) => {
+    if (spec === null) return [];
     const pauseRequests = [...(spec.pauseRequests ?? []), ...ofScope(name)];
-    return nodePolicyOf(name, { ...spec, pauseRequests }, [...frozenTime(memory, name, at)]);
+    return [nodePolicyOf(name, { ...spec, pauseRequests }, [...frozenTime(memory, name, at)])];
   });
   const pauseRequests = ofScope(EVERYWHERE).map(pauseRequestOf);
   const everywhere = { pauseRequests, frozen: frozenTime(memory, EVERYWHERE, at) };

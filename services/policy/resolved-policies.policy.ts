@@ -6,13 +6,13 @@ import {
   REFUSED_FIELDS_MAX,
 } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { NodePolicySpec } from "../../protocols/node-policy.ts";
+import type { NodePolicySpec, PauseRequestSpec } from "../../protocols/node-policy.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
+import { unplacedName } from "../domain/freeze.ts";
 import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
-import { recordOf } from "../structures/json.ts";
 import { type Ceilings, withinCeilings } from "./ceilings.policy.ts";
 
 /** A policy with what is wrong with it. */
@@ -25,6 +25,8 @@ export interface ResolvedPolicy {
   /** When its spec was last changed at the API; null where that is not known. */
   readonly changedAt: number | null;
   readonly problems: readonly PolicyProblem[];
+  /** What it freezes without being in force: nothing says which nodes, so all of them. Empty for one in force. */
+  readonly unplaced: readonly PauseRequestSpec[];
 }
 
 /**
@@ -35,6 +37,9 @@ const SPEC_CHARACTERS_MAX = 16 * 1024;
 
 /** What is wrong with the object whose name a policy of --config has. */
 const NAMESAKE = "--config has a policy of this name, which is in force with the pauseRequests of both";
+
+/** What is said of a policy that freezes nodes without being in force. */
+const UNPLACED = "spec: it freezes nodes, but is not in force; until it is, all nodes are frozen";
 
 /** What the process says of all policies. */
 export type PolicyRules = Ceilings & Pick<Profile, "remediationDryRun">;
@@ -54,19 +59,29 @@ export function resolvedPolicies(
     ...resources.map((resource) => {
       const { name } = resource;
       const policy = resolved(resource, "resource", rules);
-      return names.has(name) ? refused(policy, NAMESAKE) : policy;
+      return names.has(name) ? { ...refused(policy, NAMESAKE), freezes: [] } : policy;
     }),
   ];
-  return withinLimits(candidates.sort((left, right) => (left.name < right.name ? -1 : 1)));
+  return withinLimits(candidates.sort((left, right) => (left.name < right.name ? -1 : 1))).map(placed);
+}
+
+/** A policy before anything is known of the others. */
+interface Candidate extends Omit<ResolvedPolicy, "unplaced"> {
+  readonly freezes: readonly PauseRequestSpec[];
+}
+
+/** No wrong field, and no limit of all policies, ends a freeze. */
+function placed({ freezes, ...policy }: Candidate): ResolvedPolicy {
+  if (policy.spec !== null || freezes.length === 0) return { ...policy, unplaced: [] };
+  const unplaced = freezes.map((request) => ({ ...request, name: unplacedName(policy.name, request.name) }));
+  return { ...policy, unplaced, problems: [...policy.problems, { kind: "invalid", message: UNPLACED }] };
 }
 
 /** Of two lists that are each as long as allowed, no request is left out: any of them may be the one that freezes. */
-function withRequestsOf(policy: ResolvedPolicy, resources: readonly PolicyResource[]): ResolvedPolicy {
+function withRequestsOf(policy: Candidate, resources: readonly PolicyResource[]): Candidate {
   const namesake = resources.find(({ name }) => name === policy.name);
   // A wrong selector of the object takes no request out of force: the nodes are those of the other selector.
-  const { pauseRequests: written } = recordOf(namesake?.spec);
-  const { spec } = checkSpec({ selector: {}, ...(written === undefined ? {} : { pauseRequests: written }) });
-  const requests = spec?.pauseRequests ?? [];
+  const requests = namesake === undefined ? [] : checkSpec(namesake.spec).freezes;
   if (requests.length === 0 || policy.spec === null) return policy;
   const all = { ...policy.spec, pauseRequests: [...requests, ...(policy.spec.pauseRequests ?? [])] };
   return { ...policy, spec: all, version: versionOf(JSON.stringify(all)) };
@@ -76,16 +91,16 @@ function resolved(
   { name, spec: raw, changedAt = null }: Pick<PolicyResource, "name" | "spec"> & Partial<PolicyResource>,
   source: ResolvedPolicy["source"],
   rules: PolicyRules,
-): ResolvedPolicy {
+): Candidate {
   const checked = source === "config" ? checkSpec(raw) : withinCeilings(checkSpec(raw), rules);
   const spec = rules.remediationDryRun ? withDryRuns(checked.spec) : checked.spec;
-  const { problems } = checked;
+  const { problems, freezes } = checked;
   if (name.length > POLICY_NAME_MAX) {
     const long = `metadata.name: has ${name.length} characters, at most ${POLICY_NAME_MAX} are allowed`;
-    return refused({ name, source, spec, problems, changedAt, version: "" }, long);
+    return refused({ name, source, spec, problems, changedAt, version: "", freezes }, long);
   }
   const text = JSON.stringify(spec);
-  const policy = { name, source, spec, problems, changedAt, version: versionOf(text) };
+  const policy = { name, source, spec, problems, changedAt, version: versionOf(text), freezes };
   const { length } = spec === null ? "" : JSON.stringify({ ...spec, pauseRequests: undefined });
   return length <= SPEC_CHARACTERS_MAX
     ? policy
@@ -108,7 +123,7 @@ export function refusedFields({
 }
 
 /** Refuses the policies, or fields, beyond the limits of a set, last names first. */
-function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedPolicy[] {
+function withinLimits(candidates: readonly Candidate[]): readonly Candidate[] {
   const keys = new Set<string>();
   const types = new Set<string>();
   let inForce = 0;
@@ -133,7 +148,7 @@ function withinLimits(candidates: readonly ResolvedPolicy[]): readonly ResolvedP
  * A policy with as many of the fields that name condition types as fit beside the types of others, which it adds to.
  * `maintenance` protects nodes, so it comes first. The other fields hold in any case, a freeze above all.
  */
-function withConditions(policy: ResolvedPolicy, spec: NodePolicySpec, types: Set<string>): ResolvedPolicy {
+function withConditions(policy: Candidate, spec: NodePolicySpec, types: Set<string>): Candidate {
   const kept = { ...spec };
   const problems: PolicyProblem[] = [];
   for (const field of ["maintenance", "unhealthyConditions"] as const) {
@@ -155,6 +170,6 @@ function versionOf(text: string): string {
   return fnv1a(text).toString(16);
 }
 
-function refused(policy: ResolvedPolicy, message: string): ResolvedPolicy {
+function refused(policy: Candidate, message: string): Candidate {
   return { ...policy, spec: null, problems: [...policy.problems, { kind: "invalid", message }] };
 }

@@ -13,6 +13,7 @@ import {
   evictionOf,
   isSwappable,
   type StandingTaint,
+  type TolerationRules,
   type UnreadableToleration,
   unreadableText,
   unreadableTolerationOf,
@@ -86,9 +87,12 @@ export class TaintedNode {
   readonly #unreadable = new Map<string, UnreadableToleration>();
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
-  #frozen: readonly FrozenInterval[] = [];
+  /** The same on the API's clock, which every message of a pod needs. */
+  #taintsOnApiTime: readonly StandingTaint[] = [];
   #freeze: Freeze | null = null;
-  #outages: OutageTime = NO_OUTAGES;
+  /** How tolerations are matched, without and with what pauses countdowns. */
+  #running: TolerationRules;
+  #paused: TolerationRules & Required<PausedTime>;
   /** The policy of the node, if that limits the rate of evictions. */
   #ratedPolicy: string | null = null;
   #cause: string | null = null;
@@ -97,6 +101,8 @@ export class TaintedNode {
     this.#context = context;
     this.#node = node;
     this.name = node.node;
+    this.#running = { comparisonOperators: context.io.profile.tolerationComparisonOperators };
+    this.#paused = { ...this.#running, frozen: [], outages: NO_OUTAGES };
   }
 
   get taints(): readonly KnownTaint[] {
@@ -138,12 +144,12 @@ export class TaintedNode {
     const now = this.#now();
     this.#node = node;
     this.#cause = cause;
-    this.#frozen = frozen;
     this.#freeze = freeze;
-    this.#outages = outages;
+    this.#paused = { ...this.#running, frozen, outages };
     this.#ratedPolicy = ratedPolicy;
     const before = this.#taints;
     this.#taints = knownTaints(node, before, { ...now, ...seen });
+    this.#taintsOnApiTime = onApiTime(this.#taints);
     const isCorrection = isRedated(before, this.#taints);
     const present = new Set<string>();
     for (const pod of pods) {
@@ -273,9 +279,8 @@ export class TaintedNode {
   }
 
   #unreadableOf({ tolerations }: ObservedPod): UnreadableToleration | null {
-    const comparisonOperators = this.#context.io.profile.tolerationComparisonOperators;
     const taints = this.#taints.map(({ taint }) => taint);
-    return unreadableTolerationOf(taints, tolerations, { comparisonOperators });
+    return unreadableTolerationOf(taints, tolerations, this.#running);
   }
 
   #release(uid: string): void {
@@ -289,38 +294,34 @@ export class TaintedNode {
    * add to a countdown is taken from there.
    */
   #evictionOf(pod: ObservedPod, now: Now): Eviction | null {
-    const running = this.#evictionUnder(this.#taints, pod, this.#boundMs(pod, now));
+    const running = evictionOf(this.#taints, pod.tolerations, this.#boundMs(pod, now), this.#running);
     if (running === null || !this.#isPaused) return running;
-    const paused = this.#evictionOnApiTime(pod, this.#paused);
+    const paused = this.#evictionOnApiTime(pod, now);
     const own = this.#taints.find(({ taint }) => taint === paused?.taint);
     return paused === null || own === undefined ? running : { ...paused, at: own.since + (paused.at - own.sinceAt) };
   }
 
-  get #paused(): PausedTime {
-    return { frozen: this.#frozen, outages: this.#outages };
-  }
-
   /** Whether countdowns of the node stand still, or have. */
   get #isPaused(): boolean {
-    return this.#frozen.length > 0 || this.#outages.intervals.length > 0;
+    return this.#paused.frozen.length > 0 || this.#paused.outages.intervals.length > 0;
   }
 
   /** The same on the API's clock. An eviction without a deadline is due now; infinity is a pause without an end. */
   #deadlineAt({ pod }: EvictionSchedule, now: Now, paused = this.#paused): number {
-    const at = this.#evictionOnApiTime(pod, paused)?.at ?? Number.NEGATIVE_INFINITY;
+    const at = this.#evictionOnApiTime(pod, now, paused)?.at ?? Number.NEGATIVE_INFINITY;
     return at === Number.NEGATIVE_INFINITY ? now.wallMs : at;
   }
 
   /** The same, but an eviction without a deadline is due since its taint began, or since the pod was bound. */
   #dueSince({ pod, taint }: EvictionSchedule, now: Now): number {
-    const at = this.#evictionOnApiTime(pod, this.#paused)?.at ?? Number.NEGATIVE_INFINITY;
+    const at = this.#evictionOnApiTime(pod, now)?.at ?? Number.NEGATIVE_INFINITY;
     if (at !== Number.NEGATIVE_INFINITY) return at;
     const sinceAt = this.#taints.find((each) => each.taint === taint)?.sinceAt ?? now.wallMs;
     return Math.min(now.wallMs, Math.max(sinceAt, this.#boundAt(pod, now)));
   }
 
-  #evictionOnApiTime(pod: ObservedPod, paused: PausedTime): Eviction | null {
-    return this.#evictionUnder(onApiTime(this.#taints), pod, this.#boundAt(pod, this.#now()), paused);
+  #evictionOnApiTime(pod: ObservedPod, now: Now, paused: TolerationRules = this.#paused): Eviction | null {
+    return evictionOf(this.#taintsOnApiTime, pod.tolerations, this.#boundAt(pod, now), paused);
   }
 
   /** Keeps when a pod was bound whose stamp is in the future, or later than the stamp that it had. */
@@ -343,16 +344,6 @@ export class TaintedNode {
     // A stamp was not in the future when it was first seen, although the clock may have been set back since.
     const nowAt = seenAt === null ? Math.max(pod.boundAt, now.wallMs) : now.wallMs;
     return bindingAt(pod, { seenAt, nowAt });
-  }
-
-  #evictionUnder(
-    taints: readonly StandingTaint[],
-    pod: ObservedPod,
-    boundAt: number,
-    paused: PausedTime = {},
-  ): Eviction | null {
-    const comparisonOperators = this.#context.io.profile.tolerationComparisonOperators;
-    return evictionOf(taints, pod.tolerations, boundAt, { comparisonOperators, ...paused });
   }
 
   #boundMs(pod: ObservedPod, now: Now): number {
@@ -456,7 +447,7 @@ export class TaintedNode {
   }
 
   #lastOutage({ taint }: EvictionSchedule): Pick<PodJudgement, "outage"> {
-    const last = this.#outages.intervals.at(-1);
+    const last = this.#paused.outages.intervals.at(-1);
     const sinceAt = this.#taints.find((each) => each.taint === taint)?.sinceAt ?? Number.NEGATIVE_INFINITY;
     const isMet = last !== undefined && isSwappable(taint) && (last.toAt ?? Number.POSITIVE_INFINITY) > sinceAt;
     return isMet ? { outage: last } : {};
@@ -477,8 +468,8 @@ export class TaintedNode {
   /** What freezes the node, and how much of a countdown would be left if it were thawed now. */
   #heldBack(schedule: EvictionSchedule, now: Now): Pick<BodyOf<"judged.pod">, "held"> {
     if (this.#freeze === null) return {};
-    const outages = { ...NO_OUTAGES, intervals: endedBy(this.#outages.intervals, now.wallMs) };
-    const paused = { frozen: endedBy(this.#frozen, now.wallMs), outages };
+    const outages = { ...NO_OUTAGES, intervals: endedBy(this.#paused.outages.intervals, now.wallMs) };
+    const paused = { ...this.#running, frozen: endedBy(this.#paused.frozen, now.wallMs), outages };
     const remainingMs = Math.max(0, this.#deadlineAt(schedule, now, paused) - now.wallMs);
     return { held: { ...this.#freeze, remainingMs } };
   }

@@ -225,6 +225,15 @@ describe("a freeze of a policy by the ConfigMap", () => {
   });
 });
 
+test("a policy that is not in force freezes all nodes, and its own time is kept", () => {
+  const sources = freezeSources([{ name: "gpu", spec: null, unplaced: [{ name: "bob" }], changedAt: 30 }], []);
+  const asRequest = { ...asked(null, null), name: "bob" };
+  expect(sources.get("")?.pauseRequests).toEqual([asRequest]);
+  expect(sources.get("gpu")?.pauseRequests).toEqual([asRequest]);
+  const memory = freezeMemory(new Map([["gpu", frozen([10, 20])]]), { sources }, 100);
+  expect(memory.get("gpu")).toEqual(frozen([10, 20], [30, null]));
+});
+
 test("the memory is read as it was written, without what is malformed", () => {
   const memory = new Map([
     ["", frozen([1_790_000_000_000.5, null])],

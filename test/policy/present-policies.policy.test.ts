@@ -46,6 +46,16 @@ test("requests of the ConfigMap freeze the nodes of a policy, or all", () => {
   expect(set.policies).toMatchObject([{ pauseRequests: [{ name: "bob" }], frozen: [interval] }]);
 });
 
+test.each([
+  ["spec.mode", { mode: "Freeze" }, "NodePolicy gpu: mode Freeze", AT],
+  ["spec.pauseRequests", { pauseRequests: [{ name: "bob", since: SINCE }] }, "NodePolicy gpu: bob", Date.parse(SINCE)],
+])("%s with a wrong selector freezes all nodes", (_field, fields, name, fromAt) => {
+  const selector = { matchLabels: { "no key": "b" } };
+  const set = presentPolicies({ ...NOTHING, resources: [resource("gpu", { selector, ...fields })] }, AT);
+  expect(set.policies).toEqual([]);
+  expect(set.everywhere).toMatchObject({ pauseRequests: [{ name }], frozen: [{ fromAt, toAt: null }] });
+});
+
 test("requests that cannot be read freeze all nodes", () => {
   const set = presentPolicies({ ...GPU, freeze: { ...freezeOf([]), pauseRequests: "[{" } }, AT);
   expect(set.everywhere).toMatchObject({ pauseRequests: [{ name: "unknown" }], frozen: [{ fromAt: AT, toAt: null }] });

@@ -31,6 +31,14 @@ const REMEDIATIONS_MAX = 8;
 /** No policy needs more nodes or evictions than this; the CRD has the same limit. */
 const COUNT_MAX = 1_000_000_000;
 
+/**
+ * What a refinement requires, in the words of a schema: the CRD has it too, so that the API server refuses what the
+ * parser would. A structural schema has no word for the keys of a map, for cron schedules and time zones, and for two
+ * entries that are alike in a part; these only the parser refuses, and the policy's status says so.
+ */
+const never = (words: Readonly<Record<string, unknown>>) => ({ not: words });
+const needs = (...fields: readonly string[]) => ({ required: fields });
+
 /** The message of a wrong value: the value and the fix. The path before it names the field. */
 const wrong = (fix: string) => ({
   error: (issue: { readonly input?: unknown }) =>
@@ -53,7 +61,9 @@ const choice = <const V extends readonly [string, ...string[]]>(values: V) =>
   z.enum(values, wrong(values.join(" or ")));
 
 const duration = matching(DURATION_PATTERN, "a duration such as 90s or 1m30s");
-const positive = duration.refine((value) => /[1-9]/.test(value), wrong("a duration longer than 0, such as 90s"));
+const positive = duration
+  .refine((value) => /[1-9]/.test(value), wrong("a duration longer than 0, such as 90s"))
+  .meta(never({ pattern: "^[^1-9]*$" }));
 const rate = z
   .number(wrong("a number such as 0.1"))
   .min(0, wrong("0 or more"))
@@ -69,19 +79,18 @@ const nodeCount = z.union(
 const labelKey = matching(LABEL_KEY_PATTERN, "a label key such as example.com/pool");
 const labelValue = matching(LABEL_VALUE_PATTERN, "a label value such as gpu");
 const instant = matching(
-  "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$",
+  "^[0-9]{4}-[0-9]{2}-[0-9]{2}T(([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\\.[0-9]+)?|24:00:00)(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
   "an instant such as 2026-01-31T12:00:00Z",
-);
+).meta({ format: "date-time" });
 const CONDITION_TYPE_FIX = "a condition type such as KernelDeadlock";
 const HOLD_TYPE_FIX = "a condition type such as DrainInProgress";
-const holdType = matching(LABEL_KEY_PATTERN, HOLD_TYPE_FIX).refine(
-  (type) => type !== "Ready",
-  wrong(`${HOLD_TYPE_FIX}; a ready node is not in maintenance`),
-);
-const unhealthyType = matching(LABEL_KEY_PATTERN, CONDITION_TYPE_FIX).refine(
-  (type) => type !== "Ready",
-  wrong(`${CONDITION_TYPE_FIX}; Ready has taints of its own`),
-);
+const notReady = never({ enum: ["Ready"] });
+const holdType = matching(LABEL_KEY_PATTERN, HOLD_TYPE_FIX)
+  .refine((type) => type !== "Ready", wrong(`${HOLD_TYPE_FIX}; a ready node is not in maintenance`))
+  .meta(notReady);
+const unhealthyType = matching(LABEL_KEY_PATTERN, CONDITION_TYPE_FIX)
+  .refine((type) => type !== "Ready", wrong(`${CONDITION_TYPE_FIX}; Ready has taints of its own`))
+  .meta(notReady);
 
 /** The conditions of Kubernetes that are False on a healthy node: a rule for that status would taint them all. */
 const FALSE_IF_HEALTHY: readonly string[] = Object.values(ConditionType).filter((type) => type !== "Ready");
@@ -95,21 +104,29 @@ const expression = record(
     values: list(labelValue, "a list of label values").optional(),
   },
   "{key: pool, operator: In, values: [gpu]}",
-).refine(
-  ({ operator, values = [] }) => operator.endsWith("In") === values.length > 0,
-  "In and NotIn need values; Exists and DoesNotExist have none",
-);
+)
+  .refine(
+    ({ operator, values = [] }) => operator.endsWith("In") === values.length > 0,
+    "In and NotIn need values; Exists and DoesNotExist have none",
+  )
+  .meta({
+    anyOf: [
+      { ...needs("values"), properties: { operator: { enum: ["In", "NotIn"] }, values: { minItems: 1 } } },
+      { properties: { operator: { enum: ["Exists", "DoesNotExist"] }, values: { maxItems: 0 } } },
+    ],
+  });
+
+const labels = z
+  .record(labelKey, labelValue, wrong("labels such as {pool: gpu}"))
+  .refine((written) => Object.keys(written).length <= ENTRIES_MAX, `at most ${ENTRIES_MAX} labels`)
+  .meta({ maxProperties: ENTRIES_MAX });
 
 const selector = record(
   {
-    matchLabels: z.record(labelKey, labelValue, wrong("labels such as {pool: gpu}")).optional(),
+    matchLabels: labels.optional(),
     matchExpressions: list(expression, "a list of {key, operator, values}").optional(),
   },
   "a label selector such as {matchLabels: {pool: gpu}}",
-).refine(
-  ({ matchLabels = {}, matchExpressions = [] }) =>
-    Object.keys(matchLabels).length + matchExpressions.length <= ENTRIES_MAX,
-  `at most ${ENTRIES_MAX} labels and expressions`,
 );
 
 /** Somebody who freezes nodes. */
@@ -135,13 +152,16 @@ const circuitBreaker = record(
     resetAfter: positive.optional(),
     holds: list(choice(BREAKER_HOLDS), HOLDS_FIX)
       .refine((holds) => holds.includes("Evictions"), wrong(HOLDS_FIX))
+      .meta(never({ items: { enum: ["Readiness"] } }))
       .optional(),
   },
   "{percentage: 10, maxNodes: 5, duration: 10m, resetAfter: 30m}",
-).refine(
-  ({ percentage, maxNodes }) => percentage !== undefined || maxNodes !== undefined,
-  "write percentage, maxNodes or both: how many newly condemned nodes trip it",
-);
+)
+  .refine(
+    ({ percentage, maxNodes }) => percentage !== undefined || maxNodes !== undefined,
+    "write percentage, maxNodes or both: how many nodes newly admitted for eviction trip it",
+  )
+  .meta({ anyOf: [needs("percentage"), needs("maxNodes")] });
 
 const budget = record(
   {
@@ -159,7 +179,10 @@ const budget = record(
   .refine(
     ({ schedule, timeZone }) => timeZone === undefined || schedule !== undefined,
     "timeZone belongs to a schedule",
-  );
+  )
+  .meta({
+    anyOf: [needs("schedule", "duration"), never({ anyOf: [needs("schedule"), needs("duration"), needs("timeZone")] })],
+  });
 
 /** Key prefixes of the taints that belong to Kubernetes' own controllers. */
 const RESERVED_TAINT_PREFIXES = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
@@ -171,10 +194,12 @@ export function isReservedTaintKey(key: string): boolean {
 
 const taint = record(
   {
-    key: labelKey.refine(
-      (key) => !isReservedTaintKey(key),
-      wrong("a key of your own, such as vigil.io/kernel-deadlock; this one belongs to Kubernetes"),
-    ),
+    key: labelKey
+      .refine(
+        (key) => !isReservedTaintKey(key),
+        wrong("a key of your own, such as vigil.io/kernel-deadlock; this one belongs to Kubernetes"),
+      )
+      .meta(never({ pattern: `^(${RESERVED_TAINT_PREFIXES.join("|").replaceAll(".", "\\.")})` })),
     value: labelValue.optional(),
     effect: choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
   },
@@ -236,11 +261,13 @@ export const NODE_POLICY_FIELDS = {
     record(
       { type: unhealthyType, status: choice(["True", "False", "Unknown"]), duration, taint },
       "{type, status, duration, taint}",
-    ).refine(isOfIllness, {
-      path: ["status"],
-      error: ({ input }) =>
-        `"False": write True or Unknown; ${(input as { type: string }).type} is False on every healthy node`,
-    }),
+    )
+      .refine(isOfIllness, {
+        path: ["status"],
+        error: ({ input }) =>
+          `"False": write True or Unknown; ${(input as { type: string }).type} is False on every healthy node`,
+      })
+      .meta(never({ properties: { type: { enum: FALSE_IF_HEALTHY }, status: { enum: ["False"] } } })),
     "a list of {type, status, duration, taint}",
   ).optional(),
   evictions: record(
@@ -256,6 +283,12 @@ export const NODE_POLICY_FIELDS = {
       ({ method, deleteAfter }) => (method === "EvictThenDelete") === (deleteAfter !== undefined),
       "deleteAfter belongs to method EvictThenDelete",
     )
+    .meta({
+      anyOf: [
+        { ...needs("method", "deleteAfter"), properties: { method: { enum: ["EvictThenDelete"] } } },
+        { ...never(needs("deleteAfter")), properties: { method: { enum: ["Delete", "Evict"] } } },
+      ],
+    })
     .optional(),
   budgets: list(budget, "a list of {nodes, schedule, duration}").optional(),
   maintenance: record(

@@ -126,7 +126,7 @@ export const TUNABLES = {
   circuitBreakerDurationMs: durationMs(
     "circuit-breaker-duration",
     600 * SECOND,
-    "The window in which the cluster's breaker counts newly condemned nodes.",
+    "The window in which the cluster's breaker counts nodes newly admitted for eviction.",
   ),
   circuitBreakerResetAfterMs: durationMs(
     "circuit-breaker-reset-after",

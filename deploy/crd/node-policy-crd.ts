@@ -113,7 +113,7 @@ function nodePolicyDefinition(): Schema {
 
 /** A JSON Schema as a structural schema of the API. */
 function structural(schema: Schema): Schema {
-  if (Array.isArray(schema.anyOf)) return intOrString(schema.anyOf as readonly Schema[]);
+  if (Array.isArray(schema.anyOf) && schema.type === undefined) return intOrString(schema.anyOf as readonly Schema[]);
   const kept = Object.entries(schema).filter(([field]) => !UNSTRUCTURAL.has(field));
   const fields = kept.map(
     ([field, value]) => [field, field === "items" ? structural(value as Schema) : value] as const,
@@ -152,6 +152,7 @@ function intOrString(choices: readonly Schema[]): Schema {
     "x-kubernetes-int-or-string": true,
     anyOf: [{ type: "integer" }, { type: "string" }],
     minimum: number?.minimum,
+    maximum: number?.maximum,
     pattern: text?.pattern,
   };
 }

@@ -193,7 +193,7 @@ describe("a spec", () => {
     [{ nodeEvictionRate: -0.1 }, "spec.nodeEvictionRate: -0.1: write 0 or more"],
     [
       { circuitBreaker: { duration: "10m" } },
-      "spec.circuitBreaker: write percentage, maxNodes or both: how many newly condemned nodes trip it",
+      "spec.circuitBreaker: write percentage, maxNodes or both: how many nodes newly admitted for eviction trip it",
     ],
     [
       { circuitBreaker: { maxNodes: 5 } },

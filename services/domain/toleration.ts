@@ -282,6 +282,8 @@ function matchOf(toleration: Toleration, taint: Taint, rules: TolerationRules): 
 }
 
 function valueMatchOf({ operator = "", value = "" }: Toleration, taint: Taint, rules: TolerationRules): Match {
+  // Almost every toleration is of this kind, and each pod of a node is matched whenever its taints change.
+  if (operator === "Exists") return "matches";
   const known = OPERATORS.get(operator);
   if (known === undefined || (known.isGated === true && !rules.comparisonOperators)) return "unreadable";
   return known.matches(taint.value ?? "", value) ? "matches" : "differs";

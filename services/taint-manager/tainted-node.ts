@@ -151,11 +151,16 @@ export class TaintedNode {
     this.#taints = knownTaints(node, before, { ...now, ...seen });
     this.#taintsOnApiTime = onApiTime(this.#taints);
     const isCorrection = isRedated(before, this.#taints);
-    const present = new Set<string>();
-    for (const pod of pods) {
-      present.add(pod.uid);
-      this.#reviewPod(pod, now, isCorrection);
-    }
+    let scheduled = 0;
+    for (const pod of pods) if (this.#reviewPod(pod, now, isCorrection)) scheduled += 1;
+    const isAnyLate = this.#boundLate !== null || this.#boundSeenAt !== null;
+    const isAnyKept = this.#kept !== null || this.#unreadable.size > 0;
+    if (this.#schedules.size > scheduled || isAnyLate || isAnyKept) this.#forgetOthers(pods, now);
+  }
+
+  /** Ends what is known of pods that are gone. */
+  #forgetOthers(pods: readonly ObservedPod[], now: Now): void {
+    const present = new Set(pods.map(({ uid }) => uid));
     for (const [uid, schedule] of this.#schedules) if (!present.has(uid)) this.#endLeaving(schedule, now);
     for (const known of [this.#boundLate, this.#boundSeenAt, this.#kept]) {
       for (const uid of known?.keys() ?? []) if (!present.has(uid)) known?.delete(uid);
@@ -244,12 +249,15 @@ export class TaintedNode {
     return { wallMs, monotonicMs: clock.monotonicMs() };
   }
 
-  /** After a correction of the clock each deadline is judged again: it is the same moment with another name. */
-  #reviewPod(pod: ObservedPod, now: Now, isCorrection: boolean): void {
+  /**
+   * Reviews a pod and returns whether it has a schedule then. After a correction of the clock each deadline is judged
+   * again: it is the same moment with another name.
+   */
+  #reviewPod(pod: ObservedPod, now: Now, isCorrection: boolean): boolean {
     const schedule = this.#schedules.get(pod.uid);
     if (schedule !== undefined && pod.deletionAt !== null) {
       this.#endLeaving(schedule, now);
-      return;
+      return false;
     }
     this.#noteBinding(pod, schedule, now);
     const evictedBy = isEvictable(pod) ? this.#evictionOf(pod, now) : null;
@@ -258,10 +266,11 @@ export class TaintedNode {
     this.#holdOrRelease(pod, evictedBy);
     if (eviction === null) {
       if (schedule !== undefined) this.#cancel(schedule, now);
-      return;
+      return false;
     }
     if (schedule === undefined) this.#begin(pod, eviction, now);
     else if (!this.#change(schedule, pod, eviction, now) && isCorrection) this.#repeat(schedule, now);
+    return true;
   }
 
   /** Counts a pod that stays because a toleration cannot be read. */
@@ -433,13 +442,14 @@ export class TaintedNode {
     const { namespace, name, uid } = schedule.pod;
     const pod = { namespace, name, uid, node: this.#node.node };
     if (eviction === "none") return stayingJudgement(pod);
+    const deadlineAt = finiteOrNull(this.#dueSince(schedule, now));
+    const { tolerationSeconds, toleratedTaint } = schedule;
+    const judgement = { ...pod, eviction, deadlineAt, taint: taintIdOf(schedule.taint), tolerationSeconds };
+    const isHeldBack = this.#freeze !== null || this.#isPaused || this.#recreated !== null;
+    if (toleratedTaint === null && !isHeldBack) return judgement;
     return {
-      ...pod,
-      eviction,
-      deadlineAt: finiteOrNull(this.#dueSince(schedule, now)),
-      taint: taintIdOf(schedule.taint),
-      tolerationSeconds: schedule.tolerationSeconds,
-      ...(schedule.toleratedTaint === null ? {} : { toleratedTaint: schedule.toleratedTaint }),
+      ...judgement,
+      ...(toleratedTaint === null ? {} : { toleratedTaint }),
       ...this.#heldBack(schedule, now),
       ...this.#pause(schedule, eviction, now),
       ...this.#lastOutage(schedule),

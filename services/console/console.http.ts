@@ -1,17 +1,19 @@
 /** The console's HTTP server: probes, metrics, the read-only API, the event stream and the dashboard. An edge. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Bus, Clock, Io, Log, Stop } from "../../protocols/ports.ts";
 import { listenProblem } from "../platform/config/address.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
 import { isOwnHost } from "../platform/process/own-host.ts";
+import { ReaderTurns } from "../platform/process/reader-turns.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { carriesToken, isProbe, tokenIn } from "./console.access.policy.ts";
 import { EventStream, type Follower } from "./console.events.ts";
 import { type About, answerTo, answerWaiting, problem, type RouteAnswer } from "./console.routes.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
+import { atTheDoor } from "./first-request.ts";
 import { pageFile } from "./page-files.ts";
 import { Readers } from "./readers.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
@@ -43,6 +45,8 @@ export interface FrontOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics: ReadableMetrics;
+  /** The turns that its readers share with others of the process; absent for turns of their own. */
+  readonly turns?: ReaderTurns;
   /** Public names of the console, besides addresses and names of the cluster. */
   readonly hosts?: readonly string[];
   /** Gives the current token that all requests but probes must carry; null for none. */
@@ -96,15 +100,15 @@ interface Serving {
 /** Starts to listen. Rejects with an Error of one line when the address cannot be used. */
 export async function startConsole(front: FrontOptions): Promise<RunningConsole> {
   const { host, port, tls = null, clock, metrics } = front;
-  const readers = new Readers(front);
+  const readers = new Readers({ turns: front.turns ?? new ReaderTurns(clock), metrics });
   const metricsText = kept(() => metrics.text(), METRICS_AGE_MAX_MS, clock);
   let serving = waiting("starting");
   const server = serverOf(tls, (request, response) => {
+    const answer = (streams: Stop) => void serve(request, response, { front, metricsText, serving, streams });
     const probe = isProbe(urlOf(request)?.pathname ?? "");
-    const answer = (streams?: Stop) => void serve(request, response, { front, metricsText, serving, streams });
-    if (probe) answer();
-    else readers.take(request, response, { answer, refuse: () => refuse(response) });
+    readers.take(request, response, { isProbe: probe, answer, refuse: () => refuse(response) });
   });
+  guard(server, tls === null ? "connection" : "secureConnection", readers);
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -142,6 +146,16 @@ function serverOf(
   return server;
 }
 
+/** Lets connections into the server by its door. */
+function guard(server: Server, event: "connection" | "secureConnection", readers: Readers): void {
+  const listeners = server.listeners(event);
+  server.removeAllListeners(event);
+  const admit = (socket: Socket): void => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
+  server.on(event, (socket: Socket) => atTheDoor(socket, { admit, refuse: (refused) => readers.cut(refused) }));
+}
+
 function waiting(why: string): Serving {
   return { answer: (url) => answerWaiting(url, why), stream: () => null, stop: () => {} };
 }
@@ -172,7 +186,7 @@ interface Sources {
   readonly metricsText: () => Promise<string>;
   readonly serving: Serving;
   /** Called when the answer has become a stream. */
-  readonly streams: Stop | undefined;
+  readonly streams: Stop;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, sources: Sources): Promise<void> {
@@ -212,7 +226,7 @@ async function answer(
   } else if (stream !== null) {
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
     else follow(response, stream, request.socket.remoteAddress ?? "");
-    streams?.();
+    streams();
   } else {
     send(response, (await serving.answer(url)) ?? problem(404, `${url.pathname}: no such path`));
   }

@@ -1,11 +1,11 @@
 /**
  * Gives the requests of a console their turn (reader-turns.ts). Probes have none to wait for. One socket has one
- * request at a time: a client that sends the next before it has the answer is cut off.
+ * request at a time, and is not read meanwhile: a client that sends the next before it has the answer is cut off.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock, Metrics } from "../../protocols/ports.ts";
-import { ReaderTurns } from "./reader-turns.ts";
+import type { Metrics } from "../../protocols/ports.ts";
+import type { ReaderTurns } from "../platform/process/reader-turns.ts";
 
 const REFUSED_METRIC = {
   name: "vigil_console_refused_total",
@@ -22,34 +22,58 @@ export class Readers {
   /** Sockets that will be cut off. */
   readonly #ending = new WeakSet<Socket>();
 
-  constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics }) {
-    this.#turns = new ReaderTurns(clock);
+  constructor({ turns, metrics }: { readonly turns: ReaderTurns; readonly metrics: Metrics }) {
+    this.#turns = turns;
     this.#refused = metrics.counter(REFUSED_METRIC);
   }
 
   /** Answers a request when it is its turn; otherwise calls `refuse`. */
-  take(request: IncomingMessage, response: ServerResponse, answers: ReaderAnswers): void {
-    const { socket } = request;
-    if (this.#ending.has(socket)) return;
-    if (this.#busy.has(socket)) {
-      this.#refused.add(1, "pipelined");
-      this.#ending.add(socket);
-      socket.pause();
-      this.#turns.hold(() => socket.destroy());
+  take({ socket }: IncomingMessage, response: ServerResponse, answers: ReaderAnswers): void {
+    if (!this.#isAlone(socket, response)) return;
+    if (answers.isProbe) {
+      answers.answer(() => {});
       return;
     }
-    this.#busy.add(socket);
-    response.once("close", () => this.#busy.delete(socket));
     const isTaken = this.#turns.take({
-      begin(done) {
+      begin: (done) => {
         response.once("close", done);
+        // A client that asks on this connection again at once would find no turn.
+        if (this.#turns.isCrowded) response.shouldKeepAlive = false;
         if (response.closed || response.destroyed) done();
-        else answers.answer(done);
+        else
+          answers.answer(() => {
+            socket.resume();
+            done();
+          });
       },
       refuse: () => answers.refuse(),
       cut: () => socket.destroy(),
     });
     if (!isTaken) this.#refused.add(1, "busy");
+  }
+
+  /** Ends the connection of a client that sends requests without waiting for answers. */
+  cut(socket: Socket): void {
+    this.#refused.add(1, "pipelined");
+    this.#ending.add(socket);
+    socket.pause();
+    this.#turns.hold(() => socket.destroy());
+  }
+
+  /** Whether a request is the only one of its socket, which is then not read until it is answered. */
+  #isAlone(socket: Socket, response: ServerResponse): boolean {
+    if (this.#ending.has(socket)) return false;
+    if (this.#busy.has(socket)) {
+      this.cut(socket);
+      return false;
+    }
+    this.#busy.add(socket);
+    socket.pause();
+    response.once("close", () => {
+      this.#busy.delete(socket);
+      if (!this.#ending.has(socket)) socket.resume();
+    });
+    return true;
   }
 
   stop(): void {
@@ -59,6 +83,7 @@ export class Readers {
 
 /** How a request is answered, or refused. */
 interface ReaderAnswers {
+  readonly isProbe: boolean;
   /** `streams` is called when the answer has become a stream, which takes no turn. */
   answer(streams: () => void): void;
   refuse(): void;

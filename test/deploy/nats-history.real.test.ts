@@ -14,6 +14,7 @@ import { openBus } from "../../services/cli/run/open-bus.ts";
 import { storeNames } from "../../services/ledger/record/ledger.store.streams.ts";
 import { parseRun } from "../../services/platform/config/config.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { ReaderTurns } from "../../services/platform/process/reader-turns.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { atEnd, clock, folder, hear, link, say, serve } from "../support/nats-links.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
@@ -38,7 +39,14 @@ async function natsWithRoles() {
 async function ledgerProcess(flags: readonly string[]) {
   const { config } = parseRun([...flags, "--services=ledger", "--cluster=prod"], () => "");
   const [log, metrics] = [recordingLog(), createMetrics()];
-  const bus = await openBus(config.process, { clock, log, metrics, member: "m-0", waitsFor: () => {} });
+  const bus = await openBus(config.process, {
+    clock,
+    log,
+    metrics,
+    member: "m-0",
+    turns: new ReaderTurns(clock),
+    waitsFor: () => {},
+  });
   atEnd(() => bus.close());
   const store = bus.openStore("uid");
   if (store === null) throw new Error("a process with NATS and the ledger has a store");

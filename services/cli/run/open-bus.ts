@@ -3,12 +3,14 @@ import type { Io, Transport } from "../../../protocols/ports.ts";
 import { type LedgerStore, openLedgerStore } from "../../ledger/record/ledger.store.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
-import { type MicroService, serveMicro } from "../../platform/bus/nats.micro.ts";
+import type { MicroService } from "../../platform/bus/nats.micro.ts";
 import { connectNats } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
+import type { ReaderTurns } from "../../platform/process/reader-turns.ts";
 import { natsOptionsOf } from "../connect/nats-files.ts";
 import { Failure } from "../verb.ts";
 import { historyLink } from "./history-link.ts";
+import { QueryLink } from "./query-link.ts";
 
 /** The bus of a process. */
 export interface OpenBus {
@@ -31,6 +33,8 @@ export interface OpenBus {
 /** The ports of a bus. */
 export interface BusIo extends Pick<Io, "clock" | "log" | "metrics"> {
   readonly member: string;
+  /** The turns of all readers of the process. */
+  readonly turns: ReaderTurns;
   /** Called with what the process waits for. */
   readonly waitsFor: (what: string) => void;
 }
@@ -44,7 +48,7 @@ export async function openBus(settings: ProcessSettings, io: BusIo): Promise<Ope
 }
 
 async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
-  const { clock, log, metrics, member, waitsFor } = io;
+  const { clock, log, metrics, member, turns, waitsFor } = io;
   waitsFor(`NATS at ${readNatsAddresses(settings.nats).servers.join()}`);
   const transport = await connectNats({
     ...natsOptionsOf(settings),
@@ -59,6 +63,7 @@ async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   const { cluster, services } = settings;
   const history = historyLink(settings, io, transport.connection);
   let store: LedgerStore | null = null;
+  let queries: QueryLink | null = null;
   return {
     transport,
     isShared: true,
@@ -68,11 +73,14 @@ async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
       store = openLedgerStore({ connect, cluster, clusterUid, clock, log, metrics });
       return store;
     },
-    serve: (service) => serveMicro(transport.connection, service, { clock, log }),
+    serve(service) {
+      const nats = { ...natsOptionsOf(settings), name: `vigil ${member} queries` };
+      queries = new QueryLink(service, { nats, clock, log, metrics, turns });
+    },
     lost: transport.closed.then((error) => error?.message ?? "the connection to NATS has ended"),
     close: async () => {
       store?.close();
-      await Promise.all([history.close(), transport.close()]);
+      await Promise.all([queries?.close(), history.close(), transport.close()]);
     },
   };
 }

@@ -1,13 +1,11 @@
 /** Opens the console of a process, if it has an address. */
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Clock, Log } from "../../../protocols/ports.ts";
-import { type RunningConsole, startConsole } from "../../console/console.http.ts";
+import { type FrontOptions, type RunningConsole, startConsole } from "../../console/console.http.ts";
 import type { DelegatedAccess } from "../../console/delegated-access.ts";
 import { type Check, policiesCheck, reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
 import { listenProblem, parseAddress } from "../../platform/config/address.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { POLICIES_KNOWN_GAUGE } from "../../platform/node-policies/policy-receiver.ts";
-import type { ReadableMetrics } from "../../platform/process/metrics.ts";
 import { SUSPECT_SHARDS_GAUGE } from "../../zone/zone.coverage.ts";
 import { fleetOf } from "../get/fleet-members.ts";
 import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
@@ -36,7 +34,7 @@ interface ShownProcess {
 /** Serves liveness and metrics, and the rest after `showOn`; null without an address. Throws a Failure. */
 export async function openConsole(
   { listen, flag = "listen", listenHosts: hosts = [], guard, access = null }: Address,
-  io: { readonly clock: Clock; readonly log: Log; readonly metrics: ReadableMetrics },
+  io: Pick<FrontOptions, "clock" | "log" | "metrics" | "turns">,
 ): Promise<RunningConsole | null> {
   if (listen === "") return null;
   const { log } = io;

@@ -17,6 +17,7 @@ import { trimHeap } from "../../platform/process/heap-flags.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
+import { ReaderTurns } from "../../platform/process/reader-turns.ts";
 import { checkNatsFiles } from "../connect/nats-files.ts";
 import {
   busOf,
@@ -48,7 +49,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   checkNatsFiles(settings, host);
   const { metrics, log } = recordersOf(settings);
   const clock = new ServerClock(realClock(), log, metrics);
-  const io = { clock, log, metrics };
+  const io = { clock, log, metrics, turns: new ReaderTurns(clock) };
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
   const access = settings.listenAuthentication === "kubernetes" ? new DelegatedAccess({ clock, log }) : null;

@@ -6,6 +6,7 @@
 import { headers, type Msg, type NatsConnection } from "@nats-io/transport-node";
 import type { Clock, Log } from "../../../protocols/ports.ts";
 import { printable } from "../process/printable.ts";
+import type { ReaderTurns } from "../process/reader-turns.ts";
 
 /** What an endpoint answers: a payload, or a problem in one line with a code as HTTP has them. */
 export type MicroAnswer = { readonly payload: string } | { readonly code: number; readonly problem: string };
@@ -45,15 +46,20 @@ interface EndpointStats {
   processing_time: number;
 }
 
-/** Answers on a connection until that is closed. */
+/**
+ * Answers on a connection, each request in its turn, until that is closed or clients ask for too much: then it answers
+ * nothing more and calls `overwhelmed` once.
+ */
 export function serveMicro(connection: NatsConnection, service: MicroService, io: MicroIo): void {
   new RunningService(connection, service, io).listen();
 }
 
 /** What a service is run with. */
-interface MicroIo {
+export interface MicroIo {
   readonly clock: Clock;
   readonly log: Log;
+  readonly turns: Pick<ReaderTurns, "take">;
+  readonly overwhelmed: () => void;
 }
 
 class RunningService {
@@ -62,6 +68,7 @@ class RunningService {
   readonly #io: MicroIo;
   readonly #started: string;
   readonly #stats: ReadonlyMap<string, EndpointStats>;
+  #isOverwhelmed = false;
 
   constructor(connection: NatsConnection, service: MicroService, io: MicroIo) {
     this.#connection = connection;
@@ -79,7 +86,7 @@ class RunningService {
   listen(): void {
     this.#discovery();
     for (const endpoint of this.#service.endpoints) {
-      this.#subscribe(endpoint.subject, { queue: QUEUE }, (message) => void this.#answer(endpoint, message));
+      this.#subscribe(endpoint.subject, { queue: QUEUE }, (message) => this.#answer(endpoint, message));
     }
   }
 
@@ -104,7 +111,7 @@ class RunningService {
     };
     for (const [verb, answer] of Object.entries(answers)) {
       for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
-        this.#subscribe(subject, {}, (message) => void message.respond(JSON.stringify(answer())));
+        this.#subscribe(subject, {}, async (message) => this.#send(message, { payload: JSON.stringify(answer()) }));
       }
     }
   }
@@ -134,9 +141,13 @@ class RunningService {
         stats.last_error = `${sent.code}:${sent.problem}`;
       }
     }
+    this.#send(message, sent);
+  }
+
+  #send(message: Msg, answer: MicroAnswer): void {
     if (this.#connection.isClosed()) return;
-    if ("payload" in sent) message.respond(sent.payload);
-    else message.respond("", { headers: problemHeaders(sent) });
+    if ("payload" in answer) message.respond(answer.payload);
+    else message.respond("", { headers: problemHeaders(answer) });
   }
 
   /** The answer, or that it is larger than the server takes. */
@@ -148,14 +159,27 @@ class RunningService {
     return { code: 413, problem: `the answer has ${bytes} bytes, this NATS takes ${bytesMax}: lower the limit` };
   }
 
-  #subscribe(subject: string, options: { readonly queue?: string }, take: (message: Msg) => void): void {
+  #subscribe(subject: string, options: { readonly queue?: string }, answer: (message: Msg) => Promise<void>): void {
     this.#connection.subscribe(subject, {
       ...options,
       callback: (error, message) => {
         // A refused subscription is reported by the connection's status.
-        if (error === null && message.reply?.startsWith(INBOX)) take(message);
+        if (error === null && message.reply?.startsWith(INBOX)) this.#take(() => answer(message));
       },
     });
+  }
+
+  /** What comes with what was too much is dropped unread. */
+  #take(answer: () => Promise<void>): void {
+    if (this.#isOverwhelmed) return;
+    const isTaken = this.#io.turns.take({
+      begin: (done) => void answer().finally(done),
+      refuse: () => {},
+      cut: () => {},
+    });
+    if (isTaken) return;
+    this.#isOverwhelmed = true;
+    this.#io.overwhelmed();
   }
 }
 

@@ -9,6 +9,7 @@ import { serveMicro } from "../../../services/platform/bus/nats.micro.ts";
 import { connectNats, type NatsTransport } from "../../../services/platform/bus/nats.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
+import { ReaderTurns } from "../../../services/platform/process/reader-turns.ts";
 import { describeWithEachNats } from "../../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../../support/nats-server.ts";
 import { recordingLog } from "../../support/recording-log.ts";
@@ -52,7 +53,11 @@ describeWithEachNats("a micro service", () => {
         },
       };
       const identity = { name: "vigil", id: member, version: "1.2.3", description: "a test", metadata: { member } };
-      serveMicro(link.connection, { ...identity, endpoints: [endpoint] }, { clock, log });
+      serveMicro(
+        link.connection,
+        { ...identity, endpoints: [endpoint] },
+        { clock, log, turns: new ReaderTurns(clock), overwhelmed: () => {} },
+      );
       await link.flush();
     }
     inspector = (await connectAs("inspector")).connection;

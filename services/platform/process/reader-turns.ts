@@ -1,6 +1,6 @@
 /**
- * Bounds what all readers of a console cost together, so that none of them delays a verdict: requests wait for their
- * turn, and turns take at most a quarter of a core.
+ * Bounds what all readers of a process cost together, those of its console and those who ask over NATS, so that none of
+ * them delays a verdict: requests wait for their turn, and turns take at most a quarter of a core.
  *
  *   request ──▶ a probe ──▶ answered at once
  *          └──▶ waits, at most 64 of them ──▶ its turn: at most 8 at once, while there is time left ──▶ answered
@@ -9,7 +9,7 @@
  * What is refused is held first because a client that asks in a loop asks again at once: it is slowed down by waiting,
  * and a refusal costs nearly as much as an answer.
  */
-import type { Clock, Timer } from "../../protocols/ports.ts";
+import type { Clock, Timer } from "../../../protocols/ports.ts";
 
 /** Requests that may wait for their turn. A dashboard that opens asks for about 15 things. */
 export const WAITING_MAX = 64;
@@ -36,7 +36,7 @@ export interface Turn {
   cut(): void;
 }
 
-/** The turns of all requests of one console. */
+/** The turns of all readers of one process. */
 export class ReaderTurns {
   readonly #clock: Clock;
   readonly #waiting: Turn[] = [];
@@ -51,6 +51,11 @@ export class ReaderTurns {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#countedMs = clock.monotonicMs();
+  }
+
+  /** Whether a request waits for its turn. */
+  get isCrowded(): boolean {
+    return this.#waiting.length > 0;
   }
 
   /** Begins a turn, now or later; false when it is refused, which happens later. */

@@ -1,7 +1,7 @@
 /** What readers of the console may take together: how many turns, how much time, and what happens beyond. */
 
 import { describe, expect, test } from "vitest";
-import type { Clock } from "../../protocols/ports.ts";
+import type { Clock } from "../../../protocols/ports.ts";
 import {
   HELD_MS,
   ReaderTurns,
@@ -9,8 +9,8 @@ import {
   TURNS_MAX,
   type Turn,
   WAITING_MAX,
-} from "../../services/console/reader-turns.ts";
-import { VirtualClock } from "../support/clock.virtual.ts";
+} from "../../../services/platform/process/reader-turns.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
 
 interface Reader {
   readonly turn: Turn;

@@ -1,0 +1,48 @@
+/**
+ * The door of a console: what a client sends first is at most one request. A client that sends many at once costs as
+ * much as they take to parse, and Node parses 64 KiB of them before anything else is done:
+ *
+ *   connection ──▶ first bytes: one request ──▶ the HTTP server
+ *             └──▶ more than one ──▶ nothing is parsed; the connection is held for a second and ends
+ *
+ * What follows later is the readers' concern (readers.ts), who read no socket while they answer it.
+ */
+import type { Socket } from "node:net";
+
+/** How long a connection may say nothing before its first request, in milliseconds. */
+const SILENT_MS = 10_000;
+/** What the first line of every request ends with. */
+const VERSION = " HTTP/1.";
+
+/** What becomes of a connection. */
+export interface Door {
+  readonly admit: (socket: Socket) => void;
+  /** Called instead for a client that did not wait for its first answer; the socket is paused. */
+  readonly refuse: (socket: Socket) => void;
+}
+
+/** Looks at the first bytes of a connection, and leaves them to whoever it is admitted to. */
+export function atTheDoor(socket: Socket, { admit, refuse }: Door): void {
+  socket.setTimeout(SILENT_MS, () => socket.destroy());
+  const failed = (): void => {
+    socket.destroy();
+  };
+  socket.on("error", failed);
+  socket.once("data", (first) => {
+    socket.pause();
+    if (isMoreThanOne(first)) {
+      refuse(socket);
+      return;
+    }
+    socket.setTimeout(0);
+    socket.removeAllListeners("timeout");
+    socket.off("error", failed);
+    socket.unshift(first);
+    admit(socket);
+    socket.resume();
+  });
+}
+
+function isMoreThanOne(bytes: Buffer): boolean {
+  return bytes.indexOf(VERSION, bytes.indexOf(VERSION) + 1) > 0;
+}

@@ -579,6 +579,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "",
   },
   {
+    name: "pod that is stamped ahead counts from its taint",
+    file: "services/domain/toleration.ts",
+    from: "seenAt < boundAt && (seenAt >= createdAt || createdAt > nowAt)) return seenAt;",
+    to: "seenAt < boundAt && seenAt >= createdAt) return seenAt;",
+  },
+  {
     name: "limit that holds a node back and is not reported",
     file: "services/ledger/explain/queue.policy.ts",
     from: "return [...sentences, held, effectSentence(taint, context)];",

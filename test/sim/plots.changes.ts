@@ -17,6 +17,8 @@ const LOST_SHARE = 0.7;
 const LOST_NEWS_MS = 12_000;
 /** How far a wrong stamp is from the present, in milliseconds. */
 const STAMP_MAX_MS = 600_000;
+/** Most seeds have another plot. */
+const APART_SHARE = 0.8;
 /** How many nodes come and go in a turnover. */
 const GUESTS = 60;
 /** The first number of such nodes, and of their zones. */
@@ -142,6 +144,25 @@ export const CHANGE_PLOTS = {
       const begins = names.map((name) =>
         later(reach, random, [2, 40], () => taint(reach, name, between(random, -STAMP_MAX_MS, STAMP_MAX_MS))),
       );
+      return () => {
+        for (const hasten of begins) hasten();
+        for (const name of names) untaint(reach, name);
+      };
+    },
+  },
+
+  /** Pods come to tainted nodes, half of them through an API server whose clock is apart from the others'. */
+  apartServer: {
+    latest: "apartServers",
+    share: APART_SHARE,
+    stage: (swarm, random) => {
+      const staged = underMaintenance(swarm, random);
+      const faults = new Set([...staged.faults, "apartServers"] as const);
+      return { ...staged, faults, safetyMs: between(random, 140, 170) * SECOND };
+    },
+    play: (reach, random) => {
+      const names = kubeletsOf(reach, 1).map(({ name }) => name);
+      const begins = names.map((name) => later(reach, random, [2, 20], () => taint(reach, name, 0)));
       return () => {
         for (const hasten of begins) hasten();
         for (const name of names) untaint(reach, name);

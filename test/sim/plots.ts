@@ -39,6 +39,7 @@ export const PLOT_NAMES = [
   "recordedStarts",
   "oneFailedRequest",
   "lastingFault",
+  "apartServer",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

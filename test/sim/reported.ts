@@ -168,7 +168,8 @@ export class Reported {
     if (world.swarm.profile.evictionMode !== "taint" || pod.metadata.deletionTimestamp !== undefined) return false;
     return (node.spec?.taints ?? []).some((taint) => {
       const isDated = taint.effect === "NoExecute" && taint.timeAdded !== undefined;
-      return isDated && dueAtLatest(pod, taint, standing(node.metadata.name, taint)) < this.#nowMs;
+      const stood = standing(node.metadata.name, taint);
+      return isDated && world.apart.ways(pod).every((way) => dueAtLatest(way, taint, stood) < this.#nowMs);
     });
   }
 

@@ -40,6 +40,8 @@ export const PLOT_NAMES = [
   "oneFailedRequest",
   "lastingFault",
   "apartServer",
+  "deadOwner",
+  "staleLists",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

@@ -191,7 +191,10 @@ export class OutageMemory {
     this.#renewedMs = nowMs;
     const spec = { holderIdentity: HOLDER, renewTime: apiMicroTime(at) };
     const target = { ref: { kind: "Lease", ...HEARTBEATS_LEASE }, urgency: Urgency.status } as const;
-    const done = ({ outcome }: WriteReply): void => {
+    const done = (reply: WriteReply): void => {
+      if (this.#isStopped) return;
+      const { outcome } = reply;
+      this.#health.report("outages", reply, HEARTBEATS_LEASE.name);
       // The next pulse creates a Lease that is missing, and changes one that is there.
       if (outcome !== "gone" && outcome !== "exists") return;
       this.#isLeaseMissing = outcome === "gone";

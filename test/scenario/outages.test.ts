@@ -172,6 +172,17 @@ describe("a crash of Vigil alone", () => {
   });
 });
 
+test("a record of heard nodes that may not be written is warned about", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 }, []);
+  world.addZone("a", 3);
+  const isRecord = ({ name }: Call): boolean => name === HEARTBEATS_LEASE.name;
+  world.api.faults.add({ fault: { kind: "status", code: 403 }, when: isRecord });
+  world.run();
+  world.advance(60 * S);
+  const lines = world.logged().map(({ message }) => message);
+  expect(lines.filter((line) => line.startsWith("the memory of outages cannot be written"))).toHaveLength(1);
+});
+
 test("how long nodes were heard is recorded before any countdown runs", () => {
   const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 }, []);
   world.addZone("a", 3);

@@ -25,6 +25,7 @@ export class Stage {
     lastDeathMs: Number.NEGATIVE_INFINITY,
     ledger: null,
     lastSilence: null,
+    warnings: new Set<string>(),
   };
   /** Another process, which observes. */
   readonly observer = { ...this.process, name: "p2" };

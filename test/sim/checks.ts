@@ -22,6 +22,8 @@ import { ZoneClaims } from "./zone-claims.ts";
 /** The parts of a process that these checks need. */
 export interface Serving extends ViewingProcess, Explaining {
   readonly services: readonly ServiceName[];
+  /** What it has warned of, in whichever life. */
+  readonly warnings: ReadonlySet<string>;
   /** Whether it runs with an undisturbed path to the API server. */
   readonly isFree: boolean;
 }
@@ -77,7 +79,18 @@ export class Checks {
     const { standing } = run;
     const explaining = () => explanations.explaining(processes());
     const isForged = (name: string) => explanations.isForged(name);
-    this.#reported = standing === undefined ? null : new Reported({ world, graces, standing, explaining, isForged });
+    const following = (): readonly Serving[] => explaining().filter(({ services }) => services.includes("policy"));
+    this.#reported =
+      standing === undefined
+        ? null
+        : new Reported({
+            world,
+            graces,
+            standing,
+            explaining,
+            isForged,
+            following: policies === undefined ? null : following,
+          });
     this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });
   }
 

@@ -2,8 +2,10 @@
  * The rules that make each sentence of explain true. A sentence may be true of any state that the object has had since
  * its process may last have received it; in the calm that is the present one. Each new sentence needs a rule here.
  */
+
 import type { ExplainedFact } from "../../protocols/ledger-reader.ts";
 import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
+import type { ApartServer } from "./apart-server.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
 import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet } from "./invariants.ts";
 import { POLICY_RULES } from "./policies/explained-policies.ts";
@@ -31,6 +33,8 @@ export interface Claim extends ExplainedFact {
   readonly isDirect: boolean;
   /** Whether Lt and Gt are compared. */
   readonly isComparing: boolean;
+  /** A pod as it is stamped and as it truly came; absent where no server's clock is apart. */
+  readonly ways?: ApartServer["ways"];
   /** What the API has shown of policies; absent in a run without them. */
   readonly policies?: PolicyView;
   /** How long ago the pod of the explanation was due to be deleted, as that says; 0 if it does not. */
@@ -142,7 +146,11 @@ const unreadable: Rule = (claim) =>
 /** The same with its deadline, which is after its creation: a countdown begins with its pod at the earliest. */
 const dueAt: Rule = (claim) =>
   due(claim) &&
-  somePod(claim, ({ metadata }) => Date.parse(claim.values.at ?? "") >= Date.parse(metadata.creationTimestamp));
+  somePod(claim, (pod) =>
+    (claim.ways?.(pod) ?? [pod]).some(
+      ({ metadata }) => Date.parse(claim.values.at ?? "") >= Date.parse(metadata.creationTimestamp),
+    ),
+  );
 
 const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   ...POLICY_RULES,

@@ -260,6 +260,7 @@ export class Explanations {
       lostMs: this.#lost.sinceTaintMs(asked.node),
       isDirect: this.#run.world.swarm.profile.evictionMode === "direct",
       isComparing: this.#run.world.swarm.profile.tolerationComparisonOperators,
+      ways: (pod) => this.#run.world.apart.ways(pod),
       ...(this.#run.policies !== undefined && { policies: this.#run.policies }),
       isCalm: this.#isCalm,
     };

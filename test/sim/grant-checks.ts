@@ -190,7 +190,8 @@ export class GrantChecks {
     const pods = this.#context.world.api.store.collection("pods").onNode(name);
     return pods.some(({ json }) => {
       const pod = JSON.parse(json) as CheckedPod;
-      return isDrainable(pod) && Date.parse(pod.metadata.creationTimestamp) <= sinceMs;
+      const ways = this.#context.world.apart.ways(pod);
+      return isDrainable(pod) && ways.every((way) => Date.parse(way.metadata.creationTimestamp) <= sinceMs);
     });
   }
 

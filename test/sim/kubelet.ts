@@ -47,6 +47,8 @@ export interface KubeletWorld {
   readonly signs: SignTold;
   /** Called for each pod that was made ready again. */
   readonly resent: () => void;
+  /** Lets one of the API servers create an object. */
+  readonly create: (act: () => void) => void;
   /** Runs an action of the kubelet as a client other than Vigil. */
   readonly asWorld: (act: () => void) => void;
 }
@@ -169,7 +171,7 @@ export class SimulatedKubelet {
       spec: {},
       status: { conditions: this.#conditions([]) },
     };
-    this.#world.api.registry.create(NODES, "", object);
+    this.#world.create(() => this.#world.api.registry.create(NODES, "", object));
     this.#world.signs.given(this.name, "status", this.#wallMs());
   }
 

@@ -48,6 +48,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   lyingStamps: LYING_STAMP_SITUATIONS,
   moments: MOMENT_SITUATIONS,
   silentWatches: ["watches silent for good"],
+  apartServers: ["API server with a clock behind", "API server with a clock ahead"],
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

@@ -4,6 +4,7 @@
  */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { chanceOf } from "./chance.ts";
+import { APART_SERVER_FAULTS } from "./faults/apart-servers.ts";
 import { API_FAULTS } from "./faults/api.ts";
 import { API_PATH_FAULTS } from "./faults/api-path.ts";
 import { BUS_FAULTS } from "./faults/bus.ts";
@@ -49,6 +50,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...COMPARED_TAINT_FAULTS,
   ...LYING_STAMP_FAULTS,
   ...MOMENT_FAULTS,
+  ...APART_SERVER_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */

@@ -36,6 +36,7 @@ class Stage {
       lastDeathMs: Number.NEGATIVE_INFINITY,
       ledger: null,
       lastSilence: null,
+      warnings: new Set<string>(),
     };
     const processes = () => [{ ...standing, name: MEMBER, ownMs: clock.monotonicMs() }];
     const checks = new Checks({ world, processes, isDrawn: true });

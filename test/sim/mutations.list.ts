@@ -579,6 +579,25 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "",
   },
   {
+    name: "wrong field of a policy that is not warned about",
+    file: "services/policy/policy.service.ts",
+    from: "for (const line of lines) if (!this.#reported.has(line)) this.#io.log.warn(line);",
+    to: "",
+    showsIn: "policies",
+  },
+  {
+    name: "dead member that keeps its claims",
+    file: "services/platform/fleet/live-members.ts",
+    from: "    this.#members.delete(member);\n    if (this.#follow",
+    to: "    if (nowMs < 0) this.#members.delete(member);\n    if (this.#follow",
+  },
+  {
+    name: "pod that is stamped ahead counts from its taint",
+    file: "services/domain/toleration.ts",
+    from: "seenAt < boundAt && (seenAt >= createdAt || createdAt > nowAt)) return seenAt;",
+    to: "seenAt < boundAt && seenAt >= createdAt) return seenAt;",
+  },
+  {
     name: "limit that holds a node back and is not reported",
     file: "services/ledger/explain/queue.policy.ts",
     from: "return [...sentences, held, effectSentence(taint, context)];",

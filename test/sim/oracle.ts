@@ -151,7 +151,7 @@ function wrongPod(
     // No observation says when a taint without timeAdded first appeared.
     if (taint.timeAdded === undefined) continue;
     const stood = standing(node.metadata.name, taint);
-    const dueAt = dueAtLatest(pod, taint, stood);
+    const dueAt = Math.max(...world.apart.ways(pod).map((way) => dueAtLatest(way, taint, stood)));
     if ((stood.frozen?.most(dueAt, slackMs) ?? dueAt + slackMs) < nowMs)
       found.push({ kind: "eviction", ...about, text: `${name}: not evicted for ${taintName(taint)}` });
   }

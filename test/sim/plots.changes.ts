@@ -17,6 +17,8 @@ const LOST_SHARE = 0.7;
 const LOST_NEWS_MS = 12_000;
 /** How far a wrong stamp is from the present, in milliseconds. */
 const STAMP_MAX_MS = 600_000;
+/** The shares of plots that came late, of the few seeds without another one: together most of them, in equal parts. */
+const [APART_SHARE, DEAD_SHARE, STALE_SHARE] = [0.33, 0.5, 0.9];
 /** How many nodes come and go in a turnover. */
 const GUESTS = 60;
 /** The first number of such nodes, and of their zones. */
@@ -145,6 +147,85 @@ export const CHANGE_PLOTS = {
       return () => {
         for (const hasten of begins) hasten();
         for (const name of names) untaint(reach, name);
+      };
+    },
+  },
+
+  /** Pods come to tainted nodes, half of them through an API server whose clock is apart from the others'. */
+  apartServer: {
+    latest: "apartServers",
+    share: APART_SHARE,
+    stage: (swarm, random) => {
+      const staged = underMaintenance(swarm, random);
+      const faults = new Set([...staged.faults, "apartServers"] as const);
+      return { ...staged, faults, safetyMs: between(random, 140, 170) * SECOND };
+    },
+    play: (reach, random) => {
+      const names = kubeletsOf(reach, 1).map(({ name }) => name);
+      const begins = names.map((name) => later(reach, random, [2, 20], () => taint(reach, name, 0)));
+      return () => {
+        for (const hasten of begins) hasten();
+        for (const name of names) untaint(reach, name);
+      };
+    },
+  },
+
+  /** Nodes change, then every watch expires, and lists from a cache are answered by a server that stands still. */
+  staleLists: {
+    latest: "apartServers",
+    share: STALE_SHARE,
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 6, 9), swarm), zone(2, between(random, 3, 4), swarm)],
+      processes: swarm.processes.slice(0, 2),
+      faults: new Set([...only(swarm, BYSTANDERS), "staleServers"] as const),
+      safetyMs: between(random, 130, 160) * SECOND,
+    }),
+    play: (reach, random) => {
+      const { faults } = reach.world.api;
+      const staleAt = between(random, 5, 30);
+      const expiredAt = staleAt + between(random, 20, 60);
+      let end: Stop = () => {};
+      const acts = [
+        later(reach, random, [staleAt, staleAt], () => {
+          end = faults.staleServer(({ verb }) => verb === "list");
+        }),
+        ...kubeletsOf(reach, 1)
+          .slice(0, 3)
+          .map((kubelet) => later(reach, random, [staleAt + 1, expiredAt - 5], () => kubelet.say("False"))),
+        later(reach, random, [expiredAt, expiredAt], () => {
+          faults.compact();
+          for (const storage of ["nodes", "pods", "leases"] as const) faults.cutWatches({ storage, how: "end" });
+        }),
+      ];
+      return () => {
+        for (const hasten of acts) hasten();
+        end();
+      };
+    },
+  },
+
+  /** A process dies for good, and nodes fall silent whose owner it was. */
+  deadOwner: {
+    latest: "apartServers",
+    share: DEAD_SHARE,
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 6, 9), swarm), zone(2, between(random, 3, 4), swarm)],
+      processes: Array.from({ length: between(random, 2, 3) }, () => [...SIMULATED_SERVICES]),
+      faults: only(swarm, BYSTANDERS),
+      safetyMs: between(random, 130, 160) * SECOND,
+    }),
+    play: (reach, random) => {
+      const process = oneOf(random, reach.processes);
+      const deathAt = between(random, 2, 15);
+      const silent = kubeletsOf(reach, 1).slice(0, 3);
+      const acts = [
+        later(reach, random, [deathAt, deathAt], () => process.kill()),
+        ...silent.map((kubelet) => later(reach, random, [deathAt, deathAt + 20], () => kubelet.stop())),
+      ];
+      return () => {
+        for (const hasten of acts) hasten();
       };
     },
   },

@@ -39,6 +39,9 @@ export const PLOT_NAMES = [
   "recordedStarts",
   "oneFailedRequest",
   "lastingFault",
+  "apartServer",
+  "deadOwner",
+  "staleLists",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

@@ -19,7 +19,7 @@ const DELAYING: readonly FaultClass[] = [
   ...(["apiCuts", "standstills", "slowApi", "wrongClocks", "staleReplica", "listRefusals"] as const),
   ...(["writeConflicts", "cacheSyncLag", "flakyApi", "lyingMembers", "stolenSeeds"] as const),
   ...(["longOutages", "powerCuts", "restores", "leaseRefusals", "staleServers", "moments"] as const),
-  "silentWatches",
+  ...(["silentWatches", "apartServers"] as const),
 ];
 /** From a deadline to its deletion: a message, three requests, and the second that the API's stamps cut off. */
 const WAY_MS = 2_000;

@@ -4,6 +4,7 @@ import type { FactualExplanation, LedgerReader } from "../../protocols/ledger-re
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 
 import { type Sentence, sentence } from "../../services/ledger/explain/sentences.ts";
+import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { profileGrace } from "./graces.ts";
 import { Reported } from "./reported.ts";
 import { drawSwarm } from "./swarm.ts";
@@ -26,6 +27,7 @@ function lookingAt(status: "True" | "Unknown", seconds: number, ...said: readonl
     graces: () => [profileGrace(profile)],
     standing: () => ({ seenAt: 0 }),
     explaining: () => [{ name: "p1", ledger: ledger as LedgerReader }],
+    following: null,
     isForged: () => false,
   });
   const kubelet = world.join({ name: "zone-1", labels: "none", nodes: 0 }, 1, 0);
@@ -53,6 +55,34 @@ test.each<[string, "True" | "Unknown", number, Sentence[], string | null]>([
   ["a silent node of a blind process", "True", 200, [READY, sentence("nodeBlind", { why: "" })], null],
 ])("%s", (_what, status, seconds, said, caught) => {
   const look = lookingAt(status, seconds, ...said);
+  if (caught === null) expect(look).not.toThrow();
+  else expect(look).toThrow(caught);
+});
+
+test.each([
+  ["of which nothing warns", [], "no process warns about ConfigMap vigil-freeze: "],
+  ["of which a process warns", ["ConfigMap vigil-freeze: data.pauseRequests: not JSON"], null],
+])("a freeze that cannot be read, %s", (_what, warnings, caught) => {
+  const swarm = drawSwarm(1, { policies: true });
+  const world = new World({ ...swarm, zones: [], faults: new Set() });
+  const metadata = { namespace: "kube-system", name: "vigil-freeze" };
+  const data = { pauseRequests: "oncall" };
+  const body = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+  world.asWorld(() => world.api.registry.create(storedAs("configmaps"), metadata.namespace, body));
+  const reported = new Reported({
+    world,
+    graces: () => [profileGrace(swarm.profile)],
+    standing: () => ({ seenAt: 0 }),
+    explaining: () => [],
+    following: () => [{ warnings: new Set(warnings) }],
+    isForged: () => false,
+  });
+  const look = (): void => {
+    for (let seconds = 0; seconds < 200; seconds += 10) {
+      reported.look();
+      world.clock.advance(10 * S);
+    }
+  };
   if (caught === null) expect(look).not.toThrow();
   else expect(look).toThrow(caught);
 });

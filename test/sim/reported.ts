@@ -1,7 +1,8 @@
 /**
  * Whether it is reported to a user. Whenever something that is due is held back, refused or forgotten for longer than a
- * process may need to notice, the explanation of the object says so, in every process that can explain. It shares no
- * code with the services but the names of their sentences.
+ * process may need to notice, the explanation of the object says so, in every process that can explain. Of what has no
+ * explanation, a policy or a freeze that cannot be read, some process warns. It shares no code with the services but
+ * the names of their sentences.
  */
 import type { PolicySentenceName, SentenceName } from "../../services/ledger/explain/sentences.ts";
 import type { Serving } from "./checks.ts";
@@ -15,6 +16,7 @@ import {
   type WriteContext,
 } from "./invariants.ts";
 import { dueAtLatest } from "./oracle.ts";
+import { refusedOf } from "./policies/people.ts";
 import { SinceWhen } from "./policies/policy-view.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { World } from "./world.ts";
@@ -72,6 +74,9 @@ const REPORTING = {
 /** A state that has to be reported to a user. */
 type Held = keyof typeof REPORTING;
 
+/** The state of what a process cannot read of policies and freezes. */
+const REFUSED = "refused";
+
 /** How often the cluster is looked at. */
 const LOOKED_MS = 10_000;
 /** How long a process may not know a state, where nothing is slow, and where anything may be. */
@@ -85,6 +90,8 @@ export interface ReportedRun {
   readonly standing: WriteContext["standing"];
   /** The processes that can explain now. */
   readonly explaining: () => readonly Pick<Serving, "name" | "ledger">[];
+  /** The processes that follow policies now; null for a run without policies. */
+  readonly following: (() => readonly { readonly warnings: ReadonlySet<string> }[]) | null;
   /** Whether forged messages name an object, so that a ledger may say anything about it. */
   readonly isForged: (name: string) => boolean;
 }
@@ -132,13 +139,20 @@ export class Reported {
   #held(): ReadonlySet<string> {
     const nodes = this.#run.world.objects<CheckedNode>("nodes");
     const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
-    const held = new Set(nodes.flatMap((node) => this.#heldOf(node)));
+    const held = new Set([...nodes.flatMap((node) => this.#heldOf(node)), ...this.#refused()]);
     for (const pod of this.#run.world.objects<CheckedPod>("pods")) {
       const node = byName.get(pod.spec.nodeName ?? "");
       if (node !== undefined && this.#isOverdue(pod, node))
         held.add(keyOf("overdue", pod.metadata.name, pod.metadata.uid));
     }
     return held;
+  }
+
+  /** What people wrote that has to be refused, where a process follows it. */
+  #refused(): string[] {
+    const { following, world } = this.#run;
+    if (following === null || following().length === 0) return [];
+    return refusedOf(world).map((warning) => `${REFUSED} ${warning}`);
   }
 
   #heldOf(node: CheckedNode): string[] {
@@ -168,11 +182,16 @@ export class Reported {
     if (world.swarm.profile.evictionMode !== "taint" || pod.metadata.deletionTimestamp !== undefined) return false;
     return (node.spec?.taints ?? []).some((taint) => {
       const isDated = taint.effect === "NoExecute" && taint.timeAdded !== undefined;
-      return isDated && dueAtLatest(pod, taint, standing(node.metadata.name, taint)) < this.#nowMs;
+      const stood = standing(node.metadata.name, taint);
+      return isDated && world.apart.ways(pod).every((way) => dueAtLatest(way, taint, stood) < this.#nowMs);
     });
   }
 
   #ask(key: string): void {
+    if (key.startsWith(REFUSED)) {
+      this.#expectWarning(key.slice(REFUSED.length + 1));
+      return;
+    }
     const [state = "", name = ""] = key.split(" ");
     if (!isHeld(state) || this.#run.isForged(name)) return;
     const reporting: readonly string[] = REPORTING[state];
@@ -187,6 +206,12 @@ export class Reported {
       if (state === "overdue") ledger?.explainPod("default", name, (explained) => check(explained?.facts));
       else check(ledger?.explainNode(name)?.facts);
     }
+  }
+
+  #expectWarning(beginning: string): void {
+    const followers = this.#run.following?.() ?? [];
+    const isWarned = followers.some(({ warnings }) => [...warnings].some((text) => text.startsWith(beginning)));
+    if (!isWarned && followers.length > 0) this.#problem ??= `no process warns about ${beginning}`;
   }
 }
 

@@ -385,7 +385,8 @@ class Run {
     this.#repeats.deleted(pod, this.#world.clock.wallMs());
     const readAgeMs = this.#roundTripMs + this.#around().delayMaxMs;
     if (shown !== null) checkHeard(pod, shown, this.#world.heard, { ...this.#around(), readAgeMs });
-    this.#edits.check(pod, (read) => checkDeletion(read, shown, this.#around()));
+    const around = this.#around();
+    this.#edits.check(pod, (read) => this.#world.apart.check(read, (way) => checkDeletion(way, shown, around)));
     if (shown !== null && this.#policies?.mayDelay(pod.spec.nodeName ?? "") !== true)
       this.#promptness.check(pod, shown, this.#around());
   }

@@ -67,6 +67,7 @@ export const FAULT_CLASSES = [
   "lyingStamps",
   "moments",
   "silentWatches",
+  "apartServers",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
@@ -137,6 +138,8 @@ const COMPARING_SHARE = 0.5;
 /** The plots of runs that are not quiet, and the share of the seeds that each gets. */
 const LOUD_PLOTS = PLOT_NAMES.filter((name) => !Object.hasOwn(QUIET_PLOTS, name));
 const PLOT_SHARE = 0.07;
+/** The share of the other runs that get no plot in any case: a plot leaves few of the drawn classes on. */
+const PLAIN_SHARE = 0.25;
 /** The share of quiet runs: they are short, and no other run shows what a single fault does. */
 const QUIET_SHARE = 0.2;
 /** The part of them in which one request fails. */
@@ -184,7 +187,9 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const isDrawn = (name: PlotName, share: number): boolean => isPossible(name) && chance(`plot/${name}`)() < share;
   const quietPlot = chance("quiet")() < ONE_REQUEST_SHARE ? "oneFailedRequest" : "lastingFault";
   const isQuiet = options.quiet === true || isDrawn("oneFailedRequest", QUIET_SHARE);
-  const plot = isQuiet ? quietPlot : LOUD_PLOTS.find((name) => isDrawn(name, PLOTS[name].share ?? PLOT_SHARE));
+  const isPlain = isKnown("apartServers") && chance("plain")() < PLAIN_SHARE;
+  const loudPlots = isPlain ? [] : LOUD_PLOTS;
+  const plot = isQuiet ? quietPlot : loudPlots.find((name) => isDrawn(name, PLOTS[name].share ?? PLOT_SHARE));
   const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
   return withMemory(staged, chance, options);
 }

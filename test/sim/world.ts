@@ -15,6 +15,7 @@ import type { StoreSnapshot } from "../../services/sandbox/apiserver/store/store
 import { Change, type Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { FaultyApiServer } from "../support/faulty-apiserver.ts";
+import { ApartServer } from "./apart-server.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { silentMaxMs } from "./fault-bounds.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
@@ -116,6 +117,8 @@ export class World {
   readonly signs: HeartbeatHistory;
   /** The heartbeats that the API server accepted. */
   readonly heard: Heard;
+  /** The API server whose clock is apart from the others'. */
+  readonly apart: ApartServer;
   readonly access = new KubeletAccess();
   readonly recreatedPods: RecreatedPods;
   /** Requests of Vigil that must not be sent, as text. */
@@ -138,7 +141,8 @@ export class World {
     this.swarm = swarm;
     this.signs = new HeartbeatHistory(silentMaxMs(swarm) || swarm.profile.watchBlindMs);
     this.heard = new Heard(swarm);
-    this.api = new FaultyApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
+    this.apart = new ApartServer(this.clock);
+    this.api = new FaultyApiServer({ clock: this.apart.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never matches, but sees each request at the moment it is carried out.
     this.api.faults.add({
       fault: { kind: "stall" },
@@ -204,16 +208,20 @@ export class World {
         })),
       },
     };
-    const status = {
-      phase: "Running",
-      startTime: now,
-      conditions: [
-        { type: "PodScheduled", status: "True", lastTransitionTime: now },
-        { type: "Ready", status: "True", lastTransitionTime: now },
-      ],
-    };
     this.asWorld(() => {
-      this.api.registry.create(PODS, NAMESPACE, pod);
+      const { uid, boundAt } = this.apart.create((aheadMs) => ({
+        uid: this.api.registry.create(PODS, NAMESPACE, pod).uid,
+        boundAt: apiTime(this.clock.wallMs() + aheadMs),
+      }));
+      this.apart.created(uid);
+      const status = {
+        phase: "Running",
+        startTime: now,
+        conditions: [
+          { type: "PodScheduled", status: "True", lastTransitionTime: boundAt },
+          { type: "Ready", status: "True", lastTransitionTime: now },
+        ],
+      };
       // A pod is created without a status; its kubelet posts it.
       this.api.registry.update({ resource: PODS, namespace: NAMESPACE, name }, "status", (made) => ({
         ...made,
@@ -327,7 +335,8 @@ export class World {
     };
     const asWorld = (act: () => void): void => this.asWorld(act);
     const { clock, api, access } = this;
-    const world = { clock, api, access, signs, asWorld, resent: () => this.podResent() };
+    const create = (act: () => void): void => this.apart.create(act);
+    const world = { clock, api, access, signs, asWorld, create, resent: () => this.podResent() };
     const kubelet = new SimulatedKubelet(name, labelsOf(zone), world, start);
     this.kubelets.set(name, kubelet);
     return kubelet;

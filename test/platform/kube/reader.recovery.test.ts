@@ -61,6 +61,55 @@ describe("after a break", () => {
   });
 });
 
+describe("a watch without an answer", () => {
+  test("is lost after two seconds, since the one before ended", () => {
+    const watch = stage.synced();
+    stage.clock.advance(30_000);
+    watch.end();
+    const again = stage.wire.next();
+    stage.clock.advance(1_999);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
+    stage.clock.advance(1);
+    expect(stage.seen.watch.state()).toEqual({ synced: false, since: null, lostAt: START + 30_000 });
+    again.open();
+    stage.clock.advance(500);
+    stage.wire.next().answer(200, list("10", []));
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
+    expect(stage.seen.story).toEqual(["synced", "lost", "synced"]);
+  });
+
+  test("is lost since its list, and synced once up to date", () => {
+    stage.wire.next().answer(200, list("10", []));
+    const watch = stage.wire.next();
+    stage.clock.advance(2_000);
+    expect(stage.seen.watch.state()).toEqual({ synced: false, since: null, lostAt: START });
+    watch.open();
+    watch.line({ type: "ADDED", object: node("a", "11") });
+    stage.clock.advance(500);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
+  });
+
+  test("is lost since the last line of a silent one before", () => {
+    const watch = stage.synced();
+    watch.line({ type: "ADDED", object: node("a", "11") });
+    stage.clock.advance(92_000);
+    expect(stage.seen.watch.state()).toEqual({ synced: false, since: null, lostAt: START });
+  });
+
+  test("is not lost if the answer comes within two seconds", () => {
+    let watch = stage.synced();
+    for (let times = 1; times <= 20; times++) {
+      stage.clock.advance(80_000);
+      watch.end();
+      watch = stage.wire.next();
+      stage.clock.advance(1_900);
+      watch.open();
+      watch.line({ type: "MODIFIED", object: node("a", String(10 + times)) });
+    }
+    expect(stage.seen.story.includes("lost")).toBe(false);
+  });
+});
+
 describe("what was missed", () => {
   test.each([
     ["an ERROR event 410", (watch: ScriptedRequest) => watch.line({ type: "ERROR", object: EXPIRED })],

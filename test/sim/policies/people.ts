@@ -187,7 +187,7 @@ class People {
 
   /** Writes something that is no list of requests; what was there is gone. */
   breakRequests(random: Random): void {
-    this.#put({ pauseRequests: oneOf(random, ["oncall", "{}", '[{"reason": "nobody"}]']) });
+    this.#put({ pauseRequests: oneOf(random, BROKEN_REQUESTS) });
   }
 
   /** An agent reports another condition of some node, or dies. */
@@ -478,18 +478,42 @@ const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
   waves: WAVES,
 };
 
-/** A wrong field, which counts as unset. */
+/** Texts of requests to freeze that cannot be read. */
+const BROKEN_REQUESTS = ["oncall", "{}", '[{"reason": "nobody"}]'];
+
+/** Wrong fields, each of which counts as unset. */
+const BROKEN_FIELDS: readonly JsonObject[] = [
+  { maxUnhealthy: "most" },
+  { circuitBreaker: { duration: "60s" } },
+  { budgets: [{ nodes: 0, schedule: "0 0 31 2 *", duration: "1h" }] },
+  { nodeEvictionRate: -1 },
+  { nodeMonitorGracePeriod: "soon" },
+  { mode: "Frozen" },
+  { unhealthyConditions: [{ ...DEADLOCK, type: "Ready" }] },
+  { color: "blue" },
+];
+
 function brokenFieldOf(random: Random): JsonObject {
-  return oneOf<JsonObject>(random, [
-    { maxUnhealthy: "most" },
-    { circuitBreaker: { duration: "60s" } },
-    { budgets: [{ nodes: 0, schedule: "0 0 31 2 *", duration: "1h" }] },
-    { nodeEvictionRate: -1 },
-    { nodeMonitorGracePeriod: "soon" },
-    { mode: "Frozen" },
-    { unhealthyConditions: [{ ...DEADLOCK, type: "Ready" }] },
-    { color: "blue" },
-  ]);
+  return oneOf(random, BROKEN_FIELDS);
+}
+
+/** What Vigil has to refuse of what people wrote, each as the beginning of a warning about it. */
+export function refusedOf(world: World): string[] {
+  const { namespace, name } = FREEZE_OBJECT;
+  const data = world.api.store.collection("configmaps").get(namespace, name)?.object().data as JsonObject | undefined;
+  const isBroken = BROKEN_REQUESTS.some((text) => text === data?.pauseRequests);
+  const policies = world.objects<{ readonly metadata: { readonly name: string }; readonly spec?: JsonObject }>(
+    POLICIES_STORAGE,
+  );
+  const refused = policies.filter(({ spec = {} }) =>
+    BROKEN_FIELDS.some((fields) =>
+      Object.entries(fields).every(([field, value]) => JSON.stringify(spec[field]) === JSON.stringify(value)),
+    ),
+  );
+  return [
+    ...(isBroken ? [`ConfigMap ${name}: `] : []),
+    ...refused.map(({ metadata }) => `NodePolicy ${metadata.name}: `),
+  ];
 }
 
 function pick(fields: Readonly<Record<string, Json | undefined>>): JsonObject {

@@ -60,10 +60,7 @@ export function failOneRequest(reach: Reach, random: Random): Stop {
   const { world, count } = reach;
   const target = oneOf(random, TARGETS);
   const nth = between(random, 1, target.nthMax);
-  const drawn = oneOf<Fault>(random, [oneOf(random, REFUSALS), { kind: "stall" }, { kind: "lostReply" }]);
-  // A watch that ended and is opened again counts as synced for the 15 s in which it may be without an answer: of a
-  // grace of 20 s too little is left then.
-  const fault: Fault = target.verbs.includes("watch") && drawn.kind === "stall" ? { kind: "lostRequest" } : drawn;
+  const fault = oneOf<Fault>(random, [oneOf(random, REFUSALS), { kind: "stall" }, { kind: "lostReply" }]);
   const isView = target.verbs.some(isViewing);
   const storage = isView ? oneOf(random, WATCHED) : target.storage;
   let met = 0;

@@ -29,6 +29,8 @@ export interface LastingFault {
   readonly unseen: string | null;
   /** Whether the API shows what Vigil knows of nodes: not where it cannot read that, or cannot write it. */
   readonly isShown: boolean;
+  /** The beginning of a warning that some process must log within a minute; absent where an outcome reports it. */
+  readonly warning?: string;
 }
 
 /** A right that is removed, and what is impossible without it. */
@@ -37,6 +39,8 @@ interface Right {
   readonly plural: string;
   readonly subresource?: string;
   readonly without: readonly WrongKind[];
+  /** What is warned about in a process that remembers outages. */
+  readonly warning?: string;
 }
 
 const RIGHTS: readonly Right[] = [
@@ -49,6 +53,7 @@ const RIGHTS: readonly Right[] = [
   // A taint that evicts, a mark and a deletion follow a live read of the node, a verdict one of its lease.
   { verb: "get", plural: "nodes", without: ["noExecute", "mark", "eviction"] },
   { verb: "get", plural: "leases", without: ["status", "eviction"] },
+  { verb: "patch", plural: "leases", without: [], warning: "the memory of outages cannot be written" },
 ];
 /** All that depends on a view. */
 const SEEN_IN: Readonly<Record<(typeof WATCHED)[number], readonly WrongKind[]>> = {
@@ -95,7 +100,7 @@ function laggingWatches(reach: Reach, random: Random): LastingFault {
 }
 
 function missingRight(reach: Reach, random: Random): LastingFault {
-  const { verb, plural, subresource, without } = oneOf(random, RIGHTS);
+  const { verb, plural, subresource, without, warning } = oneOf(random, RIGHTS);
   deny(
     reach,
     (call) =>
@@ -105,7 +110,9 @@ function missingRight(reach: Reach, random: Random): LastingFault {
   );
   const name = `${verb} ${plural}${subresource ? `/${subresource}` : ""}`;
   const excuses = ({ kind }: Wrong): boolean => without.includes(kind);
-  return faultOf(reach, `missing right: ${name}`, { excuses, isShown: !without.includes("status") });
+  const isRemembered = reach.world.swarm.remembersOutages === true;
+  const reported = warning === undefined || !isRemembered ? {} : { warning };
+  return faultOf(reach, `missing right: ${name}`, { excuses, isShown: !without.includes("status"), ...reported });
 }
 
 /** Neither lists nor watches of a resource are allowed any more, and its watches end. */

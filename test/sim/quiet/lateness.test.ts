@@ -50,6 +50,15 @@ test("what a lasting fault makes impossible must be reported", () => {
   expect(after(10)).toThrow("nothing reports");
 });
 
+test("a memory that cannot be written must be warned about", () => {
+  const { world, process, after } = quietRun(wrongOf("mark"));
+  const fault = { isOfView: false, lagMs: 0, unseen: null, isShown: true, warning: "the memory cannot be written" };
+  world.lastingFault = { ...fault, knownAtMs: world.clock.wallMs(), excuses: () => true };
+  expect(after(60)).toThrow("no process warns that the memory cannot be written");
+  process.warnings.add("the memory cannot be written: a restart forgets it");
+  expect(after(0)).not.toThrow("no process warns");
+});
+
 test("a warning reports what no process can see", () => {
   const { world, process, after } = quietRun(wrongOf("mark"));
   const fault = { isOfView: false, lagMs: 0, unseen: "pods", isShown: false };

@@ -18,6 +18,8 @@ const RETRY_AFTER_MS = 1_000;
 
 /** When a write without an answer has failed, and that is published. */
 const REPORTED_WITHIN_MS = 17_000;
+/** When a memory that is written every ten seconds has failed, after what was written before it. */
+const WARNED_WITHIN_MS = 60_000;
 
 /** What the processes say. */
 interface Reporting {
@@ -55,6 +57,7 @@ export class Lateness {
   /** Takes what is wrong now. */
   look(found: readonly Wrong[], processes: readonly Reporting[]): void {
     const nowMs = this.#world.clock.wallMs();
+    this.#lookForWarning(nowMs, processes);
     const present = new Set(found.map(({ text }) => text));
     for (const text of this.#sinceMs.keys()) if (!present.has(text)) this.#sinceMs.delete(text);
     const possible = new Set(this.possible(found));
@@ -68,6 +71,14 @@ export class Lateness {
       if (lateMs > REPORTED_WITHIN_MS && !this.#isReported(wrong, processes))
         throw new BrokenInvariant(`nothing reports, ${late}`);
     }
+  }
+
+  /** What nothing makes wrong must be warned about: a memory that matters only after a restart. */
+  #lookForWarning(nowMs: number, processes: readonly Reporting[]): void {
+    const { warning, knownAtMs = nowMs } = this.#world.lastingFault ?? {};
+    if (warning === undefined || nowMs - knownAtMs < WARNED_WITHIN_MS) return;
+    const isWarned = processes.some(({ warnings }) => [...warnings].some((text) => text.startsWith(warning)));
+    if (!isWarned) throw new BrokenInvariant(`no process warns that ${warning}`);
   }
 
   /** Whether an outcome about its node says so, or a warning about what no process can see any more. */

@@ -47,6 +47,11 @@ const PAGE_ITEMS = 500;
  */
 const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
 /**
+ * A watch that is not answered within this time counts as lost since the one before, or its list, ended: meanwhile
+ * anything may have happened. A server under load answers within it, and one that takes longer blinds for as long.
+ */
+const UNANSWERED_MS = 2_000;
+/**
  * A watch asks the server to end it after 5 to 10 minutes, so that watches spread over the servers (client-go's
  * reflector).
  */
@@ -264,10 +269,14 @@ export class Reader<T> implements Watch<T> {
     });
   }
 
-  /** Opens the watch; one that is reopened may meet another server, or one that is not what it was. */
-  #watch(isReopened: boolean): void {
+  /**
+   * Opens the watch; one that is reopened may meet another server, or one that is not what it was. What was shown was
+   * complete at `completeMs`.
+   */
+  #watch(isReopened: boolean, completeMs = this.#nowMs()): void {
     if (this.#isStopped) return;
     this.#end();
+    if (this.#sync.synced) this.#expectAnswer(completeMs);
     const lines = new LineSplitter();
     const request = { path: this.#watchPath(), form: "json", gatherMs: this.#resource.gatherMs } as const;
     const stream = new Stream(this.#io, request, WATCH_PATIENCE, {
@@ -276,6 +285,12 @@ export class Reader<T> implements Watch<T> {
       closed: (end) => this.#watchClosed(end),
     });
     this.#cease = () => stream.abort();
+  }
+
+  #expectAnswer(completeMs: number): void {
+    const trouble = "the API server has not answered yet";
+    const timer = this.#io.clock.after(UNANSWERED_MS, () => this.#lost(completeMs, trouble));
+    this.#settling = () => timer.cancel();
   }
 
   #watchPath(): string {
@@ -290,7 +305,8 @@ export class Reader<T> implements Watch<T> {
   #opened(isReopened: boolean): void {
     const openedAtMs = this.#nowMs();
     this.#openedAtMs = openedAtMs;
-    if (!isReopened) return;
+    this.#settling();
+    if (!isReopened && this.#sync.synced) return;
     const timer = this.#io.clock.after(SETTLE_MS, () => {
       if (this.#newerAtMs >= openedAtMs) this.#regained();
       else this.#checkOpenWatch();
@@ -401,7 +417,8 @@ export class Reader<T> implements Watch<T> {
     const relist = end.kind === "refused" && !RESUMABLE.has(end.refusal.status);
     this.#listing = relist;
     if (relist) this.#pause(end, () => this.#list("expired"));
-    else if (steady && (end.kind === "complete" || end.kind === "silent")) this.#watch(true);
+    else if (steady && end.kind === "complete") this.#watch(true);
+    else if (steady && end.kind === "silent") this.#watch(true, this.#confirmedAtMs ?? this.#nowMs());
     else this.#pause(end, () => this.#watch(true));
   }
 

@@ -19,7 +19,7 @@ export interface StoredMemories {
 }
 
 /**
- * The text for these memories. Where it would have more than `charactersMax`, condemned nodes are counted without their
+ * The text for these memories. Where it would have more than `charactersMax`, admitted nodes are counted without their
  * names, and at last all of a policy in one span, so that a breaker counts no less after a restart.
  */
 export function limitMemoryText(memories: ReadonlyMap<string, LimitMemory | null>, charactersMax: number): string {

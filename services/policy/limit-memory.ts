@@ -1,6 +1,6 @@
 /**
  * Remembers what the limits of policies need over a restart of everything, and the API server does not show: open
- * breakers, storms, and condemned nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
+ * breakers, storms, and admitted nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
  * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the next owner.
  * A memory that could not be written may lack a breaker that tripped, so it is published as one that trips now.
  */

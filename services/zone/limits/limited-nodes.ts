@@ -9,7 +9,7 @@ import { isUnhealthy } from "../../domain/judgement.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
-import { type Condemnation, Condemnations, type HandedOnCondemnations } from "./condemnations.ts";
+import { type Admission, Admissions, type HandedOnAdmissions } from "./admissions.ts";
 import type { Instant } from "./limits.policy.ts";
 
 /** The groups of a node: its policy, if that has limits, and the whole cluster; null while that is not known. */
@@ -22,11 +22,11 @@ export interface LimitedNode {
   readonly member: Member | null;
   readonly zone: string;
   readonly groups: readonly string[] | null;
-  readonly isCondemned: boolean;
-  /** When it was condemned, on the monotonic clock, as far as this process knows; null while it is not. */
-  readonly condemnedMs: number | null;
+  readonly isAdmitted: boolean;
+  /** When it was admitted, on the monotonic clock, as far as this process knows; null while it is not. */
+  readonly admittedMs: number | null;
   /**
-   * Whether budgets count it: it is condemned, or is down without a pod that a drain would delete, or was and has not
+   * Whether budgets count it: it is admitted, or is down without a pod that a drain would delete, or was and has not
    * been ready since.
    */
   readonly isDisrupted: boolean;
@@ -44,7 +44,7 @@ export interface DownSince {
 
 /** The nodes of one policy. */
 export class LimitGroup {
-  readonly condemnations: Condemnations = new Condemnations();
+  readonly admissions: Admissions = new Admissions();
   /** How many nodes each zone has. */
   readonly zones: Map<string, number> = new Map();
   /** The nodes that are down. */
@@ -52,11 +52,11 @@ export class LimitGroup {
   selected = 0;
   unhealthy = 0;
   unjudged = 0;
-  condemned = 0;
+  admitted = 0;
 
   /** Whether no node needs a limit or counts against one, now or within the time that a limit looks back. */
   get isAtRest(): boolean {
-    return this.unhealthy === 0 && this.condemned === 0 && this.unjudged === 0 && this.condemnations.size === 0;
+    return this.unhealthy === 0 && this.admitted === 0 && this.unjudged === 0 && this.admissions.size === 0;
   }
 
   /** How many nodes went down after an instant and still are, and since when the last of all that are down is. */
@@ -76,7 +76,7 @@ export class LimitGroup {
     this.selected += by;
     if (member === null) this.unjudged += by;
     else if (isUnhealthy(member.judged)) this.unhealthy += by;
-    if (isDisrupted) this.condemned += by;
+    if (isDisrupted) this.admitted += by;
     const nodes = (this.zones.get(zone) ?? 0) + by;
     if (nodes === 0) this.zones.delete(zone);
     else this.zones.set(zone, nodes);
@@ -130,57 +130,57 @@ export class LimitedNodes {
     const before = this.#nodes.get(observed.node);
     const isSame = before?.observed.uid === observed.uid;
     const groups = this.#groupsOf(observed) ?? null;
-    const isCondemned = this.#isCondemned(observed, member);
+    const isAdmitted = this.#isAdmitted(observed, member);
     const node: LimitedNode = {
       observed,
       member,
       zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
       groups,
-      isCondemned,
-      condemnedMs: isCondemned ? this.#condemnedMs(isSame ? before : null, observed, at) : null,
+      isAdmitted,
+      admittedMs: isAdmitted ? this.#admittedMs(isSame ? before : null, observed, at) : null,
       down: downSince(isSame ? before : null, member, at),
-      isDisrupted: isCondemned || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
+      isDisrupted: isAdmitted || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
       hadPods: this.#mode === "direct" && hadPods(isSame ? before : null, member),
     };
-    const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
+    const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isAdmitted;
     this.#nodes.set(observed.node, node);
     if (isSame && !isWaiting && !this.#waiting.has(observed.node) && countsAlike(before, node)) return false;
     if (before !== undefined) this.#count(before, -1);
     this.#count(node, 1);
-    this.#condemnIfNew(isSame ? before : null, node, at);
+    this.#recordIfNew(isSame ? before : null, node, at);
     if (isWaiting) this.#waiting.add(observed.node);
     else this.#waiting.delete(observed.node);
     return true;
   }
 
-  /** Records that a node is condemned, unless it was known to be. */
-  #condemnIfNew(before: LimitedNode | null, node: LimitedNode, at: Instant): void {
-    const { observed, groups, zone, isCondemned, condemnedMs } = node;
-    const isKnown = before?.isCondemned === true && isSameGroups(before.groups, groups);
-    const isNew = isCondemned ? !isKnown : before !== null && wasDrained(before, node);
+  /** Records that a node is admitted, unless it was known to be. */
+  #recordIfNew(before: LimitedNode | null, node: LimitedNode, at: Instant): void {
+    const { observed, groups, zone, isAdmitted, admittedMs } = node;
+    const isKnown = before?.isAdmitted === true && isSameGroups(before.groups, groups);
+    const isNew = isAdmitted ? !isKnown : before !== null && wasDrained(before, node);
     if (!isNew) return;
-    const atMs = condemnedMs ?? at.nowMs;
-    for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone, atMs });
+    const atMs = admittedMs ?? at.nowMs;
+    for (const group of groups ?? []) this.admit(group, { node: observed.node, zone, atMs });
   }
 
-  /** Records that a node of a policy was condemned, as observed or received from another process. */
-  condemn(policy: string, condemnation: Condemnation): void {
-    this.#groupFor(policy).condemnations.add(condemnation);
+  /** Records that a node of a policy was admitted, as observed or received from another process. */
+  admit(policy: string, admission: Admission): void {
+    this.#groupFor(policy).admissions.add(admission);
   }
 
   /** Takes what another process counted of a policy, about which this one had not heard anything. */
-  inherit(policy: string, condemnations: HandedOnCondemnations): void {
-    this.#groupFor(policy).condemnations.inherit(condemnations);
+  inherit(policy: string, admissions: HandedOnAdmissions): void {
+    this.#groupFor(policy).admissions.inherit(admissions);
   }
 
   /**
-   * Records a condemned node again that had left the window: a breaker that is added, or has a longer window now,
+   * Records an admitted node again that had left the window: a breaker that is added, or has a longer window now,
    * counts what the API server shows, as after a restart. In direct mode nothing shows since when a node is drained.
    */
-  #restore({ observed, groups, zone, condemnedMs }: LimitedNode): void {
-    if (condemnedMs === null) return;
-    const forgetting = groups?.filter((group) => !this.#groupFor(group).condemnations.has(observed.node)) ?? [];
-    for (const group of forgetting) this.condemn(group, { node: observed.node, zone, atMs: condemnedMs });
+  #restore({ observed, groups, zone, admittedMs }: LimitedNode): void {
+    if (admittedMs === null) return;
+    const forgetting = groups?.filter((group) => !this.#groupFor(group).admissions.has(observed.node)) ?? [];
+    for (const group of forgetting) this.admit(group, { node: observed.node, zone, atMs: admittedMs });
   }
 
   gone(name: string): void {
@@ -207,14 +207,14 @@ export class LimitedNodes {
     for (const group of node.groups ?? []) this.#groupFor(group).count(node, by);
   }
 
-  /** In taint mode the API server shows who is condemned; in direct mode the node's own judgement does. */
-  #isCondemned(observed: ObservedNode, member: Member | null): boolean {
+  /** In taint mode the API server shows who is admitted; in direct mode the node's own judgement does. */
+  #isAdmitted(observed: ObservedNode, member: Member | null): boolean {
     return this.#mode === "taint" ? ownTaintsOf(observed).length > 0 : member?.judged.eviction === "evicted";
   }
 
-  /** When a node was condemned: as known before, now if that was seen, else by the stamp of its taint at the latest. */
-  #condemnedMs(before: LimitedNode | null, observed: ObservedNode, { nowMs, wallMs }: Instant): number {
-    if (before !== null) return before.condemnedMs ?? nowMs;
+  /** When a node was admitted: as known before, now if that was seen, else by the stamp of its taint at the latest. */
+  #admittedMs(before: LimitedNode | null, observed: ObservedNode, { nowMs, wallMs }: Instant): number {
+    if (before !== null) return before.admittedMs ?? nowMs;
     const stampedAt = newestTaintAt([observed]) ?? wallMs;
     return nowMs - Math.max(0, wallMs - stampedAt);
   }
@@ -252,9 +252,9 @@ function hadPods(before: Pick<LimitedNode, "hadPods"> | null, member: Member | n
  * Whether the pods of a node that is down went since it was last known, as in a drain of another owner that cannot be
  * heard (direct mode). A node whose pods were not known may have had none.
  */
-function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNode): boolean {
+function wasDrained(before: LimitedNode, { isDisrupted, isAdmitted }: LimitedNode): boolean {
   const wasDown = before.member !== null && isDown(before.member) && !before.isDisrupted;
-  return wasDown && before.hadPods && isDisrupted && !isCondemned;
+  return wasDown && before.hadPods && isDisrupted && !isAdmitted;
 }
 
 /** A node that stays down is down since it first was, even if its kubelet is heard again. */
@@ -271,7 +271,7 @@ function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
   return (
     leftIsUnhealthy === rightIsUnhealthy &&
     left.zone === right.zone &&
-    left.isCondemned === right.isCondemned &&
+    left.isAdmitted === right.isAdmitted &&
     left.isDisrupted === right.isDisrupted &&
     left.down?.at === right.down?.at &&
     isSameGroups(left.groups, right.groups)

@@ -6,7 +6,7 @@
  *   observed.node ──▶ limited-nodes ──▶ limits.actor ──judged.limits──▶ zone.actor ──asked.taint──▶
  *   judged.node       (where they are)  (which may)                     (when)
  *
- * What it counts, the API server shows: taints and their stamps. A permit counts as a condemned node from the moment
+ * What it counts, the API server shows: taints and their stamps. A permit counts as an admitted node from the moment
  * it is given, until its taint is seen or it was withdrawn long enough ago. A new owner waits for longer before its
  * first permit, so the permits of its predecessor have ended or become taints. What nothing shows, such as an open
  * breaker, is in each message, and every process takes it from there.
@@ -84,7 +84,7 @@ export class LimitsActor {
   #limits: ReadonlyMap<string, Limits> = new Map();
   readonly #memories = new Map<string, LimitMemory>();
   readonly #published = new Map<string, PublishedLimits>();
-  /** The policies whose condemnations before its start this process has received, or has decided without. */
+  /** The policies whose admissions before its start this process has received, or has decided without. */
   readonly #counted = new Set<string>();
   /** Since when this process is the owner; null while it is not. */
   #ownerSinceMs: number | null = null;
@@ -140,10 +140,10 @@ export class LimitsActor {
     this.#decide(isRound ? "all" : "due");
   }
 
-  /** Drops the condemnations that no limit looks back at. Processes that are not the owner receive them too. */
+  /** Drops the admissions that no limit looks back at. Processes that are not the owner receive them too. */
   #forget(): void {
     for (const [policy, limits] of this.#limits) {
-      this.#context.nodes.group(policy)?.condemnations.forgetUntil(this.#now() - rememberedMs(limits));
+      this.#context.nodes.group(policy)?.admissions.forgetUntil(this.#now() - rememberedMs(limits));
     }
   }
 
@@ -179,7 +179,7 @@ export class LimitsActor {
     const named = condemnations.map(({ node, at }) => {
       return { node, zone: nodes.node(node)?.zone ?? null, atMs: pastMsOf(at) };
     });
-    // What is condemned from now on, this process sees itself.
+    // What is admitted from now on, this process sees itself.
     if (isFirst) {
       const spans = earlier.map(({ fromAt, toAt, count }) => ({
         fromAt: pastMsOf(fromAt),
@@ -187,7 +187,7 @@ export class LimitsActor {
         count,
       }));
       nodes.inherit(policy, { named, earlier: spans });
-    } else for (const each of named) nodes.condemn(policy, each);
+    } else for (const each of named) nodes.admit(policy, each);
   }
 
   #now(): number {
@@ -271,14 +271,14 @@ export class LimitsActor {
     return nowMs < Math.max(this.#ownerSinceMs ?? nowMs, limitedSinceMs) + MEMORY_WAIT_MS;
   }
 
-  /** The nodes that may be condemned any moment, and are not yet. */
+  /** The nodes that may be admitted any moment, and are not yet. */
   #outstanding(nowMs: number): readonly LimitedNode[] {
     const { permits, nodes, isUnderWay } = this.#context;
     const names = new Set(permits.outstanding(nowMs));
     for (const { observed } of nodes.waiting()) if (isUnderWay(observed.node)) names.add(observed.node);
     return [...names].flatMap((name) => {
       const node = nodes.node(name);
-      return node === null || node.isCondemned ? [] : [node];
+      return node === null || node.isAdmitted ? [] : [node];
     });
   }
 
@@ -351,7 +351,7 @@ export function limitingPolicy({ groups }: Pick<LimitedNode, "groups">): string 
   return groups.find((group) => group !== WHOLE_CLUSTER) ?? WHOLE_CLUSTER;
 }
 
-/** How long condemnations count for anything, in milliseconds. */
+/** How long admissions count for anything, in milliseconds. */
 function rememberedMs({ circuitBreaker, stormCooldownMs, secondaryPerSecond }: Limits): number {
   const pauseMs = secondaryPerSecond > 0 ? 1000 / secondaryPerSecond : 0;
   return Math.max(circuitBreaker?.durationMs ?? 0, Math.min(stormCooldownMs ?? 0, pauseMs));
@@ -402,8 +402,8 @@ function announcementOf(
   { nowMs, wallMs }: Instant,
 ): Announced {
   const { memory, limits } = round;
-  const { named, earlier } = round.condemnations.handedOn(bounds);
-  const { selected, unhealthy, condemned, inWindow } = round.counts();
+  const { named, earlier } = round.admissions.handedOn(bounds);
+  const { selected, unhealthy, admitted: condemned, inWindow } = round.counts();
   const down = round.down();
   const at = (ms: number): number => Math.round(wallMs - (nowMs - ms));
   const atOrNull = (ms: number | null): number | null => (ms === null ? null : at(ms));

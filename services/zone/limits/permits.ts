@@ -1,5 +1,5 @@
 /**
- * Which nodes may be condemned any moment, because some process permitted it: permits that hold, and those that were
+ * Which nodes may be admitted any moment, because some process permitted it: permits that hold, and those that were
  * withdrawn so recently that a zone may not know it yet, or whose taint may still be under way. Pure state.
  */
 
@@ -41,7 +41,7 @@ export class Permits {
     return latest.uids.get(node) === uid;
   }
 
-  /** The nodes that may be condemned any moment. */
+  /** The nodes that may be admitted any moment. */
   outstanding(nowMs: number): Iterable<string> {
     for (const untilMs of [this.#untilMs, this.#unwritableUntilMs]) {
       for (const [node, endMs] of untilMs) if (endMs <= nowMs) untilMs.delete(node);
@@ -62,7 +62,7 @@ export class Permits {
     return nowMs < (this.#unwritableUntilMs.get(node) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Ends what a node was permitted: it is condemned now, or gone. */
+  /** Ends what a node was permitted: it is admitted now, or gone. */
   end(node: string): void {
     this.#untilMs.delete(node);
     this.#unwritableUntilMs.delete(node);

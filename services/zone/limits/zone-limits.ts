@@ -81,7 +81,7 @@ export class ZoneLimits {
   /** Takes the state of a node; `member` is null while it is not judged. */
   take(observed: ObservedNode, member: Member | null): void {
     if (!this.#nodes.take(observed, member, this.#instant())) return;
-    if (this.#nodes.node(observed.node)?.isCondemned === true) this.#permits.end(observed.node);
+    if (this.#nodes.node(observed.node)?.isAdmitted === true) this.#permits.end(observed.node);
     this.#actor.wake();
   }
 
@@ -100,7 +100,7 @@ export class ZoneLimits {
   }
 
   /**
-   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit, unless it is condemned and
+   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit, unless it is admitted and
    * needs another taint; not while it is frozen or its policy unknown, for its writer would refuse the grant and the
    * token be lost to the zone.
    */
@@ -108,7 +108,7 @@ export class ZoneLimits {
     const node = this.#nodes.node(name);
     if (node === null || node.groups === null) return false;
     if (this.#isFrozen(node)) return false;
-    if (node.isCondemned && needsAnotherTaint(node)) return true;
+    if (node.isAdmitted && needsAnotherTaint(node)) return true;
     const policy = limitingPolicy(node);
     return policy === null || this.#permits.allows(policy, name, node.observed.uid, this.#instant().nowMs);
   }
@@ -166,7 +166,7 @@ export class ZoneLimits {
   }
 }
 
-/** Whether a condemned node waits for a second taint: its readiness and its conditions each have one. */
+/** Whether an admitted node waits for a second taint: its readiness and its conditions each have one. */
 function needsAnotherTaint({ observed, member }: LimitedNode): boolean {
   if (member === null) return false;
   return dueConditionOf(member) !== null || evictingConditionTaintsOf(observed).length > 0;

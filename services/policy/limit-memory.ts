@@ -8,7 +8,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
 import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
-import { LIMITS_REPEAT_MS } from "../domain/limited-policies.ts";
+import { LIMITS_REPEAT_MS, POLICY_CEILING } from "../domain/limited-policies.ts";
 import type { ConfigMapBody, ConfigMapPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { limitMemoryText, NO_MEMORIES, readLimitMemories, trippedMemory } from "./limit-memory.policy.ts";
@@ -36,18 +36,29 @@ export class LimitMemoryStore {
   #timer: Timer | null = null;
   #isRead = false;
   #isStopped = false;
+  /** Whether pods were permitted under rates, which leaves a memory of its own. */
+  #isUsed = false;
   /** When the memory was found to have a hole, in epoch milliseconds; null where it has none. */
   #holeAt: number | null = null;
 
   constructor(io: Pick<Io, "bus" | "kube" | "clock" | "log" | "profile">, health: MemoryHealth) {
     this.#io = io;
     this.#health = health;
-    this.#stop = io.bus.subscribe("judged.limits", 0, ({ body: { policy, memory } }) => {
-      this.#knownMs.set(policy, io.clock.monotonicMs());
-      if (JSON.stringify(this.#memories.get(policy)) === JSON.stringify(memory)) return;
-      this.#memories.set(policy, memory);
-      this.#writeSoon();
-    });
+    const stops = [
+      io.bus.subscribe("judged.limits", 0, ({ body: { policy, memory } }) => {
+        this.#knownMs.set(policy, io.clock.monotonicMs());
+        if (JSON.stringify(this.#memories.get(policy)) === JSON.stringify(memory)) return;
+        this.#memories.set(policy, memory);
+        this.#writeSoon();
+      }),
+      // A text without memories shows the next owner of the rates that it is not the first one.
+      io.bus.subscribe("judged.evictions", 0, ({ body: { permits } }) => {
+        if (permits.length > 0 && this.#stored === null) this.#recordUse();
+      }),
+    ];
+    this.#stop = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   stop(): void {
@@ -75,7 +86,9 @@ export class LimitMemoryStore {
    * of the limits is known to have. First the ConfigMap is read, without limits too if it remembers any: they are over.
    */
   publish(policies: readonly string[], isForAll: boolean): void {
-    for (const policy of this.#memories.keys()) if (!policies.includes(policy)) this.#forget(policy);
+    for (const policy of this.#memories.keys()) {
+      if (!policies.includes(policy) && !this.#isCounted(policy)) this.#forget(policy);
+    }
     const isNeeded = policies.length > 0 || (this.#shown !== null && this.#shown !== NO_MEMORIES);
     if (isNeeded && !this.#isRead) this.#read();
     if (this.#exists === null) return;
@@ -93,9 +106,26 @@ export class LimitMemoryStore {
     return this.#holeAt === null || this.#knownMs.has(policy) ? memory : trippedMemory(memory, this.#holeAt);
   }
 
+  /**
+   * Whether a memory counts although no policy needs it now: the operator's ceiling on all policies together does not
+   * begin again where the last of them is deleted and another one is created within the ceiling's window.
+   */
+  #isCounted(policy: string): boolean {
+    if (policy !== POLICY_CEILING) return false;
+    const { condemnations = [], earlier = [] } = this.#memories.get(policy) ?? {};
+    const newestAt = Math.max(...condemnations.map(({ at }) => at), ...earlier.map(({ toAt }) => toAt));
+    return this.#io.clock.wallMs() < newestAt + this.#io.profile.policyTaintedDurationMs;
+  }
+
   #forget(policy: string): void {
     this.#memories.delete(policy);
     this.#knownMs.delete(policy);
+    this.#writeSoon();
+  }
+
+  #recordUse(): void {
+    if (!this.#isRead) this.#read();
+    this.#isUsed = true;
     this.#writeSoon();
   }
 
@@ -121,7 +151,7 @@ export class LimitMemoryStore {
       });
     }
     this.#exists = reply.outcome === "ok";
-    if (this.#memories.size > 0) this.#writeSoon();
+    if (this.#memories.size > 0 || this.#isUsed) this.#writeSoon();
     if (reply.outcome !== "ok") return;
     const { memories, text, problem } = readLimitMemories(reply.object);
     if (problem !== null) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);

@@ -1,5 +1,6 @@
 /** Known bugs as changes of the source. It runs nothing. */
 import type { PlantedChange } from "../support/planted-change.ts";
+import { CEILING_MUTATIONS } from "./mutations.ceiling.ts";
 import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
 import type { Situation } from "./swarm.ts";
 
@@ -627,5 +628,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "else report(found.result);",
     to: 'else if (found.result.outcome !== "failed") report(found.result);',
   },
+  ...CEILING_MUTATIONS,
   ...MEMORY_MUTATIONS,
 ];

@@ -21,7 +21,7 @@ const POLICY_MEMORY_BUGS: readonly Mutation[] = [
     name: "nodes of a memory counted only while they are tainted",
     file: "services/zone/limits/limits.actor.ts",
     from: "const named = condemnations.map(",
-    to: "const named = condemnations.filter(({ node }) => nodes.node(node)?.isCondemned === true).map(",
+    to: "const named = condemnations.filter(({ node }) => nodes.node(node)?.isAdmitted === true).map(",
     showsIn: "policies",
   },
   {

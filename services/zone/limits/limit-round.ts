@@ -13,6 +13,7 @@ import {
   trippedAt,
   trips,
   tripsByDown,
+  windowMsOf,
 } from "./limits.policy.ts";
 
 /** What a round begins with. */
@@ -55,7 +56,6 @@ export class LimitRound {
   /** The counts of the group; without `except`, which may be permitted, drained or admitted already. */
   counts(except: LimitedNode | null = null): LimitCounts {
     const { selected, unhealthy, admitted, admissions } = this.#group;
-    const { durationMs = 0 } = this.limits.circuitBreaker ?? {};
     const { nodes, earliestMs } = this.#window;
     const name = except?.observed.node ?? null;
     const isInWindow = name !== null && admissions.isAfter(name, this.#windowFromMs);
@@ -66,7 +66,7 @@ export class LimitRound {
       admitted: admitted - (except?.isDisrupted === true ? 1 : 0),
       permitted: this.#permitted.size - (isPermitted ? 1 : 0),
       inWindow: nodes - (isInWindow ? 1 : 0),
-      windowMovesMs: earliestMs === null ? null : earliestMs + durationMs,
+      windowMovesMs: earliestMs === null ? null : earliestMs + windowMsOf(this.limits),
     };
   }
 
@@ -108,7 +108,7 @@ export class LimitRound {
   }
 
   get #windowFromMs(): number {
-    return this.#at.nowMs - (this.limits.circuitBreaker?.durationMs ?? 0);
+    return this.#at.nowMs - windowMsOf(this.limits);
   }
 
   #zoneAdmittedMs(zone: string, except: string): number | null {

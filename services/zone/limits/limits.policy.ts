@@ -8,6 +8,9 @@
  *   budgets                 no node while so many are admitted at once
  *   circuitBreaker          closed, but the window is full: one more node trips it
  *
+ * All policies together have one limit, the operator's ceiling: no node gets a NoExecute taint for its condition while
+ * so many nodes carry one, or got one within the window.
+ *
  * A breaker that holds readiness trips, too, once more nodes have gone down within the window: silence comes first, and
  * admissions for eviction follow slowly, at the rate of each zone.
  *
@@ -16,11 +19,14 @@
  */
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import type { LEASE_HOLD, LimitField } from "../../domain/limited-policies.ts";
+import { CEILING_FLAG, type LEASE_HOLD, type LimitField } from "../../domain/limited-policies.ts";
 import type { Allowance, ScheduledBudget } from "./budget.policy.ts";
 import { nodesAllowed } from "./node-count.policy.ts";
 
-/** The limits of one policy, or of the whole cluster. */
+/** The most nodes that all policies together may taint NoExecute for conditions. */
+export interface Ceiling extends Pick<CircuitBreaker, "nodesMax" | "percentage" | "durationMs"> {}
+
+/** The limits of one policy, of the whole cluster, or of all policies together. */
 export interface Limits {
   readonly maxUnhealthy: NodeCount | null;
   readonly circuitBreaker: CircuitBreaker | null;
@@ -28,6 +34,13 @@ export interface Limits {
   /** The rate after a storm, in nodes per second and zone. */
   readonly secondaryPerSecond: number;
   readonly budgets: readonly ScheduledBudget[];
+  /** Null but for all policies together. */
+  readonly ceiling: Ceiling | null;
+}
+
+/** The window in which admissions count, in milliseconds; 0 without one. */
+export function windowMsOf({ circuitBreaker, ceiling }: Pick<Limits, "circuitBreaker" | "ceiling">): number {
+  return (circuitBreaker ?? ceiling)?.durationMs ?? 0;
 }
 
 /** What a policy's nodes look like. */
@@ -58,7 +71,7 @@ export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isS
 
 /** Why no further node is admitted. */
 export interface Hold {
-  readonly field: LimitField | typeof LEASE_HOLD;
+  readonly field: LimitField | typeof CEILING_FLAG | typeof LEASE_HOLD;
   /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on people. */
   readonly untilAt: number | null;
   /** The numbers behind it, as a sentence without its full stop. */
@@ -71,8 +84,8 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** How many nodes may be admitted within the breaker's duration: the lower of its two limits. */
-export function breakerNodesMax({ percentage, nodesMax }: CircuitBreaker, selected: number): number {
+/** How many nodes may be admitted within the duration of a breaker or ceiling: the lower of its two limits. */
+export function breakerNodesMax({ percentage, nodesMax }: Ceiling, selected: number): number {
   const share = percentage === null ? Number.POSITIVE_INFINITY : nodesAllowed({ percentage }, selected, "up");
   return Math.min(share, nodesMax ?? Number.POSITIVE_INFINITY);
 }
@@ -134,7 +147,8 @@ export function holdOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Ins
     unhealthyHold(limits, counts) ??
     cooldownHold(limits, state, { nowMs, at }) ??
     budgetHold(allowance, counts) ??
-    windowHold(limits, counts, at)
+    windowHold(limits, counts, at) ??
+    ceilingHold(limits, counts, at)
   );
 }
 
@@ -207,6 +221,23 @@ function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: nu
   const durationS = circuitBreaker.durationMs / 1000;
   const detail = `${inWindow} nodes were admitted for eviction within ${durationS} s${permittedToo(permitted)}`;
   return { field: "circuitBreaker", untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
+}
+
+function ceilingHold({ ceiling }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {
+  if (ceiling === null) return null;
+  const { selected, admitted, permitted, inWindow, windowMovesMs } = counts;
+  const most = breakerNodesMax(ceiling, selected);
+  const field = CEILING_FLAG;
+  const allowed = `at most ${most} of ${selected} may`;
+  if (admitted + permitted >= most) {
+    const detail = `${admitted} nodes carry NoExecute taints of policies${permittedToo(permitted)}, ${allowed}`;
+    return { field, untilAt: null, detail };
+  }
+  const newly = inWindow + permitted;
+  if (newly < most) return null;
+  const within = `within ${ceiling.durationMs / 1000} s${permittedToo(permitted)}`;
+  const detail = `${inWindow} nodes got NoExecute taints of policies ${within}, ${allowed}`;
+  return { field, untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
 }
 
 /** The end of a sentence about admitted nodes: those that count with them, because a zone may admit them now. */

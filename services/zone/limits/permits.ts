@@ -3,6 +3,8 @@
  * withdrawn so recently that a zone may not know it yet, or whose taint may still be under way. Pure state.
  */
 
+import { POLICY_CEILING } from "../../domain/limited-policies.ts";
+
 /** Permits by policy, as one message carries them: the uid of each node. */
 export type PermittedUids = ReadonlyMap<string, string>;
 
@@ -17,8 +19,9 @@ export class Permits {
   readonly #pulseTimeoutMs: number;
   readonly #lingerMs: number;
   readonly #latest = new Map<string, Received>();
-  /** Until when a node counts as permitted, by node. */
+  /** Until when a node counts as permitted, by node: to be tainted for its readiness, and for a condition. */
   readonly #untilMs = new Map<string, number>();
+  readonly #conditionUntilMs = new Map<string, number>();
   /** Until when a node gets no permit because its taint could not be written, by node. */
   readonly #unwritableUntilMs = new Map<string, number>();
 
@@ -31,7 +34,8 @@ export class Permits {
   /** Takes the permits of a policy, of any process. */
   take(policy: string, { source, uids, receivedMs }: Received): void {
     this.#latest.set(policy, { source, uids, receivedMs });
-    for (const node of uids.keys()) this.#untilMs.set(node, receivedMs + this.#lingerMs);
+    const untilMs = policy === POLICY_CEILING ? this.#conditionUntilMs : this.#untilMs;
+    for (const node of uids.keys()) untilMs.set(node, receivedMs + this.#lingerMs);
   }
 
   /** Whether the last message about a policy permits a node, and still counts. */
@@ -41,12 +45,13 @@ export class Permits {
     return latest.uids.get(node) === uid;
   }
 
-  /** The nodes that may be admitted any moment. */
-  outstanding(nowMs: number): Iterable<string> {
-    for (const untilMs of [this.#untilMs, this.#unwritableUntilMs]) {
+  /** The nodes that may be admitted any moment: by any permit, and for a condition. */
+  outstanding(nowMs: number): { readonly all: ReadonlySet<string>; readonly forConditions: ReadonlySet<string> } {
+    for (const untilMs of [this.#untilMs, this.#conditionUntilMs, this.#unwritableUntilMs]) {
       for (const [node, endMs] of untilMs) if (endMs <= nowMs) untilMs.delete(node);
     }
-    return this.#untilMs.keys();
+    const forConditions = new Set(this.#conditionUntilMs.keys());
+    return { all: new Set([...this.#untilMs.keys(), ...forConditions]), forConditions };
   }
 
   /**
@@ -65,6 +70,7 @@ export class Permits {
   /** Ends what a node was permitted: it is admitted now, or gone. */
   end(node: string): void {
     this.#untilMs.delete(node);
+    this.#conditionUntilMs.delete(node);
     this.#unwritableUntilMs.delete(node);
   }
 

@@ -180,7 +180,14 @@ test("a process that does not own the limits forgets admitted nodes that are gon
     resetAfterMs: null,
     holdsReadiness: false,
   };
-  const limits = { maxUnhealthy: null, circuitBreaker, stormCooldownMs: null, secondaryPerSecond: 0.01, budgets: [] };
+  const limits = {
+    maxUnhealthy: null,
+    circuitBreaker,
+    stormCooldownMs: null,
+    secondaryPerSecond: 0.01,
+    budgets: [],
+    ceiling: null,
+  };
   let tick = (): void => {};
   const zone = (io: Io) => {
     const permits = new Permits({ pulseTimeoutMs: 3 * S, lingerMs: 8 * S });

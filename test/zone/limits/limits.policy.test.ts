@@ -24,6 +24,7 @@ const limits = (set: Partial<Limits>): Limits => ({
   stormCooldownMs: null,
   secondaryPerSecond: 0.01,
   budgets: [],
+  ceiling: null,
   ...set,
 });
 const counts = (set: Partial<LimitCounts>): LimitCounts => ({
@@ -97,6 +98,17 @@ test.each([
   [0, 0, 0, "budgets"],
 ])("%i admitted and %i permitted of a budget of %i: %s", (admitted, permitted, allowed, field) => {
   expect(held({}, { counts: { admitted, permitted }, allowed })?.field ?? null).toBe(field);
+});
+
+test.each([
+  [1, 0, 1, null],
+  [2, 0, 0, "2 nodes carry NoExecute taints of policies, at most 2 of 20 may"],
+  [1, 1, 1, "1 nodes carry NoExecute taints of policies and 1 may be at any moment, at most 2 of 20 may"],
+  [0, 1, 1, "1 nodes got NoExecute taints of policies within 600 s and 1 may be at any moment, at most 2 of 20 may"],
+  [0, 0, 2, "2 nodes got NoExecute taints of policies within 600 s, at most 2 of 20 may"],
+])("%i tainted, %i permitted and %i in the window of a ceiling of 2: %s", (admitted, permitted, inWindow, detail) => {
+  const ceiling = { nodesMax: 5, percentage: 10, durationMs: 10 * MINUTE };
+  expect(held({ ceiling }, { counts: { admitted, permitted, inWindow } })?.detail ?? null).toBe(detail);
 });
 
 test.each([

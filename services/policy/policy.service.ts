@@ -269,7 +269,7 @@ class ActivePolicies {
     };
     bus.publish("judged.policies", { policies, ...everywhere }, null);
     // Beside upstream nothing is limited for a while, and nothing is written.
-    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.resource?.limits ?? null);
+    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.resource);
     this.#limits.publish(this.#limited, this.#isForAll);
     this.#isForAll = false;
   }

@@ -8,6 +8,8 @@ import type { Situation } from "./swarm.ts";
 export interface Mutation extends PlantedChange {
   /** The class or plot that makes the bug show: seeds that draw it run first. */
   readonly showsIn?: Situation;
+  /** Whether only the stage of policies of an attacker shows it (policies/attack.stage.ts). */
+  readonly showsUnderAttack?: boolean;
 }
 
 /** The bugs, each of which the simulator must catch. */

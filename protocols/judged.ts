@@ -252,7 +252,8 @@ export const limitMemorySchema = z.object({
 
 /**
  * Body of `judged.limits`: the nodes of one policy with limits, and which of them may be condemned: tainted NoExecute,
- * or drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a breaker.
+ * or drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a breaker. The
+ * policy "*" are all nodes: those that policies may taint NoExecute for a condition, under the operator's ceiling.
  * Published when it changes and with every pulse, but only every 5 s while it is the same and neither permits nor holds
  * anybody.
  */

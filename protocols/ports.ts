@@ -407,7 +407,9 @@ export type LastHolder =
   | { readonly kind: "self" }
   /** A process that released it and left `handover` for the next holder. */
   | { readonly kind: "released"; readonly handover: string }
-  /** A process that did not release it, or nobody. */
+  /** No process, by what the Lease shows: it was never held, or is a new one in place of a deleted one. */
+  | { readonly kind: "none" }
+  /** A process that did not release it, or that is not known. */
   | { readonly kind: "unknown" };
 
 /** A process as a candidate for one Lease. */

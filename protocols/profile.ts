@@ -178,6 +178,25 @@ export const TUNABLES = {
     "Highest rate, in nodes per second and zone, that a NodePolicy object may set; a higher one counts as unset. For " +
       "the processes that run the service policy.",
   ),
+  policyTaintedNodesMax: count(
+    "policy-max-tainted-nodes",
+    5,
+    "Most nodes that all node policies together taint NoExecute for unhealthyConditions: within policy-tainted-duration, " +
+      "and at once. 0: no limit.",
+  ),
+  policyTaintedPercentageMax: {
+    ...count(
+      "policy-max-tainted-percentage",
+      10,
+      "The same as a share of all nodes, in percent, rounded up; the lower limit counts. 0: no limit.",
+    ),
+    most: 100,
+  } as Tunable<number>,
+  policyTaintedDurationMs: durationMs(
+    "policy-tainted-duration",
+    600 * SECOND,
+    "The window in which nodes newly tainted NoExecute by node policies count.",
+  ),
   remediationDryRun: onOff({
     flag: "remediation-dry-run",
     standard: false,

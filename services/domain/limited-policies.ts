@@ -1,11 +1,17 @@
 /** Which policies limit how many of their nodes are condemned. The zone service keeps the limits, in zone/limits. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { LIMITS_LEASE } from "../../protocols/names.ts";
+import { LIMITS_LEASE, TaintEffect } from "../../protocols/names.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
 import type { Profile } from "../../protocols/profile.ts";
 
 /** The name under which the whole cluster is limited, by its own breaker. No policy has it. */
 export const WHOLE_CLUSTER = "";
+
+/** The name under which all policies together are limited, by the operator's ceiling. No policy has it. */
+export const POLICY_CEILING = "*";
+
+/** The flag of the ceiling, which blocks nodes as a field of a policy does. */
+export const CEILING_FLAG = "--policy-max-tainted-nodes";
 
 /** The fields of a policy that hold nodes back. */
 export const LIMIT_FIELDS = ["circuitBreaker", "maxUnhealthy", "stormCooldownDuration", "budgets"] as const;
@@ -26,6 +32,32 @@ export function hasLimits({
   budgets,
 }: Pick<NodePolicy, "maxUnhealthy" | "circuitBreaker" | "stormCooldownMs" | "budgets">): boolean {
   return maxUnhealthy !== null || circuitBreaker !== null || stormCooldownMs !== null || budgets.length > 0;
+}
+
+/** The fields of a process that are about the ceiling on the nodes that policies taint NoExecute. */
+export type CeilingProfile = Pick<
+  Profile,
+  "policyTaintedNodesMax" | "policyTaintedPercentageMax" | "policyTaintedDurationMs" | "evictionMode"
+>;
+
+/** Whether the operator's ceiling applies: some policy taints nodes NoExecute. In direct mode no policy does. */
+export function hasCeiling(
+  policies: readonly Pick<NodePolicy, "unhealthyConditions">[],
+  { policyTaintedNodesMax, policyTaintedPercentageMax, evictionMode }: CeilingProfile,
+): boolean {
+  const isSet = policyTaintedNodesMax > 0 || policyTaintedPercentageMax > 0;
+  return isSet && evictionMode === "taint" && policies.some(evictsForConditions);
+}
+
+/** Whether a policy has a rule that taints nodes NoExecute, Ready ones included. */
+export function evictsForConditions({ unhealthyConditions }: Pick<NodePolicy, "unhealthyConditions">): boolean {
+  return unhealthyConditions.some(({ taint }) => taint.effect === TaintEffect.noExecute);
+}
+
+/** The names under which limits are published: the cluster, all policies together, and each policy with limits. */
+export function limitedNames(policies: readonly NodePolicy[]): ReadonlySet<string> {
+  const together = policies.some(evictsForConditions) ? [POLICY_CEILING] : [];
+  return new Set([WHOLE_CLUSTER, ...together, ...policies.filter(hasLimits).map(({ name }) => name)]);
 }
 
 /** How many more nodes the budgets of a policy allow; null without a budget in force. */

@@ -1,25 +1,20 @@
 /** The text in which the memory of limits is stored: JSON, by policy, in the fields of `judged.limits`. */
 import { CONDEMNATION_SPANS_MAX, limitMemorySchema } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { KubeObject } from "../../protocols/ports.ts";
 import { boundedSpans } from "../structures/counted-spans.ts";
-import { parsed, recordOf, textOf } from "../structures/json.ts";
+import { parsed, recordOf } from "../structures/json.ts";
 
 type LimitMemory = NonNullable<BodyOf<"judged.memory">["memory"]>;
-
-/** The text for no memories. */
-export const NO_MEMORIES = "{}";
 
 /** What a ConfigMap remembers. */
 export interface StoredMemories {
   readonly memories: ReadonlyMap<string, LimitMemory>;
-  readonly text: string | null;
   /** What could not be read; null for nothing. */
   readonly problem: string | null;
 }
 
 /**
- * The text for these memories. Where it would have more than `charactersMax`, condemned nodes are counted without their
+ * The text for these memories. Where it would have more than `charactersMax`, admitted nodes are counted without their
  * names, and at last all of a policy in one span, so that a breaker counts no less after a restart.
  */
 export function limitMemoryText(memories: ReadonlyMap<string, LimitMemory | null>, charactersMax: number): string {
@@ -45,9 +40,8 @@ export function trippedMemory(memory: LimitMemory | null, at: number): LimitMemo
   return { ...known, trippedAt: Math.max(known.trippedAt ?? at, at), resetAt: null };
 }
 
-/** Reads a ConfigMap. An entry that is wrong counts as none. */
-export function readLimitMemories(object: KubeObject): StoredMemories {
-  const text = textOf(recordOf(object.data).limits);
+/** Reads the text, null for none. An entry that is invalid counts as none. */
+export function readLimitMemories(text: string | null): StoredMemories {
   const memories = new Map<string, LimitMemory>();
   const wrong: string[] = [];
   for (const [policy, raw] of Object.entries(recordOf(text === null ? undefined : parsed(text)))) {
@@ -56,5 +50,5 @@ export function readLimitMemories(object: KubeObject): StoredMemories {
     else wrong.push(policy);
   }
   const problem = wrong.length === 0 ? null : `the memory of ${wrong.join(", ")} is malformed and counts as none`;
-  return { memories, text, problem };
+  return { memories, problem };
 }

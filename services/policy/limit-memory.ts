@@ -1,21 +1,28 @@
 /**
  * Remembers what the limits of policies need over a restart of everything, and the API server does not show: open
- * breakers, storms, and condemned nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
+ * breakers, storms, and admitted nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
  * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the next owner.
  * A memory that could not be written may lack a breaker that tripped, so it is published as one that trips now.
  */
 
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
-import { type Io, type ReadReply, type Stop, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
-import { LIMITS_REPEAT_MS } from "../domain/limited-policies.ts";
+import {
+  type FreezeResource,
+  type Io,
+  type Stop,
+  type Timer,
+  Urgency,
+  type WriteReply,
+} from "../../protocols/ports.ts";
+import { LIMITS_REPEAT_MS, POLICY_CEILING } from "../domain/limited-policies.ts";
 import type { ConfigMapBody, ConfigMapPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
-import { limitMemoryText, NO_MEMORIES, readLimitMemories, trippedMemory } from "./limit-memory.policy.ts";
+import { limitMemoryText, readLimitMemories, trippedMemory } from "./limit-memory.policy.ts";
 
-/** How long changes are collected before they are written, and a failed request waits for the next, in milliseconds. */
+/** How long changes are collected before they are written, and a failed write waits for the next, in milliseconds. */
 const WRITE_MS = 1000;
-/** How long a denied write waits for the next, in milliseconds: somebody has to grant the right first. */
+/** How long a denied write waits for the next, in milliseconds: a user has to grant the right first. */
 const DENIED_MS = 60_000;
 /** How long after a `judged.limits` the owner of the limits is taken to have that memory, in milliseconds. */
 const KNOWN_MS = LIMITS_REPEAT_MS + 5_000;
@@ -31,23 +38,35 @@ export class LimitMemoryStore {
   #stored: string | null = null;
   /** What the watch showed last of the ConfigMap. */
   #shown: string | null = null;
-  /** Whether the ConfigMap exists; null while it has not been read. */
+  /** Whether the ConfigMap exists; null before the watch has shown it. */
   #exists: boolean | null = null;
   #timer: Timer | null = null;
-  #isRead = false;
   #isStopped = false;
+  /** Whether pods were permitted under rates, which leaves a memory of its own. */
+  #isUsed = false;
   /** When the memory was found to have a hole, in epoch milliseconds; null where it has none. */
   #holeAt: number | null = null;
 
   constructor(io: Pick<Io, "bus" | "kube" | "clock" | "log" | "profile">, health: MemoryHealth) {
     this.#io = io;
     this.#health = health;
-    this.#stop = io.bus.subscribe("judged.limits", 0, ({ body: { policy, memory } }) => {
-      this.#knownMs.set(policy, io.clock.monotonicMs());
-      if (JSON.stringify(this.#memories.get(policy)) === JSON.stringify(memory)) return;
-      this.#memories.set(policy, memory);
-      this.#writeSoon();
-    });
+    const stops = [
+      io.bus.subscribe("judged.limits", 0, ({ body: { policy, memory } }) => {
+        this.#knownMs.set(policy, io.clock.monotonicMs());
+        if (JSON.stringify(this.#memories.get(policy)) === JSON.stringify(memory)) return;
+        this.#memories.set(policy, memory);
+        this.#writeSoon();
+      }),
+      // A text without memories shows the next owner of the rates that it is not the first one.
+      io.bus.subscribe("judged.evictions", 0, ({ body: { permits } }) => {
+        if (permits.length === 0 || this.#isUsed) return;
+        this.#isUsed = true;
+        this.#writeSoon();
+      }),
+    ];
+    this.#stop = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   stop(): void {
@@ -61,24 +80,36 @@ export class LimitMemoryStore {
     this.#holeAt ??= this.#io.clock.wallMs();
   }
 
-  /** Takes what the watch shows of the ConfigMap. One that somebody has deleted is written again. */
-  shown(text: string | null): void {
+  /**
+   * Takes the ConfigMap as the watch shows it, null for none: at first its memories, unless the owner of the limits has
+   * published something newer. One that a user has deleted is written again.
+   */
+  shown(resource: FreezeResource | null): void {
+    const text = resource?.limits ?? null;
     const isLost = text === null && this.#shown !== null;
+    const isFirst = this.#exists === null;
+    this.#exists = resource !== null || this.#exists === true;
     this.#shown = text;
-    if (!isLost) return;
-    this.#stored = null;
-    if (this.#memories.size > 0) this.#writeSoon();
+    if (isFirst) this.#remember(text);
+    if (isLost) this.#stored = null;
+    if (isFirst || isLost) this.#writeSoon();
+  }
+
+  #remember(text: string | null): void {
+    const { memories, problem } = readLimitMemories(text);
+    if (problem !== null) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);
+    this.#stored = text;
+    for (const [policy, memory] of memories) if (!this.#memories.has(policy)) this.#memories.set(policy, memory);
   }
 
   /**
-   * Publishes the memory of each policy with limits, null for one without; unless `isForAll`, only of those that no owner
-   * of the limits is known to have. First the ConfigMap is read, without limits too if it remembers any: they are over.
+   * Publishes the memory of each policy with limits, null for one without; unless `isForAll`, only of those that no
+   * owner of the limits is known to have. Policies without limits are forgotten.
    */
   publish(policies: readonly string[], isForAll: boolean): void {
-    for (const policy of this.#memories.keys()) if (!policies.includes(policy)) this.#forget(policy);
-    const isNeeded = policies.length > 0 || (this.#shown !== null && this.#shown !== NO_MEMORIES);
-    if (isNeeded && !this.#isRead) this.#read();
-    if (this.#exists === null) return;
+    for (const policy of this.#memories.keys()) {
+      if (!policies.includes(policy) && !this.#isCounted(policy)) this.#forget(policy);
+    }
     const nowMs = this.#io.clock.monotonicMs();
     for (const policy of policies) {
       const knownMs = this.#knownMs.get(policy) ?? Number.NEGATIVE_INFINITY;
@@ -93,6 +124,17 @@ export class LimitMemoryStore {
     return this.#holeAt === null || this.#knownMs.has(policy) ? memory : trippedMemory(memory, this.#holeAt);
   }
 
+  /**
+   * Whether a memory counts although no policy needs it now: the operator's ceiling on all policies together does not
+   * begin again where the last of them is deleted and another one is created within the ceiling's window.
+   */
+  #isCounted(policy: string): boolean {
+    if (policy !== POLICY_CEILING) return false;
+    const { condemnations = [], earlier = [] } = this.#memories.get(policy) ?? {};
+    const newestAt = Math.max(...condemnations.map(({ at }) => at), ...earlier.map(({ toAt }) => toAt));
+    return this.#io.clock.wallMs() < newestAt + this.#io.profile.policyTaintedDurationMs;
+  }
+
   #forget(policy: string): void {
     this.#memories.delete(policy);
     this.#knownMs.delete(policy);
@@ -100,40 +142,14 @@ export class LimitMemoryStore {
   }
 
   #writeSoon(): void {
-    if (this.#exists !== null) this.#later(() => this.#write());
+    if (this.#exists === null || (this.#memories.size === 0 && !this.#isUsed && this.#stored === null)) return;
+    this.#writeLater(WRITE_MS);
   }
 
-  #read(): void {
-    this.#isRead = true;
-    this.#io.kube.read(FREEZE_CONFIG_MAP, (reply) => {
-      if (!this.#isStopped) this.#take(reply);
-    });
-  }
-
-  #take(reply: ReadReply): void {
-    if (reply.outcome === "failed" || reply.outcome === "throttled") {
-      this.#later(() => this.#read());
-      return;
-    }
-    if (reply.outcome === "denied") {
-      this.#io.log.warn("the memory of limits cannot be read: a restart closes open breakers", {
-        detail: reply.detail,
-      });
-    }
-    this.#exists = reply.outcome === "ok";
-    if (this.#memories.size > 0) this.#writeSoon();
-    if (reply.outcome !== "ok") return;
-    const { memories, text, problem } = readLimitMemories(reply.object);
-    if (problem !== null) this.#io.log.warn(`ConfigMap ${FREEZE_CONFIG_MAP.name}: ${problem}`);
-    this.#stored = text;
-    // What the owner has published meanwhile is newer.
-    for (const [policy, memory] of memories) if (!this.#memories.has(policy)) this.#memories.set(policy, memory);
-  }
-
-  #later(run: () => void, delayMs = WRITE_MS): void {
+  #writeLater(delayMs: number): void {
     this.#timer ??= this.#io.clock.after(delayMs, () => {
       this.#timer = null;
-      run();
+      this.#write();
     });
   }
 
@@ -159,6 +175,6 @@ export class LimitMemoryStore {
     if (outcome === "gone") this.#exists = false;
     if (outcome === "ok") this.#exists = true;
     if (outcome === "ok" || outcome === "shadowed") this.#stored = text;
-    else this.#later(() => this.#write(), outcome === "denied" ? DENIED_MS : WRITE_MS);
+    else this.#writeLater(outcome === "denied" ? DENIED_MS : WRITE_MS);
   }
 }

@@ -32,6 +32,8 @@ export interface PolicyActivity {
     | "awaited"
     | null;
   readonly hasBreaker: boolean;
+  /** What blocks nodes under the operator's ceiling on all policies together; null for nothing. */
+  readonly ceiling: BodyOf<"judged.limits">["holds"][number] | null;
   readonly freeze: FreezeReport | null;
 }
 
@@ -92,7 +94,7 @@ function timeOf(at: number | null): string | null {
 
 function conditionsOf(
   { spec, problems }: ResolvedPolicy,
-  { conflict, remediations, unwritten = [] }: PolicyNodes,
+  { conflict, remediations, unwritten = [], ceiling }: PolicyNodes & Pick<PolicyActivity, "ceiling">,
 ): Condition[] {
   const isInvalid = problems.some(({ kind }) => kind === "invalid");
   const message = problems
@@ -109,6 +111,7 @@ function conditionsOf(
     conflictCondition(conflict),
     ...(remediations === undefined ? [] : [remediationsCondition(remediations)]),
     ...(unwritten.length === 0 ? [] : [unwrittenCondition(unwritten)]),
+    ...(ceiling === null ? [] : [ceilingCondition(ceiling)]),
   ] as Condition[];
 }
 
@@ -132,6 +135,12 @@ function remediationsCondition(problem: RemediationProblem | null): Condition {
 function unwrittenCondition(sentences: readonly string[]): Condition {
   const message = sentences.join("; ").slice(0, MESSAGE_MAX);
   return { type: "MemoryWritten", status: "False", reason: "WriteFailed", message };
+}
+
+function ceilingCondition({ field, nodes, detail }: NonNullable<PolicyActivity["ceiling"]>): Condition {
+  const waiting = nodes === 1 ? "1 node waits" : `${nodes} nodes wait`;
+  const message = `${waiting} for ${field}, which counts all policies: ${detail}`.slice(0, MESSAGE_MAX);
+  return { type: "CeilingReached", status: "True", reason: "NodesWait", message };
 }
 
 function sameConditions(known: readonly Readonly<Record<string, unknown>>[], wanted: readonly object[]): boolean {

@@ -15,7 +15,7 @@ import {
 } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { freezeReport } from "../domain/freeze-report.ts";
-import { hasLimits } from "../domain/limited-policies.ts";
+import { CEILING_FLAG, evictsForConditions, hasLimits, POLICY_CEILING } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
@@ -126,15 +126,24 @@ export class PolicyStatuses {
 
   #activityOf({ name, spec }: ResolvedPolicy): PolicyActivity {
     const { clock, policies } = this.#io;
-    const received = this.#limits.get(name);
-    const isKnown = received !== undefined && clock.monotonicMs() - received.receivedMs < LIMITS_KNOWN_MS;
-    if (!isKnown) this.#limits.delete(name);
+    const known = this.#limitsOf(name);
     const set = policies.current();
     const policy = set?.policies.find((each) => each.name === name);
     const freeze = set === null || policy === undefined ? null : freezeReport([policy], set.everywhere, clock.wallMs());
     const isAwaited = policy !== undefined && hasLimits(policy) && clock.monotonicMs() < this.#limitsAwaitedUntilMs;
-    const limits = isKnown ? received.body : isAwaited ? "awaited" : null;
-    return { limits, hasBreaker: spec?.circuitBreaker !== undefined, freeze };
+    const limits = known ?? (isAwaited ? "awaited" : null);
+    const together = policy !== undefined && evictsForConditions(policy) ? this.#limitsOf(POLICY_CEILING) : null;
+    const ceiling = together?.holds.find(({ field }) => field === CEILING_FLAG) ?? null;
+    return { limits, hasBreaker: spec?.circuitBreaker !== undefined, ceiling, freeze };
+  }
+
+  /** What was published lately about the limits of a policy, or of all together. */
+  #limitsOf(name: string): ReceivedLimits["body"] | null {
+    const received = this.#limits.get(name);
+    if (received !== undefined && this.#io.clock.monotonicMs() - received.receivedMs < LIMITS_KNOWN_MS)
+      return received.body;
+    this.#limits.delete(name);
+    return null;
   }
 
   #counts(): ReadonlyMap<string, PolicyNodes> {
@@ -177,4 +186,10 @@ export class PolicyStatuses {
 
 const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflict: null };
 /** What is found of an object that is not in force: a policy of --config with its name may be. */
-const NOTHING: PolicyNodes & PolicyActivity = { ...NO_NODES, limits: null, hasBreaker: false, freeze: null };
+const NOTHING: PolicyNodes & PolicyActivity = {
+  ...NO_NODES,
+  limits: null,
+  hasBreaker: false,
+  ceiling: null,
+  freeze: null,
+};

@@ -30,7 +30,7 @@ import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
-import { hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
+import { hasCeiling, hasClusterBreaker, hasLimits, POLICY_CEILING, WHOLE_CLUSTER } from "../domain/limited-policies.ts";
 import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse.ts";
 import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
@@ -104,7 +104,7 @@ class ActivePolicies {
   readonly #health: MemoryHealth;
   readonly #freezes: Freezes;
   #resolved: readonly ResolvedPolicy[] = [];
-  /** The policies with limits, and the whole cluster where it has a breaker. */
+  /** The policies with limits, and what limits the whole cluster and all policies together. */
   #limited: readonly string[] = [];
   readonly #limits: LimitMemoryStore;
   #outages: OutageMemory | null = null;
@@ -269,7 +269,7 @@ class ActivePolicies {
     };
     bus.publish("judged.policies", { policies, ...everywhere }, null);
     // Beside upstream nothing is limited for a while, and nothing is written.
-    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.resource?.limits ?? null);
+    if (this.#io.profile.upstream !== "beside") this.#limits.shown(this.#freezes.resource);
     this.#limits.publish(this.#limited, this.#isForAll);
     this.#isForAll = false;
   }
@@ -318,11 +318,13 @@ class ActivePolicies {
   }
 }
 
-/** The policies with limits, and the whole cluster where it has a breaker; beside upstream nothing is limited. */
+/** The policies with limits, and what limits the whole cluster and all policies; beside upstream nothing is limited. */
 function limitedPolicies(resolved: readonly ResolvedPolicy[], profile: Profile): readonly string[] {
   if (profile.upstream === "beside") return [];
-  const names = resolved.flatMap(({ name, spec }) =>
-    spec !== null && hasLimits(nodePolicyOf(name, spec)) ? [name] : [],
-  );
-  return hasClusterBreaker(profile) ? [WHOLE_CLUSTER, ...names] : names;
+  const policies = resolved.flatMap(({ name, spec }) => (spec === null ? [] : [nodePolicyOf(name, spec)]));
+  return [
+    ...(hasClusterBreaker(profile) ? [WHOLE_CLUSTER] : []),
+    ...(hasCeiling(policies, profile) ? [POLICY_CEILING] : []),
+    ...policies.filter(hasLimits).map(({ name }) => name),
+  ];
 }

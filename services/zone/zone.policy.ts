@@ -225,12 +225,16 @@ function readyOf(node: ObservedNode): ConditionStatus | null {
 export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
   let newest: number | null = null;
   for (const node of nodes) {
-    for (const taint of ownTaintsOf(node)) {
-      const addedAt = taintStartAt(taint, node);
-      if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + API_TIME_STEP_MS);
-    }
+    const addedAt = newestStampAt(ownTaintsOf(node), node);
+    if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt);
   }
   return newest;
+}
+
+/** The latest instant at which a node can have got one of these taints, in epoch milliseconds; null without a stamp. */
+export function newestStampAt(taints: readonly Taint[], node: ObservedNode): number | null {
+  const stamps = taints.flatMap((taint) => taintStartAt(taint, node) ?? []);
+  return stamps.length === 0 ? null : Math.max(...stamps) + API_TIME_STEP_MS;
 }
 
 function basisOf(node: ObservedNode, ready: ConditionStatus | null) {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
-import { type Clock, type KubeObject, Urgency, type Wire } from "../../protocols/ports.ts";
+import { type Clock, Urgency, type Wire } from "../../protocols/ports.ts";
 import { STANDARD_BOUNDS } from "../../protocols/profile.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
@@ -28,7 +28,6 @@ const MEMORY: LimitMemory = {
 };
 /** How everything starts in a test. */
 type Start = Pick<StartOptions, "clockOver" | "wireOver"> & { readonly lateMs?: number };
-const configMap = (limits: unknown): KubeObject => ({ metadata: { name: "vigil-freeze" }, data: { limits } });
 
 /** The clocks of a machine: the monotonic one has fractions of a millisecond, the wall clock has none. */
 function fractionalClock(clock: Clock): Clock {
@@ -72,13 +71,13 @@ describe("the stored text", () => {
       ]),
       limitMemoryCharactersMax,
     );
-    expect(readLimitMemories(configMap(text))).toEqual({ memories: new Map([["gpu", MEMORY]]), text, problem: null });
+    expect(readLimitMemories(text)).toEqual({ memories: new Map([["gpu", MEMORY]]), problem: null });
   });
 
   test("counts condemned nodes without names rather than leave them out", () => {
     const condemnations = Array.from({ length: 128 }, (_, index) => ({ node: `${index}`.padEnd(200, "x"), at: index }));
     const many = Array.from({ length: 40 }, (_, index) => [`p${index}`, { ...MEMORY, condemnations }] as const);
-    const { memories } = readLimitMemories(configMap(limitMemoryText(new Map(many), limitMemoryCharactersMax)));
+    const { memories } = readLimitMemories(limitMemoryText(new Map(many), limitMemoryCharactersMax));
     expect(memories.size).toBe(40);
     const { condemnations: named, earlier = [], ...rest } = memories.get("p0") ?? MEMORY;
     expect({ ...rest, condemnations: named }).toEqual({ ...MEMORY, condemnations: [] });
@@ -90,17 +89,17 @@ describe("the stored text", () => {
       { fromAt: 100, toAt: 200, count: 7 },
       { fromAt: 300, toAt: 400, count: 5 },
     ];
-    const { memories } = readLimitMemories(configMap(limitMemoryText(new Map([["gpu", { ...MEMORY, earlier }]]), 0)));
+    const { memories } = readLimitMemories(limitMemoryText(new Map([["gpu", { ...MEMORY, earlier }]]), 0));
     const one = [{ fromAt: 100, toAt: 500, count: 13 }];
     expect(memories.get("gpu")).toEqual({ ...MEMORY, condemnations: [], earlier: one });
   });
 
   test.each([
-    [undefined, null],
+    [null, null],
     ["nonsense", null],
     ['{"gpu": {"trippedAt": "yesterday"}}', "the memory of gpu is malformed and counts as none"],
   ])("counts as none when it is %j", (limits, problem) => {
-    const { memories, problem: found } = readLimitMemories(configMap(limits));
+    const { memories, problem: found } = readLimitMemories(limits);
     expect([memories.size, found]).toEqual([0, problem]);
   });
 });

@@ -5,7 +5,7 @@ import { resolvedPolicies } from "../../services/policy/resolved-policies.policy
 
 const NOW = Date.UTC(2026, 0, 31, 12);
 const RIGHT = { selector: { matchLabels: { pool: "gpu" } } };
-const NODES = { nodes: 5, unhealthy: 1, conflict: null, limits: null, hasBreaker: false, freeze: null };
+const NODES = { nodes: 5, unhealthy: 1, conflict: null, limits: null, hasBreaker: false, ceiling: null, freeze: null };
 
 function changeOf(spec: unknown, found: PolicyNodes & PolicyActivity = NODES, status?: unknown, nowAt = NOW) {
   const object = { name: "gpu", uid: "u", resourceVersion: "1", generation: 7, spec, status, changedAt: null };

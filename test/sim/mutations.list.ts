@@ -1,5 +1,6 @@
 /** Known bugs as changes of the source. It runs nothing. */
 import type { PlantedChange } from "../support/planted-change.ts";
+import { CEILING_MUTATIONS } from "./mutations.ceiling.ts";
 import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
 import type { Situation } from "./swarm.ts";
 
@@ -7,6 +8,8 @@ import type { Situation } from "./swarm.ts";
 export interface Mutation extends PlantedChange {
   /** The class or plot that makes the bug show: seeds that draw it run first. */
   readonly showsIn?: Situation;
+  /** Whether only the stage of policies of an attacker shows it (policies/attack.stage.ts). */
+  readonly showsUnderAttack?: boolean;
 }
 
 /** The bugs, each of which the simulator must catch. */
@@ -351,8 +354,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "budget of one more",
     file: "services/zone/limits/limits.policy.ts",
-    from: "  if (condemned + permitted < nodes) return null;\n",
-    to: "  if (condemned + permitted <= nodes) return null;\n",
+    from: "  if (admitted + permitted < nodes) return null;\n",
+    to: "  if (admitted + permitted <= nodes) return null;\n",
     showsIn: "policies",
   },
   {
@@ -482,35 +485,35 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "policies",
   },
   {
-    name: "condemned nodes forgotten beyond those with names",
-    file: "services/zone/limits/condemnations.ts",
+    name: "admitted nodes forgotten beyond those with names",
+    file: "services/zone/limits/admissions.ts",
     from: "earlier: boundedSpans([...this.#unnamed, ...others], condemnationSpansMax),",
     to: "earlier: boundedSpans([], condemnationSpansMax + others.length),",
     showsIn: "policies",
   },
   {
-    name: "condemned nodes without names forgotten by the next owner but one",
-    file: "services/zone/limits/condemnations.ts",
+    name: "admitted nodes without names forgotten by the next owner but one",
+    file: "services/zone/limits/admissions.ts",
     from: "boundedSpans([...this.#unnamed, ...others], condemnationSpansMax)",
     to: "boundedSpans(others, condemnationSpansMax)",
     showsIn: "policies",
   },
   {
-    name: "a span of condemned nodes counted as one node",
-    file: "services/zone/limits/condemnations.ts",
+    name: "a span of admitted nodes counted as one node",
+    file: "services/zone/limits/admissions.ts",
     from: "      nodes += count;\n",
     to: "      nodes += 1;\n",
     showsIn: "policies",
   },
   {
-    name: "every condemned node taken for one of those without names",
-    file: "services/zone/limits/condemnations.ts",
+    name: "every admitted node taken for one of those without names",
+    file: "services/zone/limits/admissions.ts",
     from: "if (this.#unnamedMs === null || atMs < this.#unnamedMs.from || atMs > this.#unnamedMs.to) return;",
     to: "if (this.#unnamedMs === null) return;",
     showsIn: "policies",
   },
   {
-    name: "condemned nodes without names not read",
+    name: "admitted nodes without names not read",
     file: "services/zone/limits/limits.actor.ts",
     from: "nodes.inherit(policy, { named, earlier: spans });",
     to: "nodes.inherit(policy, { named, earlier: spans.slice(0, 0) });",
@@ -646,5 +649,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "else report(found.result);",
     to: 'else if (found.result.outcome !== "failed") report(found.result);',
   },
+  ...CEILING_MUTATIONS,
   ...MEMORY_MUTATIONS,
 ];

@@ -21,7 +21,7 @@ const POLICY_MEMORY_BUGS: readonly Mutation[] = [
     name: "nodes of a memory counted only while they are tainted",
     file: "services/zone/limits/limits.actor.ts",
     from: "const named = condemnations.map(",
-    to: "const named = condemnations.filter(({ node }) => nodes.node(node)?.isCondemned === true).map(",
+    to: "const named = condemnations.filter(({ node }) => nodes.node(node)?.isAdmitted === true).map(",
     showsIn: "policies",
   },
   {
@@ -50,10 +50,10 @@ const POLICY_MEMORY_BUGS: readonly Mutation[] = [
 /** What a process that takes over knows of the one before. */
 const TAKEOVER_BUGS: readonly Mutation[] = [
   {
-    name: "memory of limits published to the next owner before it is read",
+    name: "memory of limits not read before it is published to the next owner",
     file: "services/policy/limit-memory.ts",
-    from: "    if (this.#exists === null) return;\n    const nowMs",
-    to: "    const nowMs",
+    from: "    if (isFirst) this.#remember(text);\n",
+    to: '    if (text === "") this.#remember(text);\n',
     showsIn: "policies",
   },
   {

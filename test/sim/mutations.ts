@@ -13,6 +13,8 @@ import { drawSwarm } from "./swarm.ts";
 
 const SEEDS_MAX = "500";
 const SECOND = 1000;
+/** How many seeds of its stage are run for a bug that only policies of an attacker show. */
+const ATTACKS = 10;
 
 const { values, positionals } = parseArgs({
   options: { seeds: { type: "string", default: SEEDS_MAX } },
@@ -34,6 +36,7 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
   const copy = copiedTree(["protocols", "services", "test/sim", "test/support"]);
   try {
     plant(mutation, copy);
+    if (mutation.showsUnderAttack === true) return await triedUnderAttack(mutation, copy);
     const crew: typeof import("./crew.ts") = await import(pathToFileURL(join(copy, "test/sim/crew.ts")).href);
     const { runs, failures, tookMs } = await crew.runSeeds({
       from: 1,
@@ -52,6 +55,18 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+/** The same on the stage of policies of an attacker. */
+async function triedUnderAttack({ name, file }: Mutation, copy: string): Promise<string> {
+  const path = join(copy, "test/sim/policies/attack.stage.ts");
+  const { playAttack }: typeof import("./policies/attack.stage.ts") = await import(pathToFileURL(path).href);
+  for (let seed = 1; seed <= ATTACKS; seed++) {
+    const { problem } = playAttack(seed, "nothing");
+    if (problem !== null) return `${name} | ${file} | attack ${seed} | ${problem.split("\n")[0]}`;
+  }
+  process.exitCode = 1;
+  return `${name} | ${file} | NOT CAUGHT in ${ATTACKS} attacks`;
 }
 
 /** Whether a seed fails in the present tree, without the bug. */

@@ -267,5 +267,8 @@ function drawProfile(chance: Chance): Profile {
     watchBlindMs: 10 * SECOND,
     // People write rates of up to this (policies/people.ts).
     policyEvictionsPerSecondMax: 2,
+    policyTaintedNodesMax: one("policyTaintedNodesMax", [1, 2, 2, 3]),
+    policyTaintedPercentageMax: one("policyTaintedPercentageMax", [0, 0, 40]),
+    policyTaintedDurationMs: one("policyTaintedDurationMs", [20, 60, 200]) * SECOND,
   };
 }

@@ -5,7 +5,7 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { listText } from "../../domain/format.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
-import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import {
   hasCompleted,
@@ -75,7 +75,7 @@ function holdOn({ shown }: PreviewedNode, { policies, limits, clock }: Previewed
   if (freeze !== null) return freeze.field;
   const resolved = policyOf(shown, policies);
   const own = resolved.kind === "policy" ? limits.get(resolved.policy.name) : undefined;
-  const hold = (own ?? limits.get(WHOLE_CLUSTER))?.holds[0];
+  const hold = (own ?? limits.get(WHOLE_CLUSTER))?.holds[0] ?? limits.get(POLICY_CEILING)?.holds[0];
   if (hold === undefined) return null;
   return `${hold.field} of ${hold.policy === WHOLE_CLUSTER ? "the cluster" : hold.policy}`;
 }

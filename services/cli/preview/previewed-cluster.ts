@@ -10,7 +10,7 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
-import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { graceMsOf, needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints, type TolerationRules } from "../../domain/toleration.ts";
@@ -99,7 +99,7 @@ export class PreviewedCluster {
       this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt, isRated }));
     }
     for (const node of this.nodes.values()) this.#begin(node, snapshot);
-    for (const policy of [WHOLE_CLUSTER, ...this.policies.policies.map(({ name }) => name)]) {
+    for (const policy of [WHOLE_CLUSTER, POLICY_CEILING, ...this.policies.policies.map(({ name }) => name)]) {
       this.#io.bus.publish("judged.memory", { policy, memory: snapshot.limitMemories.get(policy) ?? null }, null);
     }
     this.clock.advance(0);

@@ -80,7 +80,7 @@ function readPolicies(
       { configured, resources: [...resources.values()], freeze, profile },
       clock.wallMs(),
     );
-    const { memories: limitMemories } = object === null ? { memories: new Map() } : readLimitMemories(object);
+    const { memories: limitMemories } = readLimitMemories(freeze?.limits ?? null);
     done({ policies, limitMemories, unread: [...unread] });
   };
   const take = (what: string): void => {

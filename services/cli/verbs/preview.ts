@@ -41,6 +41,9 @@ const RUN_TUNABLES = {
   circuitBreakerHolds: TUNABLES.circuitBreakerHolds,
   policyGraceMinMs: TUNABLES.policyGraceMinMs,
   policyEvictionsPerSecondMax: TUNABLES.policyEvictionsPerSecondMax,
+  policyTaintedNodesMax: TUNABLES.policyTaintedNodesMax,
+  policyTaintedPercentageMax: TUNABLES.policyTaintedPercentageMax,
+  policyTaintedDurationMs: TUNABLES.policyTaintedDurationMs,
   remediationDryRun: TUNABLES.remediationDryRun,
 } as const;
 

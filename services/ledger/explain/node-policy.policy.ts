@@ -83,19 +83,20 @@ function settingsSentences(policy: NodePolicy, { now }: ExplainContext): Sentenc
 
 function limitSentences(policy: NodePolicy, report: PolicyReport, context: ExplainContext): Sentence[] {
   const { state, profile, now } = context;
-  if (!hasLimits(policy)) return [];
+  const { budget, holds } = report;
+  const held = holds.map((hold) => holdSentence(hold, policy.name, state));
+  if (!hasLimits(policy)) return held;
   if (profile.upstream === "beside") return [sentence("policyLimitsBeside", {})];
   const record = state.limits.get(policy.name);
   if (record === undefined || !isRecent(record, now)) {
     // Nothing is published about the limits of a policy without nodes.
     return report.nodes === 0 ? [] : [sentence("policyLimitsUnknown", {})];
   }
-  const { budget, holds } = report;
   const allowed = budget === null ? null : { nodes: countText(budget.nodes, "node"), left: String(budget.left) };
   return [
     ...breakerSentences(policy, report),
     ...(allowed === null ? [] : [sentence("policyBudget", allowed)]),
-    ...holds.map((hold) => holdSentence(hold, policy.name, state)),
+    ...held,
   ];
 }
 

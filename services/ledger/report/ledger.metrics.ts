@@ -7,7 +7,7 @@ import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { Metrics } from "../../../protocols/ports.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
-import { hasLimits, LEASE_HOLD, LIMIT_FIELDS, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { CEILING_FLAG, LEASE_HOLD, LIMIT_FIELDS, limitedNames, POLICY_CEILING } from "../../domain/limited-policies.ts";
 import { frozenAt } from "../../domain/paused-time/frozen-time.ts";
 import { metricsZoneOf, type ZoneLabel } from "../../domain/zone-key.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
@@ -113,6 +113,7 @@ function upstream(metrics: Metrics) {
 /** What holds nodes back, and its label. */
 const HOLDS: readonly (readonly [field: string, label: string])[] = [
   ...LIMIT_FIELDS.map((field) => [field, field] as const),
+  [CEILING_FLAG, "ceiling"],
   [LEASE_HOLD, "lease"],
 ];
 
@@ -131,7 +132,7 @@ function own(metrics: Metrics) {
   const state = "1 for the disruption state the zone is in, 0 for the others.";
   const tokens = "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.";
   const held =
-    "Nodes due for eviction that this field of the policy, or the Lease of limits, holds back; an empty policy is the whole cluster.";
+    "Nodes due for eviction that this field of the policy, the operator's ceiling or the Lease of limits blocks; an empty policy is the whole cluster, * all policies together.";
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
   const newlyDown =
     "Nodes of the policy that went down within the duration of its circuit breaker and still are; absent where that does not hold readiness.";
@@ -207,11 +208,14 @@ export class LedgerMetrics {
     for (const name of ZONE_GAUGES) this.#shown[name].set(values[name], zone);
   }
 
-  /** Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit holds it back. */
+  /**
+   * Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit blocks it; one that
+   * waits for a condition counts under all policies together, where they have a ceiling.
+   */
   #limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
     if (down === undefined) this.#shown.newlyDown.keep((known) => known !== policy);
     else this.#shown.newlyDown.set(down.nodes, policy);
-    this.#shown.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
+    if (policy !== POLICY_CEILING) this.#shown.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
     for (const [field, label] of HOLDS) {
       const held = holds.filter((hold) => hold.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
       this.#shown.heldNodes.set(held, policy, label);
@@ -231,7 +235,7 @@ export class LedgerMetrics {
     frozen.set(frozenAt(everywhere.frozen, at) === null ? 0 : 1, EVERY_NODE);
     for (const policy of policies) frozen.set(frozenAt(policy.frozen, at) === null ? 0 : 1, policy.name);
     const present = new Set([EVERY_NODE, ...policies.map(({ name }) => name)]);
-    const limited = new Set([WHOLE_CLUSTER, ...policies.filter(hasLimits).map(({ name }) => name)]);
+    const limited = limitedNames(policies);
     const rated = ratedPoliciesOf(set);
     frozen.keep((policy) => present.has(policy));
     for (const gauge of [breakerOpen, newlyDown, heldNodes]) gauge.keep((policy) => limited.has(policy));

@@ -4,7 +4,7 @@ import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
 import { evictionRatesOf } from "../../domain/eviction-rates.ts";
 import { freezeReport } from "../../domain/freeze-report.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
-import { budgetLeft, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { budgetLeft, evictsForConditions, POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import type { ClusterState, Judged, NodeRecord } from "../state/cluster-state.ts";
 import { isRecent } from "../state/waiting-nodes.policy.ts";
 
@@ -32,6 +32,7 @@ export function policyReports(set: PolicySet | null, state: ClusterState, now: n
       mode,
       ...countOf(name),
       ...limits,
+      holds: [...limits.holds, ...ceilingHolds(policy, state, now)],
       ...evictions,
       ...remediations,
       freeze: freezeReport([policy], everywhere, now),
@@ -87,6 +88,13 @@ function limitsReport(
     budget: budget === undefined ? null : { nodes: budget, left: budgetLeft(record.judged) ?? 0 },
     holds,
   };
+}
+
+/** What blocks nodes under the ceiling on all policies together, as far as it concerns this one. */
+function ceilingHolds(policy: NodePolicy, { limits }: ClusterState, now: number): PolicyReport["holds"] {
+  const record = limits.get(POLICY_CEILING);
+  if (record === undefined || !isRecent(record, now) || !evictsForConditions(policy)) return [];
+  return record.judged.holds.filter((hold) => hold.policy === policy.name || hold.policy === WHOLE_CLUSTER);
 }
 
 /** The remediations of a policy, as the active process of the policy service published them lately. */

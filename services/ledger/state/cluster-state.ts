@@ -7,7 +7,7 @@ import type { ConditionStatus, ObservedNode, Taint } from "../../../protocols/ob
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
-import { hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { limitedNames } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
 import { type ByType, dispatch } from "../by-type.ts";
@@ -133,7 +133,7 @@ export class ClusterState {
 
   /** Forgets what was published about policies that are gone, or have lost their limits or rates. */
   keepPolicies(set: PolicySet): void {
-    const limited = new Set([WHOLE_CLUSTER, ...set.policies.filter(hasLimits).map(({ name }) => name)]);
+    const limited = limitedNames(set.policies);
     const rated = ratedPoliciesOf(set);
     const present = new Set(set.policies.map(({ name }) => name));
     for (const name of this.limits.keys()) if (!limited.has(name)) this.limits.delete(name);

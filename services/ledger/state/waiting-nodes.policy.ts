@@ -1,7 +1,7 @@
 /** The nodes that wait for eviction: their places in the queues of their zones, and what holds them back. */
 import type { HoldReport, ZoneHold } from "../../../protocols/ledger-reader.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
-import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import type { ClusterState, Judged, NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PresentFreezes } from "./present-freezes.policy.ts";
 
@@ -36,9 +36,11 @@ export function holdOn(
   now: number,
 ): HoldReport | null {
   if (waitingTaintOf(judged) === null) return null;
-  const { policy } = judged;
+  const { policy, eviction } = judged;
+  // For its conditions a node waits under all policies together.
+  const together = eviction === "toBeEvicted" ? undefined : limits.get(POLICY_CEILING);
   // Limits that a policy has lost are published no more, so those of the cluster are left.
-  const known = [policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
+  const known = [together, policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
   const record = known.find((limited) => limited !== undefined && isRecent(limited, now));
   if (record === undefined) return null;
   const isPermitted = record.judged.permits.some(({ node }) => node === name);

@@ -2,7 +2,7 @@
  * The Lease without which nobody is permitted under the limits of policies, in the process that owns the eviction
  * rates. A bus that is split has owners of limits on each side; only those of the side that holds the Lease permit.
  *
- *   rates.actor ── wants it ──▶ permit-lease ──judged.lease──▶ zone/limits (which nodes may be condemned)
+ *   rates.actor ── wants it ──▶ permit-lease ──judged.lease──▶ zone/limits (which nodes may be admitted)
  *                                    ▲───────judged.limits─────────┘
  *
  * The owner of the limits of nodes is often a process that may write nothing, so this one competes for both, as long as

@@ -8,8 +8,9 @@
  *
  * A bus that is split has an owner on each side. So an owner permits evictions only while it holds a Lease at the API
  * server (permit-lease.ts). Nothing else there shows who was evicted in the last minute: an owner that leaves hands its
- * count over in the Lease (handover.ts). After one that did not, the next permits nobody until the permits of others
- * have ended and their evictions are a minute old.
+ * count over in the Lease (handover.ts). After one that did not, the next permits no pod until the permits of others
+ * have ended and their evictions are a minute old. The first start ever waits for nothing: no process has held the
+ * Lease, and the memory of limits, which outlives a Lease that is deleted, is there and empty (first-start.ts).
  */
 import { EVICTION_QUEUE_PUBLISHED_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -19,6 +20,7 @@ import { type EvictionRates, evictionRatesOf } from "../../domain/eviction-rates
 import { frozenAt, mergedIntervals } from "../../domain/paused-time/frozen-time.ts";
 import { type ExpectedEviction, evictionOrder } from "./eviction-order.policy.ts";
 import { EvictionWindow, PERMIT_ENDS_MS, WINDOW_MS } from "./eviction-window.ts";
+import { FirstStart } from "./first-start.ts";
 import { type HandedOverRate, handedOver, handoverText } from "./handover.ts";
 import { PermitLease } from "./permit-lease.ts";
 import { type RequestedPod, WaitingPods } from "./waiting-pods.ts";
@@ -53,6 +55,7 @@ export class EvictionRatesActor {
   #isOwner = false;
   /** Whether this owner has held the Lease since it became the owner, and has counted since. */
   #hasCounted = false;
+  readonly #firstStart: FirstStart;
   #stops: readonly Stop[] = [];
   #timer: Timer | null = null;
   #timerMs = Number.POSITIVE_INFINITY;
@@ -61,6 +64,7 @@ export class EvictionRatesActor {
   constructor(io: Io) {
     this.#io = io;
     this.#waiting = new WaitingPods(2 * io.profile.askRetryMaxMs + UNREPEATED_MS);
+    this.#firstStart = new FirstStart(io.kube, () => this.#countFromStart());
     this.#lease = new PermitLease({
       io,
       taken: (last) => this.#takeLease(last),
@@ -70,6 +74,7 @@ export class EvictionRatesActor {
 
   own(): void {
     this.#isOwner = true;
+    this.#firstStart.own();
     this.#lease.own();
     this.takePolicies();
   }
@@ -96,6 +101,7 @@ export class EvictionRatesActor {
       if (known !== undefined) known.rates = rates;
       else this.#policies.set(name, { rates, window: new EvictionWindow(), countedMs: nowMs });
     }
+    this.#firstStart.policies(this.#policies.size > 0);
     if (this.#policies.size === 0) this.#end();
     else this.#begin();
   }
@@ -173,6 +179,14 @@ export class EvictionRatesActor {
       policy.window.inherit(before?.counted ?? []);
       for (const pod of before?.waiting ?? []) this.#waiting.inherit(pod, nowMs);
     }
+    this.#firstStart.lease(last.kind === "none");
+    this.#wake(ROUND_MS);
+  }
+
+  /** Counts from before the start: nothing was evicted then. */
+  #countFromStart(): void {
+    for (const policy of this.#policies.values())
+      policy.countedMs = Math.min(policy.countedMs, this.#now() - SETTLE_MS);
     this.#wake(ROUND_MS);
   }
 

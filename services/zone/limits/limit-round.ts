@@ -1,7 +1,7 @@
 /** One round of decisions about the nodes of one policy: each permit leaves less for the next node. */
 
+import type { Admissions } from "./admissions.ts";
 import { type Allowance, allowanceOf } from "./budget.policy.ts";
-import type { Condemnations } from "./condemnations.ts";
 import type { LimitedNode, LimitGroup } from "./limited-nodes.ts";
 import {
   type Hold,
@@ -13,6 +13,7 @@ import {
   trippedAt,
   trips,
   tripsByDown,
+  windowMsOf,
 } from "./limits.policy.ts";
 
 /** What a round begins with. */
@@ -20,7 +21,7 @@ export interface LimitRoundStart {
   readonly limits: Limits;
   readonly group: LimitGroup;
   readonly memory: LimitMemory;
-  /** The nodes of the group that may be condemned any moment, and are not yet. */
+  /** The nodes of the group that may be admitted any moment, and are not yet. */
   readonly permitted: Iterable<LimitedNode>;
   readonly at: Instant;
 }
@@ -44,38 +45,37 @@ export class LimitRound {
     this.#group = group;
     this.#at = at;
     this.allowance = allowanceOf(limits.budgets, group.selected, at.wallMs);
-    this.#window = group.condemnations.since(this.#windowFromMs);
+    this.#window = group.admissions.since(this.#windowFromMs);
     for (const { observed, zone } of permitted) this.#permitted.set(observed.node, zone);
   }
 
-  get condemnations(): Condemnations {
-    return this.#group.condemnations;
+  get admissions(): Admissions {
+    return this.#group.admissions;
   }
 
-  /** The counts of the group; without `except`, which may be permitted, drained or condemned already. */
+  /** The counts of the group; without `except`, which may be permitted, drained or admitted already. */
   counts(except: LimitedNode | null = null): LimitCounts {
-    const { selected, unhealthy, condemned, condemnations } = this.#group;
-    const { durationMs = 0 } = this.limits.circuitBreaker ?? {};
+    const { selected, unhealthy, admitted, admissions } = this.#group;
     const { nodes, earliestMs } = this.#window;
     const name = except?.observed.node ?? null;
-    const isInWindow = name !== null && condemnations.isAfter(name, this.#windowFromMs);
+    const isInWindow = name !== null && admissions.isAfter(name, this.#windowFromMs);
     const isPermitted = name !== null && this.#permitted.has(name);
     return {
       selected,
       unhealthy,
-      condemned: condemned - (except?.isDisrupted === true ? 1 : 0),
+      admitted: admitted - (except?.isDisrupted === true ? 1 : 0),
       permitted: this.#permitted.size - (isPermitted ? 1 : 0),
       inWindow: nodes - (isInWindow ? 1 : 0),
-      windowMovesMs: earliestMs === null ? null : earliestMs + durationMs,
+      windowMovesMs: earliestMs === null ? null : earliestMs + windowMsOf(this.limits),
     };
   }
 
-  /** Why a node may not be condemned now; null when it may. */
+  /** Why a node may not be admitted now; null when it may. */
   holdOf(node: LimitedNode): Hold | null {
     const { observed, zone } = node;
-    const zoneCondemnedMs = this.#zoneCondemnedMs(zone, observed.node);
+    const zoneAdmittedMs = this.#zoneAdmittedMs(zone, observed.node);
     const { allowance, memory } = this;
-    return holdOf(this.limits, { counts: this.counts(node), allowance, zoneCondemnedMs, memory }, this.#at);
+    return holdOf(this.limits, { counts: this.counts(node), allowance, zoneAdmittedMs, memory }, this.#at);
   }
 
   /** Whether nothing but the breaker holds a node back, which is closed, and that node is the one too many. */
@@ -90,7 +90,7 @@ export class LimitRound {
     return circuitBreaker?.holdsReadiness === true ? this.#group.downSince(this.#windowFromMs) : null;
   }
 
-  /** Opens a closed breaker that holds readiness once more nodes have gone down than it lets be condemned. */
+  /** Opens a closed breaker that holds readiness once more nodes have gone down than it lets be admitted. */
   tripByDown(): void {
     const down = this.down();
     if (down === null || this.memory.trippedMs !== null) return;
@@ -102,22 +102,22 @@ export class LimitRound {
     this.memory = trippedAt(this.#at.nowMs);
   }
 
-  /** Records that a node may be condemned. */
+  /** Records that a node may be admitted. */
   permit({ observed, zone }: LimitedNode): void {
     this.#permitted.set(observed.node, zone);
   }
 
   get #windowFromMs(): number {
-    return this.#at.nowMs - (this.limits.circuitBreaker?.durationMs ?? 0);
+    return this.#at.nowMs - windowMsOf(this.limits);
   }
 
-  #zoneCondemnedMs(zone: string, except: string): number | null {
+  #zoneAdmittedMs(zone: string, except: string): number | null {
     for (const [node, permittedIn] of this.#permitted) {
       if (permittedIn === zone && node !== except) return this.#at.nowMs;
     }
     const known = this.#lastInZone.get(zone);
     if (known !== undefined) return known;
-    const lastMs = this.#group.condemnations.lastIn(zone);
+    const lastMs = this.#group.admissions.lastIn(zone);
     this.#lastInZone.set(zone, lastMs);
     return lastMs;
   }

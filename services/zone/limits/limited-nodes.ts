@@ -1,18 +1,24 @@
 /**
  * The nodes of each policy that has limits, as the limits count them: over all zones and shards, because a zone's owner
  * sees the whole cluster. Every process with the zone service keeps this, since it may become the one that decides. It
- * decides nothing.
+ * decides nothing. In the group of all policies together only NoExecute taints for conditions count: a node that is
+ * tainted for its silence waits there, too, before it gets a second taint for a condition.
  */
-import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
+import { POLICY_CEILING } from "../../domain/limited-policies.ts";
+import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
-import { newestTaintAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
+import { isForCondition, newestStampAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
-import { type Condemnation, Condemnations, type HandedOnCondemnations } from "./condemnations.ts";
+import { type Admission, Admissions, type HandedOnAdmissions } from "./admissions.ts";
 import type { Instant } from "./limits.policy.ts";
 
-/** The groups of a node: its policy, if that has limits, and the whole cluster; null while that is not known. */
+/**
+ * The groups of a node: its policy, if that has limits, the whole cluster and all policies together, if those have;
+ * null while that is not known.
+ */
 export type GroupsOf = (node: ObservedNode) => readonly string[] | null;
 
 /** One node. */
@@ -22,11 +28,15 @@ export interface LimitedNode {
   readonly member: Member | null;
   readonly zone: string;
   readonly groups: readonly string[] | null;
-  readonly isCondemned: boolean;
-  /** When it was condemned, on the monotonic clock, as far as this process knows; null while it is not. */
-  readonly condemnedMs: number | null;
+  /** Those of its groups whose limits have to allow the taint that it waits for. */
+  readonly limitedBy: readonly string[] | null;
+  readonly isAdmitted: boolean;
+  /** When it was admitted, on the monotonic clock, as far as this process knows; null while it is not. */
+  readonly admittedMs: number | null;
+  /** When it got a NoExecute taint for a condition, likewise; null while it carries none. */
+  readonly conditionTaintedMs: number | null;
   /**
-   * Whether budgets count it: it is condemned, or is down without a pod that a drain would delete, or was and has not
+   * Whether budgets count it: it is admitted, or is down without a pod that a drain would delete, or was and has not
    * been ready since.
    */
   readonly isDisrupted: boolean;
@@ -42,9 +52,18 @@ export interface DownSince {
   readonly ms: number;
 }
 
+/** A node as one of its groups counts it. */
+export function countedIn(group: string, node: LimitedNode): LimitedNode {
+  if (group !== POLICY_CEILING) return node;
+  const isAdmitted = node.conditionTaintedMs !== null;
+  return { ...node, isAdmitted, isDisrupted: isAdmitted, admittedMs: node.conditionTaintedMs, down: null };
+}
+
 /** The nodes of one policy. */
 export class LimitGroup {
-  readonly condemnations: Condemnations = new Condemnations();
+  /** All policies together have no limit that depends on the judgements of nodes. */
+  readonly #needsJudgements: boolean;
+  readonly admissions: Admissions = new Admissions();
   /** How many nodes each zone has. */
   readonly zones: Map<string, number> = new Map();
   /** The nodes that are down. */
@@ -52,11 +71,15 @@ export class LimitGroup {
   selected = 0;
   unhealthy = 0;
   unjudged = 0;
-  condemned = 0;
+  admitted = 0;
+
+  constructor(policy: string) {
+    this.#needsJudgements = policy !== POLICY_CEILING;
+  }
 
   /** Whether no node needs a limit or counts against one, now or within the time that a limit looks back. */
   get isAtRest(): boolean {
-    return this.unhealthy === 0 && this.condemned === 0 && this.unjudged === 0 && this.condemnations.size === 0;
+    return this.unhealthy === 0 && this.admitted === 0 && this.unjudged === 0 && this.admissions.size === 0;
   }
 
   /** How many nodes went down after an instant and still are, and since when the last of all that are down is. */
@@ -74,9 +97,9 @@ export class LimitGroup {
     if (by === 1 && down !== null) this.#down.set(observed.node, down);
     else this.#down.delete(observed.node);
     this.selected += by;
-    if (member === null) this.unjudged += by;
-    else if (isUnhealthy(member.judged)) this.unhealthy += by;
-    if (isDisrupted) this.condemned += by;
+    if (this.#needsJudgements && member === null) this.unjudged += by;
+    if (this.#needsJudgements && member !== null && isUnhealthy(member.judged)) this.unhealthy += by;
+    if (isDisrupted) this.admitted += by;
     const nodes = (this.zones.get(zone) ?? 0) + by;
     if (nodes === 0) this.zones.delete(zone);
     else this.zones.set(zone, nodes);
@@ -130,57 +153,70 @@ export class LimitedNodes {
     const before = this.#nodes.get(observed.node);
     const isSame = before?.observed.uid === observed.uid;
     const groups = this.#groupsOf(observed) ?? null;
-    const isCondemned = this.#isCondemned(observed, member);
+    const isAdmitted = this.#isAdmitted(observed, member);
+    const conditionTaints = evictingConditionTaintsOf(observed);
+    const limitedBy = limitedByOf({ groups, member, isAdmitted, isConditionTainted: conditionTaints.length > 0 });
+    const known = isSame ? before : null;
+    const newestMs = (taints: readonly Taint[], before: number | null | undefined): number =>
+      known === null ? stampedMs(taints, observed, at) : (before ?? at.nowMs);
     const node: LimitedNode = {
       observed,
       member,
       zone: member?.judged.zone ?? zoneKeyOf(observed.labels),
       groups,
-      isCondemned,
-      condemnedMs: isCondemned ? this.#condemnedMs(isSame ? before : null, observed, at) : null,
-      down: downSince(isSame ? before : null, member, at),
-      isDisrupted: isCondemned || (this.#mode === "direct" && isDrained(isSame ? before : null, member)),
-      hadPods: this.#mode === "direct" && hadPods(isSame ? before : null, member),
+      limitedBy,
+      isAdmitted,
+      admittedMs: isAdmitted ? newestMs(ownTaintsOf(observed), known?.admittedMs) : null,
+      conditionTaintedMs: conditionTaints.length > 0 ? newestMs(conditionTaints, known?.conditionTaintedMs) : null,
+      down: downSince(known, member, at),
+      isDisrupted: isAdmitted || (this.#mode === "direct" && isDrained(known, member)),
+      hadPods: this.#mode === "direct" && hadPods(known, member),
     };
-    const isWaiting = member !== null && waitsForGrant(member, this.#mode) && !isCondemned;
+    const isLimited = !isAdmitted || limitedBy?.includes(POLICY_CEILING) === true;
+    const isWaiting = member !== null && waitsForGrant(member, this.#mode) && isLimited;
     this.#nodes.set(observed.node, node);
     if (isSame && !isWaiting && !this.#waiting.has(observed.node) && countsAlike(before, node)) return false;
     if (before !== undefined) this.#count(before, -1);
     this.#count(node, 1);
-    this.#condemnIfNew(isSame ? before : null, node, at);
+    this.#recordIfNew(known, node, at);
     if (isWaiting) this.#waiting.add(observed.node);
     else this.#waiting.delete(observed.node);
     return true;
   }
 
-  /** Records that a node is condemned, unless it was known to be. */
-  #condemnIfNew(before: LimitedNode | null, node: LimitedNode, at: Instant): void {
-    const { observed, groups, zone, isCondemned, condemnedMs } = node;
-    const isKnown = before?.isCondemned === true && isSameGroups(before.groups, groups);
-    const isNew = isCondemned ? !isKnown : before !== null && wasDrained(before, node);
-    if (!isNew) return;
-    const atMs = condemnedMs ?? at.nowMs;
-    for (const group of groups ?? []) this.condemn(group, { node: observed.node, zone, atMs });
+  /** Records that a node is admitted, unless it was known to be. */
+  #recordIfNew(before: LimitedNode | null, node: LimitedNode, at: Instant): void {
+    const { observed, groups, zone } = node;
+    for (const group of groups ?? []) {
+      const { isAdmitted, admittedMs } = countedIn(group, node);
+      const wasAdmitted = before !== null && countedIn(group, before).isAdmitted;
+      const isKnown = wasAdmitted && isSameGroups(before.groups, groups);
+      const isNew = isAdmitted ? !isKnown : before !== null && wasDrained(before, node);
+      if (isNew) this.admit(group, { node: observed.node, zone, atMs: admittedMs ?? at.nowMs });
+    }
   }
 
-  /** Records that a node of a policy was condemned, as observed or received from another process. */
-  condemn(policy: string, condemnation: Condemnation): void {
-    this.#groupFor(policy).condemnations.add(condemnation);
+  /** Records that a node of a policy was admitted, as observed or received from another process. */
+  admit(policy: string, admission: Admission): void {
+    this.#groupFor(policy).admissions.add(admission);
   }
 
   /** Takes what another process counted of a policy, about which this one had not heard anything. */
-  inherit(policy: string, condemnations: HandedOnCondemnations): void {
-    this.#groupFor(policy).condemnations.inherit(condemnations);
+  inherit(policy: string, admissions: HandedOnAdmissions): void {
+    this.#groupFor(policy).admissions.inherit(admissions);
   }
 
   /**
-   * Records a condemned node again that had left the window: a breaker that is added, or has a longer window now,
+   * Records an admitted node again that had left the window: a breaker that is added, or has a longer window now,
    * counts what the API server shows, as after a restart. In direct mode nothing shows since when a node is drained.
    */
-  #restore({ observed, groups, zone, condemnedMs }: LimitedNode): void {
-    if (condemnedMs === null) return;
-    const forgetting = groups?.filter((group) => !this.#groupFor(group).condemnations.has(observed.node)) ?? [];
-    for (const group of forgetting) this.condemn(group, { node: observed.node, zone, atMs: condemnedMs });
+  #restore(node: LimitedNode): void {
+    const { observed, zone } = node;
+    for (const group of node.groups ?? []) {
+      const { admittedMs } = countedIn(group, node);
+      if (admittedMs === null || this.#groupFor(group).admissions.has(observed.node)) continue;
+      this.admit(group, { node: observed.node, zone, atMs: admittedMs });
+    }
   }
 
   gone(name: string): void {
@@ -197,28 +233,41 @@ export class LimitedNodes {
   }
 
   #groupFor(policy: string): LimitGroup {
-    const group = this.#groups.get(policy) ?? new LimitGroup();
+    const group = this.#groups.get(policy) ?? new LimitGroup(policy);
     this.#groups.set(policy, group);
     return group;
   }
 
   #count(node: LimitedNode, by: 1 | -1): void {
     if (node.groups === null) this.#unknown += by;
-    for (const group of node.groups ?? []) this.#groupFor(group).count(node, by);
+    for (const group of node.groups ?? []) this.#groupFor(group).count(countedIn(group, node), by);
   }
 
-  /** In taint mode the API server shows who is condemned; in direct mode the node's own judgement does. */
-  #isCondemned(observed: ObservedNode, member: Member | null): boolean {
+  /** In taint mode the API server shows who is admitted; in direct mode the node's own judgement does. */
+  #isAdmitted(observed: ObservedNode, member: Member | null): boolean {
     return this.#mode === "taint" ? ownTaintsOf(observed).length > 0 : member?.judged.eviction === "evicted";
   }
-
-  /** When a node was condemned: as known before, now if that was seen, else by the stamp of its taint at the latest. */
-  #condemnedMs(before: LimitedNode | null, observed: ObservedNode, { nowMs, wallMs }: Instant): number {
-    if (before !== null) return before.condemnedMs ?? nowMs;
-    const stampedAt = newestTaintAt([observed]) ?? wallMs;
-    return nowMs - Math.max(0, wallMs - stampedAt);
-  }
 }
+
+/** When a node got the newest of these taints at the latest, on the monotonic clock; now where no stamp says so. */
+function stampedMs(taints: readonly Taint[], node: ObservedNode, { nowMs, wallMs }: Instant): number {
+  return nowMs - Math.max(0, wallMs - (newestStampAt(taints, node) ?? wallMs));
+}
+
+/** Whose limits have to allow the next taint of a node: the ceiling counts a node once, whatever its conditions. */
+function limitedByOf({
+  groups,
+  member,
+  isAdmitted,
+  isConditionTainted,
+}: Pick<LimitedNode, "groups" | "member" | "isAdmitted"> & { readonly isConditionTainted: boolean }) {
+  if (groups?.includes(POLICY_CEILING) !== true) return groups;
+  const isUnderCeiling = !isConditionTainted && member !== null && isForCondition(member);
+  if (isUnderCeiling) return isAdmitted ? CEILING_ALONE : groups;
+  return groups.filter((group) => group !== POLICY_CEILING);
+}
+
+const CEILING_ALONE: readonly string[] = [POLICY_CEILING];
 
 /**
  * Whether a node was drained and is not ready again (direct mode). To an owner that took over, a pod that comes to it
@@ -252,9 +301,9 @@ function hadPods(before: Pick<LimitedNode, "hadPods"> | null, member: Member | n
  * Whether the pods of a node that is down went since it was last known, as in a drain of another owner that cannot be
  * heard (direct mode). A node whose pods were not known may have had none.
  */
-function wasDrained(before: LimitedNode, { isDisrupted, isCondemned }: LimitedNode): boolean {
+function wasDrained(before: LimitedNode, { isDisrupted, isAdmitted }: LimitedNode): boolean {
   const wasDown = before.member !== null && isDown(before.member) && !before.isDisrupted;
-  return wasDown && before.hadPods && isDisrupted && !isCondemned;
+  return wasDown && before.hadPods && isDisrupted && !isAdmitted;
 }
 
 /** A node that stays down is down since it first was, even if its kubelet is heard again. */
@@ -271,7 +320,8 @@ function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
   return (
     leftIsUnhealthy === rightIsUnhealthy &&
     left.zone === right.zone &&
-    left.isCondemned === right.isCondemned &&
+    left.isAdmitted === right.isAdmitted &&
+    (left.conditionTaintedMs === null) === (right.conditionTaintedMs === null) &&
     left.isDisrupted === right.isDisrupted &&
     left.down?.at === right.down?.at &&
     isSameGroups(left.groups, right.groups)

@@ -6,7 +6,7 @@
  *   observed.node ──▶ limited-nodes ──▶ limits.actor ──judged.limits──▶ zone.actor ──asked.taint──▶
  *   judged.node       (where they are)  (which may)                     (when)
  *
- * What it counts, the API server shows: taints and their stamps. A permit counts as a condemned node from the moment
+ * What it counts, the API server shows: taints and their stamps. A permit counts as an admitted node from the moment
  * it is given, until its taint is seen or it was withdrawn long enough ago. A new owner waits for longer before its
  * first permit, so the permits of its predecessor have ended or become taints. What nothing shows, such as an open
  * breaker, is in each message, and every process takes it from there.
@@ -17,13 +17,13 @@
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import type { Bounds } from "../../../protocols/profile.ts";
-import { LIMITS_REPEAT_MS, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { LIMITS_REPEAT_MS, POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { isRepeatDue, isRoundDue, type Published, type Repetition } from "../repetition.policy.ts";
 import { isOtherOwner } from "../zone.grants.ts";
 import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { LimitRound } from "./limit-round.ts";
-import { type LimitedNode, type LimitedNodes, LimitGroup } from "./limited-nodes.ts";
+import { countedIn, type LimitedNode, type LimitedNodes, LimitGroup } from "./limited-nodes.ts";
 import {
   type Hold,
   type Instant,
@@ -32,6 +32,7 @@ import {
   NO_MEMORY,
   remembered,
   resetAtMs,
+  windowMsOf,
 } from "./limits.policy.ts";
 import type { LimitsLease } from "./limits-lease.ts";
 import type { Permits } from "./permits.ts";
@@ -67,7 +68,7 @@ const APART_MS = 100;
 const ROUND_MS = 100;
 
 /** Of a policy that selects no node. Its storms end, and its breaker resets, as with nodes. */
-const NO_NODES = new LimitGroup();
+const NO_NODES = new LimitGroup(WHOLE_CLUSTER);
 
 /** Which unchanged limits a decision publishes again: all, those that are due, or none. */
 type Repeated = "all" | "due" | "none";
@@ -84,7 +85,7 @@ export class LimitsActor {
   #limits: ReadonlyMap<string, Limits> = new Map();
   readonly #memories = new Map<string, LimitMemory>();
   readonly #published = new Map<string, PublishedLimits>();
-  /** The policies whose condemnations before its start this process has received, or has decided without. */
+  /** The policies whose admissions before its start this process has received, or has decided without. */
   readonly #counted = new Set<string>();
   /** Since when this process is the owner; null while it is not. */
   #ownerSinceMs: number | null = null;
@@ -140,10 +141,10 @@ export class LimitsActor {
     this.#decide(isRound ? "all" : "due");
   }
 
-  /** Drops the condemnations that no limit looks back at. Processes that are not the owner receive them too. */
+  /** Drops the admissions that no limit looks back at. Processes that are not the owner receive them too. */
   #forget(): void {
     for (const [policy, limits] of this.#limits) {
-      this.#context.nodes.group(policy)?.condemnations.forgetUntil(this.#now() - rememberedMs(limits));
+      this.#context.nodes.group(policy)?.admissions.forgetUntil(this.#now() - rememberedMs(limits));
     }
   }
 
@@ -179,7 +180,7 @@ export class LimitsActor {
     const named = condemnations.map(({ node, at }) => {
       return { node, zone: nodes.node(node)?.zone ?? null, atMs: pastMsOf(at) };
     });
-    // What is condemned from now on, this process sees itself.
+    // What is admitted from now on, this process sees itself.
     if (isFirst) {
       const spans = earlier.map(({ fromAt, toAt, count }) => ({
         fromAt: pastMsOf(fromAt),
@@ -187,7 +188,7 @@ export class LimitsActor {
         count,
       }));
       nodes.inherit(policy, { named, earlier: spans });
-    } else for (const each of named) nodes.condemn(policy, each);
+    } else for (const each of named) nodes.admit(policy, each);
   }
 
   #now(): number {
@@ -243,7 +244,7 @@ export class LimitsActor {
     for (const [policy, limits] of all) {
       const group = nodes.group(policy) ?? NO_NODES;
       if (group.unjudged > 0) continue;
-      const permitted = outstanding.filter(({ groups }) => groups?.includes(policy));
+      const permitted = outstanding(policy);
       const memory = this.#memories.get(policy) ?? (this.#isMemoryDue(policy, at.nowMs) ? null : NO_MEMORY);
       if (memory === null) continue;
       const round = new LimitRound({ limits, group, memory, permitted, at });
@@ -271,15 +272,19 @@ export class LimitsActor {
     return nowMs < Math.max(this.#ownerSinceMs ?? nowMs, limitedSinceMs) + MEMORY_WAIT_MS;
   }
 
-  /** The nodes that may be condemned any moment, and are not yet. */
-  #outstanding(nowMs: number): readonly LimitedNode[] {
+  /** The nodes of each policy that may be admitted any moment, and are not yet. */
+  #outstanding(nowMs: number): (policy: string) => readonly LimitedNode[] {
     const { permits, nodes, isUnderWay } = this.#context;
-    const names = new Set(permits.outstanding(nowMs));
-    for (const { observed } of nodes.waiting()) if (isUnderWay(observed.node)) names.add(observed.node);
-    return [...names].flatMap((name) => {
-      const node = nodes.node(name);
-      return node === null || node.isCondemned ? [] : [node];
-    });
+    const { all, forConditions } = permits.outstanding(nowMs);
+    const underWay = [...nodes.waiting()].filter(({ observed }) => isUnderWay(observed.node));
+    const isCeiling = ({ limitedBy }: LimitedNode): boolean => limitedBy?.includes(POLICY_CEILING) === true;
+    const known = (names: Iterable<string>, more: readonly LimitedNode[]): readonly LimitedNode[] =>
+      [...new Set([...names, ...more.map(({ observed }) => observed.node)])].flatMap((name) => nodes.node(name) ?? []);
+    const [ofAll, ofConditions] = [known(all, underWay), known(forConditions, underWay.filter(isCeiling))];
+    return (policy) => {
+      const found = policy === POLICY_CEILING ? ofConditions : ofAll;
+      return found.filter((node) => node.groups?.includes(policy) && !countedIn(policy, node).isAdmitted);
+    };
   }
 
   /** Permits waiting nodes in order: those that are permitted already, then the longest waiting. */
@@ -292,12 +297,12 @@ export class LimitsActor {
       decisions.set(policy, decision);
       const groups = roundsOf(node, rounds);
       if (groups === null) continue;
-      if (leaseHold === null) tripBreakers(node, groups);
-      const hold = firstHold(node, groups) ?? leaseHold;
+      if (leaseHold === null) tripBreakers(groups);
+      const hold = firstHold(groups) ?? leaseHold;
       if (hold !== null) addHeld(decision.holds, hold);
       else if (decision.permitted.length < this.#context.io.profile.bounds.permitsMax) {
         decision.permitted.push(node);
-        for (const { round } of groups) round.permit(node);
+        for (const { round, counted } of groups) round.permit(counted);
       }
     }
     return decisions;
@@ -345,46 +350,55 @@ interface Decision {
 
 const NO_DECISION: Decision = { permitted: [], holds: [] };
 
-/** The policy whose message permits a node: its own, else that of the whole cluster; null for a node without limits. */
-export function limitingPolicy({ groups }: Pick<LimitedNode, "groups">): string | null {
-  if (groups === null || groups.length === 0) return null;
-  return groups.find((group) => group !== WHOLE_CLUSTER) ?? WHOLE_CLUSTER;
+/**
+ * The policy whose message permits a node: that of all policies together for a condition, else its own, else that of
+ * the whole cluster; null for a node without limits.
+ */
+export function limitingPolicy({ limitedBy }: Pick<LimitedNode, "limitedBy">): string | null {
+  if (limitedBy === null || limitedBy.length === 0) return null;
+  if (limitedBy.includes(POLICY_CEILING)) return POLICY_CEILING;
+  return limitedBy.find((group) => group !== WHOLE_CLUSTER) ?? WHOLE_CLUSTER;
 }
 
-/** How long condemnations count for anything, in milliseconds. */
-function rememberedMs({ circuitBreaker, stormCooldownMs, secondaryPerSecond }: Limits): number {
+/** How long admissions count for anything, in milliseconds. */
+function rememberedMs(limits: Limits): number {
+  const { stormCooldownMs, secondaryPerSecond } = limits;
   const pauseMs = secondaryPerSecond > 0 ? 1000 / secondaryPerSecond : 0;
-  return Math.max(circuitBreaker?.durationMs ?? 0, Math.min(stormCooldownMs ?? 0, pauseMs));
+  return Math.max(windowMsOf(limits), Math.min(stormCooldownMs ?? 0, pauseMs));
 }
 
+/** The round of one group of a node, and the node as that group counts it. */
 interface GroupRound {
   readonly policy: string;
   readonly round: LimitRound;
+  readonly counted: LimitedNode;
 }
 
-/** The rounds of a node's groups; null while one of them is not decided about. */
-function roundsOf({ groups }: LimitedNode, rounds: ReadonlyMap<string, LimitRound>): readonly GroupRound[] | null {
-  const found = (groups ?? []).flatMap((policy) => {
+/** The rounds of the groups that limit a node; null while one of them is not decided about. */
+function roundsOf(node: LimitedNode, rounds: ReadonlyMap<string, LimitRound>): readonly GroupRound[] | null {
+  const groups = node.limitedBy ?? [];
+  const found = groups.flatMap((policy) => {
     const round = rounds.get(policy);
-    return round === undefined ? [] : [{ policy, round }];
+    return round === undefined ? [] : [{ policy, round, counted: countedIn(policy, node) }];
   });
-  return found.length === (groups ?? []).length ? found : null;
+  return found.length === groups.length ? found : null;
 }
 
 /** Opens the breakers for which a node is the one too many, unless something else holds it back too. */
-function tripBreakers(node: LimitedNode, groups: readonly GroupRound[]): void {
-  const holding = groups.filter(({ round }) => round.holdOf(node) !== null);
-  if (!holding.every(({ round }) => round.trips(node))) return;
+function tripBreakers(groups: readonly GroupRound[]): void {
+  const holding = groups.filter(({ round, counted }) => round.holdOf(counted) !== null);
+  if (!holding.every(({ round, counted }) => round.trips(counted))) return;
   for (const { round } of holding) round.trip();
 }
 
 /** A hold and the policy, or the cluster, that it belongs to. */
 type PolicyHold = Hold & { readonly policy: string };
 
-function firstHold(node: LimitedNode, groups: readonly GroupRound[]): PolicyHold | null {
-  for (const { policy, round } of groups) {
-    const hold = round.holdOf(node);
-    if (hold !== null) return { ...hold, policy };
+function firstHold(groups: readonly GroupRound[]): PolicyHold | null {
+  for (const { policy, round, counted } of groups) {
+    const hold = round.holdOf(counted);
+    // Reports name the ceiling as a limit of the cluster.
+    if (hold !== null) return { ...hold, policy: policy === POLICY_CEILING ? WHOLE_CLUSTER : policy };
   }
   return null;
 }
@@ -402,8 +416,8 @@ function announcementOf(
   { nowMs, wallMs }: Instant,
 ): Announced {
   const { memory, limits } = round;
-  const { named, earlier } = round.condemnations.handedOn(bounds);
-  const { selected, unhealthy, condemned, inWindow } = round.counts();
+  const { named, earlier } = round.admissions.handedOn(bounds);
+  const { selected, unhealthy, admitted: condemned, inWindow } = round.counts();
   const down = round.down();
   const at = (ms: number): number => Math.round(wallMs - (nowMs - ms));
   const atOrNull = (ms: number | null): number | null => (ms === null ? null : at(ms));

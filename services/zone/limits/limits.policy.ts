@@ -1,26 +1,32 @@
 /**
- * Whether the limits of a policy let one more of its nodes be condemned: tainted NoExecute, or drained in direct mode.
- * Each limit answers for itself, and the first one that says no is named to people:
+ * Whether the limits of a policy let one more of its nodes be admitted for eviction: tainted NoExecute, or drained in
+ * direct mode. Each limit answers for itself, and the first one that refuses is named to people:
  *
- *   circuitBreaker          open: nobody, until it resets
- *   maxUnhealthy            nobody while more of the selected nodes are unhealthy
- *   stormCooldownDuration   after a storm nobody, then one node at a time at the secondary rate
- *   budgets                 nobody while so many are condemned at once
+ *   circuitBreaker          open: no node, until it resets
+ *   maxUnhealthy            no node while more of the selected nodes are unhealthy
+ *   stormCooldownDuration   after a storm none, then one node at a time at the secondary rate
+ *   budgets                 no node while so many are admitted at once
  *   circuitBreaker          closed, but the window is full: one more node trips it
+ *
+ * All policies together have one limit, the operator's ceiling: no node gets a NoExecute taint for its condition while
+ * so many nodes carry one, or got one within the window.
  *
  * A breaker that holds readiness trips, too, once more nodes have gone down within the window: silence comes first, and
  * admissions for eviction follow slowly, at the rate of each zone.
  *
  * A storm is an open breaker, more unhealthy nodes than maxUnhealthy, or a halted zone. No limit holds back healing:
- * they are asked before a node is condemned, and never else. Instants are on the monotonic clock unless they end in At.
+ * they are asked before a node is admitted, and never else. Instants are on the monotonic clock unless they end in At.
  */
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
-import type { LEASE_HOLD, LimitField } from "../../domain/limited-policies.ts";
+import { CEILING_FLAG, type LEASE_HOLD, type LimitField } from "../../domain/limited-policies.ts";
 import type { Allowance, ScheduledBudget } from "./budget.policy.ts";
 import { nodesAllowed } from "./node-count.policy.ts";
 
-/** The limits of one policy, or of the whole cluster. */
+/** The most nodes that all policies together may taint NoExecute for conditions. */
+export interface Ceiling extends Pick<CircuitBreaker, "nodesMax" | "percentage" | "durationMs"> {}
+
+/** The limits of one policy, of the whole cluster, or of all policies together. */
 export interface Limits {
   readonly maxUnhealthy: NodeCount | null;
   readonly circuitBreaker: CircuitBreaker | null;
@@ -28,17 +34,24 @@ export interface Limits {
   /** The rate after a storm, in nodes per second and zone. */
   readonly secondaryPerSecond: number;
   readonly budgets: readonly ScheduledBudget[];
+  /** Null but for all policies together. */
+  readonly ceiling: Ceiling | null;
+}
+
+/** The window in which admissions count, in milliseconds; 0 without one. */
+export function windowMsOf({ circuitBreaker, ceiling }: Pick<Limits, "circuitBreaker" | "ceiling">): number {
+  return (circuitBreaker ?? ceiling)?.durationMs ?? 0;
 }
 
 /** What a policy's nodes look like. */
 export interface LimitCounts {
   readonly selected: number;
   readonly unhealthy: number;
-  /** Nodes that are condemned now. */
-  readonly condemned: number;
-  /** Nodes that may be condemned any moment, because a zone was permitted to. */
+  /** Nodes that are admitted now. */
+  readonly admitted: number;
+  /** Nodes that may be admitted any moment, because a zone was permitted to. */
   readonly permitted: number;
-  /** Different nodes that were condemned within the breaker's duration, healed or not. */
+  /** Different nodes that were admitted within the breaker's duration, healed or not. */
   readonly inWindow: number;
   /** When the earliest of them leaves the window; null for none. */
   readonly windowMovesMs: number | null;
@@ -56,9 +69,9 @@ export interface LimitMemory {
 /** The memory of a policy that is new. */
 export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isStorm: false };
 
-/** Why no further node is condemned. */
+/** Why no further node is admitted. */
 export interface Hold {
-  readonly field: LimitField | typeof LEASE_HOLD;
+  readonly field: LimitField | typeof CEILING_FLAG | typeof LEASE_HOLD;
   /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on people. */
   readonly untilAt: number | null;
   /** The numbers behind it, as a sentence without its full stop. */
@@ -71,8 +84,8 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** How many nodes may be condemned within the breaker's duration: the lower of its two limits. */
-export function breakerNodesMax({ percentage, nodesMax }: CircuitBreaker, selected: number): number {
+/** How many nodes may be admitted within the duration of a breaker or ceiling: the lower of its two limits. */
+export function breakerNodesMax({ percentage, nodesMax }: Ceiling, selected: number): number {
   const share = percentage === null ? Number.POSITIVE_INFINITY : nodesAllowed({ percentage }, selected, "up");
   return Math.min(share, nodesMax ?? Number.POSITIVE_INFINITY);
 }
@@ -121,11 +134,11 @@ export interface LimitState {
   readonly memory: LimitMemory;
   /** What the budgets allow now. */
   readonly allowance: Allowance;
-  /** When a node of this policy in the candidate's zone was condemned or permitted last; null for never. */
-  readonly zoneCondemnedMs: number | null;
+  /** When a node of this policy in the candidate's zone was admitted or permitted last; null for never. */
+  readonly zoneAdmittedMs: number | null;
 }
 
-/** Why no further node of a zone may be condemned now; null when one may. */
+/** Why no further node of a zone may be admitted now; null when one may. */
 export function holdOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Instant): Hold | null {
   const { counts, memory, allowance } = state;
   const at = (ms: number): number => Math.ceil(wallMs + (ms - nowMs));
@@ -134,17 +147,18 @@ export function holdOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Ins
     unhealthyHold(limits, counts) ??
     cooldownHold(limits, state, { nowMs, at }) ??
     budgetHold(allowance, counts) ??
-    windowHold(limits, counts, at)
+    windowHold(limits, counts, at) ??
+    ceilingHold(limits, counts, at)
   );
 }
 
-/** Whether one more node, which no other limit holds back, trips the breaker: really condemned ones fill the window. */
+/** Whether one more node, which no other limit holds back, trips the breaker: really admitted ones fill the window. */
 export function trips({ circuitBreaker }: Limits, { selected, inWindow }: LimitCounts): boolean {
   return circuitBreaker !== null && inWindow >= breakerNodesMax(circuitBreaker, selected);
 }
 
 /**
- * Whether so many nodes have gone down within the breaker's duration that it opens before any is condemned. Example: a
+ * Whether so many nodes have gone down within the breaker's duration that it opens before any is admitted. Example: a
  * breaker of 5 nodes lets the pods of 5 silent nodes be marked not ready; with the sixth it opens.
  */
 export function tripsByDown(
@@ -176,7 +190,7 @@ function unhealthyHold(limits: Limits, counts: LimitCounts): Hold | null {
 
 function cooldownHold(
   { stormCooldownMs, secondaryPerSecond }: Limits,
-  { memory, zoneCondemnedMs }: Pick<LimitState, "memory" | "zoneCondemnedMs">,
+  { memory, zoneAdmittedMs }: Pick<LimitState, "memory" | "zoneAdmittedMs">,
   { nowMs, at }: Now,
 ): Hold | null {
   if (stormCooldownMs === null) return null;
@@ -187,15 +201,15 @@ function cooldownHold(
   if (nowMs < slowMs) return { field, untilAt: at(slowMs), detail: "a storm has ended" };
   const endMs = slowMs + stormCooldownMs;
   if (nowMs >= endMs) return null;
-  const nextMs = zoneCondemnedMs === null ? nowMs : zoneCondemnedMs + 1000 / secondaryPerSecond;
+  const nextMs = zoneAdmittedMs === null ? nowMs : zoneAdmittedMs + 1000 / secondaryPerSecond;
   const untilMs = secondaryPerSecond === 0 ? endMs : Math.min(endMs, nextMs);
   if (untilMs <= nowMs) return null;
   return { field, untilAt: at(untilMs), detail: "after a storm the secondary rate counts" };
 }
 
-function budgetHold({ nodes, untilAt }: Allowance, { selected, condemned, permitted }: LimitCounts): Hold | null {
-  if (condemned + permitted < nodes) return null;
-  const evicted = `${condemned} of ${selected} nodes are evicted${permittedToo(permitted)}`;
+function budgetHold({ nodes, untilAt }: Allowance, { selected, admitted, permitted }: LimitCounts): Hold | null {
+  if (admitted + permitted < nodes) return null;
+  const evicted = `${admitted} of ${selected} nodes are evicted${permittedToo(permitted)}`;
   return { field: "budgets", untilAt, detail: `${evicted}, at most ${nodes} may be at once` };
 }
 
@@ -205,11 +219,28 @@ function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: nu
   const most = breakerNodesMax(circuitBreaker, selected);
   if (inWindow + permitted < most) return null;
   const durationS = circuitBreaker.durationMs / 1000;
-  const detail = `${inWindow} nodes were condemned within ${durationS} s${permittedToo(permitted)}`;
+  const detail = `${inWindow} nodes were admitted for eviction within ${durationS} s${permittedToo(permitted)}`;
   return { field: "circuitBreaker", untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
 }
 
-/** The end of a sentence about condemned nodes: those that count with them, because a zone may condemn them now. */
+function ceilingHold({ ceiling }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {
+  if (ceiling === null) return null;
+  const { selected, admitted, permitted, inWindow, windowMovesMs } = counts;
+  const most = breakerNodesMax(ceiling, selected);
+  const field = CEILING_FLAG;
+  const allowed = `at most ${most} of ${selected} may`;
+  if (admitted + permitted >= most) {
+    const detail = `${admitted} nodes carry NoExecute taints of policies${permittedToo(permitted)}, ${allowed}`;
+    return { field, untilAt: null, detail };
+  }
+  const newly = inWindow + permitted;
+  if (newly < most) return null;
+  const within = `within ${ceiling.durationMs / 1000} s${permittedToo(permitted)}`;
+  const detail = `${inWindow} nodes got NoExecute taints of policies ${within}, ${allowed}`;
+  return { field, untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
+}
+
+/** The end of a sentence about admitted nodes: those that count with them, because a zone may admit them now. */
 function permittedToo(permitted: number): string {
   return permitted === 0 ? "" : ` and ${permitted} may be at any moment`;
 }

@@ -1,7 +1,9 @@
 /**
- * Which nodes may be condemned any moment, because some process permitted it: permits that hold, and those that were
+ * Which nodes may be admitted any moment, because some process permitted it: permits that hold, and those that were
  * withdrawn so recently that a zone may not know it yet, or whose taint may still be under way. Pure state.
  */
+
+import { POLICY_CEILING } from "../../domain/limited-policies.ts";
 
 /** Permits by policy, as one message carries them: the uid of each node. */
 export type PermittedUids = ReadonlyMap<string, string>;
@@ -17,8 +19,9 @@ export class Permits {
   readonly #pulseTimeoutMs: number;
   readonly #lingerMs: number;
   readonly #latest = new Map<string, Received>();
-  /** Until when a node counts as permitted, by node. */
+  /** Until when a node counts as permitted, by node: to be tainted for its readiness, and for a condition. */
   readonly #untilMs = new Map<string, number>();
+  readonly #conditionUntilMs = new Map<string, number>();
   /** Until when a node gets no permit because its taint could not be written, by node. */
   readonly #unwritableUntilMs = new Map<string, number>();
 
@@ -31,7 +34,8 @@ export class Permits {
   /** Takes the permits of a policy, of any process. */
   take(policy: string, { source, uids, receivedMs }: Received): void {
     this.#latest.set(policy, { source, uids, receivedMs });
-    for (const node of uids.keys()) this.#untilMs.set(node, receivedMs + this.#lingerMs);
+    const untilMs = policy === POLICY_CEILING ? this.#conditionUntilMs : this.#untilMs;
+    for (const node of uids.keys()) untilMs.set(node, receivedMs + this.#lingerMs);
   }
 
   /** Whether the last message about a policy permits a node, and still counts. */
@@ -41,12 +45,13 @@ export class Permits {
     return latest.uids.get(node) === uid;
   }
 
-  /** The nodes that may be condemned any moment. */
-  outstanding(nowMs: number): Iterable<string> {
-    for (const untilMs of [this.#untilMs, this.#unwritableUntilMs]) {
+  /** The nodes that may be admitted any moment: by any permit, and for a condition. */
+  outstanding(nowMs: number): { readonly all: ReadonlySet<string>; readonly forConditions: ReadonlySet<string> } {
+    for (const untilMs of [this.#untilMs, this.#conditionUntilMs, this.#unwritableUntilMs]) {
       for (const [node, endMs] of untilMs) if (endMs <= nowMs) untilMs.delete(node);
     }
-    return this.#untilMs.keys();
+    const forConditions = new Set(this.#conditionUntilMs.keys());
+    return { all: new Set([...this.#untilMs.keys(), ...forConditions]), forConditions };
   }
 
   /**
@@ -62,9 +67,10 @@ export class Permits {
     return nowMs < (this.#unwritableUntilMs.get(node) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Ends what a node was permitted: it is condemned now, or gone. */
+  /** Ends what a node was permitted: it is admitted now, or gone. */
   end(node: string): void {
     this.#untilMs.delete(node);
+    this.#conditionUntilMs.delete(node);
     this.#unwritableUntilMs.delete(node);
   }
 

@@ -5,13 +5,20 @@ import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
-import { clusterHoldsReadiness, hasClusterBreaker, hasLimits, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import {
+  clusterHoldsReadiness,
+  hasCeiling,
+  hasClusterBreaker,
+  hasLimits,
+  POLICY_CEILING,
+  WHOLE_CLUSTER,
+} from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
 import { dueConditionOf } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { scheduledBudgets } from "./budget.policy.ts";
-import { type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
+import { countedIn, type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
 import { LimitsActor, limitingPolicy } from "./limits.actor.ts";
 import type { Instant, Limits } from "./limits.policy.ts";
 import { LimitsLease } from "./limits-lease.ts";
@@ -80,8 +87,9 @@ export class ZoneLimits {
 
   /** Takes the state of a node; `member` is null while it is not judged. */
   take(observed: ObservedNode, member: Member | null): void {
+    const before = this.#nodes.node(observed.node);
     if (!this.#nodes.take(observed, member, this.#instant())) return;
-    if (this.#nodes.node(observed.node)?.isCondemned === true) this.#permits.end(observed.node);
+    if (hasLanded(before, this.#nodes.node(observed.node))) this.#permits.end(observed.node);
     this.#actor.wake();
   }
 
@@ -100,7 +108,7 @@ export class ZoneLimits {
   }
 
   /**
-   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit, unless it is condemned and
+   * Whether a zone may grant a node: always without limits, otherwise by a fresh permit, unless it is admitted and
    * needs another taint; not while it is frozen or its policy unknown, for its writer would refuse the grant and the
    * token be lost to the zone.
    */
@@ -108,8 +116,8 @@ export class ZoneLimits {
     const node = this.#nodes.node(name);
     if (node === null || node.groups === null) return false;
     if (this.#isFrozen(node)) return false;
-    if (node.isCondemned && needsAnotherTaint(node)) return true;
     const policy = limitingPolicy(node);
+    if (node.isAdmitted && policy !== POLICY_CEILING && needsAnotherTaint(node)) return true;
     return policy === null || this.#permits.allows(policy, name, node.observed.uid, this.#instant().nowMs);
   }
 
@@ -146,7 +154,7 @@ export class ZoneLimits {
     this.#limits = limitsOf(set?.policies ?? [], profile);
     const names = new Set(this.#limits.keys());
     this.#permits.keep(names);
-    const everywhere = names.has(WHOLE_CLUSTER) ? [WHOLE_CLUSTER] : [];
+    const everywhere = [WHOLE_CLUSTER, POLICY_CEILING].filter((name) => names.has(name));
     // One list for all nodes of a policy.
     const groups = new Map([...names].map((name) => [name, [...everywhere, name]]));
     this.#nodes.regroup((node) => {
@@ -166,27 +174,53 @@ export class ZoneLimits {
   }
 }
 
-/** Whether a condemned node waits for a second taint: its readiness and its conditions each have one. */
+/** Whether the taint for which a node was permitted has come: of the two that it may need, neither or one was there. */
+function hasLanded(before: LimitedNode | null, after: LimitedNode | null): boolean {
+  const isNewFor = (group: string): boolean => {
+    const [was, is] = [before, after].map((node) => node !== null && countedIn(group, node).isAdmitted);
+    return is === true && was === false;
+  };
+  return isNewFor(WHOLE_CLUSTER) || isNewFor(POLICY_CEILING);
+}
+
+/** Whether an admitted node waits for a second taint: its readiness and its conditions each have one. */
 function needsAnotherTaint({ observed, member }: LimitedNode): boolean {
   if (member === null) return false;
   return dueConditionOf(member) !== null || evictingConditionTaintsOf(observed).length > 0;
 }
 
-/** The limits of each policy that has any, and of the cluster if it has a breaker. */
+/** The limits of each policy that has any, of the cluster if it has a breaker, and of all policies together. */
 function limitsOf(policies: readonly NodePolicy[], profile: Profile): ReadonlyMap<string, Limits> {
   const limits = new Map<string, Limits>();
   const cluster = clusterBreaker(profile);
   const secondary = profile.secondaryNodeEvictionsPerSecond;
-  const none = { maxUnhealthy: null, circuitBreaker: null, stormCooldownMs: null, secondaryPerSecond: secondary };
-  if (cluster !== null) limits.set(WHOLE_CLUSTER, { ...none, circuitBreaker: cluster, budgets: [] });
+  const none: Limits = {
+    maxUnhealthy: null,
+    circuitBreaker: null,
+    stormCooldownMs: null,
+    secondaryPerSecond: secondary,
+    budgets: [],
+    ceiling: null,
+  };
+  if (cluster !== null) limits.set(WHOLE_CLUSTER, { ...none, circuitBreaker: cluster });
+  if (hasCeiling(policies, profile)) limits.set(POLICY_CEILING, { ...none, ceiling: ceilingOf(profile) });
   for (const policy of policies) {
     const { maxUnhealthy, circuitBreaker, stormCooldownMs, budgets } = policy;
     if (!hasLimits(policy)) continue;
     const secondaryPerSecond = policy.secondaryNodeEvictionsPerSecond ?? secondary;
-    const scheduled = scheduledBudgets(budgets);
-    limits.set(policy.name, { maxUnhealthy, circuitBreaker, stormCooldownMs, secondaryPerSecond, budgets: scheduled });
+    const own = { maxUnhealthy, circuitBreaker, stormCooldownMs, secondaryPerSecond };
+    limits.set(policy.name, { ...none, ...own, budgets: scheduledBudgets(budgets) });
   }
   return limits;
+}
+
+function ceilingOf(profile: Profile): Limits["ceiling"] {
+  const { policyTaintedNodesMax: nodesMax, policyTaintedPercentageMax: percentage } = profile;
+  return {
+    nodesMax: nodesMax === 0 ? null : nodesMax,
+    percentage: percentage === 0 ? null : percentage,
+    durationMs: profile.policyTaintedDurationMs,
+  };
 }
 
 function clusterBreaker(profile: Profile): Limits["circuitBreaker"] {

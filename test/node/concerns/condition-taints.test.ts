@@ -15,8 +15,11 @@ function deadlock(effect: Effect, duration = "1m", key = KEY, value?: string): P
   return { unhealthyConditions: [{ type: DEADLOCK, status: "True", duration, taint }] };
 }
 
+/** What the policy itself allows: `test/scenario/policy-ceiling.test.ts` is about the operator's ceiling. */
+const NO_CEILING = { policyTaintedNodesMax: 0, policyTaintedPercentageMax: 0 };
+
 function run(fields: PolicyFields, profile = {}) {
-  const world = new EvictionWorld({ nodeEvictionsPerSecond: 0.1, ...profile });
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 0.1, ...NO_CEILING, ...profile });
   world.addZone("a", 4);
   world.addZone("c", 3);
   const policies = new HandPolicies(fields);

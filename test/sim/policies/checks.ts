@@ -7,6 +7,7 @@ import { isDeclared } from "../declared.ts";
 import type { Pauses } from "../heard.ts";
 import { BrokenInvariant, type CheckedNode, type CountdownEnds, conditionOf, zoneOf } from "../invariants.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
+import { CeilingChecks } from "./ceiling-checks.ts";
 import { ConditionChecks } from "./condition-checks.ts";
 import { DomainRates } from "./domain-rates.ts";
 import { EvictionRateChecks } from "./eviction-rates.ts";
@@ -33,6 +34,7 @@ export class PolicyChecks {
   readonly #progress: ProgressChecks;
   readonly #evictions: EvictionRateChecks;
   readonly #remediations: RemediationChecks;
+  readonly #ceiling: CeilingChecks;
 
   constructor(run: PolicyRun) {
     this.#view = new PolicyView(run, (snapshot) => {
@@ -50,6 +52,7 @@ export class PolicyChecks {
     this.#conditions = new ConditionChecks(this.#view);
     this.#progress = new ProgressChecks(context);
     this.#evictions = new EvictionRateChecks(this.#view);
+    this.#ceiling = new CeilingChecks(this.#view);
     this.#remediations = new RemediationChecks(this.#view, (node, what) => this.#checkFreeze(node, what));
   }
 
@@ -95,6 +98,7 @@ export class PolicyChecks {
     this.#view.take(node, isGone);
     this.#holds.node(node, isGone);
     this.#limits.node(node, isGone);
+    this.#ceiling.node();
     this.#conditions.node(node, isGone);
     this.#recount();
   }
@@ -104,6 +108,7 @@ export class PolicyChecks {
     this.#holds.wrote(before, after);
     if (isDeclared(after) && !isDeclared(before)) this.#checkDeclared(after.metadata.name);
     this.#conditions.wrote(before, after);
+    this.#ceiling.wrote(before, after);
     this.#remediations.wrote(before, after);
   }
 

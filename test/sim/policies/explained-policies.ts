@@ -93,10 +93,19 @@ const podFrozen: Rule = (claim) => {
 const LIMITS = ["circuitBreaker", "maxUnhealthy", "stormCooldownDuration", "budgets"];
 const isLimited = (state: PolicyState): boolean => LIMITS.some((field) => SETS[field]?.(state) === true);
 
-/** The named policy selects the node, and its named field may hold it back; or some limit needs the Lease. */
+/** A policy requires NoExecute taints, so its nodes wait under the operator's ceiling. */
+const isUnderCeiling = ({ conditions }: PolicyState): boolean =>
+  conditions.some(({ taint }) => taint.endsWith(":NoExecute"));
+
+/**
+ * The named policy selects the node, and its named field may block it; or some limit needs the Lease; or the operator's
+ * ceiling blocks it.
+ */
 const held: Rule = (claim) => {
   const { field = "", whose } = claim.values;
-  if (field === "the Lease vigil-limits") return selecting(claim).some((policies) => policies.some(isLimited));
+  const someOf = (isSo: (state: PolicyState) => boolean) => selecting(claim).some((policies) => policies.some(isSo));
+  if (field === "the Lease vigil-limits") return someOf((state) => isLimited(state) || isUnderCeiling(state));
+  if (field === "--policy-max-tainted-nodes") return whose === "the cluster" && someOf(isUnderCeiling);
   return selecting(claim).some((policies) =>
     policies.some((state) => whose === `NodePolicy ${state.name}` && SETS[field]?.(state) === true),
   );

@@ -68,7 +68,7 @@ test("of two nodes that are due one is drained", () => {
   expect(drained()).toHaveLength(1);
 });
 
-/** Shows a node to the limits in direct mode. Returns how often it was condemned, and whether budgets count it. */
+/** Shows a node to the limits in direct mode. Returns how often it was admitted, and whether budgets count it. */
 function shown() {
   const nodes = new LimitedNodes("direct");
   const at = { nowMs: 50_000, wallMs: 50_000 };
@@ -78,7 +78,7 @@ function shown() {
     const judged = { node: "n", uid: "u", zone: "z", readiness: "notReady", eviction: "unmarked", ...judgement };
     nodes.take(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at);
     const group = nodes.group("gpu");
-    return { inWindow: group?.condemnations.since(0).nodes, condemned: group?.condemned };
+    return { inWindow: group?.admissions.since(0).nodes, admitted: group?.admitted };
   };
 }
 
@@ -87,15 +87,15 @@ const UNSEEN = { ...AHEAD, podsUnknown: true };
 
 test("a drain of an owner that cannot be heard counts when the pods are gone", () => {
   const show = shown();
-  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 0, condemned: 0 });
-  expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 0, admitted: 0 });
+  expect(show({})).toEqual({ inWindow: 1, admitted: 1 });
   show({ eviction: "toBeEvicted", readiness: "starting" });
-  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, condemned: 1 });
-  expect(show({ readiness: "ready" })).toEqual({ inWindow: 1, condemned: 0 });
-  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, condemned: 0 });
+  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, admitted: 1 });
+  expect(show({ readiness: "ready" })).toEqual({ inWindow: 1, admitted: 0 });
+  expect(show({ eviction: "toBeEvicted" })).toEqual({ inWindow: 1, admitted: 0 });
 });
 
-test("a drained node whose policy is not known for a moment is not condemned again", () => {
+test("a drained node whose policy is not known for a moment is not admitted again", () => {
   const nodes = new LimitedNodes("direct");
   const at = (nowMs: number) => ({ nowMs, wallMs: nowMs });
   nodes.regroup(() => ["gpu"], at(0));
@@ -105,23 +105,23 @@ test("a drained node whose policy is not known for a moment is not condemned aga
   // As after a change to a selector whose label the observer does not publish yet.
   nodes.regroup(() => null, at(MINUTE));
   nodes.regroup(() => ["gpu", "new"], at(2 * MINUTE));
-  const since = (group: string, fromMs: number) => nodes.group(group)?.condemnations.since(fromMs).nodes;
+  const since = (group: string, fromMs: number) => nodes.group(group)?.admissions.since(fromMs).nodes;
   expect([since("gpu", 0), since("gpu", S), since("new", 0), since("new", S)]).toEqual([1, 0, 1, 0]);
 });
 
 describe("while its pods are not known", () => {
   test("a node does not count as drained", () => {
     const show = shown();
-    expect(show(UNSEEN)).toEqual({ inWindow: 0, condemned: 0 });
-    expect(show({ podsUnknown: true })).toEqual({ inWindow: 0, condemned: 0 });
-    expect(show({})).toEqual({ inWindow: 0, condemned: 1 });
+    expect(show(UNSEEN)).toEqual({ inWindow: 0, admitted: 0 });
+    expect(show({ podsUnknown: true })).toEqual({ inWindow: 0, admitted: 0 });
+    expect(show({})).toEqual({ inWindow: 0, admitted: 1 });
   });
 
   test("pods that were known before are not forgotten", () => {
     const show = shown();
     show(AHEAD);
     show(UNSEEN);
-    expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+    expect(show({})).toEqual({ inWindow: 1, admitted: 1 });
   });
 
   test("pods of an earlier failure do not count", () => {
@@ -129,20 +129,20 @@ describe("while its pods are not known", () => {
     show(AHEAD);
     show({ readiness: "ready" });
     show(UNSEEN);
-    expect(show({})).toEqual({ inWindow: 0, condemned: 1 });
+    expect(show({})).toEqual({ inWindow: 0, admitted: 1 });
   });
 
   test("a drained node stays drained", () => {
     const show = shown();
     show({ eviction: "evicted" });
-    expect(show(UNSEEN)).toEqual({ inWindow: 1, condemned: 1 });
-    expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+    expect(show(UNSEEN)).toEqual({ inWindow: 1, admitted: 1 });
+    expect(show({})).toEqual({ inWindow: 1, admitted: 1 });
   });
 
   test("an older process is read as if it knew them", () => {
     const show = shown();
     show(AHEAD);
-    expect(show({})).toEqual({ inWindow: 1, condemned: 1 });
+    expect(show({})).toEqual({ inWindow: 1, admitted: 1 });
   });
 });
 

@@ -41,6 +41,19 @@ test.each([
   expect(take(readiness, eviction, change)).toBe(true);
 });
 
+test("all policies together count only taints for conditions", () => {
+  const nodes = new LimitedNodes("taint");
+  nodes.regroup(() => ["", "*"], AT);
+  const key = "vigil.io/broken";
+  const tainted = { taints: [{ key, effect: "NoExecute" }], conditionTaints: { [`${key}:NoExecute`]: "Broken" } };
+  const silent = { taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] };
+  nodes.take({ ...nodeWith("Unknown"), node: "silent", uid: "u", ...silent }, null, AT);
+  nodes.take({ ...nodeWith("True"), node: "ill", uid: "u", ...tainted }, null, AT);
+  const [cluster, together] = ["", "*"].map((group) => nodes.group(group));
+  expect([cluster?.admitted, cluster?.admissions.size, cluster?.unjudged]).toEqual([2, 2, 2]);
+  expect([together?.admitted, together?.admissions.size, together?.unjudged]).toEqual([1, 1, 0]);
+});
+
 test("all of a node that waits is news, because a freeze may have ended", () => {
   const take = taken();
   expect([take("unknown", "toBeEvicted"), take("unknown", "toBeEvicted")]).toEqual([true, true]);

@@ -168,7 +168,7 @@ test("a storm of a policy without nodes ends over a restart too", () => {
   expect(world.tainted.map(({ name }) => name)).toContain("b-0");
 });
 
-test("a process that does not own the limits forgets condemned nodes that are gone", () => {
+test("a process that does not own the limits forgets admitted nodes that are gone", () => {
   const world = new EvictionWorld({});
   const nodes = new LimitedNodes("taint");
   const at = () => ({ nowMs: world.clock.monotonicMs(), wallMs: world.clock.wallMs() });
@@ -180,7 +180,14 @@ test("a process that does not own the limits forgets condemned nodes that are go
     resetAfterMs: null,
     holdsReadiness: false,
   };
-  const limits = { maxUnhealthy: null, circuitBreaker, stormCooldownMs: null, secondaryPerSecond: 0.01, budgets: [] };
+  const limits = {
+    maxUnhealthy: null,
+    circuitBreaker,
+    stormCooldownMs: null,
+    secondaryPerSecond: 0.01,
+    budgets: [],
+    ceiling: null,
+  };
   let tick = (): void => {};
   const zone = (io: Io) => {
     const permits = new Permits({ pulseTimeoutMs: 3 * S, lingerMs: 8 * S });
@@ -199,5 +206,5 @@ test("a process that does not own the limits forgets condemned nodes that are go
     nodes.gone(`n-${index}`);
     tick();
   }
-  expect(nodes.group("pool")?.condemnations.size).toBeLessThanOrEqual(10);
+  expect(nodes.group("pool")?.admissions.size).toBeLessThanOrEqual(10);
 });

@@ -24,12 +24,13 @@ const limits = (set: Partial<Limits>): Limits => ({
   stormCooldownMs: null,
   secondaryPerSecond: 0.01,
   budgets: [],
+  ceiling: null,
   ...set,
 });
 const counts = (set: Partial<LimitCounts>): LimitCounts => ({
   selected: 20,
   unhealthy: 0,
-  condemned: 0,
+  admitted: 0,
   permitted: 0,
   inWindow: 0,
   windowMovesMs: null,
@@ -47,7 +48,7 @@ interface State {
   readonly counts?: Partial<LimitCounts>;
   readonly memory?: Partial<LimitMemory>;
   readonly allowed?: number;
-  readonly zoneCondemnedMs?: number | null;
+  readonly zoneAdmittedMs?: number | null;
 }
 
 function held(set: Partial<Limits>, state: State = {}, nowMs = NOW) {
@@ -57,7 +58,7 @@ function held(set: Partial<Limits>, state: State = {}, nowMs = NOW) {
       counts: counts(state.counts ?? {}),
       memory: { ...NO_MEMORY, ...state.memory },
       allowance: { nodes: state.allowed ?? Number.POSITIVE_INFINITY, untilAt: null },
-      zoneCondemnedMs: state.zoneCondemnedMs ?? null,
+      zoneAdmittedMs: state.zoneAdmittedMs ?? null,
     },
     { nowMs, wallMs: WALL + (nowMs - NOW) },
   );
@@ -95,8 +96,19 @@ test.each([
   [1, 1, 2, "budgets"],
   [2, 0, 2, "budgets"],
   [0, 0, 0, "budgets"],
-])("%i condemned and %i permitted of a budget of %i: %s", (condemned, permitted, allowed, field) => {
-  expect(held({}, { counts: { condemned, permitted }, allowed })?.field ?? null).toBe(field);
+])("%i admitted and %i permitted of a budget of %i: %s", (admitted, permitted, allowed, field) => {
+  expect(held({}, { counts: { admitted, permitted }, allowed })?.field ?? null).toBe(field);
+});
+
+test.each([
+  [1, 0, 1, null],
+  [2, 0, 0, "2 nodes carry NoExecute taints of policies, at most 2 of 20 may"],
+  [1, 1, 1, "1 nodes carry NoExecute taints of policies and 1 may be at any moment, at most 2 of 20 may"],
+  [0, 1, 1, "1 nodes got NoExecute taints of policies within 600 s and 1 may be at any moment, at most 2 of 20 may"],
+  [0, 0, 2, "2 nodes got NoExecute taints of policies within 600 s, at most 2 of 20 may"],
+])("%i tainted, %i permitted and %i in the window of a ceiling of 2: %s", (admitted, permitted, inWindow, detail) => {
+  const ceiling = { nodesMax: 5, percentage: 10, durationMs: 10 * MINUTE };
+  expect(held({ ceiling }, { counts: { admitted, permitted, inWindow } })?.detail ?? null).toBe(detail);
 });
 
 test.each([
@@ -113,7 +125,7 @@ test.each([
   [1, 0, null, false],
   [1, 1, "circuitBreaker", false],
   [2, 0, "circuitBreaker", true],
-])("with %i condemned and %i permitted of 2 in the window: %s, trips %s", (inWindow, permitted, field, isTrip) => {
+])("with %i admitted and %i permitted of 2 in the window: %s, trips %s", (inWindow, permitted, field, isTrip) => {
   const load = { inWindow, permitted };
   expect(held({ circuitBreaker: breaker }, { counts: load })?.field ?? null).toBe(field);
   expect(trips(limits({ circuitBreaker: breaker }), counts(load))).toBe(isTrip);
@@ -152,12 +164,12 @@ test.each([
   ["100 s after it", { stormEndedMs: NOW - 11 * MINUTE }, NOW - 100_000, null],
   ["after two cooldowns", { stormEndedMs: NOW - 20 * MINUTE }, NOW, null],
   ["without any storm", {}, NOW, null],
-] as const)("a cooldown of 10 min, %s", (_when, memory, zoneCondemnedMs, field) => {
-  const hold = held({ stormCooldownMs: 10 * MINUTE }, { memory, zoneCondemnedMs });
+] as const)("a cooldown of 10 min, %s", (_when, memory, zoneAdmittedMs, field) => {
+  const hold = held({ stormCooldownMs: 10 * MINUTE }, { memory, zoneAdmittedMs });
   expect(hold?.field ?? null).toBe(field);
 });
 
-test("at a secondary rate of 0 nobody is condemned until the second cooldown ends", () => {
+test("at a secondary rate of 0 no node is admitted until the second cooldown ends", () => {
   const set = { stormCooldownMs: 10 * MINUTE, secondaryPerSecond: 0 };
   const hold = held(set, { memory: { stormEndedMs: NOW - 15 * MINUTE } });
   expect(hold?.untilAt).toBe(WALL + 5 * MINUTE);
@@ -205,15 +217,15 @@ test("an open breaker is named before the limits that follow from it", () => {
 });
 
 test.each([
-  [{ condemned: 1 }, "1 of 20 nodes are evicted, at most 1 may be at once"],
+  [{ admitted: 1 }, "1 of 20 nodes are evicted, at most 1 may be at once"],
   [{ permitted: 1 }, "0 of 20 nodes are evicted and 1 may be at any moment, at most 1 may be at once"],
 ])("with %j a budget of 1 says: %s", (state, detail) => {
   expect(held({}, { counts: state, allowed: 1 })?.detail).toBe(detail);
 });
 
 test.each([
-  [{ inWindow: 2 }, "2 nodes were condemned within 600 s"],
-  [{ inWindow: 1, permitted: 1 }, "1 nodes were condemned within 600 s and 1 may be at any moment"],
+  [{ inWindow: 2 }, "2 nodes were admitted for eviction within 600 s"],
+  [{ inWindow: 1, permitted: 1 }, "1 nodes were admitted for eviction within 600 s and 1 may be at any moment"],
 ])("with %j a breaker of 2 says: %s", (state, detail) => {
   expect(held({ circuitBreaker: breaker }, { counts: state })?.detail).toBe(detail);
 });

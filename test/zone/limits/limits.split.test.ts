@@ -58,7 +58,7 @@ test.each([{ budgets: [{ nodes: 1 }] }, { circuitBreaker: { maxNodes: 1, duratio
   },
 );
 
-test("two sides that see different nodes condemn one together", () => {
+test("two sides that see different nodes admit one together", () => {
   const { world, tainted, other } = splitUnder({ budgets: [{ nodes: 1 }] });
   world.advance(1000 - (world.clock.wallMs() % 1000) + 100);
   world.kubelet("a-1").report("Ready", "False");
@@ -106,7 +106,7 @@ test("nobody is permitted while the Lease cannot be renewed, and healing goes on
   expect(tainted()).toEqual(["a-0", "a-1"]);
 });
 
-test("a fleet without a pod-writer condemns no node under a limit, and says why", () => {
+test("a fleet without a pod-writer admits no node under a limit, and says why", () => {
   const { world, policies, tainted, holds } = worldUnder({ budgets: [{ nodes: 1 }] });
   world.start(WITHOUT_POD_WRITER, { member: "vigil", policies });
   world.silence(["a-0", "c-0"]);

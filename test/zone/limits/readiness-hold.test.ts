@@ -62,7 +62,14 @@ describe("the rules", () => {
       resetAfterMs: null,
       holdsReadiness: isHolding,
     };
-    const limits = { circuitBreaker, maxUnhealthy: null, stormCooldownMs: null, secondaryPerSecond: 1, budgets: [] };
+    const limits = {
+      circuitBreaker,
+      maxUnhealthy: null,
+      stormCooldownMs: null,
+      secondaryPerSecond: 1,
+      budgets: [],
+      ceiling: null,
+    };
     expect(tripsByDown(limits, { selected: 60, down })).toBe(trips);
   });
 

@@ -11,7 +11,7 @@ const S = 1000;
 const MINUTE = 60 * S;
 const { zone: _zone, ...OTHERS } = EVICTING;
 /** The names of the nodes that carry a taint of ours now. */
-const condemned = (world: EvictionWorld): string[] => {
+const admitted = (world: EvictionWorld): string[] => {
   const healed = new Map(world.healed.map(({ name, atMs }) => [name, atMs]));
   return world.tainted.filter(({ name, atMs }) => (healed.get(name) ?? -1) < atMs).map(({ name }) => name);
 };
@@ -45,13 +45,13 @@ test("a budget counts the nodes of all zones, and what is healed makes room", ()
   const { world } = worldWith(new HandPolicies({ budgets: [{ nodes: 2 }] }));
   world.silence(["a-0", "a-1", "b-0", "b-1", "c-0"]);
   world.advance(3 * MINUTE);
-  const pool = condemned(world).filter((name) => !name.startsWith("c"));
+  const pool = admitted(world).filter((name) => !name.startsWith("c"));
   expect(pool).toHaveLength(2);
-  expect(condemned(world)).toContain("c-0");
+  expect(admitted(world)).toContain("c-0");
   expect(holds(world)).toEqual(["budgets 2"]);
   world.revive(pool.slice(0, 1));
   world.advance(MINUTE);
-  expect(condemned(world).filter((name) => !name.startsWith("c"))).toHaveLength(2);
+  expect(admitted(world).filter((name) => !name.startsWith("c"))).toHaveLength(2);
   expect(world.healed.map(({ name }) => name)).toEqual(pool.slice(0, 1));
 });
 
@@ -59,15 +59,15 @@ test("a budget holds while the owner of the limits dies and another takes over",
   const policies = new HandPolicies({ budgets: [{ nodes: 2 }] });
   const { world, limits, zoneProcess } = worldWith(policies);
   world.silence(["a-0", "a-1", "b-0", "b-1"]);
-  while (condemned(world).length === 0) world.advance(100);
+  while (admitted(world).length === 0) world.advance(100);
   limits.process.kill();
   zoneProcess("limits-2", (shard) => shard === 0);
   world.advance(5 * MINUTE);
-  expect(condemned(world)).toHaveLength(2);
+  expect(admitted(world)).toHaveLength(2);
   expect(world.tainted).toHaveLength(2);
 });
 
-test("a budget that was taken away and given again counts the nodes that are condemned", () => {
+test("a budget that was taken away and given again counts the nodes that are admitted", () => {
   const policies = new HandPolicies({ budgets: [{ nodes: 1 }] });
   const { world } = worldWith(policies);
   world.silence(["a-0"]);
@@ -77,7 +77,7 @@ test("a budget that was taken away and given again counts the nodes that are con
   policies.put({ budgets: [{ nodes: 1 }] });
   world.silence(["a-1", "b-0"]);
   world.advance(3 * MINUTE);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   expect(world.published("judged.limits").at(-1)?.body).toMatchObject({ selected: 12, unhealthy: 3, condemned: 1 });
 });
 
@@ -101,14 +101,14 @@ test("above maxUnhealthy nobody new is tainted, and those tainted before heal", 
   const { world } = worldWith(new HandPolicies({ maxUnhealthy: 2 }));
   world.silence(["a-0"]);
   world.advance(90 * S);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   world.silence(["a-1", "b-0", "b-1"]);
   world.advance(5 * MINUTE);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   expect(holds(world)).toEqual(["maxUnhealthy 3"]);
   world.revive(["a-0", "a-1"]);
   world.advance(2 * MINUTE);
-  expect(condemned(world).sort()).toEqual(["b-0", "b-1"]);
+  expect(admitted(world).sort()).toEqual(["b-0", "b-1"]);
 });
 
 test("a breaker trips on the first node too many, stays open, and resets", () => {
@@ -116,16 +116,16 @@ test("a breaker trips on the first node too many, stays open, and resets", () =>
   const { world } = worldWith(new HandPolicies({ circuitBreaker }));
   world.silence(["a-0", "a-1", "b-0", "b-1", "b-2"]);
   world.advance(3 * MINUTE);
-  expect(condemned(world)).toHaveLength(2);
+  expect(admitted(world)).toHaveLength(2);
   const { memory } = world.published("judged.limits").at(-1)?.body ?? {};
   const trippedAt = memory?.trippedAt ?? 0;
   expect(trippedAt).toBeGreaterThan(0);
   expect(memory?.resetAt).toBe(trippedAt + 20 * MINUTE);
   const openMs = trippedAt + 20 * MINUTE - world.clock.wallMs();
   world.advance(openMs - S);
-  expect(condemned(world)).toHaveLength(2);
+  expect(admitted(world)).toHaveLength(2);
   world.advance(MINUTE);
-  expect(condemned(world)).toHaveLength(4);
+  expect(admitted(world)).toHaveLength(4);
 });
 
 test("a breaker resets on time while no node needs it", () => {
@@ -142,16 +142,16 @@ test("a breaker resets on time while no node needs it", () => {
   expect(last()).toMatchObject({ trippedAt: null, resetAt: null });
 });
 
-test("a breaker with a longer window counts nodes that are still condemned", () => {
+test("a breaker with a longer window counts nodes that are still admitted", () => {
   const policies = new HandPolicies({ circuitBreaker: { maxNodes: 1, duration: "20s", resetAfter: "15s" } });
   const { world } = worldWith(policies);
   world.silence(["a-0"]);
   world.advance(2 * MINUTE);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   policies.put({ circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "20m" } });
   world.silence(["b-0"]);
   world.advance(5 * MINUTE);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   expect(holds(world)).toEqual(["circuitBreaker 1"]);
 });
 
@@ -160,17 +160,17 @@ test("an open breaker stays open when another process takes over", () => {
   const { world, limits, even } = worldWith(new HandPolicies({ circuitBreaker }));
   world.silence(["a-0", "b-0"]);
   world.advance(3 * MINUTE);
-  const [first] = condemned(world);
-  expect(condemned(world)).toHaveLength(1);
+  const [first] = admitted(world);
+  expect(admitted(world)).toHaveLength(1);
   limits.own(false);
   limits.process.kill();
   even.fleet.set("zone", 0, true);
   world.revive([first ?? ""]);
   world.advance(10 * MINUTE);
-  expect(condemned(world)).toEqual([]);
+  expect(admitted(world)).toEqual([]);
   expect(world.published("judged.limits").at(-1)?.body.memory.trippedAt).toBeGreaterThan(0);
   world.advance(10 * MINUTE);
-  expect(condemned(world)).toHaveLength(1);
+  expect(admitted(world)).toHaveLength(1);
 });
 
 test("after a storm nobody is tainted, then nodes at the secondary rate", () => {
@@ -182,7 +182,7 @@ test("after a storm nobody is tainted, then nodes at the secondary rate", () => 
   const { world } = worldWith(policies);
   world.silence(["a-0", "a-1", "b-0", "b-1"]);
   world.advance(2 * MINUTE);
-  expect(condemned(world)).toEqual([]);
+  expect(admitted(world)).toEqual([]);
   world.revive(["b-1"]);
   const calmMs = world.clock.monotonicMs();
   world.advance(30 * MINUTE);
@@ -198,15 +198,15 @@ test("while the policies are not known nobody is tainted, but nodes heal", () =>
   const { world } = worldWith(policies);
   world.silence(["a-0"]);
   world.advance(90 * S);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   policies.forget();
   world.silence(["b-0"]);
   world.revive(["a-0"]);
   world.advance(3 * MINUTE);
-  expect(condemned(world)).toEqual([]);
+  expect(admitted(world)).toEqual([]);
   policies.put(null);
   world.advance(10 * S);
-  expect(condemned(world)).toEqual(["b-0"]);
+  expect(admitted(world)).toEqual(["b-0"]);
 });
 
 test("a cluster-wide breaker counts every node, with or without a policy", () => {
@@ -217,15 +217,15 @@ test("a cluster-wide breaker counts every node, with or without a policy", () =>
   world.advance(30 * S);
   world.silence(["a-0", "a-1", "c-0", "c-1"]);
   world.advance(5 * MINUTE);
-  expect(condemned(world)).toHaveLength(2);
+  expect(admitted(world)).toHaveLength(2);
   world.advance(25 * MINUTE);
-  expect(condemned(world)).toHaveLength(2);
+  expect(admitted(world)).toHaveLength(2);
 });
 
 test("without limits no message about them is published", () => {
   const { world } = worldWith(new HandPolicies({ nodeEvictionRate: 1 }));
   world.silence(["a-0"]);
   world.advance(2 * MINUTE);
-  expect(condemned(world)).toEqual(["a-0"]);
+  expect(admitted(world)).toEqual(["a-0"]);
   expect(world.published("judged.limits")).toEqual([]);
 });

@@ -136,6 +136,14 @@ export function handoverOf(lease: ElectionLease): string | null {
   return holderOf(lease) === null ? textOf(recordOf(lease.metadata.annotations)[Annotation.handover]) : null;
 }
 
+/** Whether no process has ever held this Lease. One that was deleted and created again looks the same. */
+export function isNeverHeld({ metadata, spec }: ElectionLease): boolean {
+  const isUnclaimed = spec.holderIdentity === undefined && spec.leaseTransitions === undefined;
+  return (
+    isUnclaimed && spec.renewTime === undefined && recordOf(metadata.annotations)[Annotation.handover] === undefined
+  );
+}
+
 /** How long a candidate waits before its next attempt. */
 export function attemptPauseMs({ retryPeriodMs }: Pick<ElectionTimes, "retryPeriodMs">, random: Random): number {
   return retryPeriodMs * (1 + JITTER_FACTOR * random());

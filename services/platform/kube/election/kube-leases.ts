@@ -11,6 +11,7 @@ import {
   handoverOf,
   holderOf,
   identityOf,
+  isNeverHeld,
   memberOf,
 } from "./election.policy.ts";
 import { type ElectionNames, LeaderElection } from "./leader-election.ts";
@@ -142,7 +143,7 @@ class Candidate {
 }
 
 function lastHolderOf(before: ElectionLease | null, identity: string): LastHolder {
-  if (before === null) return { kind: "unknown" };
+  if (before === null || isNeverHeld(before)) return { kind: "none" };
   if (holderOf(before) === identity) return { kind: "self" };
   const handover = handoverOf(before);
   return handover === null ? { kind: "unknown" } : { kind: "released", handover };

@@ -1,29 +1,29 @@
 /**
- * When each node of one policy was condemned last, for as long as its breaker's window and the pace after a storm need
+ * When each node of one policy was admitted last, for as long as its breaker's window and the pace after a storm need
  * it. A node that was healed, or has left, stays until then: the breaker counts what was done. A process that starts
  * learns the names of the latest ones only. The others are counted without a name, until one turns out to be among
- * them: its taint shows when it was condemned. Pure state.
+ * them: its taint shows when it was admitted. Pure state.
  */
 import { boundedSpans, type CountedSpan, countOf } from "../../structures/counted-spans.ts";
 
-/** One node, condemned at an instant on the monotonic clock. */
-export interface Condemnation {
+/** One node, admitted for eviction at an instant on the monotonic clock. */
+export interface Admission {
   readonly node: string;
   /** Null while it is not known, as of a node that left before this process could see it. */
   readonly zone: string | null;
   readonly atMs: number;
 }
 
-/** How many of a policy's condemnations may be handed on with names, and in how many spans the others. */
-export interface CondemnationBounds {
+/** How many of a policy's admissions may be handed on with names, and in how many spans the others. */
+export interface AdmissionBounds {
   readonly condemnationsMax: number;
   readonly condemnationSpansMax: number;
 }
 
-/** What is handed on of a policy's condemnations. */
-export interface HandedOnCondemnations {
+/** What is handed on of a policy's admissions. */
+export interface HandedOnAdmissions {
   /** The latest ones, the latest first. */
-  readonly named: readonly Condemnation[];
+  readonly named: readonly Admission[];
   /** All others, which were earlier. */
   readonly earlier: readonly CountedSpan[];
 }
@@ -33,12 +33,12 @@ const SEEN_AFTER_MS = 5_000;
 /** How long before it: a stamp is in whole seconds, rounded up. */
 const SEEN_BEFORE_MS = 1_000;
 
-/** The condemnations of one policy, a node once. */
-export class Condemnations {
-  readonly #byNode = new Map<string, Condemnation>();
+/** The admissions of one policy, a node once. */
+export class Admissions {
+  readonly #byNode = new Map<string, Admission>();
   /** Those that were handed on without names, on the monotonic clock, the earliest first. */
   #unnamed: readonly CountedSpan[] = [];
-  /** A node that was condemned between these instants may be one of them. */
+  /** A node that was admitted between these instants may be one of them. */
   #unnamedMs: { readonly from: number; readonly to: number } | null = null;
 
   /** How many nodes are remembered. */
@@ -47,11 +47,11 @@ export class Condemnations {
   }
 
   /** Adds one; of two for the same node the later one counts, in the zone that is known of either. */
-  add(condemnation: Condemnation): void {
-    const { node } = condemnation;
-    const known = this.#byNode.get(node) ?? condemnation;
-    if (!this.#byNode.has(node)) this.#name(condemnation.atMs);
-    const [earlier, later] = known.atMs >= condemnation.atMs ? [condemnation, known] : [known, condemnation];
+  add(admission: Admission): void {
+    const { node } = admission;
+    const known = this.#byNode.get(node) ?? admission;
+    if (!this.#byNode.has(node)) this.#name(admission.atMs);
+    const [earlier, later] = known.atMs >= admission.atMs ? [admission, known] : [known, admission];
     this.#byNode.set(node, { ...later, zone: later.zone ?? earlier.zone });
   }
 
@@ -59,10 +59,10 @@ export class Condemnations {
    * Takes what another process handed on, before which this one has counted nothing of it. Nodes that are known already
    * and not named in it are among those without names.
    */
-  inherit({ named, earlier }: HandedOnCondemnations): void {
+  inherit({ named, earlier }: HandedOnAdmissions): void {
     const isNamed = new Set(named.map(({ node }) => node));
     const known = [...this.#byNode.values()].filter(({ node }) => !isNamed.has(node));
-    for (const condemnation of named) this.add(condemnation);
+    for (const admission of named) this.add(admission);
     this.#unnamed = earlier;
     const [first, last] = [earlier[0], earlier.at(-1)];
     if (first === undefined || last === undefined) return;
@@ -72,7 +72,7 @@ export class Condemnations {
     for (const { atMs } of known) this.#name(atMs);
   }
 
-  /** Counts one less without a name if a node that was condemned at this instant is one of them. */
+  /** Counts one less without a name if a node that was admitted at this instant is one of them. */
   #name(atMs: number): void {
     if (this.#unnamedMs === null || atMs < this.#unnamedMs.from || atMs > this.#unnamedMs.to) return;
     const at = this.#unnamed.findIndex(({ toAt }) => toAt >= atMs);
@@ -87,12 +87,12 @@ export class Condemnations {
     return this.#byNode.has(node);
   }
 
-  /** Whether a node was condemned after an instant. */
+  /** Whether a node was admitted after an instant. */
   isAfter(node: string, fromMs: number): boolean {
     return (this.#byNode.get(node)?.atMs ?? Number.NEGATIVE_INFINITY) > fromMs;
   }
 
-  /** How many nodes were condemned after an instant, and when the earliest of them was. */
+  /** How many nodes were admitted after an instant, and when the earliest of them was. */
   since(fromMs: number): { readonly nodes: number; readonly earliestMs: number | null } {
     let nodes = 0;
     let earliestMs: number | null = null;
@@ -109,7 +109,7 @@ export class Condemnations {
     return { nodes, earliestMs };
   }
 
-  /** When a node of a zone was condemned last, or one whose zone is not known; null for never. */
+  /** When a node of a zone was admitted last, or one whose zone is not known; null for never. */
   lastIn(zone: string): number | null {
     let lastMs = this.#unnamed.at(-1)?.toAt ?? null;
     for (const each of this.#byNode.values()) {
@@ -119,7 +119,7 @@ export class Condemnations {
   }
 
   /** What the next owner needs to count as many. */
-  handedOn({ condemnationsMax, condemnationSpansMax }: CondemnationBounds): HandedOnCondemnations {
+  handedOn({ condemnationsMax, condemnationSpansMax }: AdmissionBounds): HandedOnAdmissions {
     const latestFirst = [...this.#byNode.values()].sort((left, right) => right.atMs - left.atMs);
     const others = latestFirst.slice(condemnationsMax).map(({ atMs }) => ({ fromAt: atMs, toAt: atMs, count: 1 }));
     return {

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { querySubject } from "../../protocols/queries.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { Stage, vigilWith } from "../support/stage.ts";
@@ -41,8 +41,10 @@ describe("while readers flood", () => {
     await stage.restart();
   }, 120_000);
 
-  afterAll(async () => {
+  afterEach(() => {
     flood?.kill("SIGKILL");
+  });
+  afterAll(async () => {
     record.stop();
     await stage.close();
     await nats.stop();
@@ -88,7 +90,6 @@ describe("while readers flood", () => {
       });
       while (!isFound) probes.push(await probeMs());
       const floodedMs = await found;
-      flood.kill("SIGKILL");
       expect(floodedMs - quietMs).toBeLessThan(LATE_MAX_MS);
       const sorted = probes.toSorted((left, right) => left - right);
       expect(sorted[Math.ceil(sorted.length * 0.9) - 1]).toBeLessThan(SECOND);

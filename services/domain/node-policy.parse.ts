@@ -118,7 +118,11 @@ export function pauseRequestOf({ name, reason, since, until }: PauseRequestSpec)
   return { name, reason: reason ?? null, sinceAt: instantOf(since), untilAt };
 }
 
-function requirementsOf({ matchLabels = {}, matchExpressions = [] }: NodePolicySpec["selector"]): LabelRequirement[] {
+/** The requirements of a selector as written. */
+export function requirementsOf({
+  matchLabels = {},
+  matchExpressions = [],
+}: NodePolicySpec["selector"]): LabelRequirement[] {
   const equal = Object.entries(matchLabels).map(([key, value]) => {
     return { key, operator: "In" as const, values: [value] };
   });

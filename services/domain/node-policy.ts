@@ -41,6 +41,14 @@ export function policySet(
   };
 }
 
+/** The label keys that NodeRestriction keeps a kubelet from setting on its own node have this prefix. */
+const GUARDED_PREFIX = "node-restriction.kubernetes.io/";
+
+/** The label keys of a selector that a kubelet may set, and so join or leave the policy. */
+export function kubeletLabelKeys(selector: readonly LabelRequirement[]): readonly string[] {
+  return [...new Set(selector.map(({ key }) => key))].filter((key) => !key.startsWith(GUARDED_PREFIX));
+}
+
 /** The label keys that selectors use and the observer does not keep for other reasons, sorted. */
 export function selectorKeys(policies: readonly Pick<NodePolicy, "selector">[]): readonly string[] {
   const keys = policies.flatMap(({ selector }) => selector.map(({ key }) => key));

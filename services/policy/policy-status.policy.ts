@@ -1,9 +1,12 @@
 /** Decides the status of a NodePolicy object: its conditions, the numbers of its nodes, its limits and its freeze. */
 import type { FreezeReport } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
+import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { PolicyResource } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { budgetLeft } from "../domain/limited-policies.ts";
+import { requirementsOf } from "../domain/node-policy.parse.ts";
+import { kubeletLabelKeys } from "../domain/node-policy.ts";
 import { listOf, recordOf, textOf } from "../structures/json.ts";
 import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
@@ -109,6 +112,7 @@ function conditionsOf(
     spec === null ? unready : ready,
     problems.length === 0 ? accepted : refused,
     conflictCondition(conflict),
+    ...(spec === null ? [] : unguardedCondition(spec.selector)),
     ...(remediations === undefined ? [] : [remediationsCondition(remediations)]),
     ...(unwritten.length === 0 ? [] : [unwrittenCondition(unwritten)]),
     ...(ceiling === null ? [] : [ceilingCondition(ceiling)]),
@@ -124,6 +128,15 @@ function conflictCondition(conflict: PolicyNodes["conflict"]): Condition {
   const more = count === 1 ? "" : ` and ${count - 1} more`;
   const message = `node ${node}${more}: also selected by ${others.join(", ")}; neither applies there`;
   return { type, status: "True", reason: "Overlap", message: message.slice(0, MESSAGE_MAX) };
+}
+
+/** A kubelet that joins a policy counts in its limits, so a hostile one could hold back evictions of others. */
+function unguardedCondition(selector: NodePolicySpec["selector"]): Condition[] {
+  const keys = kubeletLabelKeys(requirementsOf(selector));
+  if (keys.length === 0) return [];
+  const fix = "select by labels under node-restriction.kubernetes.io/ where kubelets are not trusted";
+  const message = `a kubelet may set ${keys.join(", ")} on its own node; ${fix}`.slice(0, MESSAGE_MAX);
+  return [{ type: "SelectorGuarded", status: "False", reason: "KubeletLabels", message }];
 }
 
 function remediationsCondition(problem: RemediationProblem | null): Condition {

@@ -4,7 +4,7 @@ import { type PolicyActivity, type PolicyNodes, statusChange } from "../../servi
 import { resolvedPolicies } from "../../services/policy/resolved-policies.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-const RIGHT = { selector: { matchLabels: { pool: "gpu" } } };
+const RIGHT = { selector: { matchLabels: { "node-restriction.kubernetes.io/pool": "gpu" } } };
 const NODES = { nodes: 5, unhealthy: 1, conflict: null, limits: null, hasBreaker: false, ceiling: null, freeze: null };
 
 function changeOf(spec: unknown, found: PolicyNodes & PolicyActivity = NODES, status?: unknown, nowAt = NOW) {
@@ -36,6 +36,15 @@ describe("the status of a policy", () => {
     expect(message(change, "FieldsAccepted")).toBe(
       "spec.unhealthyZoneThreshold: 2: write 1 or less; " +
         'spec.healthyDelay: "soon": write a duration such as 90s or 1m30s',
+    );
+  });
+
+  test("names the labels of its selector that a kubelet may set", () => {
+    const matchExpressions = [{ key: "example.com/spot", operator: "Exists" }];
+    const change = changeOf({ selector: { ...RIGHT.selector, matchExpressions } });
+    expect(brief(change)).toContain("SelectorGuarded=False KubeletLabels");
+    expect(message(change, "SelectorGuarded")).toContain(
+      "a kubelet may set example.com/spot on its own node; select by",
     );
   });
 

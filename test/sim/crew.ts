@@ -29,8 +29,10 @@ export interface Order {
   readonly draw?: DrawOptions;
   /** Seeds that draw this run before the others. */
   readonly first?: Situation;
-  /** Whether the first failure ends it. */
-  readonly untilFailure?: boolean;
+  /** Seeds that come before all others. */
+  readonly ahead?: readonly number[];
+  /** Whether the result so far is enough. */
+  readonly isEnough?: (soFar: Outcome) => boolean;
   /** How long a seed may take, in milliseconds of this machine. */
   readonly seedMaxMs?: number;
   /** Called after each seed with the result so far. */
@@ -47,7 +49,7 @@ export const ENDLESS = "the run does not end";
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
 export async function runSeeds(order: Order): Promise<Outcome> {
-  const { from, forMs, draw = {}, untilFailure = false, seedMaxMs = SEED_MAX_MS, progress } = order;
+  const { from, forMs, draw = {}, isEnough = () => false, seedMaxMs = SEED_MAX_MS, progress } = order;
   const startedAt = performance.now();
   let soFar: Outcome = {
     runs: 0,
@@ -73,9 +75,8 @@ export async function runSeeds(order: Order): Promise<Outcome> {
   }
 
   function nextSeed(): number | undefined {
-    const isOver = untilFailure && soFar.failures.length > 0;
     const isInTime = performance.now() - startedAt < forMs;
-    return isOver || !isInTime ? undefined : (seeds.next().value ?? undefined);
+    return isEnough(soFar) || !isInTime ? undefined : (seeds.next().value ?? undefined);
   }
 }
 
@@ -120,10 +121,12 @@ class SeedRunner {
 }
 
 /** The seeds of an order, one after the other. */
-function* seedsOf({ from, count, draw = {}, first }: Order): Generator<number, void> {
+function* seedsOf({ from, count, ahead = [], draw = {}, first }: Order): Generator<number, void> {
   const isFirst = (seed: number): boolean => first !== undefined && meets(drawSwarm(seed, draw), first);
-  if (first !== undefined) for (let seed = from; seed < from + count; seed++) if (isFirst(seed)) yield seed;
-  for (let seed = from; seed < from + count; seed++) if (!isFirst(seed)) yield seed;
+  const others = Array.from({ length: count }, (_, index) => from + index).filter((seed) => !ahead.includes(seed));
+  yield* ahead;
+  if (first !== undefined) yield* others.filter(isFirst);
+  yield* others.filter((seed) => !isFirst(seed));
 }
 
 function withVerdict(outcome: Outcome, verdict: Short): Outcome {

@@ -42,7 +42,7 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
       from: 1,
       count: seeds,
       forMs: Number.POSITIVE_INFINITY,
-      untilFailure: true,
+      isEnough: ({ failures }) => failures.length > 0,
       ...(mutation.showsIn && { first: mutation.showsIn }),
       ...(mutation.showsIn === "policies" && { draw: { policies: true } }),
     });

@@ -8,7 +8,8 @@ import { MARKS_OF_CLASS } from "./marks.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm, FAULT_CLASSES } from "./swarm.ts";
 
-/** Fewer than 205 seeds reach every situation below; every fifth is quiet and reaches few. */
+/** These reach every situation below. Where they no longer do, as after a change of a fault class, more seeds run. */
+const COVERING: readonly number[] = [];
 const SEEDS = 210;
 const MINUTES_MAX = 15;
 
@@ -54,7 +55,13 @@ it.each(failedOnce)("recovers with seed $seed: $story", ({ seed, draw }) => {
 it(
   "reaches every dangerous situation, writes nothing wrong and recovers",
   async () => {
-    const { failures, sometimes } = await runSeeds({ from: 1, count: SEEDS, forMs: MINUTES_MAX * 60_000 });
+    const { failures, sometimes } = await runSeeds({
+      from: 1,
+      count: SEEDS,
+      ahead: COVERING,
+      forMs: MINUTES_MAX * 60_000,
+      isEnough: (soFar) => DANGEROUS.every((situation) => soFar.sometimes.has(situation)),
+    });
     expect(failures.map(({ seed, problem }) => `npm run sim -- --seed ${seed}: ${problem}`)).toEqual([]);
     expect(DANGEROUS.filter((situation) => !sometimes.has(situation))).toEqual([]);
   },

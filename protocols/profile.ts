@@ -181,21 +181,20 @@ export const TUNABLES = {
   policyTaintedNodesMax: count(
     "policy-max-tainted-nodes",
     5,
-    "Most nodes that all node policies together taint NoExecute for unhealthyConditions: within policy-tainted-duration, " +
-      "and at once. 0: no limit.",
+    "Most nodes that node policies together taint NoExecute, at once and within policy-tainted-duration. 0: no limit.",
   ),
   policyTaintedPercentageMax: {
     ...count(
       "policy-max-tainted-percentage",
       10,
-      "The same as a share of all nodes, in percent, rounded up; the lower limit counts. 0: no limit.",
+      "The same in percent of all nodes, rounded up; the lower limit counts. 0: no limit.",
     ),
     most: 100,
   } as Tunable<number>,
   policyTaintedDurationMs: durationMs(
     "policy-tainted-duration",
     600 * SECOND,
-    "The window in which nodes newly tainted NoExecute by node policies count.",
+    "The window in which newly tainted nodes count.",
   ),
   remediationDryRun: onOff({
     flag: "remediation-dry-run",

@@ -44,8 +44,7 @@ const STATUS: Schema = {
     conditions: {
       type: "array",
       description:
-        "Ready, FieldsAccepted, SelectorConflict, RemediationsReady with remediations; MemoryWritten while False, " +
-        "CeilingReached while True.",
+        "Ready, FieldsAccepted, SelectorConflict; where it applies RemediationsReady, MemoryWritten, CeilingReached.",
       items: CONDITION,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],

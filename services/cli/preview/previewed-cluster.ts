@@ -1,396 +1,257 @@
 /**
- * A cluster on virtual time: the actors of a run decide, and what they request is done at once. The policies of the
- * writers decide again, as they do before a real write. Nothing leaves this process.
+ * A cluster on virtual time: the services of a run over a snapshot, in shadow mode, so that they go on as if what they
+ * would write had been written. Nothing leaves this process.
+ *
+ *   a while before the snapshot   nodes, leases and pods appear at their last stamps; no policy is known, so that
+ *                                 nothing is requested that harms
+ *   the snapshot                  policies are known, the fault begins, the kubelets of the other nodes go on
+ *   the end                       nothing has happened for longer than anything waits for
  */
-import type { BodyOf, Message, MessageType } from "../../../protocols/messages.ts";
-import type { ObservedNode, ObservedPod, Taint } from "../../../protocols/objects.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
-import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
+import type { Policies, Service, Watched } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
-import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
-import { waitingTaintOf } from "../../domain/judgement.ts";
-import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { graceMsOf, needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
+import { epochMsOf } from "../../domain/api-time.ts";
+import { hasClusterBreaker } from "../../domain/limited-policies.ts";
+import { graceMsOf, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import { noExecuteTaints, type TolerationRules } from "../../domain/toleration.ts";
-import { ServiceConcerns } from "../../node/concerns/service-concerns.ts";
-import { NodeActor } from "../../node/node.actor.ts";
-import type { NodeContext } from "../../node/node.context.ts";
-import {
-  decideConditions,
-  decideLabels,
-  decideTaints,
-  type NodeWriteDecision,
-} from "../../node-writer/node-writer.policy.ts";
+import { isSameTaint } from "../../domain/toleration.ts";
+import { nodeService } from "../../node/node.service.ts";
+import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
+import { observerService } from "../../observer/observer.service.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
 import { UNCONTESTED_LEASES } from "../../platform/kube/election/kube-leases.ts";
-import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
+import { ShadowKube } from "../../platform/kube/shadow/shadow-kube.ts";
+import { PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
-import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
-import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
-import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
-import { KeyedDeadlines } from "../../structures/deadlines.keyed.ts";
-import { Deadlines } from "../../structures/deadlines.ts";
-import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
-import { ownTaintsOf } from "../../zone/zone.policy.ts";
-import type { PreviewedDeletion, PreviewedRecovery, PreviewedToleration } from "./preview.ts";
-import { PreviewedNode } from "./previewed-node.ts";
-import { PreviewedRates } from "./previewed-rates.ts";
-import { PreviewedZones } from "./previewed-zones.ts";
-import { recoveryOf } from "./recovery.policy.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { podWriterService } from "../../pod-writer/pod-writer.service.ts";
+import { policyService } from "../../policy/policy.service.ts";
+import { DirectBus } from "../../sandbox/virtual/direct-bus.ts";
+import { SnapshotKube } from "../../sandbox/virtual/snapshot-kube.ts";
+import { VirtualClock } from "../../sandbox/virtual/virtual-clock.ts";
+import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
+import { soleZoneService } from "../../zone/zone.service.ts";
+import { type AlikePods, alikePods } from "./alike-pods.ts";
+import type { Fault } from "./fault.policy.ts";
+import { PreviewRecord } from "./preview-record.ts";
+import { policiesInForce, type Snapshot } from "./snapshot.ts";
 
 /** A preview ends after so long; a cluster whose evictions take longer needs people. */
-const PREVIEW_MS_MAX = 30 * 24 * 3_600_000;
-/** When a live node is taken to have sent its last heartbeat: long after the end of every preview. */
-const FOREVER_MS = 2 * PREVIEW_MS_MAX;
+export const PREVIEW_MS_MAX = 30 * 24 * 3_600_000;
+/** A countdown that ends later than this is not waited for: the taint-manager has published its end. */
+const COUNTDOWN_MS_MAX = 3_600_000;
 /** A node without a heartbeat for this share of its grace has stopped already: kubelets renew after a fifth. */
 const STOPPED_SHARE = 0.5;
+/** Kubelets that go on renew within this share of the shortest grace, some of them every so many milliseconds. */
+const RENEWED_SHARE = 0.8;
+const RENEWALS_MS = 10_000;
+/** Renews while the time before the snapshot passes, so that this time is no outage. It is no node. */
+const PACEMAKER = "preview";
+/** How far time goes on before it is decided again whether anything is to come, in milliseconds. */
+const STEP_MS = 30_000;
+/** The time between pulses: where policies wait for them, where nothing does, and while nothing is near. */
+const PULSE_MS = { limited: 5_000, plain: 20_000, quiet: 60_000 } as const;
+/** Readers wait for so long for a pulse. */
+const PULSE_TIMEOUT_MS = 200_000;
+/** The fields of a policy whose durations lead to nothing, or are published while they pass. */
+const UNAWAITED: readonly string[] = ["budgets", "evictions", "maintenance", "remediations", "outOfService"];
 
-/** The name of the only member of the previewed fleet. */
 const MEMBER = "preview";
 
-type Handlers = { readonly [T in MessageType]?: (body: BodyOf<T>, id: string) => void };
-
-/** The cluster of a snapshot, as it goes on with these nodes down. */
+/** The cluster of a snapshot, as it goes on after a fault. Spans are in milliseconds after the snapshot. */
 export class PreviewedCluster {
   readonly clock: VirtualClock;
-  readonly nodes = new Map<string, PreviewedNode>();
-  /** The deletions, by the uid of the pod of those that are alike. */
-  readonly deletions = new Map<string, PreviewedDeletion>();
-  /** What decides the eviction of each of these pods, by its uid. */
-  readonly #tolerations = new Map<string, PreviewedToleration>();
-  /** What each zone announced last. */
-  readonly announced = new Map<string, BodyOf<"judged.zone">>();
-  /** What was decided last about the limits of each policy. */
-  readonly limits = new Map<string, BodyOf<"judged.limits">>();
-  readonly policies: PolicySet;
-  /** When each node was admitted to be drained, on the virtual clock (direct mode). */
-  readonly drainedMs = new Map<string, number>();
-  readonly #io: Io;
-  readonly #zones: PreviewedZones;
-  readonly #rates: PreviewedRates;
-  readonly #context: NodeContext<NodeActor>;
-  readonly #deadlines: Deadlines<EvictionSchedule>;
-  readonly #halts: ZoneHalts;
-  /** The nodes whose pods have changed since they were last reviewed. */
-  readonly #changed = new Set<PreviewedNode>();
-  readonly #subscribers: { readonly type: MessageType; readonly handler: (message: Message) => void }[] = [];
-  #messages = 0;
+  readonly record: PreviewRecord;
+  /** The pods by node, grouped by their fate. */
+  readonly pods: ReadonlyMap<string, readonly AlikePods[]>;
+  readonly profile: Profile;
+  readonly #received: Policies;
+  readonly #kube: SnapshotKube;
+  readonly #snapshot: Snapshot;
+  readonly #policies: PolicySet;
+  /** What the services read. The time between pulses follows what is to come. */
+  readonly #paced: { -readonly [N in keyof Profile]: Profile[N] };
+  readonly #pulseMs: number;
 
-  constructor(snapshot: Snapshot, profile: Profile, down: ReadonlySet<string>) {
-    this.clock = new VirtualClock({ wallMs: snapshot.takenAt });
-    this.policies = snapshot.policies;
-    this.#io = this.#ports(profile);
-    this.#halts = new ZoneHalts(profile);
-    this.#zones = new PreviewedZones({ io: this.#io, announced: this.announced });
-    this.#rates = new PreviewedRates({ clock: this.clock, evict: (ask, waitedFor) => this.#evict(ask, waitedFor) });
-    this.#context = this.#nodeContext();
-    this.#deadlines = new Deadlines({ clock: this.clock, fire: (schedule) => this.#evictionDue(schedule) });
-    const pods = Map.groupBy(snapshot.pods, ({ node }) => node);
-    const { takenAt } = snapshot;
-    for (const node of snapshot.nodes) {
-      const seenMs = this.#lastHeartbeatMs(snapshot, node.node, readyConditionOf(node)?.heartbeatAt ?? null);
-      const isAlive = !down.has(node.node) && -seenMs <= this.#stoppedMs(node);
-      const isRated = ratedPolicyOf(node, this.policies) !== null;
-      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt, isRated }));
-    }
-    for (const node of this.nodes.values()) this.#begin(node, snapshot);
-    for (const policy of [WHOLE_CLUSTER, ...this.policies.policies.map(({ name }) => name)]) {
-      this.#io.bus.publish("judged.memory", { policy, memory: snapshot.limitMemories.get(policy) ?? null }, null);
-    }
-    this.clock.advance(0);
+  constructor(snapshot: Snapshot, fault: Fault, profile: Profile) {
+    const { takenAt, freezes } = snapshot;
+    this.#snapshot = snapshot;
+    this.profile = profile;
+    this.#policies = policiesInForce(snapshot, profile);
+    const isLimited = this.#policies.policies.length > 0 || freezes !== null || hasClusterBreaker(profile);
+    this.#pulseMs = isLimited ? PULSE_MS.limited : PULSE_MS.plain;
+    this.#paced = { ...profile, pulseTimeoutMs: PULSE_TIMEOUT_MS, watchBlindMs: PULSE_TIMEOUT_MS };
+    this.#paced.pulsePeriodMs = this.#pulseMs;
+    const leadMs = Math.max(...this.#graces()) + RENEWALS_MS;
+    this.clock = new VirtualClock({ wallMs: takenAt - leadMs });
+    this.#kube = new SnapshotKube(this.clock, freezes);
+    const bus = new DirectBus(this.clock, MEMBER);
+    this.record = new PreviewRecord(bus.of("record"), this.clock, takenAt);
+    this.pods = this.#showSnapshot();
+    this.#received = this.#start(bus);
+    this.#renewFor(leadMs);
+    this.#begin(fault);
   }
 
-  /** Sets a taint now, as a person would. */
-  taint(name: string, taint: Taint): void {
-    this.#change(name, (node) => node.taint(taint));
+  /** The instant of the snapshot, in epoch milliseconds. */
+  get takenAt(): number {
+    return this.#snapshot.takenAt;
   }
 
-  /** What tolerations are matched by. */
-  get tolerationRules(): TolerationRules {
-    return { comparisonOperators: this.#io.profile.tolerationComparisonOperators };
-  }
-
-  /** Whether a taint of its node decides about a pod. */
-  isCountingDown(uid: string): boolean {
-    return this.#tolerations.has(uid);
-  }
-
-  /** The rate of evictions that a pod waits for at the end; null for none. */
-  waitsFor(uid: string): string | null {
-    return this.#rates.waitsFor(uid);
-  }
-
-  /** What is done about the machine of a node. */
-  recoveryOf({ shown, unknownMs, taintedMs }: PreviewedNode): PreviewedRecovery {
-    const takenAt = this.clock.wallMs() - this.clock.monotonicMs();
-    const at = (afterMs: number | null): number | null => (afterMs === null ? null : takenAt + afterMs);
-    const { policies } = this;
-    const node = { node: shown, unknownAt: at(unknownMs), taintedAt: at(taintedMs) };
-    return recoveryOf(node, { policies, profile: this.#io.profile, takenAt });
+  /** The policies in force, with their freezes. */
+  get policies(): PolicySet {
+    return this.#received.current() ?? this.#policies;
   }
 
   /** Lets everything happen that follows. */
   run(): void {
-    this.clock.advance(PREVIEW_MS_MAX);
+    for (let nowMs = 0; nowMs <= Math.min(this.#restsFromMs(nowMs), PREVIEW_MS_MAX); nowMs = this.record.nowMs) {
+      this.clock.advance(STEP_MS);
+    }
   }
 
-  #ports(profile: Profile): Io {
-    const unused = (): never => {
-      throw new Error("a preview reads and writes nothing");
-    };
-    const kube: Kube = {
-      watch: unused,
-      read: unused,
-      write: unused,
-      minorVersion: unused,
-      leaseHistory: unused,
-      componentLeases: unused,
-    };
+  /** The graces that count somewhere, in milliseconds. */
+  #graces(): number[] {
+    const graces = [this.profile, ...this.#policies.policies];
+    return graces.flatMap((of) => [of.nodeMonitorGraceMs, of.nodeStartupGraceMs]).filter((ms) => ms !== null);
+  }
+
+  /** Lets each object appear at its last stamp; a later one than the snapshot counts as that. */
+  #showSnapshot(): Map<string, AlikePods[]> {
+    const { takenAt, nodes, renewedAt, resources } = this.#snapshot;
+    const bound = Map.groupBy(this.#snapshot.pods, ({ node }) => node);
+    const pods = new Map<string, AlikePods[]>();
+    for (const resource of resources) this.#kube.put("policies", resource);
+    for (const node of nodes) {
+      const alike = alikePods(node, bound.get(node.node) ?? [], { takenAt, policies: this.#policies });
+      pods.set(node.node, alike);
+      this.#showAt(changedAt(node), "nodes", node);
+      for (const { first } of alike) this.#showAt(Math.max(first.pod.createdAt, first.pod.boundAt), "pods", first);
+    }
+    for (const [node, at] of renewedAt) {
+      this.#kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, this.clock.wallMs()) });
+      if (at !== null) this.#showAt(at, "leases", { node, renewedAt: at });
+    }
+    return pods;
+  }
+
+  #showAt<K extends keyof Watched>(at: number, what: K, object: Watched[K]): void {
+    const delayMs = Math.min(at, this.#snapshot.takenAt) - this.clock.wallMs();
+    if (delayMs <= 0) this.#kube.put(what, object);
+    else this.clock.after(delayMs, () => this.#kube.put(what, object));
+  }
+
+  /** Starts the services of a run, apart from those that decide nothing. */
+  #start(bus: DirectBus): Policies {
     const { clock } = this;
-    const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
-    const policies = fixedPolicies(this.policies);
-    return { ...ports, bus: this.#bus(), fleet: aloneFleet(MEMBER), policies, leases: UNCONTESTED_LEASES };
-  }
-
-  /** A bus that hands each message to the one place that carries it out. */
-  #bus(): Bus {
-    const handlers = this.#handlers();
-    const publish: Bus["publish"] = (type, body) => {
-      const id = `preview:${++this.#messages}`;
-      (handlers[type] as ((body: unknown, id: string) => void) | undefined)?.(body, id);
-      const message = { type, id, source: `zone@${MEMBER}`, at: this.clock.wallMs(), cause: null, body };
-      for (const { type: wanted, handler } of this.#subscribers) {
-        if (wanted === type) this.clock.soon(() => handler(message as Message));
-      }
-      return id;
+    const shared = { clock, random: () => 0, log: silentLog, metrics: createMetrics(), profile: this.#paced };
+    const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
+    const kube = new ShadowKube({ ...shared, kube: this.#kube, bus: bus.of("shadow") });
+    const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: UNCONTESTED_LEASES };
+    const services: Readonly<Record<string, Service>> = {
+      observer: observerService,
+      node: nodeService,
+      zone: soleZoneService,
+      "taint-manager": taintManagerService,
+      "node-writer": nodeWriterService,
+      "pod-writer": podWriterService,
+      policy: policyService(this.#snapshot.configured),
     };
-    const subscribe: Bus["subscribe"] = (type, _shard, handler) => {
-      this.#subscribers.push({ type, handler: handler as (message: Message) => void });
-      return () => {};
+    for (const [name, service] of Object.entries(services)) service({ ...ports, bus: bus.of(name) });
+    return policies;
+  }
+
+  #renewFor(leadMs: number): void {
+    for (let leftMs = leadMs; leftMs > 0; leftMs -= RENEWALS_MS) {
+      this.#renew(PACEMAKER);
+      this.clock.advance(Math.min(leftMs, RENEWALS_MS));
+    }
+  }
+
+  #renew(node: string): void {
+    this.#kube.put("leases", { node, renewedAt: this.clock.wallMs() });
+  }
+
+  /** The instant of the snapshot. */
+  #begin(fault: Fault): void {
+    const alive = this.#snapshot.nodes.filter((node) => this.#goesOn(node, fault)).map(({ node }) => node);
+    for (const node of alive) this.#renew(node);
+    const everyMs = Math.min(RENEWALS_MS, Math.min(...this.#graces()) * RENEWED_SHARE);
+    const share = Math.ceil((alive.length * everyMs) / (Math.min(...this.#graces()) * RENEWED_SHARE));
+    const renewFrom = (from: number): void => {
+      for (let place = from; place < from + share; place++) this.#renew(alive[place % alive.length] ?? "");
+      this.clock.after(everyMs, () => renewFrom((from + share) % alive.length));
     };
-    return {
-      publish,
-      subscribe,
-      onGap: () => () => {},
-      latest: () => ({ take: () => [], stop: () => {} }),
-      connected: () => true,
-    };
-  }
-
-  /** A request is carried out after the message that led to it, as by a writer in another process. */
-  #handlers(): Handlers {
-    const later =
-      <B>(act: (body: B, id: string) => void) =>
-      (body: B, id: string): void =>
-        this.clock.soon(() => act(body, id));
-    return {
-      "judged.node": (body, id) => {
-        const node = this.nodes.get(body.node);
-        if (node !== undefined) node.isWaiting = waitingTaintOf(body) !== null;
-        this.#zones.takeJudged(body, id);
-      },
-      "judged.pod": ({ uid, taint, toleratedTaint = taint, tolerationSeconds: seconds }) => {
-        if (toleratedTaint !== null) this.#tolerations.set(uid, { taint: toleratedTaint, seconds });
-      },
-      "judged.zone": later((body: BodyOf<"judged.zone">, id) => this.#takeZone(body, id)),
-      "judged.limits": (body) => {
-        this.limits.set(body.policy, body);
-        this.#zones.takeLimits(body);
-      },
-      "asked.condition": later((ask: BodyOf<"asked.condition">) =>
-        this.#write(ask.node, (node) => decideConditions(ask, node.shown, this.clock.wallMs())),
-      ),
-      "asked.taint": later((ask: BodyOf<"asked.taint">) =>
-        this.#write(ask.node, (node) => decideTaints(ask, node.shown, this.clock.wallMs(), this.policies)),
-      ),
-      "asked.label": later((ask: BodyOf<"asked.label">) =>
-        this.#write(ask.node, (node) => decideLabels(ask, node.shown)),
-      ),
-      "asked.unready": later(({ node, uid }: BodyOf<"asked.unready">) =>
-        this.#changePod(node, uid, (pod) => ({ ...pod, ready: "False" })),
-      ),
-      "asked.eviction": later((ask: BodyOf<"asked.eviction">) => this.#requestEviction(ask)),
-      "asked.drain": later(({ node, uid }: BodyOf<"asked.drain">, id) => {
-        this.drainedMs.set(node, this.clock.monotonicMs());
-        this.nodes.get(node)?.actor?.grantDrain(uid, id);
-      }),
-    };
-  }
-
-  #nodeContext(): NodeContext<NodeActor> {
-    const review = (actor: NodeActor): void => actor.review();
-    const counter = { add: () => {}, remove: () => {} };
-    return {
-      io: this.#io,
-      concerns: new ServiceConcerns(this.#io, {
-        beganMs: Number.NEGATIVE_INFINITY,
-        isHalted: (zone) => this.#halts.isHalted(zone),
-      }),
-      shard: {
-        blindness: () => null,
-        outages: [],
-        watchHealth: { since: Number.NEGATIVE_INFINITY },
-        pods: (name) => {
-          const node = this.nodes.get(name);
-          return node === undefined || !needsPods(node.shown) ? null : node;
-        },
-      },
-      graces: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
-      reviews: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
-      lateness: { observe: () => {} },
-      refuted: counter,
-      postponed: counter,
-      waitingForSync: new Set(),
-      waitingForLimits: new Set(),
-      haltEndedMs: (zone) => this.#halts.endedMs(zone),
-      markSuspect: () => {},
-    };
-  }
-
-  /** When a node was last heard of, on the virtual clock; a heartbeat from the future counts as now. */
-  #lastHeartbeatMs({ takenAt, renewedAt }: Snapshot, name: string, postedAt: number | null): number {
-    const known = [renewedAt.get(name) ?? null, postedAt].filter((at) => at !== null);
-    return known.length === 0 ? 0 : Math.min(0, Math.max(...known) - takenAt);
-  }
-
-  #begin(node: PreviewedNode, snapshot: Snapshot): void {
-    const { shown, name } = node;
-    const actor = new NodeActor(this.#context, shown);
-    node.actor = actor;
-    const postedAt = readyConditionOf(shown)?.heartbeatAt ?? null;
-    const renewedAt = snapshot.renewedAt.get(name) ?? null;
-    const seenMs = node.isAlive ? FOREVER_MS : this.#lastHeartbeatMs(snapshot, name, postedAt);
-    this.#zones.takeObserved(null, shown);
-    for (const [kind, stamp] of [["status", postedAt] as const, ["lease", renewedAt] as const]) {
-      actor.takeHeartbeat({ node: name, kind, renewedAt: stamp, seenAt: snapshot.takenAt }, seenMs, "");
+    if (alive.length > 0) renewFrom(0);
+    const tainted = fault.kind === "taint" ? this.#kube.get("nodes", fault.node) : undefined;
+    if (fault.kind === "taint" && tainted !== undefined) {
+      const taints = [...tainted.taints.filter((taint) => !isSameTaint(taint, fault.taint)), fault.taint];
+      this.#kube.put("nodes", { ...tainted, taints, resourceVersion: `${tainted.resourceVersion}.tainted` });
     }
-    actor.review("");
-    this.#reviewPods(node, Number.NEGATIVE_INFINITY);
+    this.#kube.listPolicies();
   }
 
-  /** After how long without a heartbeat a node has stopped. A short grace of a policy makes no kubelet quicker. */
-  #stoppedMs(node: ObservedNode): number {
-    const { profile } = this.#io;
-    const resolved = policyOf(node, this.policies);
-    const own = graceMsOf(node, profile, resolved.kind === "policy" ? resolved.policy : null);
-    return Math.max(own, profile.nodeMonitorGraceMs) * STOPPED_SHARE;
+  /** Whether the kubelet of a node sends heartbeats during the preview. A short grace makes no kubelet quicker. */
+  #goesOn(node: ObservedNode, fault: Fault): boolean {
+    if (fault.kind === "down" && fault.nodes.has(node.node)) return false;
+    const { takenAt, renewedAt } = this.#snapshot;
+    const known = [renewedAt.get(node.node), readyConditionOf(node)?.heartbeatAt].filter((at) => at != null);
+    const resolved = policyOf(node, this.#policies);
+    const graceMs = graceMsOf(node, this.profile, resolved.kind === "policy" ? resolved.policy : null);
+    const stoppedMs = Math.max(graceMs, this.profile.nodeMonitorGraceMs) * STOPPED_SHARE;
+    return known.length === 0 || takenAt - Math.max(...known) <= stoppedMs;
   }
 
-  #freezeOf(node: ObservedNode): NodeFreeze {
-    return nodeFreezeOf(node, this.policies, this.clock.wallMs());
-  }
-
-  /** Requests an eviction that is due, after a freeze of its node. One that waits for a rate is not requested again. */
-  #evictionDue(schedule: EvictionSchedule): void {
-    if (this.#rates.isWaiting(schedule.pod.uid)) return;
-    const node = this.nodes.get(schedule.node.name);
-    const freeze = node === undefined ? null : this.#freezeOf(node.shown).freeze;
-    if (freeze === null) schedule.node.requestEviction(schedule);
-    else if (freeze.untilAt !== null) {
-      this.clock.after(freeze.untilAt - this.clock.wallMs(), () => this.#evictionDue(schedule));
+  /** When nothing is to come any more, as far as is known now. Sets the time between pulses by it. */
+  #restsFromMs(nowMs: number): number {
+    const { takenAt } = this.#snapshot;
+    let untilMs = this.record.changedMs;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const at of this.#waitsUntilAt()) {
+      if (at == null || !Number.isFinite(at)) continue;
+      untilMs = Math.max(untilMs, at - takenAt);
+      if (at - takenAt >= nowMs) nextMs = Math.min(nextMs, at - takenAt);
     }
+    const isNear = Math.min(nowMs - this.record.changedMs, nextMs - nowMs) < PULSE_TIMEOUT_MS;
+    this.#paced.pulsePeriodMs = isNear ? this.#pulseMs : PULSE_MS.quiet;
+    return untilMs + this.#quietMs();
   }
 
-  #takeZone(body: BodyOf<"judged.zone">, id: string): void {
-    const before = this.announced.get(body.zone);
-    this.announced.set(body.zone, body);
-    const grants = ({ taintsPerSecond, halted }: BodyOf<"judged.zone">) => `${taintsPerSecond > 0} ${halted}`;
-    if (before === undefined || grants(before) !== grants(body)) this.#zones.grantsChanged();
-    const change = this.#halts.take(body, MEMBER, this.clock.monotonicMs());
-    if (change === null) return;
-    for (const node of this.nodes.values()) {
-      if (node.actor?.zone === body.zone) node.actor.zoneHalted(change === "began", id);
-    }
+  *#waitsUntilAt(): Generator<number | null | undefined> {
+    yield* this.record.waitsUntilAt(COUNTDOWN_MS_MAX);
+    for (const { frozen } of [this.policies.everywhere, ...this.policies.policies]) for (const { toAt } of frozen) yield toAt;
   }
 
-  #write(name: string, decide: (node: PreviewedNode) => NodeWriteDecision): void {
-    const node = this.nodes.get(name);
-    const decision = node === undefined ? null : decide(node);
-    if (decision?.kind === "write") this.#change(name, (written) => written.write(decision.shadow));
+  /** How long nothing may happen before it is over, in milliseconds: longer than anything takes of which nothing is published. */
+  #quietMs(): number {
+    const { profile } = this;
+    const { nodeMonitorGraceMs, nodeStartupGraceMs, askRetryMaxMs } = profile;
+    const { circuitBreakerDurationMs, circuitBreakerResetAfterMs, podEvictionTimeoutMs } = profile;
+    const settings = [
+      { nodeMonitorGraceMs, nodeStartupGraceMs, askRetryMaxMs },
+      profile.evictionMode === "direct" ? { podEvictionTimeoutMs } : {},
+      hasClusterBreaker(profile) ? { circuitBreakerDurationMs, circuitBreakerResetAfterMs } : {},
+      ...this.policies.policies,
+    ];
+    const zones = [...this.record.zones.values()].filter(({ last }) => last.queueLength > 0 && last.taintsPerSecond > 0);
+    const grantsMs = zones.map(({ last }) => 1000 / last.taintsPerSecond);
+    return Math.max(...settings.map(longestMs)) + Math.max(0, ...grantsMs) + STEP_MS;
   }
+}
 
-  /** Shows a changed node to everything that watches nodes. */
-  #change(name: string, change: (node: PreviewedNode) => void): void {
-    const node = this.nodes.get(name);
-    if (node === undefined) return;
-    const before = node.shown;
-    change(node);
-    const nowMs = this.clock.monotonicMs();
-    const isUnknown = (of: typeof before): boolean => readyConditionOf(of)?.status === "Unknown";
-    if (!isUnknown(before) && isUnknown(node.shown)) node.unknownMs = nowMs;
-    if (ownTaintsOf(before).length === 0 && ownTaintsOf(node.shown).length > 0) node.taintedMs ??= nowMs;
-    this.#zones.takeObserved(before, node.shown);
-    node.actor?.observe(node.shown, "");
-    this.#reviewPods(node, nowMs);
-  }
+/** When a node was changed last, by its stamps, in epoch milliseconds. */
+function changedAt({ createdAt, conditions, taints }: ObservedNode): number {
+  const stamps = conditions.flatMap(({ heartbeatAt, transitionAt }) => [heartbeatAt ?? 0, transitionAt ?? 0]);
+  return Math.max(createdAt, ...stamps, ...taints.map(({ timeAdded }) => epochMsOf(timeAdded) ?? 0));
+}
 
-  #changePod(name: string, uid: string, change: (pod: ObservedPod) => ObservedPod): void {
-    const node = this.nodes.get(name);
-    const pod = node?.pod(uid);
-    if (node === undefined || pod === undefined) return;
-    node.putPod(change(pod));
-    if (this.#changed.size === 0) this.clock.soon(() => this.#reviewChanged());
-    this.#changed.add(node);
-  }
-
-  /** Pods of a node change together, so each node is reviewed once for all of them. */
-  #reviewChanged(): void {
-    const changed = [...this.#changed];
-    this.#changed.clear();
-    for (const node of changed) {
-      node.actor?.review("");
-      this.#reviewPods(node, this.clock.monotonicMs());
-    }
-  }
-
-  /** Schedules the evictions of a node's pods. `absentMs` is when its new taints were still absent. */
-  #reviewPods(node: PreviewedNode, absentMs: number): void {
-    if (this.#io.profile.evictionMode !== "taint") return;
-    if (noExecuteTaints(node.shown.taints).length === 0) {
-      node.tainted?.end("");
-      node.tainted = null;
-      return;
-    }
-    node.tainted ??= new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node.shown);
-    node.tainted.review(node.shown, node.pods, { absentMs, isUnbroken: true, ...this.#freezeOf(node.shown) }, "");
-  }
-
-  /** Evicts a pod, at once or when the rates of its policy and the freezes of its node allow it. */
-  #requestEviction(ask: BodyOf<"asked.eviction">): void {
-    const shown = this.nodes.get(ask.node)?.shown;
-    const rated = shown === undefined ? null : ratedPolicyOf(shown, this.policies);
-    if (rated === null) this.#evict(ask, null);
-    else this.#rates.request(rated, ask);
-  }
-
-  /** Returns whether the pod went. */
-  #evict(ask: BodyOf<"asked.eviction">, waitedFor: string | null): boolean {
-    const node = this.nodes.get(ask.node);
-    const pod = node?.pod(ask.uid);
-    if (node === undefined || pod === undefined) return false;
-    const wallMs = this.clock.wallMs();
-    const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
-    const object = { metadata: { name: pod.name } };
-    const { frozen, freeze } = this.#freezeOf(node.shown);
-    const rules = { ...this.tolerationRules, wallMs, latestMs: wallMs, behindMs: 0, freeze };
-    const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
-    if (decision.kind !== "act") {
-      if (freeze?.untilAt != null) this.clock.after(freeze.untilAt - wallMs, () => this.#requestEviction(ask));
-      return false;
-    }
-    const toleration = decision.taint === null ? null : (this.#tolerations.get(ask.uid) ?? null);
-    const resolved = policyOf(node.shown, this.policies);
-    const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
-    const latestAt = deleteAt(settings, { deadlineAt: wallMs, frozen });
-    const atMs = this.clock.monotonicMs();
-    const latestMs = latestAt === null ? null : atMs + (latestAt - wallMs);
-    this.deletions.set(ask.uid, { atMs, toleration, method: settings.method, latestMs, waitedFor });
-    this.#changePod(ask.node, ask.uid, (deleted) => ({ ...deleted, deletionAt: wallMs }));
-    return true;
-  }
+/** The longest duration among settings, by the names of their fields. */
+function longestMs(settings: object): number {
+  const lengths = Object.entries(settings).map(([field, value]: [string, unknown]) => {
+    if (UNAWAITED.includes(field)) return 0;
+    if (typeof value === "number") return field.endsWith("Ms") ? value : 0;
+    return typeof value === "object" && value !== null ? longestMs(value) : 0;
+  });
+  return Math.max(0, ...lengths);
 }

@@ -1,9 +1,8 @@
 /** The cluster at one instant, as a preview starts from it. It is read as a run reads it, and nothing else. */
-import type { BodyOf } from "../../../protocols/messages.ts";
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { PolicyKeys, PolicySet } from "../../../protocols/policy-set.ts";
+import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type {
   BoundPod,
   Clock,
@@ -14,31 +13,36 @@ import type {
   Watched,
   WatchOptions,
 } from "../../../protocols/ports.ts";
-import type { ConfiguredPolicy } from "../../domain/node-policy.parse.ts";
-import { projectFreezes, UNREPORTED } from "../../platform/kube/watch/projection.ts";
-import { readLimitMemories } from "../../policy/limit-memory.policy.ts";
-import { presentPolicies } from "../../policy/present-policies.policy.ts";
-import type { PolicyRules } from "../../policy/resolved-policies.policy.ts";
+import { type ConfiguredPolicy, nodePolicyOf } from "../../domain/node-policy.parse.ts";
+import { policySet } from "../../domain/node-policy.ts";
+import { type PolicyRules, resolvedPolicies } from "../../policy/resolved-policies.policy.ts";
 
-type LimitMemories = ReadonlyMap<string, NonNullable<BodyOf<"judged.memory">["memory"]>>;
-
-/** The node policies of the cluster at one instant. */
-export interface PresentPolicies {
-  readonly policies: PolicySet;
-  /** What is stored about the limits of each policy. */
-  readonly limitMemories: LimitMemories;
-  /** What could not be read of them, for people. */
-  readonly unread: readonly string[];
+/** What node policies follow from, at one instant. */
+export interface PolicySources {
+  /** Those of --config. */
+  readonly configured: readonly ConfiguredPolicy[];
+  /** The NodePolicy objects. */
+  readonly resources: readonly PolicyResource[];
+  /** The ConfigMap with freezes and the memory of limits; null for none. */
+  readonly freezes: KubeObject | null;
 }
 
-/** Every node, lease and bound pod at one instant, and the policies in force. */
-export interface Snapshot extends PresentPolicies {
+/** Every node, lease and bound pod at one instant, and what the policies follow from. */
+export interface Snapshot extends PolicySources {
   /** Epoch milliseconds. */
   readonly takenAt: number;
   readonly nodes: readonly ObservedNode[];
   /** The renewTime of each node's lease, by node. */
   readonly renewedAt: ReadonlyMap<string, number | null>;
   readonly pods: readonly BoundPod[];
+  /** What could not be read of the node policies, for people. */
+  readonly unread: readonly string[];
+}
+
+/** The node policies in force, without freezes. */
+export function policiesInForce({ configured, resources }: PolicySources, rules: PolicyRules): PolicySet {
+  const resolved = resolvedPolicies(configured, resources, rules);
+  return policySet(resolved.flatMap(({ name, spec }) => (spec === null ? [] : [nodePolicyOf(name, spec)])));
 }
 
 type SnapshotClock = Pick<Clock, "wallMs" | "soon" | "after">;
@@ -63,25 +67,18 @@ export function takeSnapshot(sources: SnapshotSources, done: (snapshot: Snapshot
   return () => stop();
 }
 
+type PresentPolicies = Pick<Snapshot, keyof PolicySources | "unread">;
+
 /** Reads the NodePolicy objects and the ConfigMap of freezes; after a while goes on without those it may not read. */
-function readPolicies(
-  { kube, clock, configured, profile }: SnapshotSources,
-  done: (present: PresentPolicies) => void,
-): Stop {
+function readPolicies({ kube, clock, configured }: SnapshotSources, done: (present: PresentPolicies) => void): Stop {
   const resources = new Map<string, PolicyResource>();
-  let object: KubeObject | null = null;
+  let freezes: KubeObject | null = null;
   const unread = new Set<string>([`${NODE_POLICY_API.kind} objects`, `ConfigMap ${FREEZE_CONFIG_MAP.name}`]);
   let isOver = false;
   const finish = (): void => {
     if (isOver) return;
     stop();
-    const freeze = object === null ? null : projectFreezes(object, UNREPORTED);
-    const policies = presentPolicies(
-      { configured, resources: [...resources.values()], freeze, profile },
-      clock.wallMs(),
-    );
-    const { memories: limitMemories } = object === null ? { memories: new Map() } : readLimitMemories(object);
-    done({ policies, limitMemories, unread: [...unread] });
+    done({ configured, resources: [...resources.values()], freezes, unread: [...unread] });
   };
   const take = (what: string): void => {
     unread.delete(what);
@@ -101,14 +98,14 @@ function readPolicies(
     timer.cancel();
   };
   kube.read(FREEZE_CONFIG_MAP, (reply) => {
-    if (reply.outcome === "ok") object = reply.object;
+    if (reply.outcome === "ok") freezes = reply.object;
     if (reply.outcome === "ok" || reply.outcome === "gone") take(ofConfigMap);
   });
   return stop;
 }
 
 function readObjects(
-  { kube, clock }: SnapshotSources,
+  { kube, clock, profile }: SnapshotSources,
   present: PresentPolicies,
   done: (snapshot: Snapshot) => void,
 ): Stop {
@@ -135,8 +132,9 @@ function readObjects(
     const watch = kube.watch(what, { changed, gone, state: (state) => state.synced && synced(what) }, options);
     stops.push(() => watch.stop());
   };
-  const policyKeys = (): PolicyKeys => present.policies;
-  open("nodes", { changed: (node) => nodes.set(node.node, node), gone: (name) => nodes.delete(name) }, { policyKeys });
+  const policies = policiesInForce(present, profile);
+  const labelled = { policyKeys: () => policies };
+  open("nodes", { changed: (node) => nodes.set(node.node, node), gone: (name) => nodes.delete(name) }, labelled);
   open("leases", {
     changed: (lease) => renewedAt.set(lease.node, lease.renewedAt),
     gone: (name) => renewedAt.delete(name),

@@ -3,22 +3,24 @@ import { expect, test } from "vitest";
 import type { NodePolicySpec } from "../../../protocols/node-policy.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
-import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
-import { policySet } from "../../../services/domain/node-policy.ts";
+import { policiesInForce } from "../../../services/cli/preview/snapshot.ts";
 import { observedNode } from "../../support/observed-objects.ts";
 
 /** What follows once node up-0 is down too; node down has the policy gpu, and has been Unknown for ten minutes. */
 function previewedUnder(fields: Omit<NodePolicySpec, "selector">, others: readonly string[] = []) {
   const selector = { matchLabels: { pool: "gpu" } };
-  const gpu = nodePolicyOf("gpu", { selector, ...fields });
-  const policies = policySet([gpu, ...others.map((name) => nodePolicyOf(name, { selector }))]);
+  const configured = [
+    { name: "gpu", spec: { selector, ...fields } },
+    ...others.map((name) => ({ name, spec: { selector } })),
+  ];
+  const sources = { configured, resources: [], freezes: null };
   const takenAt = Date.UTC(2026, 0, 5, 12);
   const nodes = ["down", "up-0", "up-1", "up-2", "up-3"].map((name) => ({
     ...observedNode(name, name === "down" ? { ready: "Unknown", labels: { pool: "gpu" } } : { ready: "True" }),
-    policyLabels: policies.labelsChecksum,
+    policyLabels: policiesInForce(sources, STANDARD_PROFILE).labelsChecksum,
   }));
   const renewedAt = new Map(nodes.map(({ node }) => [node, node === "down" ? takenAt - 600_000 : takenAt]));
-  const snapshot = { takenAt, nodes, renewedAt, pods: [], policies, limitMemories: new Map(), unread: [] };
+  const snapshot = { takenAt, nodes, renewedAt, pods: [], ...sources, unread: [] };
   const fault = { kind: "down", what: "up-0 is down", nodes: new Set(["up-0"]) } as const;
   return previewOf(snapshot, fault, STANDARD_PROFILE);
 }

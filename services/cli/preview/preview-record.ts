@@ -77,16 +77,23 @@ export class PreviewRecord {
     return judged !== null && waitingTaintOf(judged) !== null;
   }
 
-  /** The instants until which something is known to wait, in epoch milliseconds; no countdown longer than `countdownMs`. */
-  *waitsUntilAt(countdownMs: number): Generator<number | null | undefined> {
+  /** The longest time that a zone in which nodes wait takes for a grant, in milliseconds; 0 where none waits. */
+  get slowestGrantMs(): number {
+    const rates = [...this.zones.values()].map(({ last }) => (last.queueLength > 0 ? last.taintsPerSecond : 0));
+    return Math.max(0, ...rates.map((rate) => (rate > 0 ? 1000 / rate : 0)));
+  }
+
+  /** The instants at which countdowns of pods end, in epoch milliseconds. */
+  *deadlinesAt(): Generator<number | null> {
+    for (const { deadlineAt, deletedMs } of this.pods.values()) if (deletedMs === null) yield deadlineAt;
+  }
+
+  /** The instants at which something else is known to end that waits, in epoch milliseconds. */
+  *waitsUntilAt(): Generator<number | null | undefined> {
     for (const { judged } of this.nodes.values()) {
       if (judged === null) continue;
       yield* [judged.evictionFromAt, judged.unhealthyDelay?.untilAt, judged.maintenance?.untilAt];
       for (const { untilAt } of judged.conditions ?? []) yield untilAt;
-    }
-    const latestAt = this.#clock.wallMs() + countdownMs;
-    for (const { deadlineAt, deletedMs } of this.pods.values()) {
-      if (deletedMs === null && (deadlineAt ?? 0) <= latestAt) yield deadlineAt;
     }
     for (const { holds } of this.limits.values()) for (const { untilAt } of holds) yield untilAt;
     for (const { queue } of this.evictions.values()) for (const { expectedAt } of queue) yield expectedAt;

@@ -69,8 +69,9 @@ function nodeReport(node: RecordedNode, cluster: PreviewedCluster): PreviewedNod
 }
 
 /** What holds a node back at the end of the preview; null where the limits and freezes do not. */
-function holdOn({ shown }: RecordedNode, { policies, record, clock }: PreviewedCluster): string | null {
-  const { freeze } = nodeFreezeOf(shown, policies, clock.wallMs());
+function holdOn({ shown }: RecordedNode, cluster: PreviewedCluster): string | null {
+  const { policies, record } = cluster;
+  const { freeze } = nodeFreezeOf(shown, policies, cluster.wallMs());
   if (freeze !== null) return freeze.field;
   const resolved = policyOf(shown, policies);
   const own = resolved.kind === "policy" ? record.limits.get(resolved.policy.name) : undefined;

@@ -16,28 +16,17 @@ import type {
 import { type ConfiguredPolicy, nodePolicyOf } from "../../domain/node-policy.parse.ts";
 import { policySet } from "../../domain/node-policy.ts";
 import { type PolicyRules, resolvedPolicies } from "../../policy/resolved-policies.policy.ts";
+import type { SnapshotObjects } from "../../sandbox/virtual/snapshot-world.ts";
 
-/** What node policies follow from, at one instant. */
-export interface PolicySources {
-  /** Those of --config. */
+/** Everything at one instant that a preview follows from. */
+export interface Snapshot extends SnapshotObjects {
+  /** The node policies of --config. */
   readonly configured: readonly ConfiguredPolicy[];
-  /** The NodePolicy objects. */
-  readonly resources: readonly PolicyResource[];
-  /** The ConfigMap with freezes and the memory of limits; null for none. */
-  readonly freezes: KubeObject | null;
-}
-
-/** Every node, lease and bound pod at one instant, and what the policies follow from. */
-export interface Snapshot extends PolicySources {
-  /** Epoch milliseconds. */
-  readonly takenAt: number;
-  readonly nodes: readonly ObservedNode[];
-  /** The renewTime of each node's lease, by node. */
-  readonly renewedAt: ReadonlyMap<string, number | null>;
-  readonly pods: readonly BoundPod[];
   /** What could not be read of the node policies, for people. */
   readonly unread: readonly string[];
 }
+
+type PolicySources = Pick<Snapshot, "configured" | "resources">;
 
 /** The node policies in force, without freezes. */
 export function policiesInForce({ configured, resources }: PolicySources, rules: PolicyRules): PolicySet {
@@ -67,7 +56,7 @@ export function takeSnapshot(sources: SnapshotSources, done: (snapshot: Snapshot
   return () => stop();
 }
 
-type PresentPolicies = Pick<Snapshot, keyof PolicySources | "unread">;
+type PresentPolicies = Pick<Snapshot, "configured" | "resources" | "freezes" | "unread">;
 
 /** Reads the NodePolicy objects and the ConfigMap of freezes; after a while goes on without those it may not read. */
 function readPolicies({ kube, clock, configured }: SnapshotSources, done: (present: PresentPolicies) => void): Stop {

@@ -39,7 +39,7 @@ export function podObject({ node, resourceVersion, pod }: BoundPod): KubeObject 
       creationTimestamp: apiTime(pod.createdAt),
       ...(deletionAt === null ? {} : { deletionTimestamp: apiTime(deletionAt) }),
       ...(owner === null ? {} : { ownerReferences: [{ controller: true, kind: owner, uid: ownerUid }] }),
-      ...(mirror === true ? { annotations: { [MIRROR_ANNOTATION]: "" } } : {}),
+      ...(mirror === true ? { annotations: { [MIRROR_ANNOTATION]: "mirror" } } : {}),
       ...(generation === undefined ? {} : { generation }),
     },
     spec: { nodeName: node, tolerations },

@@ -104,10 +104,10 @@ export function recordedAnnotations(records: NodeRecords): Record<string, string
   const starts = Object.entries(taintsSeenAt).map(([name, at]) => [name, apiMicroTime(at)]);
   const annotations: Record<string, string> =
     starts.length === 0 ? {} : { [Annotation.taintsSeen]: JSON.stringify(Object.fromEntries(starts)) };
-  for (const [field, { annotation, write }] of Object.entries<RecordReader<unknown>>(RECORDS)) {
+  for (const [field, recorded] of Object.entries<RecordReader<unknown>>(RECORDS)) {
     const value = records[field as keyof typeof RECORDS];
-    const text = value === undefined ? null : write(value);
-    if (text !== null) annotations[annotation] = text;
+    const text = value === undefined ? null : recorded.write(value);
+    if (text !== null) annotations[recorded.annotation] = text;
   }
   return annotations;
 }

@@ -71,6 +71,12 @@ export class PreviewRecord {
     return this.#clock.wallMs() - this.#beganAt;
   }
 
+  /** Whether a node is shown as Unknown; true for one that is not known. */
+  isUnknown(name: string): boolean {
+    const node = this.nodes.get(name);
+    return node === undefined || isUnknown(node.shown);
+  }
+
   /** Whether a node waits to be admitted for eviction. */
   isWaiting(name: string): boolean {
     const judged = this.nodes.get(name)?.judged ?? null;
@@ -91,9 +97,12 @@ export class PreviewRecord {
   /** The instants at which something else is known to end that waits, in epoch milliseconds. */
   *waitsUntilAt(): Generator<number | null | undefined> {
     for (const { judged } of this.nodes.values()) {
-      if (judged === null) continue;
-      yield* [judged.evictionFromAt, judged.unhealthyDelay?.untilAt, judged.maintenance?.untilAt];
-      for (const { untilAt } of judged.conditions ?? []) yield untilAt;
+      // Most of thousands of nodes wait for nothing.
+      const { evictionFromAt, unhealthyDelay, maintenance, conditions } = judged ?? {};
+      if (evictionFromAt !== undefined) yield evictionFromAt;
+      if (unhealthyDelay !== undefined) yield unhealthyDelay.untilAt;
+      if (maintenance !== undefined) yield maintenance.untilAt;
+      if (conditions !== undefined) for (const { untilAt } of conditions) yield untilAt;
     }
     for (const { holds } of this.limits.values()) for (const { untilAt } of holds) yield untilAt;
     for (const { queue } of this.evictions.values()) for (const { expectedAt } of queue) yield expectedAt;

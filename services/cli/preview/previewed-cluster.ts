@@ -48,6 +48,8 @@ const NEAR_MS = 200_000;
 
 const MEMBER = "preview";
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** The cluster of a snapshot, as it goes on after a fault. Spans are in milliseconds after the snapshot. */
 export class PreviewedCluster {
   readonly record: PreviewRecord;
@@ -59,7 +61,11 @@ export class PreviewedCluster {
   readonly #policies: PolicySet;
   readonly #received: Policies;
   /** What the services read. The time between pulses follows what is to come. */
-  readonly #paced: { -readonly [N in keyof Profile]: Profile[N] };
+  readonly #paced: Mutable<Profile>;
+  /** The same for the node service, whose graces grow once no further node falls silent. */
+  readonly #graced: Mutable<Profile>;
+  /** The nodes whose kubelets have stopped. */
+  readonly #stopped: readonly string[];
 
   constructor(snapshot: Snapshot, fault: Fault, profile: Profile) {
     const { takenAt, nodes } = snapshot;
@@ -67,16 +73,19 @@ export class PreviewedCluster {
     this.profile = profile;
     this.#policies = policiesInForce(snapshot, profile);
     this.#paced = { ...profile, pulsePeriodMs: PULSE_MS.near, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
+    this.#graced = { ...this.#paced };
     const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
     const grouped = { takenAt, policies: this.#policies };
     this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
     const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
     const graces = this.#graces();
-    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + STEP_MS);
+    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + PULSE_MS.near);
     const bus = new DirectBus(this.#world.clock, MEMBER);
     this.record = new PreviewRecord(bus.of("record"), this.#world.clock, takenAt);
     this.#received = this.#start(bus, policyService(snapshot.configured));
     const alive = nodes.filter((node) => this.#goesOn(node, snapshot, fault)).map(({ node }) => node);
+    const living = new Set(alive);
+    this.#stopped = nodes.map(({ node }) => node).filter((name) => !living.has(name));
     this.#world.begin(alive, Math.min(...graces) * RENEWED_SHARE);
     if (fault.kind === "taint") this.#taint(fault);
   }
@@ -95,7 +104,23 @@ export class PreviewedCluster {
   run(): void {
     for (let nowMs = 0; nowMs <= Math.min(this.#restsFromMs(nowMs), PREVIEW_MS_MAX); nowMs = this.record.nowMs) {
       this.#world.clock.advance(STEP_MS);
+      if (this.#isSilenceOver()) this.#endHeartbeats();
     }
+  }
+
+  /** Whether no further node falls silent, and no countdown rests on a grace that can grow. */
+  #isSilenceOver(): boolean {
+    const { outages, policies } = this.policies;
+    const hasGraces = policies.some((of) => (of.nodeMonitorGraceMs ?? of.nodeStartupGraceMs) !== null);
+    const hasEnded = this.#graced.nodeMonitorGraceMs > PREVIEW_MS_MAX;
+    if (hasEnded || hasGraces || this.profile.evictionMode !== "taint") return false;
+    return outages?.length === 0 && this.#stopped.every((name) => this.record.isUnknown(name));
+  }
+
+  /** Spares thousands of healthy nodes their heartbeats, which take half of the time of a preview. */
+  #endHeartbeats(): void {
+    this.#graced.nodeMonitorGraceMs = this.#graced.nodeStartupGraceMs = 2 * PREVIEW_MS_MAX;
+    this.#world.endRenewals();
   }
 
   /** The graces that count somewhere, in milliseconds. */
@@ -113,7 +138,7 @@ export class PreviewedCluster {
     const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: this.#leases() };
     const services: Readonly<Record<string, Service>> = {
       observer: observerService,
-      node: nodeService,
+      node: (io) => nodeService({ ...io, profile: this.#graced }),
       zone: soleZoneService,
       "taint-manager": taintManagerService,
       "node-writer": nodeWriterService,
@@ -166,7 +191,7 @@ export class PreviewedCluster {
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {
-    return [...instants].flatMap((at) => (at != null && Number.isFinite(at) ? [at - this.takenAt] : []));
+    return [...instants].filter((at) => at != null && Number.isFinite(at)).map((at) => (at ?? 0) - this.takenAt);
   }
 
   *#waitsUntilAt(): Generator<number | null | undefined> {

@@ -20,6 +20,7 @@ export class DirectBus {
   /** By type, and by type and shard. */
   readonly #subscriptions = new Map<string, Subscription[]>();
   #waiting: { readonly to: Subscription; readonly message: Message }[] = [];
+  #isWoken = false;
   #sequence = 0;
 
   constructor(clock: Pick<Clock, "wallMs" | "soon">, member: string) {
@@ -27,7 +28,7 @@ export class DirectBus {
     this.#member = member;
   }
 
-  /** The bus of one service. */
+  /** The bus of one service. No message is missing, and nobody here reads the latest ones. */
   of(service: string): Bus {
     const source = `${service}@${this.#member}`;
     return {
@@ -48,14 +49,10 @@ export class DirectBus {
     for (const key of [sent.type, streamOf(sent.type, shard)]) {
       for (const to of this.#subscriptions.get(key) ?? []) this.#waiting.push({ to, message });
     }
-    if (this.#waiting.length > 0 && !this.#isWoken) {
-      this.#isWoken = true;
-      this.#clock.soon(() => this.#deliver());
-    }
+    if (this.#waiting.length > 0 && !this.#isWoken) this.#clock.soon(() => this.#deliver());
+    this.#isWoken = this.#waiting.length > 0;
     return id;
   }
-
-  #isWoken = false;
 
   #subscribe(key: string, receive: Subscription["receive"]): Stop {
     const subscription = { receive, isOpen: true };

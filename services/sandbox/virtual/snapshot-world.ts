@@ -32,6 +32,8 @@ export class SnapshotWorld {
   readonly kube: SnapshotKube;
   readonly #takenAt: number;
   #isAnyAlive = true;
+  /** Whether the leases of living nodes are renewed. */
+  #areRenewed = true;
 
   /** Its time begins `leadMs` before the snapshot. */
   constructor({ takenAt, nodes, renewedAt, pods, resources, freezes }: SnapshotObjects, leadMs: number) {
@@ -45,22 +47,27 @@ export class SnapshotWorld {
       this.kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, takenAt - leadMs) });
       if (at !== null) this.#putAt(at, "leases", { node, renewedAt: at });
     }
-    this.#renew([PACEMAKER.node], PACEMAKER.everyMs);
+    this.#renew([PACEMAKER.node], PACEMAKER.everyMs, () => this.#isAnyAlive);
   }
 
   /** Goes on to the snapshot, from where only the kubelets of these nodes renew their leases. */
   begin(alive: readonly string[], renewEveryMs: number): void {
     this.clock.advance(this.#takenAt - this.clock.wallMs());
     this.#isAnyAlive = alive.length > 0;
-    this.#renew(alive, renewEveryMs);
+    this.#renew(alive, renewEveryMs, () => this.#areRenewed);
     this.kube.listPolicies();
   }
 
-  /** Renews leases now, and then again and again unless no kubelet is alive. */
-  #renew(nodes: readonly string[], everyMs: number): void {
+  /** Renews the leases of nodes no longer, because nobody watches for their silence any more. */
+  endRenewals(): void {
+    this.#areRenewed = false;
+  }
+
+  /** Renews leases now, and then again and again. */
+  #renew(nodes: readonly string[], everyMs: number, goesOn: () => boolean): void {
     for (const node of nodes) this.kube.put("leases", { node, renewedAt: this.clock.wallMs() });
     this.clock.after(everyMs, () => {
-      if (this.#isAnyAlive) this.#renew(nodes, everyMs);
+      if (goesOn()) this.#renew(nodes, everyMs, goesOn);
     });
   }
 

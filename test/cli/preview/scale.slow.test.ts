@@ -7,7 +7,7 @@ import type { Snapshot } from "../../../services/cli/preview/snapshot.ts";
 import { observedNode, observedPod } from "../../support/observed-objects.ts";
 
 const TAKEN_AT = Date.UTC(2026, 0, 1);
-const NODES = 3_000;
+const NODES = 1_500;
 const PODS_PER_NODE = 10;
 const ZONES = ["a", "b", "c"];
 /** How many times as many nodes the large cluster has as the small one. */

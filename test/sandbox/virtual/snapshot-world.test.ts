@@ -42,6 +42,9 @@ test("from the snapshot on the living renew their leases, and nobody else", () =
   shown.length = 0;
   world.clock.advance(100_000);
   expect(shown).toEqual(["lease 40", "lease 80"]);
+  world.endRenewals();
+  world.clock.advance(100_000);
+  expect(shown).toHaveLength(2);
 });
 
 test("the lease of no node is renewed until no kubelet is left", () => {

@@ -44,7 +44,7 @@ export class PreviewRecord {
   /** What each zone announced first and last. */
   readonly zones = new Map<string, Readonly<Record<"first" | "last", BodyOf<"judged.zone">>>>();
   readonly limits = new Map<string, BodyOf<"judged.limits">>();
-  readonly evictions = new Map<string, BodyOf<"judged.evictions">>();
+  readonly #evictions = new Map<string, BodyOf<"judged.evictions">>();
   /** When something was written last. */
   changedMs = 0;
   readonly #clock: Pick<Clock, "wallMs">;
@@ -69,6 +69,11 @@ export class PreviewRecord {
   /** The present instant; negative before the start. */
   get nowMs(): number {
     return this.#clock.wallMs() - this.#beganAt;
+  }
+
+  /** The first pods that wait for the rate of a policy. */
+  queueOf(policy: string | undefined): BodyOf<"judged.evictions">["queue"] {
+    return this.#evictions.get(policy ?? "")?.queue ?? [];
   }
 
   /** Whether a node is shown as Unknown; true for one that is not known. */
@@ -105,7 +110,7 @@ export class PreviewRecord {
       if (conditions !== undefined) for (const { untilAt } of conditions) yield untilAt;
     }
     for (const { holds } of this.limits.values()) for (const { untilAt } of holds) yield untilAt;
-    for (const { queue } of this.evictions.values()) for (const { expectedAt } of queue) yield expectedAt;
+    for (const { queue } of this.#evictions.values()) for (const { expectedAt } of queue) yield expectedAt;
   }
 
   #update(name: string, change: Partial<RecordedNode>): void {
@@ -141,7 +146,7 @@ export class PreviewRecord {
 
   /** A pod that is due for longer than a permit takes waits for the rate. */
   #onEvictions(body: BodyOf<"judged.evictions">): void {
-    this.evictions.set(body.policy, body);
+    this.#evictions.set(body.policy, body);
     for (const { uid, field } of body.queue) {
       const dueAt = this.pods.get(uid)?.deadlineAt ?? Number.POSITIVE_INFINITY;
       if (this.#clock.wallMs() - dueAt > AT_ONCE_MS) this.#updatePod(uid, { waitedFor: `${field} of ${body.policy}` });

@@ -115,8 +115,8 @@ function deletedMsOf(
   const pod = record.pods.get(first.pod.uid);
   if (pod === undefined || pod.deletedMs !== null) return pod?.deletedMs ?? null;
   const dueMs = pod.deadlineAt === null ? 0 : pod.deadlineAt - takenAt;
-  const isAhead = dueMs > record.nowMs && dueMs <= PREVIEW_MS_MAX && ratedPolicyOf(shown, policies) === null;
-  return isAhead ? dueMs : null;
+  const isAhead = dueMs > record.nowMs && dueMs <= PREVIEW_MS_MAX;
+  return isAhead && record.queueOf(ratedPolicyOf(shown, policies)?.name).length === 0 ? dueMs : null;
 }
 
 function podReports(node: RecordedNode, cluster: PreviewedCluster): PreviewedPodReport[] {
@@ -163,7 +163,7 @@ function evictionReason(toleration: RecordedToleration | null): string {
 }
 
 function stayReason(pod: ObservedPod, node: RecordedNode, cluster: PreviewedCluster): string {
-  const { record, profile } = cluster;
+  const { record, profile, policies } = cluster;
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
   if (pod.mirror === true) return "mirrors a static pod";
@@ -171,7 +171,10 @@ function stayReason(pod: ObservedPod, node: RecordedNode, cluster: PreviewedClus
   const rules = { comparisonOperators: profile.tolerationComparisonOperators };
   const unreadable = unreadableTolerationOf(taints, pod.tolerations, rules);
   const recorded = record.pods.get(pod.uid);
-  const held = recorded?.waitedFor ?? holdOn(node, cluster);
+  const rated = ratedPolicyOf(node.shown, policies)?.name;
+  // The queue names its first pods; those behind them wait for the same.
+  const [next] = record.queueOf(rated).map(({ field }) => `${field} of ${rated}`);
+  const held = recorded?.waitedFor ?? next ?? holdOn(node, cluster);
   if (recorded?.toleration != null && taints.length > 0 && held !== null) return `held back by ${held}`;
   if (unreadable !== null)
     return `may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;

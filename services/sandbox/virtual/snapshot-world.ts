@@ -1,7 +1,7 @@
 /**
- * A cluster on virtual time that continues from objects read at one instant. Time begins a while before that, so that
- * whoever watches has heard the nodes by then: each object appears at its last stamp, and policies are listed only at
- * the instant of the snapshot.
+ * A cluster on virtual time that continues from objects read at one instant. Time begins a while before, so that its
+ * nodes have been heard by then: each object appears at its last stamp, and policies are listed only at that instant. A
+ * lease that was renewed 5 s before the snapshot is renewed 5 s before the end of that while.
  */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { BoundPod, KubeObject, PolicyResource, Watched } from "../../../protocols/ports.ts";
@@ -58,7 +58,7 @@ export class SnapshotWorld {
     this.kube.listPolicies();
   }
 
-  /** Renews the leases of nodes no longer, because nobody watches for their silence any more. */
+  /** Renews the leases of nodes no longer: their silence does not count any more. */
   endRenewals(): void {
     this.#areRenewed = false;
   }

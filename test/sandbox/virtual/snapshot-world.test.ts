@@ -36,7 +36,7 @@ test("objects appear at their last stamps, and policies at the snapshot", () => 
   expect(shown).toEqual(["early -60", "lease -60", "late -20", "lease -5", "pod 0", "policies 0"]);
 });
 
-test("from the snapshot on the living renew their leases, and nobody else", () => {
+test("from the snapshot on only living nodes renew their leases", () => {
   const { world, shown } = fixture();
   world.begin(["early"], 40_000);
   shown.length = 0;

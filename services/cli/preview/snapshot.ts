@@ -1,21 +1,13 @@
 /** The cluster at one instant, as a preview starts from it. It is read as a run reads it, and nothing else. */
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
-import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { WatchState } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
-import type {
-  BoundPod,
-  Clock,
-  Kube,
-  KubeObject,
-  PolicyResource,
-  Stop,
-  Watched,
-  WatchOptions,
-} from "../../../protocols/ports.ts";
+import type { Clock, Kube, KubeObject, Stop, Watched, WatchOptions } from "../../../protocols/ports.ts";
 import { type ConfiguredPolicy, nodePolicyOf } from "../../domain/node-policy.parse.ts";
 import { policySet } from "../../domain/node-policy.ts";
 import { type PolicyRules, resolvedPolicies } from "../../policy/resolved-policies.policy.ts";
+import { watchedKey } from "../../sandbox/virtual/snapshot-kube.ts";
 import type { SnapshotObjects } from "../../sandbox/virtual/snapshot-world.ts";
 
 /** Everything at one instant that a preview follows from. */
@@ -60,35 +52,29 @@ type PresentPolicies = Pick<Snapshot, "configured" | "resources" | "freezes" | "
 
 /** Reads the NodePolicy objects and the ConfigMap of freezes; after a while goes on without those it may not read. */
 function readPolicies({ kube, clock, configured }: SnapshotSources, done: (present: PresentPolicies) => void): Stop {
-  const resources = new Map<string, PolicyResource>();
+  const [ofPolicies, ofConfigMap] = [`${NODE_POLICY_API.kind} objects`, `ConfigMap ${FREEZE_CONFIG_MAP.name}`];
+  const unread = new Set([ofPolicies, ofConfigMap]);
   let freezes: KubeObject | null = null;
-  const unread = new Set<string>([`${NODE_POLICY_API.kind} objects`, `ConfigMap ${FREEZE_CONFIG_MAP.name}`]);
   let isOver = false;
+  const stop = (): void => {
+    isOver = true;
+    policies.stop();
+    timer.cancel();
+  };
   const finish = (): void => {
     if (isOver) return;
     stop();
-    done({ configured, resources: [...resources.values()], freezes, unread: [...unread] });
+    done({ configured, resources: [...policies.objects.values()], freezes, unread: [...unread] });
   };
-  const take = (what: string): void => {
+  const onRead = (what: string): void => {
     unread.delete(what);
     if (unread.size === 0) clock.soon(finish);
   };
-  const [ofPolicies = "", ofConfigMap = ""] = unread;
-  const watch = kube.watch("policies", {
-    changed: (resource) => resources.set(resource.name, resource),
-    gone: (name) => resources.delete(name),
-    state: ({ synced }) => synced && take(ofPolicies),
-    absent: () => take(ofPolicies),
-  });
+  const policies = list(kube, "policies", () => onRead(ofPolicies));
   const timer = clock.after(POLICIES_MS, finish);
-  const stop = (): void => {
-    isOver = true;
-    watch.stop();
-    timer.cancel();
-  };
   kube.read(FREEZE_CONFIG_MAP, (reply) => {
     if (reply.outcome === "ok") freezes = reply.object;
-    if (reply.outcome === "ok" || reply.outcome === "gone") take(ofConfigMap);
+    if (reply.outcome === "ok" || reply.outcome === "gone") onRead(ofConfigMap);
   });
   return stop;
 }
@@ -98,39 +84,40 @@ function readObjects(
   present: PresentPolicies,
   done: (snapshot: Snapshot) => void,
 ): Stop {
-  const nodes = new Map<string, ObservedNode>();
-  const renewedAt = new Map<string, number | null>();
-  const pods = new Map<string, BoundPod>();
-  const unsynced = new Set<keyof Watched>(["nodes", "leases", "pods"]);
-  const stops: Stop[] = [];
-  const stop = (): void => {
-    for (const each of stops.splice(0)) each();
-  };
-  const synced = (what: keyof Watched): void => {
-    if (!unsynced.delete(what) || unsynced.size > 0) return;
-    clock.soon(() => {
-      stop();
-      done({ ...present, takenAt: clock.wallMs(), nodes: [...nodes.values()], renewedAt, pods: [...pods.values()] });
-    });
-  };
-  const open = <K extends keyof Watched>(
-    what: K,
-    { changed, gone }: { readonly changed: (object: Watched[K]) => void; readonly gone: (key: string) => void },
-    options?: WatchOptions,
-  ): void => {
-    const watch = kube.watch(what, { changed, gone, state: (state) => state.synced && synced(what) }, options);
-    stops.push(() => watch.stop());
+  const unlisted = new Set<keyof Watched>(["nodes", "leases", "pods"]);
+  const onList = (what: keyof Watched): void => {
+    if (unlisted.delete(what) && unlisted.size === 0) clock.soon(finish);
   };
   const policies = policiesInForce(present, profile);
-  const labelled = { policyKeys: () => policies };
-  open("nodes", { changed: (node) => nodes.set(node.node, node), gone: (name) => nodes.delete(name) }, labelled);
-  open("leases", {
-    changed: (lease) => renewedAt.set(lease.node, lease.renewedAt),
-    gone: (name) => renewedAt.delete(name),
-  });
-  open("pods", {
-    changed: (bound) => pods.set(`${bound.pod.namespace}/${bound.pod.name}`, bound),
-    gone: (key) => pods.delete(key),
-  });
+  const nodes = list(kube, "nodes", onList, { policyKeys: () => policies });
+  const leases = list(kube, "leases", onList);
+  const pods = list(kube, "pods", onList);
+  const stop = (): void => {
+    for (const each of [nodes, leases, pods]) each.stop();
+  };
+  const finish = (): void => {
+    stop();
+    const renewedAt = new Map([...leases.objects].map(([node, lease]) => [node, lease.renewedAt]));
+    const lists = { nodes: [...nodes.objects.values()], renewedAt, pods: [...pods.objects.values()] };
+    done({ ...present, takenAt: clock.wallMs(), ...lists });
+  };
   return stop;
+}
+
+/** Keeps the objects of a watch. Calls `listed` once they are complete, and where the API server serves none. */
+function list<K extends keyof Watched>(
+  kube: Kube,
+  what: K,
+  listed: (what: K) => void,
+  options?: WatchOptions,
+): { readonly objects: ReadonlyMap<string, Watched[K]>; readonly stop: Stop } {
+  const objects = new Map<string, Watched[K]>();
+  const sink = {
+    changed: (object: Watched[K]) => objects.set(watchedKey(what, object), object),
+    gone: (key: string) => objects.delete(key),
+    state: ({ synced }: WatchState) => synced && listed(what),
+    absent: () => listed(what),
+  };
+  const watch = kube.watch(what, sink, options);
+  return { objects, stop: () => watch.stop() };
 }

@@ -17,7 +17,6 @@ import type {
 import { projectFreezes, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { leaseObject, nodeObject, podObject, policyObject } from "./raw-objects.ts";
 
-/** The name of an object within its resource, as a watch names it. */
 const KEYS: { readonly [K in keyof Watched]: (object: Watched[K]) => string } = {
   nodes: ({ node }) => node,
   leases: ({ node }) => node,
@@ -25,6 +24,11 @@ const KEYS: { readonly [K in keyof Watched]: (object: Watched[K]) => string } = 
   policies: ({ name }) => name,
   freezes: ({ name }) => name,
 };
+
+/** The name of an object within its resource, as a watch names it. */
+export function watchedKey<K extends keyof Watched>(what: K, object: Watched[K]): string {
+  return KEYS[what](object);
+}
 
 type Sinks = { [K in keyof Watched]?: WatchSink<Watched[K]> };
 type Objects = { readonly [K in keyof Watched]: Map<string, Watched[K]> };
@@ -55,7 +59,7 @@ export class SnapshotKube implements Kube {
 
   /** Adds or replaces an object. */
   put<K extends keyof Watched>(what: K, object: Watched[K]): void {
-    this.#objects[what].set(KEYS[what](object), object);
+    this.#objects[what].set(watchedKey(what, object), object);
     this.#sinks[what]?.changed(object);
   }
 

@@ -7,7 +7,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The suites that take more than two minutes on two cores. Those of the journeys mostly wait. */
 const LONG = [
   "sim/sim.slow",
-  "cli/preview/policies.slow",
   "upstream/e2e.fleet.real",
   "upstream/e2e.memory.real",
   "journey/rates.split.real",

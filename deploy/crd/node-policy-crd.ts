@@ -44,8 +44,8 @@ const STATUS: Schema = {
     conditions: {
       type: "array",
       description:
-        "Ready, FieldsAccepted, SelectorConflict, RemediationsReady; while they matter MemoryWritten, SelectorGuarded, " +
-        "CeilingReached.",
+        "Ready, FieldsAccepted, SelectorConflict, RemediationsReady; while they matter " +
+        "MemoryWritten, SelectorGuarded, CeilingReached.",
       items: CONDITION,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],

@@ -31,10 +31,15 @@ const LANDING: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "unknown", "shadow
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over them. It is silent about
  * a zone of its own while one of the zone's shards is not synced or one of its nodes is not judged.
  */
-export const zoneService: Service = (io) => {
-  const zones = new Zones(io);
+export const zoneService: Service = (io) => startZones(io, false);
+
+/** The zone service of a cluster in which no other process decides, or has decided before: it waits for none to end. */
+export const soleZoneService: Service = (io) => startZones(io, true);
+
+function startZones(io: Io, isAlone: boolean): Stop {
+  const zones = new Zones(io, isAlone);
   return () => zones.stop();
-};
+}
 
 class Zones {
   readonly #io: Io;
@@ -63,7 +68,7 @@ class Zones {
   #isStopped = false;
   #cause: string | null = null;
 
-  constructor(io: Io) {
+  constructor(io: Io, isAlone: boolean) {
     this.#io = io;
     this.#subscribedSince = this.#now();
     this.#roster = new ZoneRoster(io);
@@ -77,6 +82,7 @@ class Zones {
       isHalted: (zone) => this.#announcements.get(zone)?.body.halted === true,
       isUnderWay: (node) => this.#grants.underWay(node) !== null,
       wake: (zone) => this.#wakeZone(zone),
+      isAlone,
     });
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => {

@@ -84,6 +84,16 @@ describe("the policies in force", () => {
     expect(inForce(resolvedPolicies([], [resource("gpu", {}), resource("spot")]))).toEqual(["spot of resource"]);
   });
 
+  test.each([
+    ["mode Freeze", { mode: "Freeze" }, "NodePolicy gpu: mode Freeze"],
+    ["a pause request", { pauseRequests: [{ name: "bob" }] }, "NodePolicy gpu: bob"],
+  ])("freeze all nodes by %s with a wrong selector", (_what, fields, name) => {
+    const selector = { matchLabels: { "no key": "b" } };
+    const [policy] = resolvedPolicies([], [resource("gpu", { selector, ...fields })]);
+    expect(policy).toMatchObject({ spec: null, unplaced: [{ name }] });
+    expect(policy?.problems.at(-1)?.message).toContain("until it is, all nodes are frozen");
+  });
+
   test("get another version with another spec only", () => {
     const version = (of: object) => resolvedPolicies([], [resource("gpu", of)])[0]?.version;
     expect(version(spec("a"))).toBe(version(spec("a")));

@@ -24,15 +24,6 @@ import type { Swarm } from "./swarm.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 import type { Absence } from "./watch-views.ts";
 
-/** Metrics without a reader: keeping them would take a tenth of a run. */
-export const UNCOUNTED: ReadableMetrics = {
-  counter: () => ({ add: () => {}, remove: () => {} }),
-  gauge: () => ({ set: () => {}, remove: () => {} }),
-  histogram: () => ({ observe: () => {} }),
-  text: async () => "",
-  gaugeValue: () => null,
-};
-
 /** A log that keeps this process's errors, and each warning once; a refused pulse is another member's fault. */
 function errorLog(errors: string[], warnings: Set<string>): Log {
   const drop = (): void => {};

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { ServiceName, Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
-import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
+import { type ReadableMetrics, uncounted } from "../../services/platform/process/metrics.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
@@ -35,7 +35,7 @@ import { isQuiet } from "./plots.quiet.ts";
 import { PodEdits } from "./pod-edits.ts";
 import { PolicyChecks } from "./policies/checks.ts";
 import { endAfter } from "./policies/frozen-time.ts";
-import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
+import { processesOf, type SimulatedProcess } from "./process.ts";
 import { Promptness } from "./promptness.ts";
 import { Lateness } from "./quiet/lateness.ts";
 import { RepeatedDeletions } from "./repeated-deletions.ts";
@@ -136,7 +136,7 @@ class Run {
   readonly #policies: PolicyChecks | null;
 
   constructor(swarm: Swarm, options: RunOptions) {
-    const { crossed, meddling, roundTripMs = ROUND_TRIP_MS, createMetrics = () => UNCOUNTED } = options;
+    const { crossed, meddling, roundTripMs = ROUND_TRIP_MS, createMetrics = () => uncounted } = options;
     this.#roundTripMs = roundTripMs;
     this.#meddling = meddling ?? meddle;
     this.#promptness = new Promptness(swarm, meddling !== undefined);

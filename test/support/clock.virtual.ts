@@ -1,10 +1,10 @@
 /** The virtual clock of tests. It starts at 2026-01-01T00:00:00Z. */
-import { VirtualClock as PreviewClock } from "../../services/cli/preview/virtual-clock.ts";
+import { VirtualClock as SandboxClock } from "../../services/sandbox/virtual/virtual-clock.ts";
 
 const WALL_START_MS = Date.UTC(2026, 0, 1);
 
 /** Time that stands still until a test advances it. */
-export class VirtualClock extends PreviewClock {
+export class VirtualClock extends SandboxClock {
   constructor({ wallMs = WALL_START_MS }: { wallMs?: number } = {}) {
     super({ wallMs });
   }

@@ -3,6 +3,7 @@ import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
+import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { listText } from "../../domain/format.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
@@ -15,24 +16,22 @@ import {
   unreadableTolerationOf,
 } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
+import type { AlikePods } from "./alike-pods.ts";
 import type { Fault } from "./fault.policy.ts";
-import type { Preview, PreviewedDeletion, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
-import { PreviewedCluster } from "./previewed-cluster.ts";
-import type { AlikePods, PreviewedNode } from "./previewed-node.ts";
+import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
+import type { RecordedNode, RecordedToleration } from "./preview-record.ts";
+import { PREVIEW_MS_MAX, PreviewedCluster } from "./previewed-cluster.ts";
+import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
-
-type ZoneAnnouncement = BodyOf<"judged.zone">;
 
 /** What follows from a fault in the cluster of a snapshot. */
 export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Preview {
-  const down: ReadonlySet<string> = fault.kind === "down" ? fault.nodes : new Set();
-  const cluster = new PreviewedCluster(snapshot, profile, down);
-  const before = new Map(cluster.announced);
-  if (fault.kind === "taint") cluster.taint(fault.node, fault.taint);
+  const cluster = new PreviewedCluster(snapshot, fault, profile);
   cluster.run();
-  const affected = [...cluster.nodes.values()].filter((node) => isAffected(node, cluster));
+  const affected = [...cluster.record.nodes.values()].filter((node) => isAffected(node, cluster));
   const nodes = affected.map((node) => nodeReport(node, cluster)).sort(byTime);
-  const zones = [...cluster.announced].flatMap(([zone, after]) => zoneReport(zone, before.get(zone), after));
+  const zones = [...cluster.record.zones].flatMap(([zone, announced]) => zoneReport(zone, announced));
   const pods = affected.flatMap((node) => podReports(node, cluster)).sort(byDeletion);
   const spans = [
     ...nodes.flatMap(({ unknownAfterMs, admittedAfterMs }) => [unknownAfterMs ?? 0, admittedAfterMs ?? 0]),
@@ -42,40 +41,41 @@ export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): P
   return { fault: fault.what, at: snapshot.takenAt, zones, nodes, pods, overAfterMs, unread: snapshot.unread };
 }
 
-function isAffected(node: PreviewedNode, cluster: PreviewedCluster): boolean {
-  const { name, unknownMs, taintedMs, shown, isWaiting } = node;
-  const isTainted = noExecuteTaints(shown.taints).length > 0;
-  const isHeld = isWaiting && holdOn(node, cluster) !== null;
-  return unknownMs !== null || taintedMs !== null || cluster.drainedMs.has(name) || isTainted || isHeld;
+function isAffected(node: RecordedNode, cluster: PreviewedCluster): boolean {
+  const { unknownMs, admittedMs, shown } = node;
+  const isHeld = cluster.record.isWaiting(shown.node) && holdOn(node, cluster) !== null;
+  return unknownMs !== null || admittedMs !== null || noExecuteTaints(shown.taints).length > 0 || isHeld;
 }
 
-function nodeReport(node: PreviewedNode, cluster: PreviewedCluster): PreviewedNodeReport {
-  const { name, unknownMs, taintedMs, alikePods } = node;
-  const { drainedMs, deletions, policies } = cluster;
-  const deleted = alikePods.filter(({ uid }) => deletions.has(uid));
-  const admittedMs = taintedMs ?? drainedMs.get(name) ?? null;
-  const resolved = policyOf(node.shown, policies);
+function nodeReport(node: RecordedNode, cluster: PreviewedCluster): PreviewedNodeReport {
+  const { shown, judged, unknownMs, admittedMs } = node;
+  const { pods, policies, profile, takenAt, record } = cluster;
+  const alike = pods.get(shown.node) ?? [];
+  const resolved = policyOf(shown, policies);
+  const atOf = (ms: number | null): number | null => (ms === null ? null : takenAt + ms);
+  const silent = { node: shown, unknownAt: atOf(unknownMs), taintedAt: atOf(admittedMs) };
   return {
-    node: name,
-    zone: zoneTitleOf(node.actor?.zone ?? ""),
+    node: shown.node,
+    zone: zoneTitleOf(judged?.zone ?? ""),
     policy: resolved.kind === "policy" ? resolved.policy.name : null,
     ...(resolved.kind === "conflict" ? { conflict: resolved.names } : {}),
     unknownAfterMs: unknownMs,
     admittedAfterMs: admittedMs,
-    heldBy: node.isWaiting ? holdOn(node, cluster) : null,
-    pods: countOf(alikePods),
-    podsDeleted: countOf(deleted),
-    ...cluster.recoveryOf(node),
+    heldBy: record.isWaiting(shown.node) ? holdOn(node, cluster) : null,
+    pods: countOf(alike),
+    podsDeleted: countOf(alike.filter((each) => deletedMsOf(each, node, cluster) !== null)),
+    ...recoveryOf(silent, { policies, profile, takenAt }),
   };
 }
 
 /** What holds a node back at the end of the preview; null where the limits and freezes do not. */
-function holdOn({ shown }: PreviewedNode, { policies, limits, clock }: PreviewedCluster): string | null {
-  const { freeze } = nodeFreezeOf(shown, policies, clock.wallMs());
+function holdOn({ shown }: RecordedNode, cluster: PreviewedCluster): string | null {
+  const { policies, record } = cluster;
+  const { freeze } = nodeFreezeOf(shown, policies, cluster.wallMs());
   if (freeze !== null) return freeze.field;
   const resolved = policyOf(shown, policies);
-  const own = resolved.kind === "policy" ? limits.get(resolved.policy.name) : undefined;
-  const hold = (own ?? limits.get(WHOLE_CLUSTER))?.holds[0] ?? limits.get(POLICY_CEILING)?.holds[0];
+  const own = resolved.kind === "policy" ? record.limits.get(resolved.policy.name) : undefined;
+  const hold = (own ?? record.limits.get(WHOLE_CLUSTER))?.holds[0] ?? record.limits.get(POLICY_CEILING)?.holds[0];
   if (hold === undefined) return null;
   return `${hold.field} of ${hold.policy === WHOLE_CLUSTER ? "the cluster" : hold.policy}`;
 }
@@ -83,13 +83,11 @@ function holdOn({ shown }: PreviewedNode, { policies, limits, clock }: Previewed
 /** A zone that has changed or has nodes that wait; nothing for any other. */
 function zoneReport(
   zone: string,
-  before: ZoneAnnouncement | undefined,
-  after: ZoneAnnouncement | undefined,
+  { first: before, last: after }: Readonly<Record<"first" | "last", BodyOf<"judged.zone">>>,
 ): PreviewedZone[] {
-  if (before === undefined || after === undefined) return [];
   const isSame = before.state === after.state && before.notReady === after.notReady && before.halted === after.halted;
   if (isSame && after.queueLength === 0) return [];
-  const stateOf = ({ state, halted, notReady }: ZoneAnnouncement) => ({
+  const stateOf = ({ state, halted, notReady }: BodyOf<"judged.zone">) => ({
     state: halted ? ("Halted" as const) : state,
     notReady,
   });
@@ -108,53 +106,76 @@ function countOf(alike: readonly AlikePods[]): number {
   return alike.reduce((count, { pods }) => count + pods.length, 0);
 }
 
-function podReports(node: PreviewedNode, cluster: PreviewedCluster): PreviewedPodReport[] {
-  const held = holdOn(node, cluster);
-  return node.alikePods.flatMap(({ uid, pods: alike }) => {
-    const deletion = cluster.deletions.get(uid);
-    const hold = { held: cluster.waitsFor(uid) ?? held, isDue: cluster.isCountingDown(uid) };
-    const why = deletion === undefined ? stayReason(alike[0], node, cluster, hold) : deletionReason(deletion);
+/** When pods are deleted; null for never. A countdown that was not waited for ends as published. */
+function deletedMsOf(
+  { first }: AlikePods,
+  { shown }: RecordedNode,
+  { record, policies, takenAt }: PreviewedCluster,
+): number | null {
+  const pod = record.pods.get(first.pod.uid);
+  if (pod === undefined || pod.deletedMs !== null) return pod?.deletedMs ?? null;
+  const dueMs = pod.deadlineAt === null ? 0 : pod.deadlineAt - takenAt;
+  const isAhead = dueMs > record.nowMs && dueMs <= PREVIEW_MS_MAX;
+  return isAhead && record.queueOf(ratedPolicyOf(shown, policies)?.name).length === 0 ? dueMs : null;
+}
+
+function podReports(node: RecordedNode, cluster: PreviewedCluster): PreviewedPodReport[] {
+  return (cluster.pods.get(node.shown.node) ?? []).flatMap((alike) => {
+    const deletedAfterMs = deletedMsOf(alike, node, cluster);
     const outcome =
-      deletion === undefined ? { deletedAfterMs: null } : { deletedAfterMs: deletion.atMs, ...methodOf(deletion) };
-    return alike.map(({ namespace, name }) => ({ namespace, name, node: node.name, ...outcome, why }));
+      deletedAfterMs === null
+        ? { deletedAfterMs, why: stayReason(alike.first.pod, node, cluster) }
+        : { deletedAfterMs, ...deletionOf(alike, deletedAfterMs, node, cluster) };
+    const { why, ...rest } = outcome;
+    return alike.pods.map(({ namespace, name }) => ({ namespace, name, node: node.shown.node, ...rest, why }));
   });
 }
 
-function methodOf({ method, latestMs }: PreviewedDeletion): Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs"> {
-  if (method === "Delete") return {};
-  return { evictedBy: method, ...(latestMs === null ? {} : { latestAfterMs: latestMs }) };
-}
-
-function deletionReason(deletion: PreviewedDeletion): string {
-  const { method, latestMs, waitedFor } = deletion;
-  const why = `${evictionReason(deletion)}${waitedFor === null ? "" : `; waits for ${waitedFor}`}`;
-  if (method === "Delete") return why;
-  const refused = latestMs === null ? "" : `, until ${wholeSeconds(latestMs)} have passed`;
-  return `${why}; a disruption budget may refuse${refused}`;
+/** By which method pods are deleted, and why. */
+function deletionOf(
+  { first }: AlikePods,
+  atMs: number,
+  { shown }: RecordedNode,
+  { record, policies, takenAt }: PreviewedCluster,
+): Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs" | "why"> {
+  const pod = record.pods.get(first.pod.uid);
+  const resolved = policyOf(shown, policies);
+  const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
+  const { frozen } = nodeFreezeOf(shown, policies, takenAt + atMs);
+  const latestAt = deleteAt(settings, { deadlineAt: takenAt + atMs, frozen });
+  const waits = pod?.waitedFor == null ? "" : `; waits for ${pod.waitedFor}`;
+  const why = `${evictionReason(pod?.toleration ?? null)}${waits}`;
+  if (settings.method === "Delete") return { why };
+  const latestAfterMs = latestAt === null ? {} : { latestAfterMs: latestAt - takenAt };
+  const refused = latestAt === null ? "" : `, until ${wholeSeconds(latestAt - takenAt)} have passed`;
+  return { evictedBy: settings.method, ...latestAfterMs, why: `${why}; a disruption budget may refuse${refused}` };
 }
 
 function wholeSeconds(spanMs: number): string {
   return formatDuration(Math.round(spanMs / 1000) * 1000);
 }
 
-function evictionReason({ toleration }: PreviewedDeletion): string {
+/** Why a pod is evicted; null for the pod of a drained node. */
+function evictionReason(toleration: RecordedToleration | null): string {
   if (toleration === null) return "its node is drained";
   const seconds = Math.max(0, toleration.seconds ?? 0);
   return `does not tolerate ${taintName(toleration.taint)}${seconds === 0 ? "" : ` for more than ${seconds} s`}`;
 }
 
-function stayReason(
-  pod: ObservedPod | undefined,
-  node: PreviewedNode,
-  cluster: PreviewedCluster,
-  { held, isDue }: { readonly held: string | null; readonly isDue: boolean },
-): string {
-  if (pod === undefined) return "";
+function stayReason(pod: ObservedPod, node: RecordedNode, cluster: PreviewedCluster): string {
+  const { record, profile, policies } = cluster;
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
+  if (pod.mirror === true) return "mirrors a static pod";
   const taints = noExecuteTaints(node.shown.taints);
-  const unreadable = unreadableTolerationOf(taints, pod.tolerations, cluster.tolerationRules);
-  if (isDue && taints.length > 0 && held !== null) return `held back by ${held}`;
+  const rules = { comparisonOperators: profile.tolerationComparisonOperators };
+  const unreadable = unreadableTolerationOf(taints, pod.tolerations, rules);
+  const recorded = record.pods.get(pod.uid);
+  const rated = ratedPolicyOf(node.shown, policies)?.name;
+  // The queue names its first pods; those behind them wait for the same.
+  const [next] = record.queueOf(rated).map(({ field }) => `${field} of ${rated}`);
+  const held = recorded?.waitedFor ?? next ?? holdOn(node, cluster);
+  if (recorded?.toleration != null && taints.length > 0 && held !== null) return `held back by ${held}`;
   if (unreadable !== null)
     return `may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
   if (taints.length > 0) return `tolerates ${listText(taints.map(taintName))}`;

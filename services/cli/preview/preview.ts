@@ -1,7 +1,5 @@
 /** What a preview answers. Spans are in milliseconds after the start. */
 import type { DownProofKind } from "../../../protocols/names.ts";
-import type { TaintId } from "../../../protocols/objects.ts";
-import type { EvictionSettings } from "../../../protocols/policy-set.ts";
 import type { DisruptionState } from "../../zone/zone.machine.ts";
 
 /** A zone whose state or count changes. */
@@ -80,21 +78,4 @@ export interface Preview {
   readonly overAfterMs: number;
   /** What could not be read of the node policies, so that it counts as missing. */
   readonly unread: readonly string[];
-}
-
-/** A deletion, and the toleration that decided; null in direct mode. */
-export interface PreviewedDeletion {
-  readonly atMs: number;
-  readonly toleration: PreviewedToleration | null;
-  readonly method: EvictionSettings["method"];
-  /** When it is deleted although a disruption budget refuses; null for never, and where none is asked. */
-  readonly latestMs: number | null;
-  /** The field and the policy whose rate it waited for; null for none. */
-  readonly waitedFor: string | null;
-}
-
-/** How long a pod tolerates a taint; null for not at all. */
-export interface PreviewedToleration {
-  readonly taint: TaintId;
-  readonly seconds: number | null;
 }

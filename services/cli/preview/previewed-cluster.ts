@@ -1,396 +1,202 @@
 /**
- * A cluster on virtual time: the actors of a run decide, and what they request is done at once. The policies of the
- * writers decide again, as they do before a real write. Nothing leaves this process.
+ * A cluster on virtual time: the services of a run over a snapshot, in shadow mode, so that they go on as if what they
+ * would write had been written. Until the instant of the snapshot no policy is known, so they request nothing that
+ * harms. It ends when nothing has happened for longer than anything waits for. Nothing leaves this process.
  */
-import type { BodyOf, Message, MessageType } from "../../../protocols/messages.ts";
-import type { ObservedNode, ObservedPod, Taint } from "../../../protocols/objects.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
-import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
+import type { Leases, Policies, Service } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
-import { type NodeFreeze, nodeFreezeOf } from "../../domain/freeze.ts";
-import { waitingTaintOf } from "../../domain/judgement.ts";
-import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import { graceMsOf, needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
+import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
+import { graceMsOf, readyConditionOf } from "../../domain/node-conditions.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import { noExecuteTaints, type TolerationRules } from "../../domain/toleration.ts";
-import { ServiceConcerns } from "../../node/concerns/service-concerns.ts";
-import { NodeActor } from "../../node/node.actor.ts";
-import type { NodeContext } from "../../node/node.context.ts";
-import {
-  decideConditions,
-  decideLabels,
-  decideTaints,
-  type NodeWriteDecision,
-} from "../../node-writer/node-writer.policy.ts";
+import { isSameTaint } from "../../domain/toleration.ts";
+import { nodeService } from "../../node/node.service.ts";
+import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
+import { observerService } from "../../observer/observer.service.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
-import { UNCONTESTED_LEASES } from "../../platform/kube/election/kube-leases.ts";
-import { fixedPolicies } from "../../platform/node-policies/policy-receiver.ts";
+import { ShadowKube } from "../../platform/kube/shadow/shadow-kube.ts";
+import { PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
-import { createMetrics } from "../../platform/process/metrics.ts";
-import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
-import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
-import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
-import { KeyedDeadlines } from "../../structures/deadlines.keyed.ts";
-import { Deadlines } from "../../structures/deadlines.ts";
-import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
-import { ownTaintsOf } from "../../zone/zone.policy.ts";
-import type { PreviewedDeletion, PreviewedRecovery, PreviewedToleration } from "./preview.ts";
-import { PreviewedNode } from "./previewed-node.ts";
-import { PreviewedRates } from "./previewed-rates.ts";
-import { PreviewedZones } from "./previewed-zones.ts";
-import { recoveryOf } from "./recovery.policy.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { uncounted } from "../../platform/process/metrics.ts";
+import { podWriterService } from "../../pod-writer/pod-writer.service.ts";
+import { handoverText } from "../../pod-writer/rates/handover.ts";
+import { policyService } from "../../policy/policy.service.ts";
+import { DirectBus } from "../../sandbox/virtual/direct-bus.ts";
+import { SnapshotWorld } from "../../sandbox/virtual/snapshot-world.ts";
+import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
+import { soleZoneService } from "../../zone/zone.service.ts";
+import { type AlikePods, alikePods } from "./alike-pods.ts";
+import type { Fault } from "./fault.policy.ts";
+import { PreviewRecord } from "./preview-record.ts";
+import { policiesInForce, type Snapshot } from "./snapshot.ts";
 
 /** A preview ends after so long; a cluster whose evictions take longer needs people. */
-const PREVIEW_MS_MAX = 30 * 24 * 3_600_000;
-/** When a live node is taken to have sent its last heartbeat: long after the end of every preview. */
-const FOREVER_MS = 2 * PREVIEW_MS_MAX;
+export const PREVIEW_MS_MAX = 30 * 24 * 3_600_000;
+/** How long nothing may happen before it is over. A countdown that is longer is published, and not waited for. */
+const QUIET_MS = 3_600_000;
 /** A node without a heartbeat for this share of its grace has stopped already: kubelets renew after a fifth. */
 const STOPPED_SHARE = 0.5;
+/** Kubelets that go on renew their leases together, once in this share of the shortest grace. */
+const RENEWED_SHARE = 0.9;
+/** How far time goes on before it is decided again whether anything is to come, in milliseconds. */
+const STEP_MS = 60_000;
+/** The time between pulses at first and when a freeze or a limit is about to end, and at any other time. */
+const PULSE_MS = { near: 5_000, far: 60_000 } as const;
+/** How long readers wait for a pulse, and how long it is near before something that is known to come. */
+const NEAR_MS = 200_000;
 
-/** The name of the only member of the previewed fleet. */
 const MEMBER = "preview";
 
-type Handlers = { readonly [T in MessageType]?: (body: BodyOf<T>, id: string) => void };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** The cluster of a snapshot, as it goes on with these nodes down. */
+/** The cluster of a snapshot, as it goes on after a fault. Spans are in milliseconds after the snapshot. */
 export class PreviewedCluster {
-  readonly clock: VirtualClock;
-  readonly nodes = new Map<string, PreviewedNode>();
-  /** The deletions, by the uid of the pod of those that are alike. */
-  readonly deletions = new Map<string, PreviewedDeletion>();
-  /** What decides the eviction of each of these pods, by its uid. */
-  readonly #tolerations = new Map<string, PreviewedToleration>();
-  /** What each zone announced last. */
-  readonly announced = new Map<string, BodyOf<"judged.zone">>();
-  /** What was decided last about the limits of each policy. */
-  readonly limits = new Map<string, BodyOf<"judged.limits">>();
-  readonly policies: PolicySet;
-  /** When each node was admitted to be drained, on the virtual clock (direct mode). */
-  readonly drainedMs = new Map<string, number>();
-  readonly #io: Io;
-  readonly #zones: PreviewedZones;
-  readonly #rates: PreviewedRates;
-  readonly #context: NodeContext<NodeActor>;
-  readonly #deadlines: Deadlines<EvictionSchedule>;
-  readonly #halts: ZoneHalts;
-  /** The nodes whose pods have changed since they were last reviewed. */
-  readonly #changed = new Set<PreviewedNode>();
-  readonly #subscribers: { readonly type: MessageType; readonly handler: (message: Message) => void }[] = [];
-  #messages = 0;
+  readonly record: PreviewRecord;
+  readonly profile: Profile;
+  readonly takenAt: number;
+  /** The pods by node, grouped by their fate. */
+  readonly pods: ReadonlyMap<string, readonly AlikePods[]>;
+  readonly #world: SnapshotWorld;
+  readonly #policies: PolicySet;
+  readonly #received: Policies;
+  /** What the services read. The time between pulses follows what is to come. */
+  readonly #paced: Mutable<Profile>;
+  /** The same for the node service, whose graces grow once no further node falls silent. */
+  readonly #graced: Mutable<Profile>;
+  /** The nodes whose kubelets have stopped. */
+  readonly #stopped: readonly string[];
 
-  constructor(snapshot: Snapshot, profile: Profile, down: ReadonlySet<string>) {
-    this.clock = new VirtualClock({ wallMs: snapshot.takenAt });
-    this.policies = snapshot.policies;
-    this.#io = this.#ports(profile);
-    this.#halts = new ZoneHalts(profile);
-    this.#zones = new PreviewedZones({ io: this.#io, announced: this.announced });
-    this.#rates = new PreviewedRates({ clock: this.clock, evict: (ask, waitedFor) => this.#evict(ask, waitedFor) });
-    this.#context = this.#nodeContext();
-    this.#deadlines = new Deadlines({ clock: this.clock, fire: (schedule) => this.#evictionDue(schedule) });
-    const pods = Map.groupBy(snapshot.pods, ({ node }) => node);
-    const { takenAt } = snapshot;
-    for (const node of snapshot.nodes) {
-      const seenMs = this.#lastHeartbeatMs(snapshot, node.node, readyConditionOf(node)?.heartbeatAt ?? null);
-      const isAlive = !down.has(node.node) && -seenMs <= this.#stoppedMs(node);
-      const isRated = ratedPolicyOf(node, this.policies) !== null;
-      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], { isAlive, takenAt, isRated }));
-    }
-    for (const node of this.nodes.values()) this.#begin(node, snapshot);
-    for (const policy of [WHOLE_CLUSTER, POLICY_CEILING, ...this.policies.policies.map(({ name }) => name)]) {
-      this.#io.bus.publish("judged.memory", { policy, memory: snapshot.limitMemories.get(policy) ?? null }, null);
-    }
-    this.clock.advance(0);
+  constructor(snapshot: Snapshot, fault: Fault, profile: Profile) {
+    const { takenAt, nodes } = snapshot;
+    this.takenAt = takenAt;
+    this.profile = profile;
+    this.#policies = policiesInForce(snapshot, profile);
+    this.#paced = { ...profile, pulsePeriodMs: PULSE_MS.near, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
+    this.#graced = { ...this.#paced };
+    const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
+    const grouped = { takenAt, policies: this.#policies };
+    this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
+    const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
+    const graces = this.#graces();
+    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + PULSE_MS.near);
+    const bus = new DirectBus(this.#world.clock, MEMBER);
+    this.record = new PreviewRecord(bus.of("record"), this.#world.clock, takenAt);
+    this.#received = this.#start(bus, policyService(snapshot.configured));
+    const alive = nodes.filter((node) => this.#goesOn(node, snapshot, fault)).map(({ node }) => node);
+    const living = new Set(alive);
+    this.#stopped = nodes.map(({ node }) => node).filter((name) => !living.has(name));
+    this.#world.begin(alive, Math.min(...graces) * RENEWED_SHARE);
+    if (fault.kind === "taint") this.#taint(fault);
   }
 
-  /** Sets a taint now, as a person would. */
-  taint(name: string, taint: Taint): void {
-    this.#change(name, (node) => node.taint(taint));
+  /** The policies in force, with their freezes. */
+  get policies(): PolicySet {
+    return this.#received.current() ?? this.#policies;
   }
 
-  /** What tolerations are matched by. */
-  get tolerationRules(): TolerationRules {
-    return { comparisonOperators: this.#io.profile.tolerationComparisonOperators };
-  }
-
-  /** Whether a taint of its node decides about a pod. */
-  isCountingDown(uid: string): boolean {
-    return this.#tolerations.has(uid);
-  }
-
-  /** The rate of evictions that a pod waits for at the end; null for none. */
-  waitsFor(uid: string): string | null {
-    return this.#rates.waitsFor(uid);
-  }
-
-  /** What is done about the machine of a node. */
-  recoveryOf({ shown, unknownMs, taintedMs }: PreviewedNode): PreviewedRecovery {
-    const takenAt = this.clock.wallMs() - this.clock.monotonicMs();
-    const at = (afterMs: number | null): number | null => (afterMs === null ? null : takenAt + afterMs);
-    const { policies } = this;
-    const node = { node: shown, unknownAt: at(unknownMs), taintedAt: at(taintedMs) };
-    return recoveryOf(node, { policies, profile: this.#io.profile, takenAt });
+  /** The present instant, in epoch milliseconds. */
+  wallMs(): number {
+    return this.#world.clock.wallMs();
   }
 
   /** Lets everything happen that follows. */
   run(): void {
-    this.clock.advance(PREVIEW_MS_MAX);
-  }
-
-  #ports(profile: Profile): Io {
-    const unused = (): never => {
-      throw new Error("a preview reads and writes nothing");
-    };
-    const kube: Kube = {
-      watch: unused,
-      read: unused,
-      write: unused,
-      minorVersion: unused,
-      leaseHistory: unused,
-      componentLeases: unused,
-    };
-    const { clock } = this;
-    const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
-    const policies = fixedPolicies(this.policies);
-    return { ...ports, bus: this.#bus(), fleet: aloneFleet(MEMBER), policies, leases: UNCONTESTED_LEASES };
-  }
-
-  /** A bus that hands each message to the one place that carries it out. */
-  #bus(): Bus {
-    const handlers = this.#handlers();
-    const publish: Bus["publish"] = (type, body) => {
-      const id = `preview:${++this.#messages}`;
-      (handlers[type] as ((body: unknown, id: string) => void) | undefined)?.(body, id);
-      const message = { type, id, source: `zone@${MEMBER}`, at: this.clock.wallMs(), cause: null, body };
-      for (const { type: wanted, handler } of this.#subscribers) {
-        if (wanted === type) this.clock.soon(() => handler(message as Message));
-      }
-      return id;
-    };
-    const subscribe: Bus["subscribe"] = (type, _shard, handler) => {
-      this.#subscribers.push({ type, handler: handler as (message: Message) => void });
-      return () => {};
-    };
-    return {
-      publish,
-      subscribe,
-      onGap: () => () => {},
-      latest: () => ({ take: () => [], stop: () => {} }),
-      connected: () => true,
-    };
-  }
-
-  /** A request is carried out after the message that led to it, as by a writer in another process. */
-  #handlers(): Handlers {
-    const later =
-      <B>(act: (body: B, id: string) => void) =>
-      (body: B, id: string): void =>
-        this.clock.soon(() => act(body, id));
-    return {
-      "judged.node": (body, id) => {
-        const node = this.nodes.get(body.node);
-        if (node !== undefined) node.isWaiting = waitingTaintOf(body) !== null;
-        this.#zones.takeJudged(body, id);
-      },
-      "judged.pod": ({ uid, taint, toleratedTaint = taint, tolerationSeconds: seconds }) => {
-        if (toleratedTaint !== null) this.#tolerations.set(uid, { taint: toleratedTaint, seconds });
-      },
-      "judged.zone": later((body: BodyOf<"judged.zone">, id) => this.#takeZone(body, id)),
-      "judged.limits": (body) => {
-        this.limits.set(body.policy, body);
-        this.#zones.takeLimits(body);
-      },
-      "asked.condition": later((ask: BodyOf<"asked.condition">) =>
-        this.#write(ask.node, (node) => decideConditions(ask, node.shown, this.clock.wallMs())),
-      ),
-      "asked.taint": later((ask: BodyOf<"asked.taint">) =>
-        this.#write(ask.node, (node) => decideTaints(ask, node.shown, this.clock.wallMs(), this.policies)),
-      ),
-      "asked.label": later((ask: BodyOf<"asked.label">) =>
-        this.#write(ask.node, (node) => decideLabels(ask, node.shown)),
-      ),
-      "asked.unready": later(({ node, uid }: BodyOf<"asked.unready">) =>
-        this.#changePod(node, uid, (pod) => ({ ...pod, ready: "False" })),
-      ),
-      "asked.eviction": later((ask: BodyOf<"asked.eviction">) => this.#requestEviction(ask)),
-      "asked.drain": later(({ node, uid }: BodyOf<"asked.drain">, id) => {
-        this.drainedMs.set(node, this.clock.monotonicMs());
-        this.nodes.get(node)?.actor?.grantDrain(uid, id);
-      }),
-    };
-  }
-
-  #nodeContext(): NodeContext<NodeActor> {
-    const review = (actor: NodeActor): void => actor.review();
-    const counter = { add: () => {}, remove: () => {} };
-    return {
-      io: this.#io,
-      concerns: new ServiceConcerns(this.#io, {
-        beganMs: Number.NEGATIVE_INFINITY,
-        isHalted: (zone) => this.#halts.isHalted(zone),
-      }),
-      shard: {
-        blindness: () => null,
-        outages: [],
-        watchHealth: { since: Number.NEGATIVE_INFINITY },
-        pods: (name) => {
-          const node = this.nodes.get(name);
-          return node === undefined || !needsPods(node.shown) ? null : node;
-        },
-      },
-      graces: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
-      reviews: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
-      lateness: { observe: () => {} },
-      refuted: counter,
-      postponed: counter,
-      waitingForSync: new Set(),
-      waitingForLimits: new Set(),
-      haltEndedMs: (zone) => this.#halts.endedMs(zone),
-      markSuspect: () => {},
-    };
-  }
-
-  /** When a node was last heard of, on the virtual clock; a heartbeat from the future counts as now. */
-  #lastHeartbeatMs({ takenAt, renewedAt }: Snapshot, name: string, postedAt: number | null): number {
-    const known = [renewedAt.get(name) ?? null, postedAt].filter((at) => at !== null);
-    return known.length === 0 ? 0 : Math.min(0, Math.max(...known) - takenAt);
-  }
-
-  #begin(node: PreviewedNode, snapshot: Snapshot): void {
-    const { shown, name } = node;
-    const actor = new NodeActor(this.#context, shown);
-    node.actor = actor;
-    const postedAt = readyConditionOf(shown)?.heartbeatAt ?? null;
-    const renewedAt = snapshot.renewedAt.get(name) ?? null;
-    const seenMs = node.isAlive ? FOREVER_MS : this.#lastHeartbeatMs(snapshot, name, postedAt);
-    this.#zones.takeObserved(null, shown);
-    for (const [kind, stamp] of [["status", postedAt] as const, ["lease", renewedAt] as const]) {
-      actor.takeHeartbeat({ node: name, kind, renewedAt: stamp, seenAt: snapshot.takenAt }, seenMs, "");
-    }
-    actor.review("");
-    this.#reviewPods(node, Number.NEGATIVE_INFINITY);
-  }
-
-  /** After how long without a heartbeat a node has stopped. A short grace of a policy makes no kubelet quicker. */
-  #stoppedMs(node: ObservedNode): number {
-    const { profile } = this.#io;
-    const resolved = policyOf(node, this.policies);
-    const own = graceMsOf(node, profile, resolved.kind === "policy" ? resolved.policy : null);
-    return Math.max(own, profile.nodeMonitorGraceMs) * STOPPED_SHARE;
-  }
-
-  #freezeOf(node: ObservedNode): NodeFreeze {
-    return nodeFreezeOf(node, this.policies, this.clock.wallMs());
-  }
-
-  /** Requests an eviction that is due, after a freeze of its node. One that waits for a rate is not requested again. */
-  #evictionDue(schedule: EvictionSchedule): void {
-    if (this.#rates.isWaiting(schedule.pod.uid)) return;
-    const node = this.nodes.get(schedule.node.name);
-    const freeze = node === undefined ? null : this.#freezeOf(node.shown).freeze;
-    if (freeze === null) schedule.node.requestEviction(schedule);
-    else if (freeze.untilAt !== null) {
-      this.clock.after(freeze.untilAt - this.clock.wallMs(), () => this.#evictionDue(schedule));
+    for (let nowMs = 0; nowMs <= Math.min(this.#restsFromMs(nowMs), PREVIEW_MS_MAX); nowMs = this.record.nowMs) {
+      this.#world.clock.advance(STEP_MS);
+      if (this.#isSilenceOver()) this.#endHeartbeats();
     }
   }
 
-  #takeZone(body: BodyOf<"judged.zone">, id: string): void {
-    const before = this.announced.get(body.zone);
-    this.announced.set(body.zone, body);
-    const grants = ({ taintsPerSecond, halted }: BodyOf<"judged.zone">) => `${taintsPerSecond > 0} ${halted}`;
-    if (before === undefined || grants(before) !== grants(body)) this.#zones.grantsChanged();
-    const change = this.#halts.take(body, MEMBER, this.clock.monotonicMs());
-    if (change === null) return;
-    for (const node of this.nodes.values()) {
-      if (node.actor?.zone === body.zone) node.actor.zoneHalted(change === "began", id);
-    }
+  /** Whether no further node falls silent, and no countdown rests on a grace that can grow. */
+  #isSilenceOver(): boolean {
+    const { outages, policies } = this.policies;
+    const hasGraces = policies.some((of) => (of.nodeMonitorGraceMs ?? of.nodeStartupGraceMs) !== null);
+    const hasEnded = this.#graced.nodeMonitorGraceMs > PREVIEW_MS_MAX;
+    if (hasEnded || hasGraces || this.profile.evictionMode !== "taint") return false;
+    return outages?.length === 0 && this.#stopped.every((name) => this.record.isUnknown(name));
   }
 
-  #write(name: string, decide: (node: PreviewedNode) => NodeWriteDecision): void {
-    const node = this.nodes.get(name);
-    const decision = node === undefined ? null : decide(node);
-    if (decision?.kind === "write") this.#change(name, (written) => written.write(decision.shadow));
+  /** Spares thousands of healthy nodes their heartbeats, which take half of the time of a preview. */
+  #endHeartbeats(): void {
+    this.#graced.nodeMonitorGraceMs = this.#graced.nodeStartupGraceMs = 2 * PREVIEW_MS_MAX;
+    this.#world.endRenewals();
   }
 
-  /** Shows a changed node to everything that watches nodes. */
-  #change(name: string, change: (node: PreviewedNode) => void): void {
-    const node = this.nodes.get(name);
+  /** The graces that count somewhere, in milliseconds. */
+  #graces(): number[] {
+    const settings = [this.profile, ...this.#policies.policies];
+    return settings.flatMap((of) => [of.nodeMonitorGraceMs, of.nodeStartupGraceMs]).filter((ms) => ms !== null);
+  }
+
+  /** Starts the services of a run that decide or write. Returns the policies as they know them. */
+  #start(bus: DirectBus, policy: Service): Policies {
+    const { clock, kube: api } = this.#world;
+    const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted, profile: this.#paced };
+    const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
+    const kube = new ShadowKube({ ...shared, kube: api, bus: bus.of("shadow") });
+    const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: this.#leases() };
+    const services: Readonly<Record<string, Service>> = {
+      observer: observerService,
+      node: (io) => nodeService({ ...io, profile: this.#graced }),
+      zone: soleZoneService,
+      "taint-manager": taintManagerService,
+      "node-writer": nodeWriterService,
+      "pod-writer": podWriterService,
+      policy,
+    };
+    for (const [name, service] of Object.entries(services)) service({ ...ports, bus: bus.of(name) });
+    return policies;
+  }
+
+  /** Leases that a process has released which evicted no pod: nothing shows who was evicted before. */
+  #leases(): Leases {
+    const none = { countedMs: 0, counted: [], waiting: [] };
+    const rates = [...ratedPoliciesOf(this.#policies)].map((policy) => ({ policy, ...none }));
+    const handover = handoverText(rates, this.profile.bounds, QUIET_MS);
+    return {
+      compete: (_lease, taken) => {
+        taken({ kind: "released", handover });
+        return { isHeld: () => true, holder: () => null, release: () => {} };
+      },
+    };
+  }
+
+  /** Whether the kubelet of a node sends heartbeats during the preview. A short grace makes no kubelet quicker. */
+  #goesOn(node: ObservedNode, { takenAt, renewedAt }: Snapshot, fault: Fault): boolean {
+    if (fault.kind === "down" && fault.nodes.has(node.node)) return false;
+    const known = [renewedAt.get(node.node), readyConditionOf(node)?.heartbeatAt].filter((at) => at != null);
+    const resolved = policyOf(node, this.#policies);
+    const graceMs = graceMsOf(node, this.profile, resolved.kind === "policy" ? resolved.policy : null);
+    const stoppedMs = Math.max(graceMs, this.profile.nodeMonitorGraceMs) * STOPPED_SHARE;
+    return known.length === 0 || takenAt - Math.max(...known) <= stoppedMs;
+  }
+
+  /** Sets a taint as a person would. */
+  #taint({ node: name, taint }: Extract<Fault, { kind: "taint" }>): void {
+    const node = this.#world.kube.get("nodes", name);
     if (node === undefined) return;
-    const before = node.shown;
-    change(node);
-    const nowMs = this.clock.monotonicMs();
-    const isUnknown = (of: typeof before): boolean => readyConditionOf(of)?.status === "Unknown";
-    if (!isUnknown(before) && isUnknown(node.shown)) node.unknownMs = nowMs;
-    if (ownTaintsOf(before).length === 0 && ownTaintsOf(node.shown).length > 0) node.taintedMs ??= nowMs;
-    this.#zones.takeObserved(before, node.shown);
-    node.actor?.observe(node.shown, "");
-    this.#reviewPods(node, nowMs);
+    const taints = [...node.taints.filter((each) => !isSameTaint(each, taint)), taint];
+    this.#world.kube.put("nodes", { ...node, taints, resourceVersion: `${node.resourceVersion}.tainted` });
   }
 
-  #changePod(name: string, uid: string, change: (pod: ObservedPod) => ObservedPod): void {
-    const node = this.nodes.get(name);
-    const pod = node?.pod(uid);
-    if (node === undefined || pod === undefined) return;
-    node.putPod(change(pod));
-    if (this.#changed.size === 0) this.clock.soon(() => this.#reviewChanged());
-    this.#changed.add(node);
+  /** When nothing is to come any more, as far as is known now. Sets the time between pulses by it. */
+  #restsFromMs(nowMs: number): number {
+    const waitsMs = this.#afterSnapshot(this.#waitsUntilAt());
+    const countdownsMs = this.#afterSnapshot(this.record.deadlinesAt()).filter((ms) => ms <= nowMs + QUIET_MS);
+    const isNear = nowMs < NEAR_MS || waitsMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
+    this.#paced.pulsePeriodMs = isNear ? PULSE_MS.near : PULSE_MS.far;
+    const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
+    return latestMs + Math.max(QUIET_MS, 2 * Math.max(...this.#graces(), this.record.slowestGrantMs));
   }
 
-  /** Pods of a node change together, so each node is reviewed once for all of them. */
-  #reviewChanged(): void {
-    const changed = [...this.#changed];
-    this.#changed.clear();
-    for (const node of changed) {
-      node.actor?.review("");
-      this.#reviewPods(node, this.clock.monotonicMs());
-    }
+  #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {
+    return [...instants].filter((at) => at != null && Number.isFinite(at)).map((at) => (at ?? 0) - this.takenAt);
   }
 
-  /** Schedules the evictions of a node's pods. `absentMs` is when its new taints were still absent. */
-  #reviewPods(node: PreviewedNode, absentMs: number): void {
-    if (this.#io.profile.evictionMode !== "taint") return;
-    if (noExecuteTaints(node.shown.taints).length === 0) {
-      node.tainted?.end("");
-      node.tainted = null;
-      return;
-    }
-    node.tainted ??= new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node.shown);
-    node.tainted.review(node.shown, node.pods, { absentMs, isUnbroken: true, ...this.#freezeOf(node.shown) }, "");
-  }
-
-  /** Evicts a pod, at once or when the rates of its policy and the freezes of its node allow it. */
-  #requestEviction(ask: BodyOf<"asked.eviction">): void {
-    const shown = this.nodes.get(ask.node)?.shown;
-    const rated = shown === undefined ? null : ratedPolicyOf(shown, this.policies);
-    if (rated === null) this.#evict(ask, null);
-    else this.#rates.request(rated, ask);
-  }
-
-  /** Returns whether the pod went. */
-  #evict(ask: BodyOf<"asked.eviction">, waitedFor: string | null): boolean {
-    const node = this.nodes.get(ask.node);
-    const pod = node?.pod(ask.uid);
-    if (node === undefined || pod === undefined) return false;
-    const wallMs = this.clock.wallMs();
-    const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
-    const object = { metadata: { name: pod.name } };
-    const { frozen, freeze } = this.#freezeOf(node.shown);
-    const rules = { ...this.tolerationRules, wallMs, latestMs: wallMs, behindMs: 0, freeze };
-    const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
-    if (decision.kind !== "act") {
-      if (freeze?.untilAt != null) this.clock.after(freeze.untilAt - wallMs, () => this.#requestEviction(ask));
-      return false;
-    }
-    const toleration = decision.taint === null ? null : (this.#tolerations.get(ask.uid) ?? null);
-    const resolved = policyOf(node.shown, this.policies);
-    const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
-    const latestAt = deleteAt(settings, { deadlineAt: wallMs, frozen });
-    const atMs = this.clock.monotonicMs();
-    const latestMs = latestAt === null ? null : atMs + (latestAt - wallMs);
-    this.deletions.set(ask.uid, { atMs, toleration, method: settings.method, latestMs, waitedFor });
-    this.#changePod(ask.node, ask.uid, (deleted) => ({ ...deleted, deletionAt: wallMs }));
-    return true;
+  *#waitsUntilAt(): Generator<number | null | undefined> {
+    yield* this.record.waitsUntilAt();
+    const { everywhere, policies } = this.policies;
+    for (const { frozen } of [everywhere, ...policies]) for (const { toAt } of frozen) yield toAt;
   }
 }

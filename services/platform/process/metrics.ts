@@ -10,6 +10,15 @@ export type ReadableMetrics = Metrics & {
   gaugeValue(name: string): number | null;
 };
 
+/** Metrics without a reader. */
+export const uncounted: ReadableMetrics = {
+  counter: () => ({ add: () => {}, remove: () => {} }),
+  gauge: () => ({ set: () => {}, remove: () => {} }),
+  histogram: () => ({ observe: () => {} }),
+  text: async () => "",
+  gaugeValue: () => null,
+};
+
 /** Sampling interval of `nodejs_eventloop_lag_*`, in milliseconds. Node's 10 ms would wake an idle process the most. */
 const LOOP_SAMPLE_MS = 1000;
 

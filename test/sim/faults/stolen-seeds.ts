@@ -6,11 +6,11 @@ import { INSTANT_MAX } from "../../../protocols/bounds.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Bus, Random, Stop, Timer } from "../../../protocols/ports.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
+import { uncounted } from "../../../services/platform/process/metrics.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { oneOf } from "../chance.ts";
 import { type CheckedNode, type CheckedPod, type CheckedTaint, conditionOf } from "../invariants.ts";
 import { lasting, type Meddler, type Reach } from "../meddler.ts";
-import { UNCOUNTED } from "../process.ts";
 import { THIEF } from "../thief.ts";
 import { secondsFor } from "../tolerated-seconds.ts";
 
@@ -102,7 +102,7 @@ function steal(reach: Reach, random: Random): Stop {
   const seed = oneOf<Seed>(random, ["node", "zone", "taint-manager"]);
   const transport = reach.network.link({ name: THIEF, member: THIEF, read: (take) => take() });
   const { mailboxMessagesMax } = swarm.profile;
-  const own = { service: seed, member: THIEF, log: recordingLog(), metrics: UNCOUNTED };
+  const own = { service: seed, member: THIEF, log: recordingLog(), metrics: uncounted };
   const bus = typedBus({ transport, clock, cluster: "sim", mailboxMessagesMax, ...own });
   const forged = new Map<string, string>();
   bus.subscribe("done.write", "all", ({ cause, body }) => {

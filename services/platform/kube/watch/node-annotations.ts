@@ -4,11 +4,18 @@
  */
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
-import { epochMsOf } from "../../../domain/api-time.ts";
-import { readConditionTaints, readHolds, readSightings } from "../../../domain/condition-records.ts";
-import { readDownProof } from "../../../domain/down-proof.ts";
-import { readReadyTransitions } from "../../../domain/ready-transitions.ts";
-import { readTaintSwap } from "../../../domain/taint-swap.ts";
+import { apiMicroTime, apiTime, epochMsOf } from "../../../domain/api-time.ts";
+import {
+  conditionTaintsText,
+  holdsText,
+  readConditionTaints,
+  readHolds,
+  readSightings,
+  sightingsText,
+} from "../../../domain/condition-records.ts";
+import { downProofText, readDownProof } from "../../../domain/down-proof.ts";
+import { readReadyTransitions, readyTransitionsText } from "../../../domain/ready-transitions.ts";
+import { readTaintSwap, taintSwapText } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
 import { type JsonRecord, parsed, recordOf, textOf } from "../../../structures/json.ts";
 
@@ -33,26 +40,42 @@ interface RecordReader<V> {
   readonly annotation: string;
   /** Null for a text that cannot be read. */
   readonly read: (text: string) => V | null;
+  /** The text that is read as this value; null for none. */
+  write(value: V): string | null;
   readonly charactersMax: number;
   /** What an unreadable record counts as; undefined if it counts as none. */
   readonly unreadable: V | undefined;
 }
 
-function reader<V>(annotation: string, read: (text: string) => V | null, unreadable?: V): RecordReader<V> {
-  return { annotation, read, unreadable, charactersMax: ANNOTATION_CHARACTERS_MAX };
+function reader<V>(
+  annotation: string,
+  { read, write }: Pick<RecordReader<V>, "read"> & Pick<RecordReader<NoInfer<V>>, "write">,
+  unreadable?: V,
+): RecordReader<V> {
+  return { annotation, read, write, unreadable, charactersMax: ANNOTATION_CHARACTERS_MAX };
 }
 
 const aboutConditions = { charactersMax: CONDITIONS_CHARACTERS_MAX } as const;
 
 /** The fields that have an annotation each: all that have no other source. */
 const RECORDS = {
-  taintSwap: reader(Annotation.taintSwap, readTaintSwap),
-  readyTransitionsAt: reader(Annotation.readyTransitions, readReadyTransitions, []),
-  conditionSightings: { ...reader(Annotation.conditions, readSightings, []), ...aboutConditions },
-  conditionTaints: { ...reader(Annotation.conditionTaints, readConditionTaints, {}), ...aboutConditions },
-  provedDown: reader(Annotation.provedDown, readDownProof),
-  outOfServiceAt: reader(Annotation.outOfService, epochMsOf),
-  holds: { ...reader(Annotation.holds, readHolds, []), ...aboutConditions },
+  taintSwap: reader(Annotation.taintSwap, { read: readTaintSwap, write: taintSwapText }),
+  readyTransitionsAt: reader(
+    Annotation.readyTransitions,
+    { read: readReadyTransitions, write: readyTransitionsText },
+    [],
+  ),
+  conditionSightings: {
+    ...reader(Annotation.conditions, { read: readSightings, write: sightingsText }, []),
+    ...aboutConditions,
+  },
+  conditionTaints: {
+    ...reader(Annotation.conditionTaints, { read: readConditionTaints, write: conditionTaintsText }, {}),
+    ...aboutConditions,
+  },
+  provedDown: reader(Annotation.provedDown, { read: readDownProof, write: downProofText }),
+  outOfServiceAt: reader(Annotation.outOfService, { read: epochMsOf, write: apiTime }),
+  holds: { ...reader(Annotation.holds, { read: readHolds, write: holdsText }, []), ...aboutConditions },
 } as const satisfies {
   readonly [F in Exclude<keyof NodeRecords, keyof ReturnType<typeof taintsSeen>>]-?: RecordReader<
     NonNullable<NodeRecords[F]>
@@ -73,6 +96,20 @@ export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], p
     if (value !== undefined) records[field] = value;
   }
   return records;
+}
+
+/** The annotations that are read as these records, for a cluster in memory. */
+export function recordedAnnotations(records: NodeRecords): Record<string, string> {
+  const { taintsSeenAt = {} } = records;
+  const starts = Object.entries(taintsSeenAt).map(([name, at]) => [name, apiMicroTime(at)]);
+  const annotations: Record<string, string> =
+    starts.length === 0 ? {} : { [Annotation.taintsSeen]: JSON.stringify(Object.fromEntries(starts)) };
+  for (const [field, recorded] of Object.entries<RecordReader<unknown>>(RECORDS)) {
+    const value = records[field as keyof typeof RECORDS];
+    const text = value === undefined ? null : recorded.write(value);
+    if (text !== null) annotations[recorded.annotation] = text;
+  }
+  return annotations;
 }
 
 /** The fields of a node that follow from an annotation. */

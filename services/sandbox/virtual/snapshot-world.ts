@@ -1,0 +1,86 @@
+/**
+ * A cluster on virtual time that continues from objects read at one instant. Time begins a while before, so that its
+ * nodes have been heard by then: each object appears at its last stamp, and policies are listed only at that instant. A
+ * lease that was renewed 5 s before the snapshot is renewed 5 s before the end of that while.
+ */
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { BoundPod, KubeObject, PolicyResource, Watched } from "../../../protocols/ports.ts";
+import { epochMsOf } from "../../domain/api-time.ts";
+import { SnapshotKube } from "./snapshot-kube.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+/** The objects of a cluster at one instant. */
+export interface SnapshotObjects {
+  /** Epoch milliseconds. */
+  readonly takenAt: number;
+  readonly nodes: readonly ObservedNode[];
+  /** The renewTime of each node's lease, by node. */
+  readonly renewedAt: ReadonlyMap<string, number | null>;
+  readonly pods: readonly BoundPod[];
+  /** The NodePolicy objects. */
+  readonly resources: readonly PolicyResource[];
+  /** The ConfigMap with freezes and the memory of limits; null for none. */
+  readonly freezes: KubeObject | null;
+}
+
+/** The lease of no node. Its renewals stand for those of living nodes between theirs, so that there is no outage. */
+const PACEMAKER = { node: "pacemaker", everyMs: 10_000 } as const;
+
+/** The cluster. Nothing changes in it but what its owner changes, and the leases of living nodes. */
+export class SnapshotWorld {
+  readonly clock: VirtualClock;
+  readonly kube: SnapshotKube;
+  readonly #takenAt: number;
+  #isAnyAlive = true;
+  /** Whether the leases of living nodes are renewed. */
+  #areRenewed = true;
+
+  /** Its time begins `leadMs` before the snapshot. */
+  constructor({ takenAt, nodes, renewedAt, pods, resources, freezes }: SnapshotObjects, leadMs: number) {
+    this.#takenAt = takenAt;
+    this.clock = new VirtualClock({ wallMs: takenAt - leadMs });
+    this.kube = new SnapshotKube(this.clock, freezes);
+    for (const resource of resources) this.kube.put("policies", resource);
+    for (const node of nodes) this.#putAt(changedAt(node), "nodes", node);
+    for (const bound of pods) this.#putAt(Math.max(bound.pod.createdAt, bound.pod.boundAt), "pods", bound);
+    for (const [node, at] of renewedAt) {
+      this.kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, takenAt - leadMs) });
+      if (at !== null) this.#putAt(at, "leases", { node, renewedAt: at });
+    }
+    this.#renew([PACEMAKER.node], PACEMAKER.everyMs, () => this.#isAnyAlive);
+  }
+
+  /** Goes on to the snapshot, from where only the kubelets of these nodes renew their leases. */
+  begin(alive: readonly string[], renewEveryMs: number): void {
+    this.clock.advance(this.#takenAt - this.clock.wallMs());
+    this.#isAnyAlive = alive.length > 0;
+    this.#renew(alive, renewEveryMs, () => this.#areRenewed);
+    this.kube.listPolicies();
+  }
+
+  /** Renews the leases of nodes no longer: their silence does not count any more. */
+  endRenewals(): void {
+    this.#areRenewed = false;
+  }
+
+  /** Renews leases now, and then again and again. */
+  #renew(nodes: readonly string[], everyMs: number, goesOn: () => boolean): void {
+    for (const node of nodes) this.kube.put("leases", { node, renewedAt: this.clock.wallMs() });
+    this.clock.after(everyMs, () => {
+      if (goesOn()) this.#renew(nodes, everyMs, goesOn);
+    });
+  }
+
+  /** A stamp after the snapshot is that of a clock that is ahead. */
+  #putAt<K extends keyof Watched>(at: number, what: K, object: Watched[K]): void {
+    const delayMs = Math.min(at, this.#takenAt) - this.clock.wallMs();
+    if (delayMs <= 0) this.kube.put(what, object);
+    else this.clock.after(delayMs, () => this.kube.put(what, object));
+  }
+}
+
+/** When a node was changed last, by its stamps, in epoch milliseconds. */
+function changedAt({ createdAt, conditions, taints }: ObservedNode): number {
+  const stamps = conditions.flatMap(({ heartbeatAt, transitionAt }) => [heartbeatAt ?? 0, transitionAt ?? 0]);
+  return Math.max(createdAt, ...stamps, ...taints.map(({ timeAdded }) => epochMsOf(timeAdded) ?? 0));
+}

@@ -43,9 +43,7 @@ const STATUS: Schema = {
     frozenUntil: { type: "string", format: "date-time", description: "When the freeze ends by itself." },
     conditions: {
       type: "array",
-      description:
-        "Ready, FieldsAccepted, SelectorConflict, RemediationsReady; while they matter " +
-        "MemoryWritten, SelectorGuarded, CeilingReached.",
+      description: "Ready, FieldsAccepted, SelectorConflict, RemediationsReady; others while they matter.",
       items: CONDITION,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],

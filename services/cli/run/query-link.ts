@@ -8,7 +8,7 @@
  *
  * Meanwhile another process of the fleet answers, or NATS says that there are no responders. An edge: it may await.
  */
-import type { Io, Metrics } from "../../../protocols/ports.ts";
+import type { Io, Log, Metrics } from "../../../protocols/ports.ts";
 import { type MicroService, serveMicro } from "../../platform/bus/nats.micro.ts";
 import { connectNats, type NatsOptions, type NatsTransport } from "../../platform/bus/nats.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
@@ -50,7 +50,8 @@ export class QueryLink {
   async #open(): Promise<void> {
     const { nats, clock, log, turns } = this.#options;
     // The NATS metrics and the lines of its log are those of the bus.
-    const own = { clock, log: { ...log, info: log.debug }, metrics: createMetrics() };
+    const quiet: Log = { ...log, info: (message, fields) => log.debug(message, fields) };
+    const own = { clock, log: quiet, metrics: createMetrics() };
     const link = await connectNats({ ...nats, ...own, waitOnFirstConnect: true }).catch(() => null);
     if (link === null || this.#isClosed) {
       await link?.close();

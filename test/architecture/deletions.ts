@@ -33,7 +33,7 @@ export const UNCOMPILED: readonly UncompiledDeletion[] = [
   uncompiled(
     "the reader of an annotation",
     "services/platform/kube/watch/node-annotations.ts",
-    "  holds: { ...reader(Annotation.holds, readHolds, []), ...aboutConditions },\n",
+    "  holds: { ...reader(Annotation.holds, { read: readHolds, write: holdsText }, []), ...aboutConditions },\n",
     "holds",
   ),
   uncompiled(

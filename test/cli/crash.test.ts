@@ -17,7 +17,8 @@ const KUBECONFIG = join(FOLDER, "kubeconfig");
 
 /** Node's flags that make the zone service throw at its first starts, this many times, and then do nothing. */
 function zoneFails(times: number): string[] {
-  const service = `let left = ${times}; export const zoneService = () => { if (left-- > 0) throw new Error("broken"); return () => {}; };`;
+  const start = `() => { if (left-- > 0) throw new Error("broken"); return () => {}; }`;
+  const service = `let left = ${times}; export const zoneService = ${start}; export const soleZoneService = zoneService;`;
   const load = `(url, context, next) => url.endsWith("/zone.service.ts")
     ? { format: "module", shortCircuit: true, source: ${JSON.stringify(service)} } : next(url, context)`;
   const hook = `import { registerHooks } from "node:module"; registerHooks({ load: ${load} });`;

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 import { EvictionRecord } from "./eviction-record.ts";
 
 const CONFIG = `
-policyTaintedPercentageMax: 100
+policyMaxTaintedPercentage: 100
 policies:
   - name: gpu
     spec:

@@ -5,7 +5,7 @@ import { until } from "../support/until.ts";
 import type { FleetWorld } from "./fleet-world.ts";
 
 /** How soon after the grace period a dead node is found, by the remaining members or, after an outage, by all. */
-const RECOVERY_MS = 10_000;
+const RECOVERY_MS = 20_000;
 /** Long enough for other members to take over a process's shards. */
 const OUTAGE_MS = 8_000;
 

@@ -21,7 +21,7 @@ export interface Door {
   readonly refuse: (socket: Socket) => void;
 }
 
-/** Looks at the first bytes of a connection, and leaves them to whoever it is admitted to. */
+/** Looks at the first bytes of a connection; the server that admits it reads them again. */
 export function atTheDoor(socket: Socket, { admit, refuse }: Door): void {
   socket.setTimeout(SILENT_MS, () => socket.destroy());
   const failed = (): void => {

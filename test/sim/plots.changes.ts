@@ -139,16 +139,7 @@ export const CHANGE_PLOTS = {
       ...underMaintenance(swarm, random),
       safetyMs: between(random, 140, 170) * SECOND,
     }),
-    play: (reach, random) => {
-      const names = kubeletsOf(reach, 1).map(({ name }) => name);
-      const begins = names.map((name) =>
-        later(reach, random, [2, 40], () => taint(reach, name, between(random, -STAMP_MAX_MS, STAMP_MAX_MS))),
-      );
-      return () => {
-        for (const hasten of begins) hasten();
-        for (const name of names) untaint(reach, name);
-      };
-    },
+    play: (reach, random) => taintForAWhile(reach, random, [2, 40], () => between(random, -STAMP_MAX_MS, STAMP_MAX_MS)),
   },
 
   /** Pods come to tainted nodes, half of them through an API server whose clock is apart from the others'. */
@@ -160,14 +151,7 @@ export const CHANGE_PLOTS = {
       const faults = new Set([...staged.faults, "apartServers"] as const);
       return { ...staged, faults, safetyMs: between(random, 140, 170) * SECOND };
     },
-    play: (reach, random) => {
-      const names = kubeletsOf(reach, 1).map(({ name }) => name);
-      const begins = names.map((name) => later(reach, random, [2, 20], () => taint(reach, name, 0)));
-      return () => {
-        for (const hasten of begins) hasten();
-        for (const name of names) untaint(reach, name);
-      };
-    },
+    play: (reach, random) => taintForAWhile(reach, random, [2, 20], () => 0),
   },
 
   /** Nodes change, then every watch expires, and lists from a cache are answered by a server that stands still. */
@@ -347,6 +331,21 @@ export function taint(reach: Reach, name: string, aheadMs: number | null): void 
 /** Removes the taint of people. */
 export function untaint(reach: Reach, name: string): void {
   setTaints(reach, name, []);
+}
+
+/** Taints each node of zone 1 within these seconds, with a stamp ahead by so much, until the plot ends. */
+function taintForAWhile(
+  reach: Reach,
+  random: Random,
+  within: readonly [number, number],
+  aheadMs: () => number,
+): Stop {
+  const names = kubeletsOf(reach, 1).map(({ name }) => name);
+  const begins = names.map((name) => later(reach, random, within, () => taint(reach, name, aheadMs())));
+  return () => {
+    for (const hasten of begins) hasten();
+    for (const name of names) untaint(reach, name);
+  };
 }
 
 function setTaints({ world }: Reach, name: string, taints: readonly JsonObject[]): void {

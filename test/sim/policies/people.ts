@@ -479,7 +479,7 @@ const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
 };
 
 /** Texts of requests to freeze that cannot be read. */
-const BROKEN_REQUESTS = ["oncall", "{}", '[{"reason": "nobody"}]'];
+const BROKEN_REQUESTS = ["oncall", "{}", '[{"reason": "maintenance"}]'];
 
 /** Wrong fields, each of which counts as unset. */
 const BROKEN_FIELDS: readonly JsonObject[] = [

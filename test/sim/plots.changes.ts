@@ -334,12 +334,7 @@ export function untaint(reach: Reach, name: string): void {
 }
 
 /** Taints each node of zone 1 within these seconds, with a stamp ahead by so much, until the plot ends. */
-function taintForAWhile(
-  reach: Reach,
-  random: Random,
-  within: readonly [number, number],
-  aheadMs: () => number,
-): Stop {
+function taintForAWhile(reach: Reach, random: Random, within: readonly [number, number], aheadMs: () => number): Stop {
   const names = kubeletsOf(reach, 1).map(({ name }) => name);
   const begins = names.map((name) => later(reach, random, within, () => taint(reach, name, aheadMs())));
   return () => {

@@ -120,13 +120,17 @@ class SeedRunner {
   }
 }
 
-/** The seeds of an order, one after the other. */
+/**
+ * The seeds of an order, one after the other: those ahead, then those that draw what comes first, which is looked for
+ * only where the count has an end, then the others.
+ */
 function* seedsOf({ from, count, ahead = [], draw = {}, first }: Order): Generator<number, void> {
   const isFirst = (seed: number): boolean => first !== undefined && meets(drawSwarm(seed, draw), first);
-  const others = Array.from({ length: count }, (_, index) => from + index).filter((seed) => !ahead.includes(seed));
+  const end = from + count;
   yield* ahead;
-  if (first !== undefined) yield* others.filter(isFirst);
-  yield* others.filter((seed) => !isFirst(seed));
+  if (first !== undefined)
+    for (let seed = from; seed < end; seed++) if (isFirst(seed) && !ahead.includes(seed)) yield seed;
+  for (let seed = from; seed < end; seed++) if (!isFirst(seed) && !ahead.includes(seed)) yield seed;
 }
 
 function withVerdict(outcome: Outcome, verdict: Short): Outcome {

@@ -126,10 +126,16 @@ export const SilentReason = {
 } as const;
 
 /**
- * The value of a taint for a condition whose rule names none. A kubelet must not change the taints of its node
- * (NodeRestriction), so unlike any annotation it proves that the taint is Vigil's.
+ * The value of a taint for a condition whose rule names none; others begin with it and a hyphen, as vigil-gpu. A
+ * kubelet must not change the taints of its node (NodeRestriction), so unlike any annotation it proves that the taint
+ * is Vigil's, also once its rule is gone.
  */
 export const OWN_TAINT_VALUE = "vigil";
+
+/** Whether the value of a taint says that it is Vigil's. */
+export function isOwnTaintValue(value: string | undefined): boolean {
+  return value === OWN_TAINT_VALUE || value?.startsWith(`${OWN_TAINT_VALUE}-`) === true;
+}
 
 /** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
 export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;

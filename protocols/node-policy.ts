@@ -4,7 +4,7 @@
  * fields into a NodePolicy with whole units (policy-set.ts).
  */
 import { z } from "zod";
-import { ConditionType, DOWN_PROOFS } from "./names.ts";
+import { ConditionType, DOWN_PROOFS, OWN_TAINT_VALUE } from "./names.ts";
 
 /** API group, version and kind of the custom resource. */
 export const NODE_POLICY_API = { group: "vigil.io", version: "v1alpha1", kind: "NodePolicy", plural: "nodepolicies" };
@@ -192,6 +192,10 @@ export function isReservedTaintKey(key: string): boolean {
   return RESERVED_TAINT_PREFIXES.some((prefix) => key.startsWith(prefix));
 }
 
+/** A label value that says whose the taint is, so that it goes with its rule. */
+const OWN_VALUE_PATTERN = `^${OWN_TAINT_VALUE}(-[-A-Za-z0-9_.]{0,56}[A-Za-z0-9])?$`;
+const OWN_VALUE_FIX = `${OWN_TAINT_VALUE}, or a value that begins with ${OWN_TAINT_VALUE}-, such as ${OWN_TAINT_VALUE}-gpu`;
+
 const taint = record(
   {
     key: labelKey
@@ -200,7 +204,7 @@ const taint = record(
         wrong("a key of your own, such as vigil.io/kernel-deadlock; this one belongs to Kubernetes"),
       )
       .meta(never({ pattern: `^(${RESERVED_TAINT_PREFIXES.join("|").replaceAll(".", "\\.")})` })),
-    value: labelValue.optional(),
+    value: matching(OWN_VALUE_PATTERN, OWN_VALUE_FIX).optional(),
     effect: choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
   },
   "{key: vigil.io/kernel-deadlock, effect: NoSchedule}",

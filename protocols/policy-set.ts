@@ -71,7 +71,7 @@ export interface UnhealthyCondition {
   readonly type: string;
   readonly status: ConditionStatus;
   readonly durationMs: number;
-  /** With the value of the rule, or `OWN_TAINT_VALUE`, by which the taint says that it is Vigil's. */
+  /** With the value of the rule, or `OWN_TAINT_VALUE`: either says that the taint is Vigil's. */
   readonly taint: { readonly key: string; readonly effect: string; readonly value: string };
 }
 

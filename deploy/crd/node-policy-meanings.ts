@@ -42,7 +42,7 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "unhealthyConditions[].taint": "The taint.",
   "unhealthyConditions[].taint.key": "Its key.",
   "unhealthyConditions[].taint.value":
-    "Its value. If unset, vigil: such a taint is removed with its rule. One with another value stays.",
+    "Its value: vigil, which it has if unset, or one that begins with vigil-. It says whose the taint is.",
   "unhealthyConditions[].taint.effect": "Its effect. NoExecute waits for rate and limits.",
   evictions: "How pods are evicted from these nodes, and how fast.",
   "evictions.method": "Delete if unset. Evict respects disruption budgets; EvictThenDelete does for a time.",

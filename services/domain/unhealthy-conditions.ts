@@ -3,9 +3,9 @@
  * Vigil's for that reason. The node service requests them, the zone grants those that evict, and the node-writer checks
  * each of them again on the node as read live.
  */
-import { OWN_TAINT_VALUE, TaintEffect } from "../../protocols/names.ts";
+import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
-import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../protocols/policy-set.ts";
+import type { NodePolicy, UnhealthyCondition } from "../../protocols/policy-set.ts";
 import { isSameTaint, isSwappable, taintName } from "./toleration.ts";
 
 /** The status of a condition of a node; null when the node does not have it. */
@@ -50,7 +50,10 @@ export function ruleFor(
   return called.find((rule) => (dueAt(node, rule) ?? Number.POSITIVE_INFINITY) <= at) ?? null;
 }
 
-/** The taints of a node that are recorded as added for a condition. */
+/**
+ * The taints of a node that are recorded as added for a condition. A kubelet can write the record, but must not change
+ * the taints of its node: whether such a taint may be removed, its value says (`isOwnTaintValue`).
+ */
 export function conditionTaintsOf({
   taints,
   conditionTaints,
@@ -64,17 +67,6 @@ const NONE: readonly Taint[] = [];
 /** Those of them that evict pods. */
 export function evictingConditionTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints">): readonly Taint[] {
   return conditionTaintsOf(node).filter(({ effect }) => effect === TaintEffect.noExecute);
-}
-
-/**
- * Whether Vigil may remove a recorded taint. A kubelet can write the record, but must not change the taints of its
- * node, so the taint itself has to say that it is Vigil's: by the value that all get whose rule names none, or by the
- * value that a rule of today names.
- */
-export function isRemovable(taint: Taint, set: PolicySet | null): boolean {
-  if (set === null) return false;
-  const isNamed = ({ taint: { value } }: UnhealthyCondition): boolean => value === taint.value;
-  return taint.value === OWN_TAINT_VALUE || set.policies.some((policy) => rulesOfTaint(policy, taint).some(isNamed));
 }
 
 /** The rules of a policy with this taint. */

@@ -285,6 +285,14 @@ describe("a condition that becomes a taint", () => {
     ],
     [
       {
+        unhealthyConditions: [
+          { type: "A", status: "True", duration: "1m", taint: { key: "a", value: "deep", effect: "NoSchedule" } },
+        ],
+      },
+      'spec.unhealthyConditions[0].taint.value: "deep": write vigil, or a value that begins with vigil-, such as vigil-gpu',
+    ],
+    [
+      {
         unhealthyConditions: [{ type: "A", status: "true", duration: "1m", taint: { key: "a", effect: "NoSchedule" } }],
       },
       'spec.unhealthyConditions[0].status: "true": write True or False or Unknown',

@@ -113,8 +113,9 @@ describe("a taint is taken off", () => {
   test.each([
     ["with Vigil's value", KEY, "vigil", true],
     ["with Vigil's value under any key", "dedicated", "vigil", true],
+    ["with a value of its rule, which has gone", KEY, "vigil-deep", true],
     ["not without a value, as somebody else puts it on", KEY, undefined, false],
-    ["not with another value", KEY, "deep", false],
+    ["not with another value", KEY, "vigilant", false],
   ])("where no policy names it, %s", (_which, key, value, isTakenOff) => {
     const id = { key, effect: "NoSchedule", ...(value !== undefined && { value }) };
     const node = sick(60, { taints: [id], conditionTaints: { [`${key}:NoSchedule`]: TYPE } });

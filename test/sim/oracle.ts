@@ -1,6 +1,6 @@
 /** The one right state of a calm cluster, from the rules alone. It shares no code with the services. */
 
-import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
+import { isOwnTaintValue } from "../../protocols/names.ts";
 import {
   type CheckedNode,
   type CheckedPod,
@@ -87,13 +87,10 @@ function wrongConditions(node: CheckedNode, world: World, graceMs: number): stri
     .map((type) => `${name}: ${type} of a silent node is ${conditionOf(node, type)?.status}`);
 }
 
-/**
- * The people of a run end every ailment, so nothing is left for one. A rule with a value of its own may have gone while
- * its taint was there: such a taint is one that an administrator could have set, so it stays (SECURITY.md).
- */
+/** The people of a run end every ailment, so nothing is left for one. */
 function leftForConditions(node: CheckedNode): string[] {
   const left = (node.spec?.taints ?? []).filter(
-    ({ key, value }) => key.startsWith("vigil.io/") && value === OWN_TAINT_VALUE,
+    ({ key, value }) => key.startsWith("vigil.io/") && isOwnTaintValue(value),
   );
   return left.map((taint) => `${node.metadata.name}: still carries ${taintName(taint)}`);
 }

@@ -1,11 +1,11 @@
 /** Taints that the policy of a node adds for its conditions (`unhealthyConditions`), and the record of them. */
-import { Annotation, TaintEffect } from "../../../protocols/names.ts";
+import { Annotation, isOwnTaintValue, TaintEffect } from "../../../protocols/names.ts";
 import { isReservedTaintKey } from "../../../protocols/node-policy.ts";
 import type { UnhealthyCondition } from "../../../protocols/policy-set.ts";
 import { conditionTaintsText } from "../../domain/condition-records.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { isSameTaint, taintName } from "../../domain/toleration.ts";
-import { conditionTaintsOf, isRemovable, ruleFor } from "../../domain/unhealthy-conditions.ts";
+import { conditionTaintsOf, ruleFor } from "../../domain/unhealthy-conditions.ts";
 import type { AnnotationPatch, TaintContext, TaintPatch, TaintRule, WantedTaint } from "./taint-rule.ts";
 
 /** How far the clocks of the node service and the node-writer may lie apart, in milliseconds. */
@@ -31,10 +31,10 @@ export const CONDITION_TAINTS: TaintRule = {
   }),
 };
 
-/** Whether Vigil has added a taint, and may remove it by its policies. */
+/** Whether Vigil has added a taint. While no policy is known, one of them may call for it. */
 function isOwn(id: WantedTaint, { live, policies }: TaintContext): boolean {
-  const recorded = live === null ? [] : conditionTaintsOf(live);
-  return recorded.some((taint) => isSameTaint(taint, id) && isRemovable(taint, policies));
+  const recorded = live === null || policies === null ? [] : conditionTaintsOf(live);
+  return recorded.some((taint) => isSameTaint(taint, id) && isOwnTaintValue(taint.value));
 }
 
 function conditionRule(taint: WantedTaint, { live, wallMs, policies }: TaintContext): UnhealthyCondition | null {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
-import { policySet } from "../../../services/domain/node-policy.ts";
 import {
   recordOf,
   type Sighting,
@@ -48,11 +47,10 @@ const on = (effect: string, key = KEY): Pick<ObservedNode, "taints" | "condition
   conditionTaints: { [`${key}:${effect}`]: "KernelDeadlock" },
 });
 
-function plan(node: ObservedNode, policy: ConditionRules | null, more: { mode?: "direct"; set?: null } = {}) {
+function plan(node: ObservedNode, policy: ConditionRules | null, more: { mode?: "direct" } = {}) {
   const types = policy === null ? [] : policy.unhealthyConditions.map(({ type }) => type);
   const sightings = withSightings(new Map(), node, types, { ...now, isUnbroken: true });
-  const policies = more.set === null || policy === null ? policySet([]) : policySet([{ ...policyOf([]), ...policy }]);
-  return conditionPlanOf({ node, rules: policy, sightings, policies, evictionMode: more.mode ?? "taint", now });
+  return conditionPlanOf({ node, rules: policy, sightings, evictionMode: more.mode ?? "taint", now });
 }
 
 describe("a taint is put on", () => {
@@ -81,7 +79,7 @@ describe("a taint is put on", () => {
   });
 
   test("once for several rules, with its value", () => {
-    const taint = { key: KEY, effect: "NoSchedule", value: "deep" } as const;
+    const taint = { key: KEY, effect: "NoSchedule", value: "vigil-deep" } as const;
     const rules = [rule({ taint }), rule({ taint, duration: "10s" })];
     expect(plan(sick("True", 60), policyOf(rules)).add).toEqual([taint]);
   });

@@ -357,7 +357,7 @@ const GPU_LOST = {
   type: "GpuLost",
   status: "True",
   duration: "15s",
-  taint: { key: "vigil.io/gpu-lost", effect: "NoExecute", value: "all" },
+  taint: { key: "vigil.io/gpu-lost", effect: "NoExecute", value: "vigil-all" },
 };
 const UNKNOWN = {
   type: "GpuLost",

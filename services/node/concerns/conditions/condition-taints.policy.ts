@@ -8,20 +8,14 @@
  * A taint that evicts is only `due` here: its zone puts it on. It reads no clock.
  */
 import { JUDGED_CONDITIONS_MAX, type JudgedCondition } from "../../../../protocols/judged.ts";
-import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
+import { Annotation, isOwnTaintValue, TaintEffect } from "../../../../protocols/names.ts";
 import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../../../protocols/objects.ts";
-import type { NodePolicy, PolicySet, UnhealthyCondition } from "../../../../protocols/policy-set.ts";
+import type { NodePolicy, UnhealthyCondition } from "../../../../protocols/policy-set.ts";
 import type { Profile } from "../../../../protocols/profile.ts";
 import { conditionTaintsText, sightingsText } from "../../../domain/condition-records.ts";
 import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
 import { isSameTaint, taintName } from "../../../domain/toleration.ts";
-import {
-  conditionTaintsOf,
-  isHealed,
-  isRemovable,
-  rulesOfTaint,
-  statusOf,
-} from "../../../domain/unhealthy-conditions.ts";
+import { conditionTaintsOf, isHealed, rulesOfTaint, statusOf } from "../../../domain/unhealthy-conditions.ts";
 import {
   recordOf,
   type Sighting,
@@ -40,7 +34,6 @@ export interface ConditionSituation {
   /** Null when several policies select the node, so that none of them applies. */
   readonly rules: ConditionRules | null;
   readonly sightings: Sightings;
-  readonly policies: PolicySet | null;
   readonly evictionMode: Profile["evictionMode"];
   /** The outages in which its kubelet could not have reported that a condition is over; absent for none. */
   readonly outages?: OutageTime;
@@ -132,13 +125,13 @@ function standingState(
   taint: Taint,
   situation: ConditionSituation,
 ): { readonly taint: TaintId; readonly state: JudgedCondition | null } | null {
-  const { node, rules, policies, evictionMode } = situation;
+  const { node, rules, evictionMode } = situation;
   const id = { key: taint.key, effect: taint.effect };
   const type = node.conditionTaints?.[taintName(taint)] ?? "";
   const status = statusOf(node, type);
   const judged = { type, ...(status === null ? {} : { status }), taint: id };
   const isForeign = evictionMode === "direct" && taint.effect === TaintEffect.noExecute;
-  if (rules === null || isForeign || !isRemovable(taint, policies)) {
+  if (rules === null || isForeign || !isOwnTaintValue(taint.value)) {
     return { taint: id, state: { ...judged, state: "left" } };
   }
   const own = rulesOfTaint(rules, taint);

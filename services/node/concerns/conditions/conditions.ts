@@ -1,17 +1,16 @@
 /** The concern of `unhealthyConditions`: taints that come and go with conditions of the node. */
 
-import type { Io } from "../../../../protocols/ports.ts";
 import type { Profile } from "../../../../protocols/profile.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";
 import { type ConditionPlan, conditionPlanOf, NO_CONDITION_PLAN, NO_RULES } from "./condition-taints.policy.ts";
 
 /** Decides about the conditions of one node. */
 export class Conditions implements Concern {
-  readonly #io: Pick<Io, "policies"> & { readonly profile: Pick<Profile, "evictionMode"> };
+  readonly #profile: Pick<Profile, "evictionMode">;
   #judged: ConditionPlan["judged"] = [];
 
-  constructor(io: Pick<Io, "policies" | "profile">) {
-    this.#io = io;
+  constructor({ profile }: { readonly profile: Pick<Profile, "evictionMode"> }) {
+    this.#profile = profile;
   }
 
   /** While the policy of the node is not known, what was decided last stays open. */
@@ -28,10 +27,9 @@ export class Conditions implements Concern {
   }
 
   #planOf({ node, policy, selecting, sightings, outages, at }: PolicyView): ConditionPlan {
-    const { policies, profile } = this.#io;
     // If several policies select the node, no rule applies.
     const rules = selecting.length > 1 ? null : (policy ?? NO_RULES);
-    const { evictionMode } = profile;
-    return conditionPlanOf({ node, rules, sightings, policies: policies.current(), evictionMode, outages, now: at });
+    const { evictionMode } = this.#profile;
+    return conditionPlanOf({ node, rules, sightings, evictionMode, outages, now: at });
   }
 }

@@ -281,6 +281,8 @@ export const judgedLimits = z.object({
    * instant is not counted yet.
    */
   down: z.object({ nodes: count, newestAt: instant.nullable() }).optional(),
+  /** While the budgets hold nodes back: the node that has counted in them for the longest, where that is known. */
+  longest: z.object({ node: name, since: instant }).optional(),
 });
 
 /** Most permits of one policy at once: an eviction takes well below a second, so more would only wait. */

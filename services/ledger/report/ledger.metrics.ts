@@ -136,6 +136,8 @@ function own(metrics: Metrics) {
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
   const newlyDown =
     "Nodes of the policy that went down within the duration of its circuit breaker and still are; absent where that does not hold readiness.";
+  const blocking =
+    "How long the node has counted in the budgets of the policy that has done so longest, while they hold others back.";
   const frozen = "1 while the nodes of the policy are frozen; an empty policy is all nodes.";
   const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
   const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
@@ -155,6 +157,7 @@ function own(metrics: Metrics) {
     heldNodes: byPolicy("vigil_policy_held_nodes", held, "field"),
     breakerOpen: byPolicy("vigil_policy_breaker_open", breaker),
     newlyDown: byPolicy("vigil_policy_newly_down_nodes", newlyDown),
+    budgetBlocking: byPolicy("vigil_policy_budget_blocking_seconds", blocking, "node"),
     frozen: byPolicy("vigil_policy_frozen", frozen),
     waiting: byPolicy("vigil_policy_waiting_evictions", waiting),
     conditionNodes: byPolicy("vigil_policy_condition_nodes", ailing, "condition"),
@@ -191,7 +194,7 @@ export class LedgerMetrics {
   /** Sets the gauges that a message is about. Every ledger does, so that none is stale when a shard moves. */
   show(message: AnyMessage, before: ClusterState): void {
     if (message.type === "judged.zone") this.#zone(message.body, !before.zones.has(message.body.zone));
-    if (message.type === "judged.limits") this.#limits(message.body);
+    if (message.type === "judged.limits") this.#limits(message);
     if (message.type === "judged.evictions") this.#evictions(message);
   }
 
@@ -212,7 +215,10 @@ export class LedgerMetrics {
    * Sets the gauges of a policy with limits. A node counts under its own policy, whichever limit blocks it; one that
    * waits for a condition counts under all policies together, where they have a ceiling.
    */
-  #limits({ policy, holds, memory, down }: BodyOf<"judged.limits">): void {
+  #limits({ at, body: { policy, holds, memory, down, longest } }: Message<"judged.limits">): void {
+    this.#shown.budgetBlocking.keep((known, node) => known !== policy || node === longest?.node);
+    if (longest !== undefined)
+      this.#shown.budgetBlocking.set(Math.max(0, at - longest.since) / 1000, policy, longest.node);
     if (down === undefined) this.#shown.newlyDown.keep((known) => known !== policy);
     else this.#shown.newlyDown.set(down.nodes, policy);
     if (policy !== POLICY_CEILING) this.#shown.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
@@ -231,14 +237,15 @@ export class LedgerMetrics {
   /** Sets whether each policy freezes its nodes, and drops the gauges of policies that are gone or without limits. */
   policies(set: PolicySet, at: number): void {
     const { policies, everywhere } = set;
-    const { breakerOpen, newlyDown, heldNodes, frozen, waiting, longestWait } = this.#shown;
+    const { breakerOpen, newlyDown, budgetBlocking, heldNodes, frozen, waiting, longestWait } = this.#shown;
     frozen.set(frozenAt(everywhere.frozen, at) === null ? 0 : 1, EVERY_NODE);
     for (const policy of policies) frozen.set(frozenAt(policy.frozen, at) === null ? 0 : 1, policy.name);
     const present = new Set([EVERY_NODE, ...policies.map(({ name }) => name)]);
     const limited = limitedNames(policies);
     const rated = ratedPoliciesOf(set);
     frozen.keep((policy) => present.has(policy));
-    for (const gauge of [breakerOpen, newlyDown, heldNodes]) gauge.keep((policy) => limited.has(policy));
+    for (const gauge of [breakerOpen, newlyDown, budgetBlocking, heldNodes])
+      gauge.keep((policy) => limited.has(policy));
     for (const gauge of [waiting, longestWait]) gauge.keep((policy) => rated.has(policy));
   }
 

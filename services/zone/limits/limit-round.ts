@@ -53,6 +53,11 @@ export class LimitRound {
     return this.#group.admissions;
   }
 
+  /** The node that has been admitted for the longest. */
+  get longestAdmitted(): LimitGroup["longestAdmitted"] {
+    return this.#group.longestAdmitted;
+  }
+
   /** The counts of the group; without `except`, which may be permitted, drained or admitted already. */
   counts(except: LimitedNode | null = null): LimitCounts {
     const { selected, unhealthy, admitted, admissions } = this.#group;

@@ -3,6 +3,9 @@
  * sees the whole cluster. Every process with the zone service keeps this, since it may become the one that decides. It
  * decides nothing. In the group of all policies together only NoExecute taints for conditions count: a node that is
  * tainted for its silence waits there, too, before it gets a second taint for a condition.
+ *
+ * A kubelet may label its node into a policy (SECURITY.md). So what a node was when its labels changed counts there
+ * only ten minutes later; an admission after that counts at once.
  */
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
@@ -14,6 +17,7 @@ import { isForCondition, newestStampAt, ownTaintsOf, waitsForGrant } from "../zo
 import type { Member } from "../zone.roster.ts";
 import { type Admission, Admissions, type HandedOnAdmissions } from "./admissions.ts";
 import type { Instant } from "./limits.policy.ts";
+import { type Joined, joinedGroups, NOT_JOINED } from "./newcomers.policy.ts";
 
 /**
  * The groups of a node: its policy, if that has limits, the whole cluster and all policies together, if those have;
@@ -44,6 +48,8 @@ export interface LimitedNode {
   readonly down: DownSince | null;
   /** Whether it was known to have a pod that a drain would delete, now or since it was last ready (direct mode). */
   readonly hadPods: boolean;
+  /** The groups that a change of its labels has brought it into lately. */
+  readonly joined: Joined;
 }
 
 /** Since when a node has been down: as its judgement says, in epoch milliseconds, and on the monotonic clock. */
@@ -54,6 +60,7 @@ export interface DownSince {
 
 /** A node as one of its groups counts it. */
 export function countedIn(group: string, node: LimitedNode): LimitedNode {
+  if (node.joined.get(group)?.cameDisrupted === true) return { ...node, isDisrupted: false };
   if (group !== POLICY_CEILING) return node;
   const isAdmitted = node.conditionTaintedMs !== null;
   return { ...node, isAdmitted, isDisrupted: isAdmitted, admittedMs: node.conditionTaintedMs, down: null };
@@ -68,13 +75,29 @@ export class LimitGroup {
   readonly zones: Map<string, number> = new Map();
   /** The nodes that are down. */
   readonly #down = new Map<string, DownSince>();
+  /** Since when each admitted node counts as that, as far as is known. */
+  readonly #admitted = new Map<string, number | null>();
+  readonly #policy: string;
   selected = 0;
   unhealthy = 0;
   unjudged = 0;
-  admitted = 0;
 
   constructor(policy: string) {
+    this.#policy = policy;
     this.#needsJudgements = policy !== POLICY_CEILING;
+  }
+
+  /** How many nodes budgets count as evicted. */
+  get admitted(): number {
+    return this.#admitted.size;
+  }
+
+  /** The node that has counted as admitted for the longest, of those of which that is known; null for none. */
+  get longestAdmitted(): { readonly node: string; readonly sinceMs: number } | null {
+    let longest: { readonly node: string; readonly sinceMs: number } | null = null;
+    for (const [node, sinceMs] of this.#admitted)
+      if (sinceMs !== null && sinceMs < (longest?.sinceMs ?? Number.POSITIVE_INFINITY)) longest = { node, sinceMs };
+    return longest;
   }
 
   /** Whether no node needs a limit or counts against one, now or within the time that a limit looks back. */
@@ -93,13 +116,15 @@ export class LimitGroup {
     return { nodes, newestAt };
   }
 
-  count({ observed, member, zone, isDisrupted, down }: LimitedNode, by: 1 | -1): void {
+  count({ observed, member, zone, isDisrupted, down, admittedMs, joined }: LimitedNode, by: 1 | -1): void {
     if (by === 1 && down !== null) this.#down.set(observed.node, down);
     else this.#down.delete(observed.node);
-    this.selected += by;
+    if (by === 1 && isDisrupted) this.#admitted.set(observed.node, admittedMs ?? down?.ms ?? null);
+    else this.#admitted.delete(observed.node);
+    const hasSettled = !joined.has(this.#policy);
+    if (hasSettled) this.selected += by;
     if (this.#needsJudgements && member === null) this.unjudged += by;
-    if (this.#needsJudgements && member !== null && isUnhealthy(member.judged)) this.unhealthy += by;
-    if (isDisrupted) this.admitted += by;
+    if (this.#needsJudgements && hasSettled && member !== null && isUnhealthy(member.judged)) this.unhealthy += by;
     const nodes = (this.zones.get(zone) ?? 0) + by;
     if (nodes === 0) this.zones.delete(zone);
     else this.zones.set(zone, nodes);
@@ -112,6 +137,8 @@ export class LimitedNodes {
   readonly #nodes = new Map<string, LimitedNode>();
   readonly #groups = new Map<string, LimitGroup>();
   readonly #waiting = new Set<string>();
+  /** The nodes that have joined a group lately. */
+  readonly #newcomers = new Set<string>();
   #groupsOf: GroupsOf = () => [];
   #unknown = 0;
 
@@ -148,6 +175,17 @@ export class LimitedNodes {
     if (this.#mode === "taint") for (const node of this.#nodes.values()) this.#restore(node);
   }
 
+  /** Counts what newcomers were when they joined, once that is long enough ago. Returns whether any count changed. */
+  settle(at: Instant): boolean {
+    let isNews = false;
+    for (const name of this.#newcomers) {
+      const node = this.#nodes.get(name);
+      if (node === undefined) this.#newcomers.delete(name);
+      else if (this.take(node.observed, node.member, at)) isNews = true;
+    }
+    return isNews;
+  }
+
   /** Takes the state of a node. Returns whether that is news: of a node that is well a heartbeat alone is not. */
   take(observed: ObservedNode, member: Member | null, at: Instant): boolean {
     const before = this.#nodes.get(observed.node);
@@ -159,6 +197,8 @@ export class LimitedNodes {
     const known = isSame ? before : null;
     const newestMs = (taints: readonly Taint[], before: number | null | undefined): number =>
       known === null ? stampedMs(taints, observed, at) : (before ?? at.nowMs);
+    const isDisrupted = isAdmitted || (this.#mode === "direct" && isDrained(known, member));
+    const joined = joinedGroups({ known, observed, groups, isDisrupted, groupsOf: this.#groupsOf }, at.nowMs);
     const node: LimitedNode = {
       observed,
       member,
@@ -169,9 +209,12 @@ export class LimitedNodes {
       admittedMs: isAdmitted ? newestMs(ownTaintsOf(observed), known?.admittedMs) : null,
       conditionTaintedMs: conditionTaints.length > 0 ? newestMs(conditionTaints, known?.conditionTaintedMs) : null,
       down: downSince(known, member, at),
-      isDisrupted: isAdmitted || (this.#mode === "direct" && isDrained(known, member)),
+      isDisrupted,
       hadPods: this.#mode === "direct" && hadPods(known, member),
+      joined,
     };
+    if (joined === NOT_JOINED) this.#newcomers.delete(observed.node);
+    else this.#newcomers.add(observed.node);
     const isLimited = !isAdmitted || limitedBy?.includes(POLICY_CEILING) === true;
     const isWaiting = member !== null && waitsForGrant(member, this.#mode) && isLimited;
     this.#nodes.set(observed.node, node);
@@ -324,6 +367,7 @@ function countsAlike(left: LimitedNode, right: LimitedNode): boolean {
     (left.conditionTaintedMs === null) === (right.conditionTaintedMs === null) &&
     left.isDisrupted === right.isDisrupted &&
     left.down?.at === right.down?.at &&
+    left.joined === right.joined &&
     isSameGroups(left.groups, right.groups)
   );
 }

@@ -136,6 +136,7 @@ export class LimitsActor {
   /** Decides and publishes everything; what is at rest or has not changed for a while, less often. */
   tick(): void {
     this.#forget();
+    if (this.#context.nodes.settle(this.#instant())) this.wake();
     if (this.#ownerSinceMs === null || this.#limits.size === 0) return;
     const isRound = isRoundDue(this.#published.values(), this.#now(), this.#repetition);
     this.#decide(isRound ? "all" : "due");
@@ -419,6 +420,7 @@ function announcementOf(
   const { named, earlier } = round.admissions.handedOn(bounds);
   const { selected, unhealthy, admitted: condemned, inWindow } = round.counts();
   const down = round.down();
+  const longest = decision.holds.some(({ field }) => field === "budgets") ? round.longestAdmitted : null;
   const at = (ms: number): number => Math.round(wallMs - (nowMs - ms));
   const atOrNull = (ms: number | null): number | null => (ms === null ? null : at(ms));
   return {
@@ -429,6 +431,7 @@ function announcementOf(
     inWindow,
     ...(Number.isFinite(round.allowance.nodes) ? { budget: round.allowance.nodes } : {}),
     ...(down === null ? {} : { down }),
+    ...(longest === null ? {} : { longest: { node: longest.node, since: at(longest.sinceMs) } }),
     permits: decision.permitted.map(({ observed: { node, uid } }) => ({ node, uid })),
     holds: decision.holds,
     memory: {

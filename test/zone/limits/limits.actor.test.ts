@@ -21,6 +21,62 @@ const MINUTE = 60 * S;
 const ZONE = "topology.kubernetes.io/zone";
 const isLease = ({ name, resource }: Call): boolean => resource.plural === "leases" && name === LIMITS_LEASE.name;
 
+describe("a node that joins by its label", () => {
+  /** A tainted node of zone c, which has no policy, names zone a, whose policy allows one evicted node. */
+  const start = () => {
+    const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 6);
+    world.addZone("c", 6);
+    world.start(EVICTING, { member: "vigil", policies: new HandPolicies({ budgets: [{ nodes: 1 }] }) });
+    world.advance(30 * S);
+    world.silence(["c-0"]);
+    world.advance(60 * S);
+    world.patch({ kind: "Node", namespace: "", name: "c-0" }, { metadata: { labels: { [ZONE]: "a" } } });
+    world.advance(10 * S);
+    return world;
+  };
+  const tainted = (world: EvictionWorld) => world.tainted.map(({ name }) => name);
+
+  test("takes no place of its budget at once", () => {
+    const world = start();
+    world.silence(["a-0"]);
+    world.advance(60 * S);
+    expect(tainted(world)).toEqual(["c-0", "a-0"]);
+  });
+
+  test("takes a place ten minutes later, and is named", () => {
+    const world = start();
+    world.advance(10 * MINUTE);
+    world.silence(["a-0"]);
+    world.advance(5 * MINUTE);
+    expect(tainted(world)).toEqual(["c-0"]);
+    const { longest } = world.published("judged.limits").at(-1)?.body ?? {};
+    expect(longest).toEqual({ node: "c-0", since: expect.any(Number) });
+  });
+
+  test("counts at once if it is evicted there", () => {
+    const world = start();
+    world.patch({ kind: "Node", namespace: "", name: "c-1" }, { metadata: { labels: { [ZONE]: "a" } } });
+    world.advance(5 * S);
+    world.silence(["c-1"]);
+    world.advance(60 * S);
+    world.silence(["a-0"]);
+    world.advance(60 * S);
+    expect(tainted(world)).toEqual(["c-0", "c-1"]);
+  });
+
+  test("is no part of percentages for ten minutes", () => {
+    const nodes = new LimitedNodes("taint");
+    nodes.regroup(({ labels }) => [labels.pool ?? "none"], { nowMs: 0, wallMs: 0 });
+    const at = (ms: number) => ({ nowMs: ms, wallMs: ms });
+    const node = { ...nodeWith("Unknown"), node: "n", uid: "u" };
+    nodes.take(node, null, at(0));
+    nodes.take({ ...node, labels: { pool: "gpu" } }, null, at(S));
+    expect([nodes.settle(at(10 * MINUTE)), nodes.group("gpu")?.selected]).toEqual([false, 0]);
+    expect([nodes.settle(at(10 * MINUTE + S)), nodes.group("gpu")?.selected]).toEqual([true, 1]);
+  });
+});
+
 describe("two breakers", () => {
   /** Zone a has the policy, zone c none; each breaker trips on the second node. */
   const start = (fields: PolicyFields) => {

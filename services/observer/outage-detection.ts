@@ -181,7 +181,7 @@ export class OutageDetection {
       this.#hear(nowAt);
       return;
     }
-    if (record !== null && record.at <= nowAt) {
+    if (record !== null && record.at <= nowAt && this.#isOfThisStore(record)) {
       this.#heardAt = record.at;
       this.#version = record.leasesVersion;
     }
@@ -190,6 +190,15 @@ export class OutageDetection {
     const components = componentsRenewedAt.map((at) => ({ by: COMPONENT, at }));
     this.#collect(pastStamps([...this.#cluster.stamps(), ...components], nowAt));
     this.#conclude();
+  }
+
+  /**
+   * Whether the store is the one that a record is about. Its writer may have renewed it after a backup was restored,
+   * with what was heard before: a version of the future shows that.
+   */
+  #isOfThisStore({ leasesVersion }: Heard): boolean {
+    const present = this.#cluster.leasesVersion();
+    return leasesVersion === null || present === null || !isOlderVersion(present, leasesVersion);
   }
 
   #hear(at: number): void {

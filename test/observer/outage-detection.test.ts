@@ -88,3 +88,29 @@ test("an outage before a start counts for a grace, even if no countdown met it",
   clock.advance(1_000);
   expect(detection.outages).toEqual([{ fromAt: recordAt, toAt: backAt }]);
 });
+
+test("a record about a store that went back since says nothing of this one", () => {
+  const clock = new VirtualClock();
+  clock.advance(HOUR_MS);
+  const nowAt = clock.wallMs();
+  const [backupAt, recordAt, backAt] = [nowAt - 300_000, nowAt - 10_000, nowAt - 3_000];
+  const annotations = { "vigil.v1/leases-version": "900" };
+  const record = { metadata: { name: "vigil-heartbeats", annotations }, spec: { renewTime: apiMicroTime(recordAt) } };
+  const kube: Partial<Kube> = {
+    read: (_ref, done) => done({ outcome: "ok", object: record }),
+    componentLeases: (done) => done([]),
+  };
+  const io: Partial<Io> = { clock, kube: kube as Kube, log: recordingLog(), profile: STANDARD_PROFILE };
+  const cluster = {
+    isSynced: () => true,
+    leasesVersion: () => "10",
+    stamps: () => [...["a", "b", "c"].map((by) => ({ by, at: backupAt })), { by: "d", at: backAt }],
+    countingSinceAt: () => backupAt,
+    changed: () => {},
+    restored: () => {},
+  };
+  const detection = new OutageDetection(io as Io, cluster, null);
+  detection.review();
+  clock.advance(1_000);
+  expect(detection.outages.at(-1)).toMatchObject({ toAt: null });
+});

@@ -18,7 +18,9 @@ const ASKED_EVERY_MS = 1000;
 /** No deadline further away than this comes while a request is under way. */
 const FAR_MS = 60_000;
 
+/** A taint that no rule of a policy requires, and one under a key of Kubernetes that is not Vigil's. */
 const EVIL = { key: "example.com/evil", effect: "NoSchedule" };
+const UPSTREAM_EVIL = { key: "node.kubernetes.io/evil", effect: "NoSchedule" };
 const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
 
 type Seed = "node" | "zone" | "taint-manager";
@@ -50,7 +52,7 @@ interface Forgery {
 const FORGERIES: Readonly<Record<string, Forgery>> = {
   "foreign taint": {
     seeds: ["node", "zone"],
-    ask: (loot) => askTaint(loot, EVIL, "conditions"),
+    ask: (loot) => askTaint(loot, loot.node.metadata.name.endsWith("1") ? UPSTREAM_EVIL : EVIL, "conditions"),
   },
   "taint on a ready node": {
     seeds: ["node", "zone"],

@@ -1,10 +1,14 @@
 /**
  * What the pulses of a shard say of outages, for the shards that this process writes. A request may have been decided
- * before an outage and is retried after it: then the observer has not said yet whether nodes could be heard.
+ * before an outage and is retried after it: then the observer has not said yet whether nodes could be heard. Nor has it
+ * where the pulse with which an outage begins was lost. So the pulses of shard 0, which say until when nodes were heard,
+ * count for every shard.
  */
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Bus, Clock, Stop } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { outageMinMs } from "../domain/paused-time/outages.ts";
 import { WatchHealth, type WatchHealthProfile } from "../platform/shard-view/watch-health.ts";
 
 /** What is known of outages that concern a node. */
@@ -20,15 +24,32 @@ interface ShardPulses {
   outages: readonly FrozenInterval[];
 }
 
-/** The last pulse of each followed shard. */
-export class ObservedOutages {
-  readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #profile: WatchHealthProfile;
-  readonly #shards = new Map<number, ShardPulses>();
+/** The shard whose pulses say until when nodes were heard. */
+const HEARD_SHARD = 0;
 
-  constructor(clock: Pick<Clock, "monotonicMs">, profile: WatchHealthProfile) {
+/** The last pulse of each followed shard, and until when nodes were heard. */
+export class ObservedOutages {
+  readonly #clock: Pick<Clock, "monotonicMs" | "wallMs">;
+  readonly #profile: WatchHealthProfile;
+  /** Nodes that were heard longer ago may not be heard now: a pulse, had it come, would say so. */
+  readonly #unheardMs: number;
+  readonly #shards = new Map<number, ShardPulses>();
+  #heardAt = Number.POSITIVE_INFINITY;
+
+  constructor(
+    clock: Pick<Clock, "monotonicMs" | "wallMs">,
+    profile: WatchHealthProfile & Pick<Profile, "nodeMonitorGraceMs">,
+  ) {
     this.#clock = clock;
     this.#profile = profile;
+    this.#unheardMs = outageMinMs(profile) + profile.pulsePeriodMs;
+  }
+
+  /** Follows until when nodes were heard. */
+  followHeard(bus: Pick<Bus, "subscribe">): Stop {
+    return bus.subscribe("observed.pulse", HEARD_SHARD, ({ body }) => {
+      this.#heardAt = body.heard?.at ?? Number.POSITIVE_INFINITY;
+    });
   }
 
   /**
@@ -54,6 +75,8 @@ export class ObservedOutages {
   about(node: string): OutagesSeen {
     const pulses = this.#shards.get(shardOf(node));
     if (pulses === undefined) return { blindness: "the shard has another owner", outages: [] };
-    return { blindness: pulses.health.blindness(this.#clock.monotonicMs()), outages: pulses.outages };
+    const isUnheard = this.#clock.wallMs() - this.#heardAt > this.#unheardMs;
+    const unheard = isUnheard ? "no pulse says that any node has been heard lately" : null;
+    return { blindness: pulses.health.blindness(this.#clock.monotonicMs()) ?? unheard, outages: pulses.outages };
   }
 }

@@ -73,7 +73,11 @@ export const podWriterService: Service = (io) => {
     leases.drop(shard);
     permits.drop(shard);
   };
-  const stops = [followRates(io, permits), followRequests(fleet, { service: "pod-writer", subscribe, drop })];
+  const stops = [
+    followRates(io, permits),
+    outages.followHeard(bus),
+    followRequests(fleet, { service: "pod-writer", subscribe, drop }),
+  ];
   return () => {
     for (const stop of stops) stop();
     marks.stop();

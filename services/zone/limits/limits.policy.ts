@@ -20,8 +20,7 @@
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { CEILING_FLAG, type LEASE_HOLD, type LimitField } from "../../domain/limited-policies.ts";
-import type { Allowance, ScheduledBudget } from "./budget.policy.ts";
-import { nodesAllowed } from "./node-count.policy.ts";
+import { type Allowance, nodesAllowed, type ScheduledBudget } from "./budget.policy.ts";
 
 /** The most nodes that all policies together may taint NoExecute for conditions. */
 export interface Ceiling extends Pick<CircuitBreaker, "nodesMax" | "percentage" | "durationMs"> {}

@@ -8,14 +8,20 @@ import type { Io, Stop, Watch, WatchSink, Wire } from "../../../../protocols/por
 import { isOlderVersion } from "../../../structures/resource-version.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
-import { isServed } from "./discovery.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
-import { type ReaderEnd, readerPauseMs, troubleOf } from "./reader-retry.policy.ts";
 import type { ShownVersions } from "./shown-versions.ts";
-import { StoreCheck } from "./store-check.ts";
+import { isServed, StoreCheck } from "./store-state.ts";
 import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
-import { NEVER_SYNCED, type SyncState, syncLost, syncRegained } from "./sync-state.policy.ts";
+import {
+  NEVER_SYNCED,
+  type ReaderEnd,
+  readerPauseMs,
+  type SyncState,
+  syncLost,
+  syncRegained,
+  troubleOf,
+} from "./watch-reader.policy.ts";
 import { WatchStore } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 

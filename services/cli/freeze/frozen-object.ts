@@ -4,17 +4,11 @@
  */
 
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
-import {
-  type Kube,
-  type KubeObject,
-  type ObjectRef,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../../protocols/ports.ts";
+import { type Kube, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { freezesAsWritten } from "../../domain/freeze.ts";
 import type { ConfigMapPatch } from "../../platform/kube/write/sent-bodies.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { readLive } from "../connect/api-connection.ts";
 import { Failure } from "../verb.ts";
 import { requestsIn, type WrittenRequest } from "./pause-requests.policy.ts";
 
@@ -37,12 +31,12 @@ export interface FrozenObject {
 async function frozenObject(kube: Kube, policy: string | null): Promise<FrozenObject> {
   if (policy !== null) {
     const ref: ObjectRef = { kind: "NodePolicy", namespace: "", name: policy };
-    const reply = await read(kube, ref);
+    const reply = await readLive(kube, ref);
     if (reply.outcome === "ok") return { ref, object: reply.object };
     // Without the CustomResourceDefinition the path itself is unknown, which is no Status.
     if (reply.outcome !== "gone" && !reply.detail.startsWith("404")) throw new Failure(reply.detail);
   }
-  const reply = await read(kube, FREEZE_CONFIG_MAP);
+  const reply = await readLive(kube, FREEZE_CONFIG_MAP);
   if (reply.outcome !== "ok" && reply.outcome !== "gone") throw new Failure(reply.detail);
   return { ref: FREEZE_CONFIG_MAP, object: reply.outcome === "ok" ? reply.object : null };
 }
@@ -124,8 +118,4 @@ function write(
       kube.write({ ...target, verb: "patch", patch: "merge", body }, resolve);
     }
   });
-}
-
-function read(kube: Kube, ref: ObjectRef): Promise<ReadReply> {
-  return new Promise((resolve) => kube.read(ref, resolve));
 }

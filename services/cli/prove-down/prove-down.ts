@@ -1,21 +1,15 @@
 /** Records on a Node that its machine is off, or takes that back. Every try reads the node and its lease live. */
-import { Annotation, LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import { Annotation } from "../../../protocols/names.ts";
 import type { ConditionStatus, DownProof, ObservedNode } from "../../../protocols/objects.ts";
-import {
-  type Kube,
-  type KubeObject,
-  type ObjectRef,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../../protocols/ports.ts";
+import { type Kube, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { API_TIME_STEP_MS } from "../../domain/api-time.ts";
 import { downProofText } from "../../domain/down-proof.ts";
 import { spanText } from "../../domain/format.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
-import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
+import { projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import type { NodePatch } from "../../platform/kube/write/sent-bodies.ts";
+import { leaseRenewal, readLive } from "../connect/api-connection.ts";
 import { Failure } from "../verb.ts";
 
 /** How often it is tried while others change the node too. */
@@ -36,7 +30,8 @@ export interface ProofIo {
 /** Records the proof. Throws a Failure for a node that may be alive, and where it cannot be read or written. */
 export function proveDown(io: ProofIo, name: string, { by, reason, graceMs }: Word): Promise<DownProof> {
   return changeAnnotation(io, name, async (node) => {
-    const leaseRenewedAt = await leaseRenewal(io, name);
+    // A lease that may not be read may be fresh, so nothing is proved then.
+    const leaseRenewedAt = await leaseRenewal(io.kube, name);
     const nowAt = io.nowAt();
     const from = provableFrom(node);
     const ready = readyConditionOf(node)?.status ?? null;
@@ -85,23 +80,11 @@ async function changeAnnotation<R>(
 }
 
 async function readNode(kube: ProofIo["kube"], ref: ObjectRef): Promise<KubeObject> {
-  const reply = await read(kube, ref);
+  const reply = await readLive(kube, ref);
   if (reply.outcome === "ok") return reply.object;
   throw new Failure(
     reply.outcome === "gone" ? `node ${ref.name}: not found` : `cannot read node ${ref.name}: ${reply.detail}`,
   );
-}
-
-/** A lease that may not be read may be fresh, so nothing is proved. */
-async function leaseRenewal({ kube }: ProofIo, name: string): Promise<number | null> {
-  const reply = await read(kube, { kind: "Lease", namespace: LEASE_NAMESPACE, name });
-  if (reply.outcome === "gone") return null;
-  if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${name}: ${reply.detail}`);
-  return projectLease(reply.object, UNREPORTED)?.renewedAt ?? null;
-}
-
-function read(kube: ProofIo["kube"], ref: ObjectRef): Promise<ReadReply> {
-  return new Promise((resolve) => kube.read(ref, resolve));
 }
 
 function write(

@@ -4,7 +4,7 @@
  */
 import type { Clock, Random, Stop } from "../../protocols/ports.ts";
 import { type Answer, failureAnswer, type Receiver } from "../../services/sandbox/apiserver/answer.ts";
-import { ApiFailure, STALE_VERSION, tooManyRequests } from "../../services/sandbox/apiserver/api-status.ts";
+import { ApiFailure, STALE_VERSION } from "../../services/sandbox/apiserver/api-status.ts";
 import { ApiServer, type ApiServerOptions } from "../../services/sandbox/apiserver/apiserver.ts";
 import type { StorageName } from "../../services/sandbox/apiserver/resources.ts";
 import { type Call, isCall, type OtherCall } from "../../services/sandbox/apiserver/routes.ts";
@@ -245,6 +245,7 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
   403: ["Forbidden", "the request is forbidden"],
   409: ["Conflict", STALE_VERSION],
   410: ["Expired", "too old resource version"],
+  429: ["TooManyRequests", "Too many requests, please try again later."],
   500: ["InternalError", "Internal error occurred: the store is not reachable"],
   503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
   504: ["Timeout", "Timeout: request did not complete within the requested timeout"],
@@ -253,9 +254,6 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
 /** The response of a `status` fault, as the real server words it. */
 function refusalOf(fault: Extract<Fault, { kind: "status" }>): ApiFailure {
   const { code, retryAfterSeconds = 0 } = fault;
-  if (code === 429) {
-    return tooManyRequests(fault.message ?? "Too many requests, please try again later.", retryAfterSeconds);
-  }
   const [reason, message] = REASONS[code] ?? ["Unknown", "unknown"];
   const details = retryAfterSeconds > 0 ? { details: { retryAfterSeconds } } : {};
   return new ApiFailure({ code, reason, message: fault.message ?? message, ...details });

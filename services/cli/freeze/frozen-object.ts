@@ -43,7 +43,6 @@ async function frozenObject(kube: Kube, policy: string | null): Promise<FrozenOb
 
 /** The object whose requests were to be changed. */
 export interface RequestsObject {
-  /** As people name it. */
   readonly name: string;
   /** Whether it is the ConfigMap, because there is no such NodePolicy, or for all nodes. */
   readonly isShared: boolean;
@@ -81,7 +80,6 @@ function changed(found: FrozenObject): RequestsObject {
   return { name: nameOf(found), isShared, freezingMode: freezesAsWritten(mode) ? String(mode) : null, isRefused };
 }
 
-/** The object as people name it. */
 function nameOf({ ref }: Pick<FrozenObject, "ref">): string {
   return ref.kind === FREEZE_CONFIG_MAP.kind ? `${ref.kind} ${ref.namespace}/${ref.name}` : `${ref.kind} ${ref.name}`;
 }

@@ -45,7 +45,6 @@ export class ApiServer {
   readonly store: Store;
   readonly registry: Registry;
   readonly wire: Wire;
-  /** The open watches. */
   protected readonly watches: ReadonlySet<WatchStream>;
   readonly #clock: Clock;
   readonly #log: Log | undefined;

@@ -57,7 +57,6 @@ export class Cluster {
     this.#stops.push(this.collection(storage).listen(listener));
   }
 
-  /** Calls `run` after the next change of one of the collections. */
   onNextChange(collections: readonly Collection[], run: () => void): void {
     onNextChange(collections, run);
   }

@@ -4,8 +4,10 @@
  * decides nothing. In the group of all policies together only NoExecute taints for conditions count: a node that is
  * tainted for its silence waits there, too, before it gets a second taint for a condition.
  */
+
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import type { Instant } from "../../domain/instant.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
 import { POLICY_CEILING } from "../../domain/limited-policies.ts";
 import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
@@ -13,7 +15,6 @@ import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { isForCondition, newestStampAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { type Admission, Admissions, type HandedOnAdmissions } from "./admissions.ts";
-import type { Instant } from "./limits.policy.ts";
 
 /**
  * The groups of a node: its policy, if that has limits, the whole cluster and all policies together, if those have;
@@ -64,9 +65,7 @@ export class LimitGroup {
   /** All policies together have no limit that depends on the judgements of nodes. */
   readonly #needsJudgements: boolean;
   readonly admissions: Admissions = new Admissions();
-  /** How many nodes each zone has. */
   readonly zones: Map<string, number> = new Map();
-  /** The nodes that are down. */
   readonly #down = new Map<string, DownSince>();
   selected = 0;
   unhealthy = 0;

@@ -37,11 +37,9 @@ export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
   readonly projection: ProjectionIo;
   /** A watch that is not synced for longer than this starts its synced time again. */
   readonly watchBlindMs: number;
-  /** What the watches of this process have shown. */
   readonly shown: ShownVersions;
   /** Whether this process reaches the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
-  /** Counts each list by its reason, and each line of a watch. */
   readonly count: { list(reason: ListReason): void; line(): void };
 }
 
@@ -165,7 +163,6 @@ export class Reader<T> implements Watch<T> {
     this.#end();
   }
 
-  /** Ends what is in progress. */
   #end(): void {
     this.#cease();
     this.#settling();

@@ -30,7 +30,6 @@ export function evictPod({ store, registry, wallMs }: EvictionParts, place: Plac
   writes.delete(place, options);
 }
 
-/** The budgets that select a pod. */
 function budgetsOf(store: Store, pod: ApiObject): ApiObject[] {
   const collection = store.collection(BUDGETS.storage);
   if (collection.size === 0) return [];

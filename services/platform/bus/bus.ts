@@ -224,7 +224,7 @@ function ownBytes(payload: Uint8Array): Uint8Array {
 }
 
 /** Keeps the last bytes of each subject under a pattern; `take` skips those that are no message of `type`. */
-export function latestOf<T extends MessageType>(
+function latestOf<T extends MessageType>(
   { transport, clock, cluster }: { readonly transport: Transport; readonly clock: Clock; readonly cluster: string },
   pattern: string,
   type: T,

@@ -147,7 +147,7 @@ export function columnsOf({ storage, custom }: Resource): Columns {
 }
 
 /** The columns of a custom resource: the name, then those of its definition. */
-export function printerColumns(columns: readonly PrinterColumn[]): Columns {
+function printerColumns(columns: readonly PrinterColumn[]): Columns {
   return {
     columns: [{ name: "Name", type: "string", priority: 0 }, ...columns],
     cells: (object, wallMs) => [object.metadata.name, ...columns.map((column) => cellOf(object, column, wallMs))],

@@ -1,6 +1,6 @@
 /**
- * `npm run journey`: the files that run in the virtual millisecond of a verdict, and in that of a DELETE, in one process
- * without policies.
+ * `npm run journey`: the files that run in the virtual millisecond of a verdict, and in that of a DELETE, in one
+ * process without policies.
  *
  *   a node falls silent ── 50 s ──▶ verdict: conditions and taint ── 300 s ──▶ DELETE of its pod
  *                                   (first journey)                            (second journey)

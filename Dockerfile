@@ -19,6 +19,8 @@ COPY package.json LICENSE ./
 COPY --from=build /vigil/node_modules node_modules
 COPY protocols protocols
 COPY services services
+# The playground serves the definition of policies.
+COPY deploy/crd deploy/crd
 # Fills the compile cache for faster starts, as the user that runs the product.
 RUN ["node", "-e", "const fs = require('node:fs'); const folder = 'node_modules/.cache/vigil'; fs.mkdirSync(folder, { recursive: true }); fs.chownSync(folder, 65532, 65532)"]
 USER 65532:65532

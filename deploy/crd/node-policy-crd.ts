@@ -70,8 +70,8 @@ export function nodePolicyDefinitionText(): string {
   return HEADER + stringify(nodePolicyDefinition(), { lineWidth: 120, aliasDuplicateObjects: false });
 }
 
-/** The definition as an object of the API. */
-function nodePolicyDefinition(): Schema {
+/** The definition as an object of the API, which the playground serves too. */
+export function nodePolicyDefinition(): Schema {
   const { group, version, kind, plural } = NODE_POLICY_API;
   const spec = described(structural(z.toJSONSchema(nodePolicySpecSchema, { io: "input" }) as Schema), "");
   return {

@@ -1,5 +1,14 @@
-/** Renews one node's lease at the API. The caller decides when. */
-import { type Io, type KubeObject, type Timer, Urgency, type WriteReply } from "../../protocols/ports.ts";
+/** Renews one node's lease at the API, and deletes it with its node. The caller decides when. */
+import {
+  type Clock,
+  type Io,
+  type Kube,
+  type KubeObject,
+  type ObjectRef,
+  type Timer,
+  Urgency,
+  type WriteReply,
+} from "../../protocols/ports.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
 import {
   ENSURE_RETRIES,
@@ -10,7 +19,6 @@ import {
   renewedLease,
   renewPeriodMs,
 } from "./lease.policy.ts";
-import { removeObject } from "./removal.ts";
 
 /** kubelet's maxUpdateRetries. */
 const UPDATE_TRIES = 5;
@@ -201,4 +209,28 @@ export class LeaseKeeper {
 
 function knownFrom(object: KubeObject): KnownLease {
   return { lease: leaseOf(object), version: object.metadata.resourceVersion ?? "" };
+}
+
+const DELETE_TRIES = 5;
+/** The longest pause after throttling. */
+const PAUSE_MS_MAX = 2_000;
+
+/**
+ * Deletes an object, with this uid if given, and retries a few times while throttled. Calls `done` once: with the error,
+ * or null if the object is gone.
+ */
+export function removeObject(
+  io: { readonly clock: Clock; readonly kube: Kube },
+  ref: ObjectRef,
+  uid: string | undefined,
+  done: (refusal: string | null) => void,
+  tried = 1,
+): void {
+  const precondition = uid === undefined ? {} : { uid };
+  io.kube.write({ ref, urgency: Urgency.healing, verb: "delete", ...precondition }, (reply) => {
+    if (reply.outcome === "throttled" && tried < DELETE_TRIES) {
+      const pauseMs = Math.min(reply.retryAfterMs, PAUSE_MS_MAX);
+      io.clock.after(pauseMs, () => removeObject(io, ref, uid, done, tried + 1));
+    } else done(reply.outcome === "ok" || reply.outcome === "gone" ? null : reply.detail);
+  });
 }

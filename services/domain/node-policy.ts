@@ -91,11 +91,11 @@ export function selectingPolicies(resolved: PolicyOfNode, set: PolicySet): reado
 
 /** Whether labels meet every requirement of a selector, as Kubernetes matches them. */
 export function selects(selector: readonly LabelRequirement[], labels: Readonly<Record<string, string>>): boolean {
-  return selector.every((requirement) => meets(requirement, labels));
+  return selector.every((term) => satisfies(term, Object.hasOwn(labels, term.key) ? labels[term.key] : undefined));
 }
 
-function meets({ key, operator, values }: LabelRequirement, labels: Readonly<Record<string, string>>): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+/** Whether the value of a label, or its absence, satisfies a requirement about it. */
+export function satisfies({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);

@@ -50,7 +50,6 @@ export type NodeRequest = {
 
 type Report = (result: TryResult) => void;
 
-/** One attempt of a request. */
 interface NodeWriteAttempt {
   readonly ask: NodeRequest;
   readonly hasFailed: boolean;

@@ -5,6 +5,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { API_TIME_STEP_MS } from "../domain/api-time.ts";
+import type { Instant } from "../domain/instant.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { type PausedTime, silenceCountdownEndAt } from "../domain/paused-time/outages.ts";
 import type { NodeEvent } from "./node.machine.ts";
@@ -92,7 +93,7 @@ export function directEvictionFromMs(
 export function drainAhead(
   before: DrainAhead,
   { fromMs, hasPods }: { readonly fromMs: number | null; readonly hasPods: DirectEviction["hasPods"] },
-  now: { readonly nowMs: number; readonly wallMs: number },
+  now: Instant,
 ): DrainAhead {
   if (fromMs === null) return {};
   const known = hasPods === null ? { podsUnknown: true } : {};
@@ -101,7 +102,7 @@ export function drainAhead(
 }
 
 /** When a node was found, on both clocks, and when the API server created it. */
-export type FoundAt = Readonly<Record<"wallMs" | "nowMs" | "createdAt", number>>;
+export type FoundAt = Instant & { readonly createdAt: number };
 
 /**
  * The latest instant, on the monotonic clock, at which the Ready condition of a node found at a start may have changed.

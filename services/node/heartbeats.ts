@@ -28,7 +28,6 @@ export class HeartbeatRecord {
     this.#knownSinceMs = knownSinceMs;
   }
 
-  /** When the last heartbeat was seen. */
   get lastMs(): number {
     return this.isStatusKnown ? this.#lastMs : Math.max(this.#lastMs, this.#knownSinceMs);
   }

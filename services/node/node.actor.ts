@@ -2,12 +2,14 @@
  * The actor of one node: keeps its state and heartbeats, steps its machine, and publishes the judgement and requests
  * that its decisions lead to. It judges as upstream does; what else there is about a node is in `concerns`.
  */
+
 import type { Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Instant } from "../domain/instant.ts";
 import { graceMsOf, readyConditionOf } from "../domain/node-conditions.ts";
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
-import { type Findings, NOTHING_FOUND, type ReviewedAt } from "./concerns/concern.ts";
+import { type Findings, NOTHING_FOUND } from "./concerns/concern.ts";
 import type { NodeConcerns } from "./concerns/node-concerns.ts";
 import { pausesOf } from "./concerns/pause.ts";
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
@@ -217,7 +219,7 @@ export class NodeActor {
     if (readiness !== this.#judged.readiness) this.#judged = { readiness, since: wallMs };
   }
 
-  #reviewConcerns(at: ReviewedAt): void {
+  #reviewConcerns(at: Instant): void {
     const { shard, waitingForSync, waitingForLimits } = this.#context;
     const isConfirmed = this.#state.heartbeat === "confirmed";
     this.#findings =
@@ -239,7 +241,7 @@ export class NodeActor {
   }
 
   /** Steps the eviction. Returns when a direct one will be due; null when none is ahead. */
-  #decideEviction(at: ReviewedAt, canJudge: boolean): number | null {
+  #decideEviction(at: Instant, canJudge: boolean): number | null {
     const { io, shard, waitingForSync } = this.#context;
     const { readiness } = this.#judged;
     const isDirect = io.profile.evictionMode === "direct";
@@ -260,7 +262,7 @@ export class NodeActor {
     return isOverdue ? null : fromMs;
   }
 
-  #directEvictionFromMs(at: ReviewedAt): number | null {
+  #directEvictionFromMs(at: Instant): number | null {
     const { readiness } = this.#judged;
     if (this.#state.eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;

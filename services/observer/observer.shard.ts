@@ -65,7 +65,6 @@ export class ObserverShard {
   readonly unpublished: Unpublished;
   /** The nodes about which a countdown may run that outages pause. */
   readonly #counting = new Set<NodeEntry>();
-  /** The nodes whose lease may be contested. */
   readonly #contested = new Set<NodeEntry>();
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
@@ -190,7 +189,6 @@ export class ObserverShard {
     this.pulse(state, cause);
   }
 
-  /** The contested leases. */
   contestedLeases(): ContestedLease[] {
     const nowMs = this.#nowMs();
     const contests: ContestedLease[] = [];

@@ -30,7 +30,6 @@ export class Unpublished {
     }
   }
 
-  /** Replaces the unpublished pods of a node. */
   notePods(node: string, names: readonly string[]): void {
     const before = this.#pods.get(node);
     for (const pod of names) {

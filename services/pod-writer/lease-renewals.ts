@@ -53,7 +53,6 @@ export class LeaseRenewals {
     }
   }
 
-  /** Forgets a node that is gone. */
   forget(node: string): void {
     this.#known.delete(node);
   }

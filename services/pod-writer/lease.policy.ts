@@ -13,7 +13,6 @@ export interface KnownLease {
   readonly changedMs: number;
 }
 
-/** A lease as read live. */
 interface LiveLease {
   readonly renewedAt: number | null;
   readonly readAtMs: number;

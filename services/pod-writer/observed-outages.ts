@@ -1,8 +1,8 @@
 /**
  * What the pulses of a shard say of outages, for the shards that this process writes. A request may have been decided
- * before an outage and is retried after it: then the observer has not said yet whether nodes could be heard. Nor has it
- * where the pulse with which an outage begins was lost. So the pulses of shard 0, which say until when nodes were heard,
- * count for every shard.
+ * before an outage and is retried after it: then the observer has not said yet whether nodes could be heard. Nor has
+ * it where the pulse with which an outage begins was lost. So the pulses of shard 0, which say until when nodes were
+ * heard, count for every shard.
  */
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Bus, Clock, Stop } from "../../protocols/ports.ts";

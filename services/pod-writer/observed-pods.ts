@@ -38,7 +38,6 @@ export class ObservedPods {
     this.#listeners = listeners;
   }
 
-  /** Follows one shard. */
   follow(bus: Pick<Bus, "subscribe">, shard: number): Stop[] {
     return [
       bus.subscribe("observed.pods", shard, ({ body }) => this.#take(body)),

@@ -8,7 +8,6 @@ import { listOf, recordOf } from "../structures/json.ts";
 import { LiveConfirmation } from "./live-confirmation.ts";
 import { onlyFreezes } from "./loosening.policy.ts";
 
-/** All NodePolicy objects. */
 const POLICIES: ObjectRef = { kind: "NodePolicy", namespace: "", name: "" };
 
 /** What one policy service does about its objects. */
@@ -72,7 +71,6 @@ export class PolicyObjects {
     return this.#counting;
   }
 
-  /** Whether all objects are known. */
   get isKnown(): boolean {
     return this.#areListed;
   }

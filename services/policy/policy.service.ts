@@ -35,13 +35,12 @@ import { type ConfiguredPolicy, nodePolicyOf } from "../domain/node-policy.parse
 import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
-import { EVERYWHERE } from "./freezes.policy.ts";
+import { EVERYWHERE, publishedRequests } from "./freezes.policy.ts";
 import { Freezes } from "./freezes.ts";
 import { LimitMemoryStore } from "./limit-memory.ts";
 import { OutageMemory } from "./outage-memory.ts";
 import { PolicyObjects } from "./policy-objects.ts";
 import { PolicyStatuses } from "./policy-statuses.ts";
-import { publishedRequests } from "./published-requests.policy.ts";
 import { Remediations } from "./remediations/remediations.ts";
 import { type ResolvedPolicy, refusedFields, resolvedPolicies } from "./resolved-policies.policy.ts";
 

@@ -55,7 +55,6 @@ export class KeyedDeadlines<K> {
     this.#file(entry, this.#options.clock.monotonicMs());
   }
 
-  /** Removes the deadline of a key, if there is one. */
   cancel(key: K): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined) this.#remove(entry);

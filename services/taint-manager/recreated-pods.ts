@@ -10,6 +10,7 @@
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
+import type { Now } from "./taint-manager.policy.ts";
 
 /** The pauses between deletions of recreated pods of one owner, in milliseconds. */
 const PAUSES = { baseMs: 1000, maxMs: 60_000 };
@@ -30,17 +31,12 @@ interface Owner {
   recreated: number;
 }
 
-interface Instant {
-  readonly monotonicMs: number;
-  readonly wallMs: number;
-}
-
 /** The owners of pods that were evicted from one node. */
 export class RecreatedPods {
   readonly #owners = new BoundedMap<string, Owner>(OWNERS_MAX);
 
   /** How many recreated pods of the same owner were evicted, and how long this one waits; null for no pause. */
-  pauseOf(pod: ObservedPod, now: Instant): { readonly deletions: number; readonly waitMs: number } | null {
+  pauseOf(pod: ObservedPod, now: Now): { readonly deletions: number; readonly waitMs: number } | null {
     const owner = this.#ownerOf(pod, now);
     if (owner === undefined || owner.recreated === 0 || !isRecreated(pod, owner)) return null;
     const waitMs = owner.lastMs + retryPauseMs(owner.recreated, PAUSES) - now.monotonicMs;
@@ -48,7 +44,7 @@ export class RecreatedPods {
   }
 
   /** Counts the first request for the eviction of a pod. */
-  onEviction(pod: ObservedPod, now: Instant): void {
+  onEviction(pod: ObservedPod, now: Now): void {
     if (pod.ownerUid === undefined) return;
     const owner = this.#ownerOf(pod, now);
     if (owner === undefined) {
@@ -59,7 +55,7 @@ export class RecreatedPods {
     }
   }
 
-  #ownerOf({ ownerUid = "" }: ObservedPod, { monotonicMs }: Instant): Owner | undefined {
+  #ownerOf({ ownerUid = "" }: ObservedPod, { monotonicMs }: Now): Owner | undefined {
     const owner = this.#owners.get(ownerUid);
     if (owner === undefined || monotonicMs - owner.lastMs <= QUIET_MS) return owner;
     this.#owners.delete(ownerUid);

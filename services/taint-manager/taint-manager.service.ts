@@ -63,7 +63,6 @@ export const taintManagerService: Service = (io) => {
   };
 };
 
-/** The tainted nodes of one shard. */
 class TaintShard {
   readonly #io: Io;
   readonly #context: TaintedNodeContext;

@@ -45,7 +45,7 @@ export const UNCOMPILED: readonly UncompiledDeletion[] = [
   uncompiled(
     "an operator of label selectors",
     "services/sandbox/apiserver/store/label-selector.ts",
-    '    NotIn: "notIn",\n',
+    "  NotIn: true,\n",
     "NotIn",
   ),
   uncompiled(

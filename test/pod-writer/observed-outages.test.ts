@@ -1,11 +1,14 @@
 /** What the pod-writer knows of outages by the pulses that reach it. */
 import { expect, test } from "vitest";
-import type { Message } from "../../protocols/messages.ts";
-import type { Bus } from "../../protocols/ports.ts";
+import type { ServiceName } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { uncounted } from "../../services/platform/process/metrics.ts";
 import { ObservedOutages } from "../../services/pod-writer/observed-outages.ts";
 import { pulse } from "../ledger/ledger-world.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
+import { recordingLog } from "../support/recording-log.ts";
 
 const S = 1000;
 const NODE = "worker-7";
@@ -14,21 +17,15 @@ const PROFILE = { nodeMonitorGraceMs: 40 * S, pulsePeriodMs: 6 * S, pulseTimeout
 /** The pulses of a node's shard and of shard 0, heard as of now; then those of the node's shard are lost. */
 function heard() {
   const clock = new VirtualClock();
-  const handlers = new Map<number, (message: Message<"observed.pulse">) => void>();
-  const bus = {
-    subscribe: (_type: string, shard: number, handler: (message: Message<"observed.pulse">) => void) => {
-      handlers.set(shard, handler);
-      return () => {};
-    },
-    publish: () => "",
-  };
+  const shared = { transport: memoryTransport(clock), clock, cluster: "c", member: "m", mailboxMessagesMax: 100 };
+  const busOf = (service: ServiceName) => typedBus({ ...shared, service, log: recordingLog(), metrics: uncounted });
+  const [observer, writer] = [busOf("observer"), busOf("pod-writer")];
   const outages = new ObservedOutages(clock, PROFILE);
-  outages.followHeard(bus as unknown as Bus);
-  outages.follow(bus as unknown as Bus, shardOf(NODE));
+  outages.followHeard(writer);
+  outages.follow(writer, shardOf(NODE));
   const receive = (shard: number, heardAt?: number): void => {
-    const body = pulse(shard, heardAt === undefined ? {} : { heard: { at: heardAt } });
-    const [at, id] = [clock.wallMs(), `observer@a:1:observed.pulse.${shard}:1`];
-    handlers.get(shard)?.({ type: "observed.pulse", id, source: "observer@a", at, cause: null, body });
+    observer.publish("observed.pulse", pulse(shard, heardAt === undefined ? {} : { heard: { at: heardAt } }), null);
+    clock.advance(0);
   };
   receive(shardOf(NODE));
   return { clock, receive, blindness: () => outages.about(NODE).blindness };

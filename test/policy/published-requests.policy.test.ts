@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { FROZEN_INTERVALS_MAX, POLICIES_MAX, POLICY_NAME_MAX } from "../../protocols/judged.ts";
 import type { PauseRequestSpec } from "../../protocols/node-policy.ts";
 import { encode } from "../../protocols/wire.ts";
-import { publishedRequests } from "../../services/policy/published-requests.policy.ts";
+import { publishedRequests } from "../../services/policy/freezes.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const at = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();

@@ -4,10 +4,11 @@
  */
 import type { Clock, Random, Stop } from "../../protocols/ports.ts";
 import { type Answer, failureAnswer, type Receiver } from "../../services/sandbox/apiserver/answer.ts";
-import { ApiFailure, STALE_VERSION, tooManyRequests } from "../../services/sandbox/apiserver/api-status.ts";
+import { ApiFailure, STALE_VERSION } from "../../services/sandbox/apiserver/api-status.ts";
 import { ApiServer, type ApiServerOptions } from "../../services/sandbox/apiserver/apiserver.ts";
 import type { StorageName } from "../../services/sandbox/apiserver/resources.ts";
 import { type Call, isCall, type OtherCall } from "../../services/sandbox/apiserver/routes.ts";
+import type { StoreSnapshot } from "../../services/sandbox/apiserver/store/store.ts";
 
 /** A fault of one request. */
 export type Fault =
@@ -37,7 +38,7 @@ export interface FaultPlan {
 }
 
 /** The server as faults act on it. */
-interface FaultReach extends Pick<ApiServer, "compact" | "cutWatches"> {
+interface FaultReach extends Pick<RestorableApiServer, "compact" | "cutWatches"> {
   watches(): Iterable<{ readonly storage: StorageName; lag(ms: number): void }>;
   /** A server with the same objects that sees no later change. */
   standingStill(): Pick<ApiServer, "answerTo" | "cutWatches">;
@@ -173,8 +174,36 @@ class Faults {
   }
 }
 
+/** An embedded API server whose store can go back to an earlier state, as after a restore from a backup. */
+class RestorableApiServer extends ApiServer {
+  /** Drops history and unfinished lists: watches that resume from before now, and later pages of a list, get 410. */
+  compact(): void {
+    this.store.compact();
+    this.lists.compact();
+  }
+
+  /** Every object as it is now, for `restore`. */
+  snapshot(): StoreSnapshot {
+    return this.store.snapshot();
+  }
+
+  /**
+   * Takes the store back to a snapshot: objects, resourceVersions, and no history from before. Open watches break, or
+   * stay open and send nothing more. A watch resumed at a version of the future is accepted and is silent until then.
+   */
+  restore(snapshot: StoreSnapshot, { watches }: { readonly watches: "cut" | "silent" }): void {
+    const definitions = () => this.store.collection("customresourcedefinitions").sorted("");
+    const before = definitions();
+    this.store.restore(snapshot);
+    this.lists.compact();
+    this.definitions.review([...before, ...definitions()].map(({ name }) => name));
+    if (watches === "cut") this.cutWatches({ how: "break" });
+    else for (const watch of this.watches) watch.detach();
+  }
+}
+
 /** An embedded API server whose faults tests choose. */
-export class FaultyApiServer extends ApiServer {
+export class FaultyApiServer extends RestorableApiServer {
   readonly faults: Faults;
   readonly #clock: Clock;
 
@@ -186,7 +215,7 @@ export class FaultyApiServer extends ApiServer {
       compact: () => this.compact(),
       cutWatches: (which) => this.cutWatches(which),
       standingStill: () => {
-        const server = new ApiServer(options);
+        const server = new RestorableApiServer(options);
         server.restore(this.snapshot(), { watches: "cut" });
         return server;
       },
@@ -245,6 +274,7 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
   403: ["Forbidden", "the request is forbidden"],
   409: ["Conflict", STALE_VERSION],
   410: ["Expired", "too old resource version"],
+  429: ["TooManyRequests", "Too many requests, please try again later."],
   500: ["InternalError", "Internal error occurred: the store is not reachable"],
   503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
   504: ["Timeout", "Timeout: request did not complete within the requested timeout"],
@@ -253,9 +283,6 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
 /** The response of a `status` fault, as the real server words it. */
 function refusalOf(fault: Extract<Fault, { kind: "status" }>): ApiFailure {
   const { code, retryAfterSeconds = 0 } = fault;
-  if (code === 429) {
-    return tooManyRequests(fault.message ?? "Too many requests, please try again later.", retryAfterSeconds);
-  }
   const [reason, message] = REASONS[code] ?? ["Unknown", "unknown"];
   const details = retryAfterSeconds > 0 ? { details: { retryAfterSeconds } } : {};
   return new ApiFailure({ code, reason, message: fault.message ?? message, ...details });

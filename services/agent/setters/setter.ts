@@ -1,14 +1,11 @@
 /** A setter: one pure step in computing a node's status. ../setters.ts has the steps in their order. */
+import type { Occurrence } from "../../platform/kube/events/event-correlator.ts";
 import type { AgentSettings } from "../agent.settings.ts";
 import type { MachineStats } from "../machine-stats.ts";
 import type { NodeObject } from "../node-object.ts";
 
 /** An Event about the node itself, before it has a name and a time. */
-export interface NodeEvent {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly message: string;
-}
+export type NodeEvent = Pick<Occurrence, "type" | "reason" | "message">;
 
 /** Why the node is not Ready; texts in kubelet's order. */
 export interface Health {

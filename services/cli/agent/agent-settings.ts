@@ -20,7 +20,6 @@ import {
   qualifiedNameProblems,
 } from "../../sandbox/apiserver/validation/object-names.ts";
 
-/** The identity of the node. */
 const NODE_SETTINGS = {
   nodeName: text("node-name", "edge-7", "Name of the node; without it the host name."),
   hostnameOverride: text("hostname-override", "edge-7", "Host name to report instead of the machine's own."),
@@ -70,7 +69,6 @@ const CAPACITY_SETTINGS = {
   ),
 } as const;
 
-/** The heartbeats of the node. */
 const HEARTBEAT_SETTINGS = {
   statusUpdate: durationMs(
     "node-status-update-frequency",

@@ -1,10 +1,12 @@
 /** A connection to the API server for a verb that reads or changes something once, on the API server's clock. */
-import type { Clock, Kube, Wire } from "../../../protocols/ports.ts";
+import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import type { Clock, Kube, ObjectRef, ReadReply, Wire } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import type { KUBE_SETTINGS, LOG_SETTINGS, ProcessSettings } from "../../platform/config/settings.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
+import { projectLease, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
@@ -23,22 +25,45 @@ export interface ApiConnection {
 export type ConnectionSettings = Readonly<ValuesOf<typeof KUBE_SETTINGS & typeof LOG_SETTINGS>> &
   Partial<Pick<ProcessSettings, "services">>;
 
-/** Acts once the API server has answered, and closes the connection. Throws a Failure where it denies access. */
-export async function withApi(
+/** Connects once the API server has answered; `close` ends the connection. Throws a Failure where it denies access. */
+export async function connectApi(
   settings: ConnectionSettings,
   host: Host,
-  act: (connection: ApiConnection) => Promise<void>,
-): Promise<number> {
+): Promise<ApiConnection & { readonly close: () => void }> {
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const clock = new ServerClock(realClock(), log);
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host });
   if (cluster === null) throw new Failure("interrupted before the API server answered");
   const wire = clock.over(cluster.wire);
   const parts = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
+  const kube = createKube({ ...parts, profile: STANDARD_PROFILE });
+  return { wire, clock, kube, close: () => cluster.wire.close() };
+}
+
+/** Acts on a connection, and closes it. Throws as `connectApi` does. */
+export async function withApi(
+  settings: ConnectionSettings,
+  host: Host,
+  act: (connection: ApiConnection) => Promise<void>,
+): Promise<number> {
+  const { close, ...connection } = await connectApi(settings, host);
   try {
-    await act({ wire, clock, kube: createKube({ ...parts, profile: STANDARD_PROFILE }) });
+    await act(connection);
     return ExitCode.ok;
   } finally {
-    cluster.wire.close();
+    close();
   }
+}
+
+/** Reads an object past every cache. */
+export function readLive(kube: Pick<Kube, "read">, ref: ObjectRef): Promise<ReadReply> {
+  return new Promise((resolve) => kube.read(ref, resolve));
+}
+
+/** When the lease of a node was renewed last; null without one. Throws a Failure where it cannot be read. */
+export async function leaseRenewal(kube: Pick<Kube, "read">, node: string): Promise<number | null> {
+  const reply = await readLive(kube, { kind: "Lease", namespace: LEASE_NAMESPACE, name: node });
+  if (reply.outcome === "gone") return null;
+  if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${node}: ${reply.detail}`);
+  return projectLease(reply.object, UNREPORTED)?.renewedAt ?? null;
 }

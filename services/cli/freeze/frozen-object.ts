@@ -4,17 +4,11 @@
  */
 
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
-import {
-  type Kube,
-  type KubeObject,
-  type ObjectRef,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../../protocols/ports.ts";
+import { type Kube, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { freezesAsWritten } from "../../domain/freeze.ts";
 import type { ConfigMapPatch } from "../../platform/kube/write/sent-bodies.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { readLive } from "../connect/api-connection.ts";
 import { Failure } from "../verb.ts";
 import { requestsIn, type WrittenRequest } from "./pause-requests.policy.ts";
 
@@ -37,19 +31,18 @@ export interface FrozenObject {
 async function frozenObject(kube: Kube, policy: string | null): Promise<FrozenObject> {
   if (policy !== null) {
     const ref: ObjectRef = { kind: "NodePolicy", namespace: "", name: policy };
-    const reply = await read(kube, ref);
+    const reply = await readLive(kube, ref);
     if (reply.outcome === "ok") return { ref, object: reply.object };
     // Without the CustomResourceDefinition the path itself is unknown, which is no Status.
     if (reply.outcome !== "gone" && !reply.detail.startsWith("404")) throw new Failure(reply.detail);
   }
-  const reply = await read(kube, FREEZE_CONFIG_MAP);
+  const reply = await readLive(kube, FREEZE_CONFIG_MAP);
   if (reply.outcome !== "ok" && reply.outcome !== "gone") throw new Failure(reply.detail);
   return { ref: FREEZE_CONFIG_MAP, object: reply.outcome === "ok" ? reply.object : null };
 }
 
 /** The object whose requests were to be changed. */
 export interface RequestsObject {
-  /** As people name it. */
   readonly name: string;
   /** Whether it is the ConfigMap, because there is no such NodePolicy, or for all nodes. */
   readonly isShared: boolean;
@@ -87,7 +80,6 @@ function changed(found: FrozenObject): RequestsObject {
   return { name: nameOf(found), isShared, freezingMode: freezesAsWritten(mode) ? String(mode) : null, isRefused };
 }
 
-/** The object as people name it. */
 function nameOf({ ref }: Pick<FrozenObject, "ref">): string {
   return ref.kind === FREEZE_CONFIG_MAP.kind ? `${ref.kind} ${ref.namespace}/${ref.name}` : `${ref.kind} ${ref.name}`;
 }
@@ -124,8 +116,4 @@ function write(
       kube.write({ ...target, verb: "patch", patch: "merge", body }, resolve);
     }
   });
-}
-
-function read(kube: Kube, ref: ObjectRef): Promise<ReadReply> {
-  return new Promise((resolve) => kube.read(ref, resolve));
 }

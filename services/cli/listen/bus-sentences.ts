@@ -12,7 +12,6 @@ export const BUS_TOPICS = ["nodes", "zones", "pods", "writes"] as const;
 /** What can be watched. */
 export type BusTopic = (typeof BUS_TOPICS)[number];
 
-/** The messages of each topic. */
 const TYPES: Readonly<Record<BusTopic, readonly MessageType[]>> = {
   nodes: ["observed.node", "observed.gone", "judged.node"],
   zones: ["judged.zone", "asked.drain"],

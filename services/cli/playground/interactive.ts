@@ -1,7 +1,6 @@
 /** `vigil playground --interactive`: a screen of the cluster, and keys that break it. */
-import type { Clock, Random } from "../../../protocols/ports.ts";
 import type { Terminal } from "../../platform/process/terminal.ts";
-import { Director, legendOf } from "../../sandbox/playground/director.ts";
+import { Director, type DirectorIo, legendOf } from "../../sandbox/playground/director.ts";
 import { playgroundScreen, type Said } from "../../sandbox/playground/screen.ts";
 import { actsOf } from "../../sandbox/playground/story.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
@@ -21,10 +20,7 @@ export function requireTerminal({ interactive }: Host): void {
 }
 
 /** What the screen needs besides the playground. */
-export interface ScreenIo {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly pauseMs: number;
+export interface ScreenIo extends Pick<DirectorIo, "clock" | "random" | "pauseMs"> {
   /** How to reach the cluster. */
   readonly head: readonly string[];
 }

@@ -1,8 +1,10 @@
 /** The playground on any clock: an embedded API, hollow nodes, two members of Vigil, and the narration. */
+import { nodePolicyDefinition } from "../../../deploy/crd/node-policy-crd.ts";
 import type { Io, Kube, Stop } from "../../../protocols/ports.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
+import type { ApiObject } from "../../sandbox/apiserver/api-objects.ts";
 import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../sandbox/apiserver/resources.ts";
 import { startControllers } from "../../sandbox/controllers/controllers.ts";
@@ -10,7 +12,7 @@ import { HollowNodes } from "../../sandbox/hollow/hollow.service.ts";
 import { type Cast, MORTAL_MEMBER, STEADY_MEMBER } from "../../sandbox/playground/cast.ts";
 import { createPods, playgroundNodes } from "../../sandbox/playground/cluster.ts";
 import { Narration } from "../../sandbox/playground/narration.ts";
-import { applyPolicy, POLICY_DEFINITION, removePolicy } from "../../sandbox/playground/policy.ts";
+import { applyPolicy, removePolicy } from "../../sandbox/playground/policy.ts";
 import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
 import { type MemberIo, PLAYGROUND_PROFILE, startMember } from "./playground-members.ts";
 
@@ -34,7 +36,7 @@ const TIMES = { leaseSeconds: 4, statusReportMs: 30_000 };
 /** Starts a playground; the nodes join at once. */
 export function startPlayground({ clock, random, log }: PlaygroundIo): Playground {
   const apiserver = new ApiServer({ clock, random });
-  apiserver.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION));
+  apiserver.registry.create(storedAs("customresourcedefinitions"), "", nodePolicyDefinition() as ApiObject);
   const stopControllers = startControllers(apiserver, clock);
   const transport = memoryTransport(clock);
   const outside = createKube({

@@ -1,21 +1,16 @@
 /** Records on a Node that its machine is off, or takes that back. Every try reads the node and its lease live. */
-import { Annotation, LEASE_NAMESPACE } from "../../../protocols/names.ts";
-import type { DownProof, ObservedNode } from "../../../protocols/objects.ts";
-import {
-  type Kube,
-  type KubeObject,
-  type ObjectRef,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../../protocols/ports.ts";
+import { Annotation } from "../../../protocols/names.ts";
+import type { ConditionStatus, DownProof, ObservedNode } from "../../../protocols/objects.ts";
+import { type Kube, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
+import { API_TIME_STEP_MS } from "../../domain/api-time.ts";
 import { downProofText } from "../../domain/down-proof.ts";
+import { spanText } from "../../domain/format.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
-import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
+import { projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import type { NodePatch } from "../../platform/kube/write/sent-bodies.ts";
+import { leaseRenewal, readLive } from "../connect/api-connection.ts";
 import { Failure } from "../verb.ts";
-import { proofRefusal, provedAt } from "./down-proof.policy.ts";
 
 /** How often it is tried while others change the node too. */
 const TRIES_MAX = 5;
@@ -35,7 +30,8 @@ export interface ProofIo {
 /** Records the proof. Throws a Failure for a node that may be alive, and where it cannot be read or written. */
 export function proveDown(io: ProofIo, name: string, { by, reason, graceMs }: Word): Promise<DownProof> {
   return changeAnnotation(io, name, async (node) => {
-    const leaseRenewedAt = await leaseRenewal(io, name);
+    // A lease that may not be read may be fresh, so nothing is proved then.
+    const leaseRenewedAt = await leaseRenewal(io.kube, name);
     const nowAt = io.nowAt();
     const from = provableFrom(node);
     const ready = readyConditionOf(node)?.status ?? null;
@@ -84,23 +80,11 @@ async function changeAnnotation<R>(
 }
 
 async function readNode(kube: ProofIo["kube"], ref: ObjectRef): Promise<KubeObject> {
-  const reply = await read(kube, ref);
+  const reply = await readLive(kube, ref);
   if (reply.outcome === "ok") return reply.object;
   throw new Failure(
     reply.outcome === "gone" ? `node ${ref.name}: not found` : `cannot read node ${ref.name}: ${reply.detail}`,
   );
-}
-
-/** A lease that may not be read may be fresh, so nothing is proved. */
-async function leaseRenewal({ kube }: ProofIo, name: string): Promise<number | null> {
-  const reply = await read(kube, { kind: "Lease", namespace: LEASE_NAMESPACE, name });
-  if (reply.outcome === "gone") return null;
-  if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${name}: ${reply.detail}`);
-  return projectLease(reply.object, UNREPORTED)?.renewedAt ?? null;
-}
-
-function read(kube: ProofIo["kube"], ref: ObjectRef): Promise<ReadReply> {
-  return new Promise((resolve) => kube.read(ref, resolve));
 }
 
 function write(
@@ -111,4 +95,35 @@ function write(
   return new Promise((resolve) =>
     kube.write({ ref, urgency: Urgency.healing, verb: "patch", patch: "merge", body }, resolve),
   );
+}
+
+/** What live reads show of a node. Instants are epoch milliseconds of the API server's clock. */
+export interface LiveNode {
+  readonly name: string;
+  /** The status of its Ready condition; null without one. */
+  readonly ready: ConditionStatus | null;
+  /** From when a proof of its silence counts; null while the API does not show it as silent. */
+  readonly provableFrom: number | null;
+  /** When its kubelet renewed its lease last; null without a lease. */
+  readonly leaseRenewedAt: number | null;
+}
+
+/** Why a node is not proved to be down, in one line; null if it may be. */
+export function proofRefusal(live: LiveNode, graceMs: number, nowAt: number): string | null {
+  const { name, ready, provableFrom, leaseRenewedAt } = live;
+  if (ready === "True") return `node ${name} is alive: its Ready condition is True`;
+  const renewedMs = leaseRenewedAt === null ? Number.POSITIVE_INFINITY : nowAt - leaseRenewedAt;
+  if (renewedMs < graceMs) {
+    const ago = renewedMs < 0 ? "just now" : `${spanText(renewedMs)} ago`;
+    return `node ${name} is alive: its kubelet renewed its lease ${ago}, within its grace of ${spanText(graceMs)}`;
+  }
+  if (provableFrom !== null) return null;
+  const shown = ready === null ? "it has no Ready condition" : `its Ready condition is ${ready}`;
+  const fix = "try again once it is Unknown, because an older proof does not count";
+  return `node ${name} is not found silent yet: ${shown}; ${fix}`;
+}
+
+/** The instant of a proof: later than the silence that the reads have shown, although that has whole seconds. */
+export function provedAt(provableFrom: number | null, nowAt: number): number {
+  return Math.min(Math.max(nowAt, provableFrom ?? nowAt), nowAt + API_TIME_STEP_MS);
 }

@@ -1,12 +1,10 @@
 /** Reads Vigil's own pods and the leases of their nodes, and deletes the pods of workloads that were lost. */
-import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
-import { type ObjectRef, type ReadReply, Urgency, type WriteReply } from "../../../protocols/ports.ts";
+import { type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { spanText } from "../../domain/format.ts";
 import { collectionPath } from "../../platform/kube/transport/paths.ts";
 import { listOnce } from "../../platform/kube/watch/list-once.ts";
-import { projectLease, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { listOf, recordOf, textOf } from "../../structures/json.ts";
-import type { ApiConnection } from "../connect/api-connection.ts";
+import { type ApiConnection, leaseRenewal } from "../connect/api-connection.ts";
 import { Failure, type Host, pause } from "../verb.ts";
 import {
   decisiveNodes,
@@ -68,7 +66,7 @@ async function assess(
     throw new Failure(`no pod in namespace ${namespace} has the labels ${selector}: check --namespace and --selector`);
   }
   const nodes = decisiveNodes(pods);
-  const read = await Promise.all(nodes.map(async (node) => [node, await renewalOf(io, node)] as const));
+  const read = await Promise.all(nodes.map(async (node) => [node, await leaseRenewal(io.kube, node)] as const));
   const renewals = new Map(read);
   return { renewals, verdicts: verdictsOf(pods, { renewals, before, nowAt: io.clock.wallMs(), silentForMs }) };
 }
@@ -111,14 +109,6 @@ function workloadOf(pod: string, metadata: Readonly<Record<string, unknown>>): W
   const hash = textOf(recordOf(metadata.labels)["pod-template-hash"]);
   const isOfDeployment = kind === "ReplicaSet" && hash !== null && name.endsWith(`-${hash}`);
   return isOfDeployment ? { kind: "Deployment", name: name.slice(0, -hash.length - 1) } : { kind, name };
-}
-
-async function renewalOf({ kube }: RescueIo, node: string): Promise<number | null> {
-  const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: node };
-  const reply = await new Promise<ReadReply>((resolve) => kube.read(ref, resolve));
-  if (reply.outcome === "gone") return null;
-  if (reply.outcome !== "ok") throw new Failure(`cannot read the lease of node ${node}: ${reply.detail}`);
-  return projectLease(reply.object, UNREPORTED)?.renewedAt ?? null;
 }
 
 /** Deletes pods as they were read, without force. Returns the problems, for people. */

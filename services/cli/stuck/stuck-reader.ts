@@ -1,6 +1,6 @@
 /** Reads the stuck pods of a cluster from the API server: lists nodes and pods, then reads each terminating one. */
 import { LIMIT_MAX } from "../../../protocols/bounds.ts";
-import type { Clock, Kube, ObjectRef, ReadReply, Wire } from "../../../protocols/ports.ts";
+import type { Clock, Kube, Wire } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { isOutOfService, provableFrom } from "../../domain/out-of-service.ts";
@@ -13,6 +13,7 @@ import { listOnce } from "../../platform/kube/watch/list-once.ts";
 import { projectNode, projectPod } from "../../platform/kube/watch/projection.ts";
 import { Interner } from "../../structures/interner.ts";
 import { listOf, recordOf, textOf } from "../../structures/json.ts";
+import { readLive } from "../connect/api-connection.ts";
 import { Failure } from "../verb.ts";
 import { missingSupport } from "./out-of-service-support.policy.ts";
 import { returningPodOf } from "./returning-pods.policy.ts";
@@ -122,7 +123,7 @@ async function listed(
 
 /** A pod as it is now; null when it is gone, or another one has its name. */
 async function readPod({ kube }: StuckIo, { uid, node, namespace, name }: Candidate): Promise<TerminatingPod | null> {
-  const reply = await read(kube, { kind: "Pod", namespace, name });
+  const reply = await readLive(kube, { kind: "Pod", namespace, name });
   if (reply.outcome === "gone") return null;
   if (reply.outcome !== "ok") throw new Failure(`cannot read pod ${namespace}/${name}: ${reply.detail}`);
   const { metadata, spec } = reply.object;
@@ -182,7 +183,7 @@ async function readClaims({ kube }: StuckIo, pods: readonly TerminatingPod[]) {
   const problems = new Set<string>();
   const readClaim = async (claim: string): Promise<void> => {
     const [namespace = "", name = ""] = claim.split("/");
-    const reply = await read(kube, { kind: "PersistentVolumeClaim", namespace, name });
+    const reply = await readLive(kube, { kind: "PersistentVolumeClaim", namespace, name });
     const volume = reply.outcome === "ok" ? textOf(recordOf(reply.object.spec).volumeName) : null;
     if (volume !== null) ofClaims.set(claim, volume);
     if (reply.outcome !== "ok" && reply.outcome !== "gone") problems.add(reply.detail);
@@ -194,8 +195,4 @@ async function readClaims({ kube }: StuckIo, pods: readonly TerminatingPod[]) {
 
 function unreadLine(what: string, why: string): string {
   return `${what} could not be read, so volumes that are still attached are not shown: ${why}`;
-}
-
-function read(kube: Pick<Kube, "read">, ref: ObjectRef): Promise<ReadReply> {
-  return new Promise((resolve) => kube.read(ref, resolve));
 }

@@ -55,17 +55,6 @@ export function countdownStartAt(endAt: number, durationMs: number, intervals: r
   return ranFromAt - leftMs;
 }
 
-/** How much of a countdown is left at an instant, in milliseconds; 0 once it is over. The intervals are merged. */
-export function remainingMs(
-  startAt: number,
-  durationMs: number,
-  intervals: readonly FrozenInterval[],
-  nowAt: number,
-): number {
-  const frozenMs = intervals.reduce((sum, interval) => sum + overlapMs(interval, startAt, nowAt), 0);
-  return Math.min(durationMs, Math.max(0, durationMs - (nowAt - startAt - frozenMs)));
-}
-
 /** Intervals as one list of at most `most`: the two with the shortest time between them become one, again and again. */
 export function boundedIntervals(intervals: readonly FrozenInterval[], most: number): FrozenInterval[] {
   const bounded = mergedIntervals(intervals);
@@ -92,10 +81,6 @@ export function onClock(intervals: readonly FrozenInterval[], aheadMs: number): 
 function gapBefore(intervals: readonly FrozenInterval[], index: number): number {
   const [left, right] = [intervals[index - 1], intervals[index]];
   return left === undefined || right === undefined ? Number.POSITIVE_INFINITY : right.fromAt - endOf(left);
-}
-
-function overlapMs(interval: FrozenInterval, fromAt: number, toAt: number): number {
-  return Math.max(0, Math.min(endOf(interval), toAt) - Math.max(interval.fromAt, fromAt));
 }
 
 function endOf({ toAt }: FrozenInterval): number {

@@ -96,7 +96,6 @@ function isReady(node: ObservedNode): boolean {
   return readyConditionOf(node)?.status === "True";
 }
 
-/** What is known of a live lease. */
 interface LiveLease {
   readonly leaseRenewedAt: number | null;
   readonly graceMs: number;

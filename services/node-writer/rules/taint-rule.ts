@@ -32,11 +32,9 @@ export type AnnotationPatch = Readonly<Record<string, string | null>>;
 
 /** One kind of taint. */
 export interface TaintRule {
-  /** Whether a taint is of this kind. */
   owns(id: TaintId): boolean;
   /** Why the live node does not call for a taint of this kind to be added or removed; null if it does. */
   founded(change: "add" | "remove", id: WantedTaint, context: TaintContext): string | null;
-  /** The annotations that go with a patch of taints. */
   annotations(patch: TaintPatch, context: TaintContext): AnnotationPatch;
   /** What else of the node the patch depends on. */
   basis(patch: TaintPatch, context: TaintContext): PatchBasis;

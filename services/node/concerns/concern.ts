@@ -7,18 +7,14 @@
  *
  * A node that no policy selects has no concerns.
  */
+
 import type { Readiness } from "../../../protocols/judged.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval, NodePolicy } from "../../../protocols/policy-set.ts";
+import type { Instant } from "../../domain/instant.ts";
 import type { OutageTime } from "../../domain/paused-time/outages.ts";
 import type { Sightings } from "./conditions/condition-sightings.ts";
-
-/** An instant on both clocks of this process, in milliseconds. */
-export interface ReviewedAt {
-  readonly nowMs: number;
-  readonly wallMs: number;
-}
 
 /** The outages that the observer of a shard has found. */
 export type ObservedOutages = readonly FrozenInterval[];
@@ -42,7 +38,7 @@ export interface NodeView {
   /** Whether the process sees the shard of the node. */
   readonly isSynced: boolean;
   readonly outages: ObservedOutages;
-  readonly at: ReviewedAt;
+  readonly at: Instant;
 }
 
 /** The same with what is known of the node's policies. */

@@ -70,7 +70,6 @@ export class NodeConcerns {
     return this.#selection.domainOf(node);
   }
 
-  /** Reviews the node. */
   review(seen: NodeView): Findings {
     const { policy, selecting, isKnown } = this.#selection;
     if (isKnown) this.#sightings = this.#sightingsOf(seen);

@@ -1,11 +1,13 @@
 /** When what the silence of a node causes stands still: in outages, and while the node or all nodes are frozen. */
+
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 import type { Io } from "../../../protocols/ports.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
+import type { Instant } from "../../domain/instant.ts";
 import { onClock } from "../../domain/paused-time/frozen-time.ts";
 import { nodeOutagesOf, type OutageTime, outagesOnClock, type PausedTime } from "../../domain/paused-time/outages.ts";
-import type { ObservedOutages, ReviewedAt } from "./concern.ts";
+import type { ObservedOutages } from "./concern.ts";
 
 type PauseIo = Pick<Io, "policies" | "profile">;
 
@@ -15,7 +17,7 @@ export function outagesOf({ policies, profile }: PauseIo, node: ObservedNode, ob
 }
 
 /** When countdowns of a node stand still, on the monotonic clock. */
-export function pausesOf(io: PauseIo, node: ObservedNode, observed: ObservedOutages, at: ReviewedAt): PausedTime {
+export function pausesOf(io: PauseIo, node: ObservedNode, observed: ObservedOutages, at: Instant): PausedTime {
   const { frozen } = nodeFreezeOf(node, io.policies.current(), at.wallMs);
   return pausedTime(frozen, outagesOf(io, node, observed), at);
 }
@@ -24,7 +26,7 @@ export function pausesOf(io: PauseIo, node: ObservedNode, observed: ObservedOuta
 export function pausedTime(
   frozen: readonly FrozenInterval[],
   outages: OutageTime,
-  { nowMs, wallMs }: ReviewedAt,
+  { nowMs, wallMs }: Instant,
 ): PausedTime {
   const aheadMs = nowMs - wallMs;
   return { frozen: onClock(frozen, aheadMs), outages: outagesOnClock(outages, aheadMs) };

@@ -4,13 +4,12 @@
  */
 import { frameId } from "../../../protocols/frame.ts";
 import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../../protocols/messages.ts";
-import type { Bus, Io, Latest, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
+import type { Bus, Clock, Io, Latest, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
 import { patternOf } from "../../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
 import { admitOnce, awaitReader } from "./admission.once.ts";
-import type { AdmissionRefusal } from "./admission.policy.ts";
-import { latestOf } from "./latest.ts";
+import { type AdmissionRefusal, admit } from "./admission.policy.ts";
 import { Mailbox } from "./mailbox.ts";
 import { type ArrivalOrder, StreamTracker } from "./stream-tracker.ts";
 
@@ -216,5 +215,35 @@ function busCounters(metrics: Metrics, service: string) {
     dropped: (type: MessageType, reason: DropReason) => dropped.add(1, service, type, reason),
     gap: (type: MessageType) => gaps.add(1, service, type),
     failure: () => failures.add(1, service),
+  };
+}
+
+/** The bytes without anything behind them: those from a socket are a view of a far larger buffer. */
+function ownBytes(payload: Uint8Array): Uint8Array {
+  return payload.byteLength === payload.buffer.byteLength ? payload : payload.slice();
+}
+
+/** Keeps the last bytes of each subject under a pattern; `take` skips those that are no message of `type`. */
+function latestOf<T extends MessageType>(
+  { transport, clock, cluster }: { readonly transport: Transport; readonly clock: Clock; readonly cluster: string },
+  pattern: string,
+  type: T,
+): Latest<T> {
+  const unread = new Map<string, { readonly payload: Uint8Array; readonly receivedMs: number }>();
+  const stop = transport.subscribe(pattern, (payload, subject) => {
+    unread.set(subject, { payload: ownBytes(payload), receivedMs: clock.monotonicMs() });
+  });
+  return {
+    stop,
+    take() {
+      const taken: { message: Message<T>; receivedMs: number }[] = [];
+      const wallMs = clock.wallMs();
+      for (const [subject, { payload, receivedMs }] of unread) {
+        const admission = admit(payload, type, { subject, cluster, wallMs });
+        if ("message" in admission) taken.push({ message: admission.message, receivedMs });
+      }
+      unread.clear();
+      return taken;
+    },
   };
 }

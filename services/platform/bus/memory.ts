@@ -7,27 +7,25 @@ interface Subscription {
   open: boolean;
 }
 
-interface Delivery {
-  readonly subscription: Subscription;
-  readonly payload: Uint8Array;
-  readonly subject: string;
-}
-
 /** A transport whose subscribers are all in this process; it is always connected. */
 export function memoryTransport(clock: Clock): Transport {
   const tree = new SubjectTree<Subscription>();
-  let deliveries: Delivery[] = [];
+  let deliveries: (() => void)[] = [];
 
   const deliver = (): void => {
     const due = deliveries;
     deliveries = [];
-    for (const { subscription, payload, subject } of due) if (subscription.open) subscription.receive(payload, subject);
+    for (const each of due) each();
   };
 
   return {
     publish(subject, payload) {
       const waiting = deliveries.length > 0;
-      tree.match(subject, (subscription) => deliveries.push({ subscription, payload, subject }));
+      tree.match(subject, (subscription) =>
+        deliveries.push(() => {
+          if (subscription.open) subscription.receive(payload, subject);
+        }),
+      );
       if (!waiting && deliveries.length > 0) clock.soon(deliver);
     },
     subscribe(pattern, receive): Stop {

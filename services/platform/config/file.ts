@@ -12,7 +12,6 @@ export function fieldOf(flag: string): string {
 
 /** What a configuration file holds. */
 export interface ConfigFile {
-  /** Values by setting name. */
   readonly values: ReadonlyMap<string, SettingValue>;
   readonly policies: readonly ConfiguredPolicy[];
 }

@@ -6,7 +6,6 @@ import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, t
 export interface CommandLine {
   /** Values by setting name, of the flags that were given; of one given again the last counts, and lists add up. */
   readonly given: ReadonlyMap<string, SettingValue>;
-  /** The arguments that are no flags. */
   readonly words: readonly string[];
   /** Whether help was requested; the rest is not checked then. */
   readonly help: boolean;

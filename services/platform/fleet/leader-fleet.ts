@@ -6,7 +6,6 @@
 import type { Fleet, ServiceName, ShardFollower, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 
-/** The service of a standby. */
 const WARM: ServiceName = "observer";
 
 /** A fleet of one leader and its standbys, as seen by one of them. It is on standby at first. */

@@ -104,7 +104,6 @@ export class LiveMembers {
     return this.#members.has(member);
   }
 
-  /** The members that offer a service. */
   running(service: ServiceName): string[] {
     return [...this.#members].filter(([, { pulse }]) => pulse.services.includes(service)).map(([member]) => member);
   }

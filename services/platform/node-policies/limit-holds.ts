@@ -7,10 +7,12 @@
  *
  * Admissions for eviction have permits instead.
  */
+
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import type { Instant } from "../../domain/instant.ts";
 import {
   hasClusterBreaker,
   hasLimits,
@@ -20,12 +22,6 @@ import {
 } from "../../domain/limited-policies.ts";
 
 type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory" | "down">;
-
-/** An instant on both clocks. */
-export interface HoldInstant {
-  readonly nowMs: number;
-  readonly wallMs: number;
-}
 
 /** Why the limits of a policy hold a node that is condemned already back; null when they do not. */
 export function limitHoldOf(
@@ -69,7 +65,7 @@ export class LimitHolds {
   }
 
   /** What holds a node of a policy back; null for nothing. */
-  holdOn(policy: NodePolicy, at: HoldInstant): string | null {
+  holdOn(policy: NodePolicy, at: Instant): string | null {
     const own = hasLimits(policy) ? this.#holdOf(policy.name, policy.stormCooldownMs, at) : null;
     if (own !== null) return `${own} of ${policy.name}`;
     if (!hasClusterBreaker(this.#profile)) return null;
@@ -86,7 +82,7 @@ export class LimitHolds {
     });
   }
 
-  #holdOf(name: string, stormCooldownMs: number | null, { nowMs, wallMs }: HoldInstant): string | null {
+  #holdOf(name: string, stormCooldownMs: number | null, { nowMs, wallMs }: Instant): string | null {
     const limits = this.#recentLimits(name, nowMs);
     return limits === null ? "limits not known yet" : limitHoldOf(limits, stormCooldownMs, wallMs);
   }

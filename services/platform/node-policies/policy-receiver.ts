@@ -21,7 +21,6 @@ interface ReceivedPolicy {
 /** Most policies kept that the last set does not name: their set may still be on its way. */
 const UNNAMED_MAX = 1000;
 
-/** The ports of a receiver. */
 interface PolicyReceiverIo extends Pick<Io, "log"> {
   readonly metrics: Pick<Metrics, "gauge">;
   readonly bus: Pick<Bus, "subscribe">;

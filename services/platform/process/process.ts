@@ -1,9 +1,8 @@
 /** The environment of this process: its streams, files, signals and end. No other file touches them. */
-import { mkdtempSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
-import { writePrivateFile } from "./private-file.ts";
 import { openTerminal, type Terminal, type TerminalListener } from "./terminal.ts";
 
 /** The process as the command line uses it. */
@@ -100,4 +99,19 @@ function stopSignal(): AbortSignal {
   process.on("SIGINT", stopRequested);
   process.on("SIGHUP", hasTerminal ? stopRequested : () => {});
   return stop.signal;
+}
+
+/** Read and written by the owner alone. */
+const OWNER_ONLY = 0o600;
+
+/**
+ * Writes a text file that only its owner can read. A file that exists is replaced, because others may have it open or
+ * may read it by its mode; a link is refused, because another user may have made it. Throws the file system's Error.
+ */
+export function writePrivateFile(path: string, text: string): void {
+  const existing = lstatSync(path, { throwIfNoEntry: false });
+  if (existing?.isSymbolicLink() === true) throw new Error("is a symbolic link; name the file that it leads to");
+  if (existing?.isFile() === true) rmSync(path);
+  const isDevice = existing !== undefined && !existing.isFile();
+  writeFileSync(path, text, { mode: OWNER_ONLY, flag: isDevice ? "w" : "wx" });
 }

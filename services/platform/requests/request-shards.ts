@@ -4,7 +4,6 @@ import type { Fleet, ServiceName, Stop } from "../../../protocols/ports.ts";
 /** How a writer follows its shards. */
 export interface RequestShards {
   readonly service: ServiceName;
-  /** Subscribes to the requests for a gained shard. */
   readonly subscribe: (shard: number) => readonly Stop[];
   /** Drops the unfinished requests for a lost shard: its next owner receives them when they are repeated. */
   readonly drop: (shard: number) => void;

@@ -25,7 +25,6 @@ export interface SingleFlightReadsOptions<T> {
 
 type Waiter<T> = (read: LiveRead<T>) => void;
 
-/** The reads of one urgency. */
 interface ReadLane<T> {
   /** Callers of the reads that are running. */
   waiters: number;

@@ -34,7 +34,6 @@ const REPEAT_MS = 1_000;
 /** How much longer than the longest interval of requests a pod waits without one, in milliseconds. */
 const UNREPEATED_MS = 10_000;
 
-/** One policy with rates. */
 interface RatedPolicy {
   rates: EvictionRates;
   readonly window: EvictionWindow;

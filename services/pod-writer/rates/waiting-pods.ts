@@ -74,7 +74,6 @@ export class WaitingPods {
     return this.#pods.delete(uid);
   }
 
-  /** Drops the pods of a node. */
   dropNode(node: string): void {
     for (const pod of this.#pods.values()) if (pod.node === node) this.#pods.delete(pod.uid);
   }

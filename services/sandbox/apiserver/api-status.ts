@@ -1,13 +1,10 @@
 /** API failures: Status objects with the codes, reasons and messages of the real server. */
 import type { JsonObject } from "./api-objects.ts";
+import type { Resource } from "./resources.ts";
 import type { FieldProblem } from "./validation/problems.ts";
 
 /** The resource that a failure is about. */
-export interface Subject {
-  readonly group: string;
-  readonly kind: string;
-  readonly plural: string;
-}
+export type Subject = Pick<Resource, "group" | "kind" | "plural">;
 
 /** A refused request: thrown anywhere below the router, which responds with a Status object. */
 export class ApiFailure extends Error {
@@ -149,10 +146,4 @@ export function versionTooLarge(requested: number, current: number): ApiFailure 
       retryAfterSeconds: 1,
     },
   });
-}
-
-/** 429: too many requests. */
-export function tooManyRequests(message: string, retryAfterSeconds: number): ApiFailure {
-  const details = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
-  return new ApiFailure({ code: 429, reason: "TooManyRequests", message, details });
 }

@@ -17,7 +17,7 @@ import { type StorageName, storedAs } from "./resources.ts";
 import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
 import { Lists } from "./store/list-pages.ts";
 import { Registry } from "./store/registry.ts";
-import { Store, type StoreSnapshot } from "./store/store.ts";
+import { Store } from "./store/store.ts";
 
 /** Ports and limits of an embedded API. */
 export interface ApiServerOptions extends Pick<Io, "clock" | "random"> {
@@ -45,26 +45,26 @@ export class ApiServer {
   readonly store: Store;
   readonly registry: Registry;
   readonly wire: Wire;
-  /** The open watches. */
   protected readonly watches: ReadonlySet<WatchStream>;
+  protected readonly lists: Lists;
+  protected readonly definitions: Definitions;
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #parts: VerbParts;
-  readonly #definitions: Definitions;
 
   constructor({ clock, random, log, changesMax, bookmarkPeriodMs }: ApiServerOptions) {
     this.#clock = clock;
     this.#log = log;
     this.store = new Store({ changesMax: changesMax ?? CHANGES_MAX });
     this.registry = new Registry({ store: this.store, clock, random });
-    const lists = new Lists(this.store);
+    this.lists = new Lists(this.store);
     const watches = new Set<WatchStream>();
     this.watches = watches;
     this.wire = wireTo(this.serving(null), clock);
     this.#parts = {
       store: this.store,
       registry: this.registry,
-      lists,
+      lists: this.lists,
       clock,
       random,
       watches,
@@ -73,8 +73,8 @@ export class ApiServer {
     };
     const { store, registry } = this;
     const cut = (storage: StorageName): void => this.cutWatches({ storage });
-    this.#definitions = new Definitions({ store, registry, clock, catalog: this.catalog, cut });
-    this.#definitions.start();
+    this.definitions = new Definitions({ store, registry, clock, catalog: this.catalog, cut });
+    this.definitions.start();
     for (const name of FIRST_NAMESPACES) {
       const namespace: ApiObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
       this.registry.create(storedAs("namespaces"), "", namespace);
@@ -84,31 +84,6 @@ export class ApiServer {
   /** Serves requests that `access` admits; requests on `wire` need no token. */
   serving(access: Access): Serve {
     return (request, receiver) => this.#clock.soon(() => this.#receive(request, access, receiver));
-  }
-
-  /** Drops history and unfinished lists: watches that resume from before now, and later pages of a list, get 410. */
-  compact(): void {
-    this.store.compact();
-    this.#parts.lists.compact();
-  }
-
-  /** Every object as it is now, for `restore`. */
-  snapshot(): StoreSnapshot {
-    return this.store.snapshot();
-  }
-
-  /**
-   * Takes the store back to a snapshot: objects, resourceVersions, and no history from before. Open watches break, or
-   * stay open and send nothing more. A watch resumed at a version of the future is accepted and is silent until then.
-   */
-  restore(snapshot: StoreSnapshot, { watches }: { readonly watches: "cut" | "silent" }): void {
-    const definitions = () => this.store.collection("customresourcedefinitions").sorted("");
-    const before = definitions();
-    this.store.restore(snapshot);
-    this.#parts.lists.compact();
-    this.#definitions.review([...before, ...definitions()].map(({ name }) => name));
-    if (watches === "cut") this.cutWatches({ how: "break" });
-    else for (const watch of this.watches) watch.detach();
   }
 
   /** Answers a request that needs no token. */

@@ -3,6 +3,7 @@
  * behaviour of each kind.
  */
 import type { StructuralSchema } from "./custom/structural-schema.ts";
+import type { Column } from "./views/column.ts";
 
 /** The name of a collection of objects of a built-in kind in the store. */
 export type BuiltInStorage =
@@ -56,12 +57,7 @@ export interface CustomVersion {
 }
 
 /** One column of `kubectl get`, beside the name. */
-export interface PrinterColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly format: string;
-  readonly description: string;
-  readonly priority: number;
+export interface PrinterColumn extends Required<Column> {
   readonly jsonPath: string;
 }
 

@@ -1,7 +1,7 @@
 /** Parses a request into its resource, verb and object. */
 import type { HttpRequest } from "../../../protocols/ports.ts";
 import type { ResourceCatalog } from "./resource-catalog.ts";
-import type { Resource } from "./resources.ts";
+import type { Place } from "./resources.ts";
 
 /** The verb of a request. */
 export type Verb =
@@ -15,14 +15,9 @@ export type Verb =
   | "deletecollection"
   | "unsupported";
 
-/** A parsed request for a resource. */
-export interface Call {
+/** A parsed request for a resource: its namespace is "" for all of them, its name "" for the whole collection. */
+export interface Call extends Place {
   readonly verb: Verb;
-  readonly resource: Resource;
-  /** "" for cluster-scoped kinds, and for all namespaces. */
-  readonly namespace: string;
-  /** "" for the whole collection. */
-  readonly name: string;
   /** `status`, `binding`, `eviction`, or "". */
   readonly subresource: string;
   readonly query: URLSearchParams;
@@ -58,9 +53,7 @@ export function isCall(call: Call | OtherCall): call is Call {
   return "resource" in call;
 }
 
-type Place = Pick<Call, "resource" | "namespace" | "name" | "subresource">;
-
-function readPlace(segments: readonly string[], catalog: ResourceCatalog): Place | null {
+function readPlace(segments: readonly string[], catalog: ResourceCatalog): (Place & Pick<Call, "subresource">) | null {
   const isCore = segments[0] === "api";
   if (!isCore && segments[0] !== "apis") return null;
   const apiVersion = isCore ? segments[1] : `${segments[1]}/${segments[2]}`;

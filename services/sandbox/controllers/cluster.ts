@@ -3,7 +3,7 @@ import type { Clock, Stop } from "../../../protocols/ports.ts";
 import type { ApiObject } from "../apiserver/api-objects.ts";
 import type { ApiServer } from "../apiserver/apiserver.ts";
 import { type BuiltInStorage, type Resource, storedAs } from "../apiserver/resources.ts";
-import { type ChangeListener, type Collection, onNextChange } from "../apiserver/store/store.ts";
+import type { ChangeListener, Collection } from "../apiserver/store/store.ts";
 
 /** Options of a delete without preconditions, with the object's own grace period. */
 export const PLAIN_DELETE = { uid: null, resourceVersion: null, gracePeriodSeconds: null } as const;
@@ -55,11 +55,6 @@ export class Cluster {
   /** Calls `listener` for every change of a collection until `stop`. */
   follow(storage: BuiltInStorage, listener: ChangeListener): void {
     this.#stops.push(this.collection(storage).listen(listener));
-  }
-
-  /** Calls `run` after the next change of one of the collections. */
-  onNextChange(collections: readonly Collection[], run: () => void): void {
-    onNextChange(collections, run);
   }
 
   stop(): void {

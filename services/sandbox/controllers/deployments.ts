@@ -3,9 +3,8 @@ import { fnv1a } from "../../../protocols/subjects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { type ApiObject, childList, childObject, type JsonObject, textOf } from "../apiserver/api-objects.ts";
 import { storedAs } from "../apiserver/resources.ts";
-import { type Cluster, keyOf } from "./cluster.ts";
-import { controlledBy, controllerOf, controllerReference } from "./owners.ts";
-import { WorkQueue } from "./work-queue.ts";
+import type { Cluster } from "./cluster.ts";
+import { controlledBy, controllerReference, reconcileOwners } from "./owners.ts";
 
 const SETS = storedAs("replicasets");
 const HASH_LABEL = "pod-template-hash";
@@ -13,15 +12,8 @@ const REVISION = "deployment.kubernetes.io/revision";
 
 /** Follows the Deployments of a cluster and their ReplicaSets. */
 export function startDeployments(cluster: Cluster): void {
-  const queue = new WorkQueue(cluster.clock, (key) => {
-    const deployment = cluster.object("deployments", key);
-    if (deployment !== null && deployment.metadata.deletionTimestamp === undefined) reconcile(cluster, deployment);
-  });
-  cluster.follow("deployments", ({ now }) => queue.add(keyOf(now)));
-  cluster.follow("replicasets", ({ now }) => {
-    const owner = controllerOf(now.object());
-    if (owner?.kind === "Deployment") queue.add(`${now.namespace}/${textOf(owner, "name")}`);
-  });
+  const owners = { owner: "deployments", kind: "Deployment", owned: "replicasets" } as const;
+  reconcileOwners(cluster, owners, (object) => reconcile(cluster, object));
 }
 
 function reconcile(cluster: Cluster, deployment: ApiObject): void {

@@ -1,9 +1,9 @@
 /** Counts what each PodDisruptionBudget allows: healthy pods now, and how many of them it needs. */
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
+import { selects } from "../../domain/node-policy.ts";
 import { type ApiObject, childObject, type Json, textOf } from "../apiserver/api-objects.ts";
 import { isReady } from "../apiserver/store/eviction.ts";
 import { labelsOf, selectorIn } from "../apiserver/store/label-selector.ts";
-import { selects } from "../apiserver/store/selectors.ts";
 import { type Cluster, keyOf } from "./cluster.ts";
 import { controllerOf } from "./owners.ts";
 import { WorkQueue } from "./work-queue.ts";

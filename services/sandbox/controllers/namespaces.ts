@@ -1,5 +1,6 @@
 /** Ends namespaces: deletes everything in a terminating one, and then lets it go. */
 import { storedAs } from "../apiserver/resources.ts";
+import { onNextChange } from "../apiserver/store/store.ts";
 import { type Cluster, PLAIN_DELETE } from "./cluster.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -20,7 +21,7 @@ export function startNamespaces(cluster: Cluster): void {
     const left = cluster.namespaced
       .map(({ storage }) => cluster.collection(storage))
       .filter((collection) => collection.sorted(namespace).length > 0);
-    if (left.length > 0) cluster.onNextChange(left, () => queue.add(namespace));
+    if (left.length > 0) onNextChange(left, () => queue.add(namespace));
     else finalise(namespace);
   };
   const finalise = (name: string): void => {

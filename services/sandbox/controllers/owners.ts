@@ -2,6 +2,7 @@
 import { type ApiObject, childList, type JsonObject, textOf } from "../apiserver/api-objects.ts";
 import { type BuiltInStorage, storedAs } from "../apiserver/resources.ts";
 import { type Cluster, keyOf, PLAIN_DELETE } from "./cluster.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 /** The reference by which an object controls what it creates. */
 export function controllerReference({ apiVersion, kind, metadata }: ApiObject): JsonObject {
@@ -20,6 +21,24 @@ export function controlledBy(cluster: Cluster, storage: BuiltInStorage, { metada
   return cluster
     .objectsWith(storage, namespace, uid)
     .filter((object) => textOf(controllerOf(object) ?? {}, "uid") === uid);
+}
+
+/** Reconciles the objects of a kind just after they, or what they control, have changed. */
+export function reconcileOwners(
+  cluster: Cluster,
+  { owner, kind, owned }: { readonly owner: BuiltInStorage; readonly kind: string; readonly owned: BuiltInStorage },
+  reconcile: (object: ApiObject) => void,
+): void {
+  const queue = new WorkQueue(cluster.clock, (key) => {
+    const object = cluster.object(owner, key);
+    if (object !== null && object.metadata.deletionTimestamp === undefined) reconcile(object);
+  });
+  cluster.follow(owner, ({ now }) => queue.add(keyOf(now)));
+  cluster.follow(owned, ({ now }) => {
+    if (cluster.collection(owner).size === 0 || !now.json.includes(kind)) return;
+    const controller = controllerOf(now.object());
+    if (controller?.kind === kind) queue.add(`${now.namespace}/${textOf(controller, "name")}`);
+  });
 }
 
 /** What each kind of owner controls. */

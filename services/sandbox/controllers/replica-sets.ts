@@ -2,24 +2,15 @@
 import { type ApiObject, childObject, type JsonObject, textAt, textOf } from "../apiserver/api-objects.ts";
 import { storedAs } from "../apiserver/resources.ts";
 import { isReady } from "../apiserver/store/eviction.ts";
-import { type Cluster, keyOf, PLAIN_DELETE } from "./cluster.ts";
-import { controlledBy, controllerOf, controllerReference } from "./owners.ts";
-import { WorkQueue } from "./work-queue.ts";
+import { type Cluster, PLAIN_DELETE } from "./cluster.ts";
+import { controlledBy, controllerReference, reconcileOwners } from "./owners.ts";
 
 const PODS = storedAs("pods");
 
 /** Follows the ReplicaSets of a cluster and their pods. */
 export function startReplicaSets(cluster: Cluster): void {
-  const queue = new WorkQueue(cluster.clock, (key) => {
-    const set = cluster.object("replicasets", key);
-    if (set !== null && set.metadata.deletionTimestamp === undefined) reconcile(cluster, set);
-  });
-  cluster.follow("replicasets", ({ now }) => queue.add(keyOf(now)));
-  cluster.follow("pods", ({ now }) => {
-    if (cluster.collection("replicasets").size === 0 || !now.json.includes("ReplicaSet")) return;
-    const owner = controllerOf(now.object());
-    if (owner?.kind === "ReplicaSet") queue.add(`${now.namespace}/${textOf(owner, "name")}`);
-  });
+  const owners = { owner: "replicasets", kind: "ReplicaSet", owned: "pods" } as const;
+  reconcileOwners(cluster, owners, (object) => reconcile(cluster, object));
 }
 
 function reconcile(cluster: Cluster, set: ApiObject): void {

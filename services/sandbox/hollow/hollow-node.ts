@@ -4,10 +4,9 @@
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { type Io, type Stop, Urgency } from "../../../protocols/ports.ts";
 import { jittered, renewPeriodMs } from "../../agent/lease.policy.ts";
-import { LeaseKeeper } from "../../agent/lease.ts";
+import { LeaseKeeper, removeObject } from "../../agent/lease.ts";
 import { asNode, type NodeCondition, type NodeObject } from "../../agent/node-object.ts";
 import { type Candidate, nodeRef, register } from "../../agent/registration.ts";
-import { removeObject } from "../../agent/removal.ts";
 import { statusPatch } from "../../agent/status.patch.ts";
 import { retryPauseMs } from "../../structures/retry-schedule.ts";
 import type { HollowNodeSpec } from "./hollow-stats.ts";

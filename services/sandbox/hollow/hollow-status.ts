@@ -17,7 +17,6 @@ const COMPUTED: readonly string[] = [
   ConditionType.diskPressure,
   ConditionType.pidPressure,
 ];
-/** Reason and message of an ordered condition. */
 const ORDERED = { reason: "HollowOrder", message: "a hollow node was ordered to show this" };
 
 /** The node as its hollow kubelet registers it. */

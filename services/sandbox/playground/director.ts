@@ -1,22 +1,15 @@
 /** Carries out the keys of a user as scenes and faults. */
-import type { Clock, Random, Stop } from "../../../protocols/ports.ts";
-import { type Cast, MORTAL_MEMBER, restore, STEADY_MEMBER } from "./cast.ts";
-import type { Narration } from "./narration.ts";
+import type { Random, Stop } from "../../../protocols/ports.ts";
+import { MORTAL_MEMBER, restore, STEADY_MEMBER } from "./cast.ts";
 import { PATIENT_ZONE } from "./policy.ts";
 import type { Act } from "./scene.ts";
-import { play } from "./stage.ts";
+import { play, type StageIo } from "./stage.ts";
 import { ARRIVAL } from "./story.ts";
 
 /** What a director needs. */
-export interface DirectorIo {
-  readonly clock: Clock;
+export interface DirectorIo extends Omit<StageIo, "scenes"> {
   readonly random: Random;
-  readonly cast: Cast;
-  readonly narration: Narration;
   readonly acts: readonly Act[];
-  /** Pause between two scenes, for reading. */
-  readonly pauseMs: number;
-  readonly say: (line: string) => void;
 }
 
 /** The keys, in one line of a terminal. */

@@ -29,7 +29,6 @@ export class BreakableWire implements Wire {
     return { abort: () => this.#closed(exchange, () => sent.abort()) };
   }
 
-  /** Breaks the link. */
   cut(): void {
     this.#state = "broken";
     for (const exchange of this.#drop()) exchange.failed({ message: "read ECONNRESET", sent: true });

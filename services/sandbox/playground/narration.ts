@@ -57,7 +57,6 @@ export class Narration {
     return [...names].filter((name) => this.nodes.get(name)?.readiness === readiness).length;
   }
 
-  /** The disruption state of a zone. */
   stateOf(zone: string): JudgedZone["state"] {
     return this.zones.get(zone)?.state ?? "Initial";
   }

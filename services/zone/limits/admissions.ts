@@ -82,7 +82,6 @@ export class Admissions {
       .filter(({ count }) => count > 0);
   }
 
-  /** Whether a node is remembered. */
   has(node: string): boolean {
     return this.#byNode.has(node);
   }

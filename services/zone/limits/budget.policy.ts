@@ -1,7 +1,6 @@
 /** Budgets: how many nodes of a policy may carry a NoExecute taint at once, always or while a schedule holds. */
 import type { Budget, NodeCount } from "../../../protocols/policy-set.ts";
 import { CronSchedule, scheduleProblem } from "../../domain/cron-schedule.ts";
-import { nodesAllowed } from "./node-count.policy.ts";
 
 /** A budget with its schedule parsed. */
 export interface ScheduledBudget {
@@ -69,4 +68,15 @@ const RUNS_FOLLOWED_MAX = 8;
 
 function isLater(left: number | null, right: number | null): boolean {
   return right !== null && (left === null || left > right);
+}
+
+/**
+ * The number of nodes that a count means for a policy that selects so many. `down`: maxUnhealthy, as in Cluster API,
+ * where 40 % of 6 machines are 2. `up`: budgets, as in Karpenter, where 10 % of 19 nodes are 2, and breakers, so that a
+ * share of a small pool is at least one node.
+ */
+export function nodesAllowed(count: NodeCount, selected: number, rounding: "up" | "down"): number {
+  if ("nodes" in count) return count.nodes;
+  const hundredths = count.percentage * selected;
+  return rounding === "up" ? Math.ceil(hundredths / 100) : Math.floor(hundredths / 100);
 }

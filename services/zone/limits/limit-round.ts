@@ -1,12 +1,12 @@
 /** One round of decisions about the nodes of one policy: each permit leaves less for the next node. */
 
+import type { Instant } from "../../domain/instant.ts";
 import type { Admissions } from "./admissions.ts";
 import { type Allowance, allowanceOf } from "./budget.policy.ts";
 import type { LimitedNode, LimitGroup } from "./limited-nodes.ts";
 import {
   type Hold,
   holdOf,
-  type Instant,
   type LimitCounts,
   type LimitMemory,
   type Limits,

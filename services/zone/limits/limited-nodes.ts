@@ -7,8 +7,10 @@
  * A kubelet may label its node into a policy (SECURITY.md). So what a node was when its labels changed counts there
  * only ten minutes later; an admission after that counts at once.
  */
+
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
+import type { Instant } from "../../domain/instant.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
 import { POLICY_CEILING } from "../../domain/limited-policies.ts";
 import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
@@ -16,7 +18,6 @@ import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { isForCondition, newestStampAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { type Admission, Admissions, type HandedOnAdmissions } from "./admissions.ts";
-import type { Instant } from "./limits.policy.ts";
 import { type Joined, joinedGroups, NOT_JOINED } from "./newcomers.policy.ts";
 
 /**
@@ -71,9 +72,7 @@ export class LimitGroup {
   /** All policies together have no limit that depends on the judgements of nodes. */
   readonly #needsJudgements: boolean;
   readonly admissions: Admissions = new Admissions();
-  /** How many nodes each zone has. */
   readonly zones: Map<string, number> = new Map();
-  /** The nodes that are down. */
   readonly #down = new Map<string, DownSince>();
   /** Since when each admitted node counts as that, as far as is known. */
   readonly #admitted = new Map<string, number | null>();

@@ -14,9 +14,11 @@
  * A bus that is split has an owner on each side. Only that of the side that holds the Lease of limits (limits-lease.ts)
  * permits nodes. It too waits first, for the permits of the other side.
  */
+
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
 import type { Bounds } from "../../../protocols/profile.ts";
+import type { Instant } from "../../domain/instant.ts";
 import { LIMITS_REPEAT_MS, POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { isRepeatDue, isRoundDue, type Published, type Repetition } from "../repetition.policy.ts";
 import { isOtherOwner } from "../zone.grants.ts";
@@ -26,7 +28,6 @@ import { LimitRound } from "./limit-round.ts";
 import { countedIn, type LimitedNode, type LimitedNodes, LimitGroup } from "./limited-nodes.ts";
 import {
   type Hold,
-  type Instant,
   type LimitMemory,
   type Limits,
   NO_MEMORY,
@@ -55,6 +56,7 @@ export interface LimitsContext {
   readonly isSynced: () => boolean;
   /** Whether a zone grants at all: its owner announces a rate. */
   readonly grants: (zone: string) => boolean;
+  /** Whether the owner of a zone announced last that it is halted. */
   readonly isHalted: (zone: string) => boolean;
   /** Whether a granted taint of a node may still land. */
   readonly isUnderWay: (node: string) => boolean;

@@ -17,11 +17,12 @@
  * A storm is an open breaker, more unhealthy nodes than maxUnhealthy, or a halted zone. No limit holds back healing:
  * they are asked before a node is admitted, and never else. Instants are on the monotonic clock unless they end in At.
  */
+
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
+import type { Instant } from "../../domain/instant.ts";
 import { CEILING_FLAG, type LEASE_HOLD, type LimitField } from "../../domain/limited-policies.ts";
-import type { Allowance, ScheduledBudget } from "./budget.policy.ts";
-import { nodesAllowed } from "./node-count.policy.ts";
+import { type Allowance, nodesAllowed, type ScheduledBudget } from "./budget.policy.ts";
 
 /** The most nodes that all policies together may taint NoExecute for conditions. */
 export interface Ceiling extends Pick<CircuitBreaker, "nodesMax" | "percentage" | "durationMs"> {}
@@ -76,12 +77,6 @@ export interface Hold {
   readonly untilAt: number | null;
   /** The numbers behind it, as a sentence without its full stop. */
   readonly detail: string;
-}
-
-/** The instant of a decision on both clocks. */
-export interface Instant {
-  readonly nowMs: number;
-  readonly wallMs: number;
 }
 
 /** How many nodes may be admitted within the duration of a breaker or ceiling: the lower of its two limits. */

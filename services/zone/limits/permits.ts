@@ -31,7 +31,6 @@ export class Permits {
     this.#lingerMs = lingerMs;
   }
 
-  /** Takes the permits of a policy, of any process. */
   take(policy: string, { source, uids, receivedMs }: Received): void {
     this.#latest.set(policy, { source, uids, receivedMs });
     const untilMs = policy === POLICY_CEILING ? this.#conditionUntilMs : this.#untilMs;

@@ -1,10 +1,12 @@
 /** The limits of node policies in one process with the zone service: which nodes its zones may grant. */
+
 import type { Message } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
-import type { Io, Stop } from "../../../protocols/ports.ts";
+import type { Stop } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
+import type { Instant } from "../../domain/instant.ts";
 import {
   clusterHoldsReadiness,
   hasCeiling,
@@ -19,8 +21,8 @@ import { dueConditionOf } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { scheduledBudgets } from "./budget.policy.ts";
 import { countedIn, type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
-import { LimitsActor, limitingPolicy } from "./limits.actor.ts";
-import type { Instant, Limits } from "./limits.policy.ts";
+import { LimitsActor, type LimitsContext, limitingPolicy } from "./limits.actor.ts";
+import type { Limits } from "./limits.policy.ts";
 import { LimitsLease } from "./limits-lease.ts";
 import { Permits } from "./permits.ts";
 
@@ -30,14 +32,8 @@ const LIMITS_SHARD = 0;
 const UNSEEN_REQUEST_MS = 5000;
 
 /** What the limits need of the zones. */
-export interface ZoneLimitsContext {
-  readonly io: Io;
-  readonly isSynced: () => boolean;
-  /** Whether a zone grants at all: its owner announces a rate. */
-  readonly grants: (zone: string) => boolean;
-  /** Whether the owner of a zone announced last that it is halted. */
-  readonly isHalted: (zone: string) => boolean;
-  readonly isUnderWay: (node: string) => boolean;
+export interface ZoneLimitsContext
+  extends Pick<LimitsContext, "io" | "isSynced" | "grants" | "isHalted" | "isUnderWay"> {
   /** Evaluates a zone, because one of its nodes may be granted. */
   readonly wake: (zone: string) => void;
   /** Set where nobody else decides: no Lease and no predecessor counts, and a permit holds until the next. */

@@ -1,6 +1,7 @@
 /** `vigil freeze` and `vigil thaw` on an API server over HTTP. */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { nodePolicyDefinition } from "../../../deploy/crd/node-policy-crd.ts";
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served-api.ts";
@@ -11,7 +12,6 @@ import { thisProcess } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
-import { POLICY_DEFINITION } from "../../../services/sandbox/playground/policy.ts";
 import { fakeHost } from "../fake-host.ts";
 
 let served: ServedApi;
@@ -86,9 +86,11 @@ async function apply(name: string, spec: object): Promise<string> {
 }
 
 test("a freeze of a policy that applies to no node says so", async () => {
-  api.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION) as never);
+  api.registry.create(storedAs("customresourcedefinitions"), "", nodePolicyDefinition() as never);
   const url = await apply("gpu", { selector: { matchLabels: { "no key": "gpu" } } });
-  const status = { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+  const why = { reason: "Invalid", message: "its selector is invalid" };
+  const ready = { type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z", ...why };
+  const status = { conditions: [ready] };
   const headers = { "content-type": "application/merge-patch+json" };
   const patched = await fetch(`${url}/status`, { method: "PATCH", headers, body: JSON.stringify({ status }) });
   expect(patched.status).toBe(200);
@@ -104,7 +106,7 @@ describe("with NodePolicies, a thaw", () => {
   const THAWED = "thawed: the nodes of policy gpu";
 
   beforeEach(() => {
-    api.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION) as never);
+    api.registry.create(storedAs("customresourcedefinitions"), "", nodePolicyDefinition() as never);
   });
 
   test("ends the requests of the object", async () => {

@@ -1,6 +1,6 @@
 /** Of which nodes it may be said that they are off: a table with both sides of each boundary. */
 import { expect, test } from "vitest";
-import { type LiveNode, proofRefusal, provedAt } from "../../../services/cli/prove-down/down-proof.policy.ts";
+import { type LiveNode, proofRefusal, provedAt } from "../../../services/cli/prove-down/prove-down.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const GRACE_MS = 50_000;

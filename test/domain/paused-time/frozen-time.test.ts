@@ -9,7 +9,6 @@ import {
   frozenAt,
   mergedIntervals,
   onClock,
-  remainingMs,
 } from "../../../services/domain/paused-time/frozen-time.ts";
 
 const frozen = (...spans: readonly (readonly [number, number | null])[]): FrozenInterval[] =>
@@ -75,18 +74,6 @@ describe("a countdown of 100 that starts at 50", () => {
   it("that began in a freeze began at its end", () => {
     expect(countdownStartAt(170, 100, frozen([10, 70]))).toBe(70);
   });
-
-  it.each([
-    [40, 100],
-    [50, 100],
-    [60, 90],
-    [65, 90],
-    [70, 90],
-    [160, 0],
-    [500, 0],
-  ])("frozen from 60 to 70 has at %i %i left", (at, left) => {
-    expect(remainingMs(50, 100, frozen([60, 70]), at)).toBe(left);
-  });
 });
 
 describe("a countdown of nothing", () => {
@@ -115,8 +102,6 @@ describe("any freezes", () => {
         for (let at = startAt; at < endAt; at++) if (frozenAt(intervals, at) === null) counted += 1;
         expect(counted).toBe(ms);
         expect(frozenAt(intervals, endAt - 1)).toBeNull();
-        expect(remainingMs(startAt, ms, intervals, endAt)).toBe(0);
-        expect(remainingMs(startAt, ms, intervals, endAt - 1)).toBe(1);
       }),
     );
   });

@@ -1,7 +1,7 @@
 /** How long a kubelet has to report Ready=False before its node waits for eviction: the rule, and all services. */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../../protocols/profile.ts";
-import { delayedUntilMs } from "../../../services/node/concerns/eviction-delay/eviction-delay.policy.ts";
+import { delayedUntilMs } from "../../../services/node/concerns/eviction-delay/eviction-delay.ts";
 import { directEvictionEvent, taintEvictionEvent } from "../../../services/node/eviction.policy.ts";
 import { policyService } from "../../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../../support/eviction-world.ts";

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { writePrivateFile } from "../../../services/platform/process/private-file.ts";
+import { writePrivateFile } from "../../../services/platform/process/process.ts";
 
 let path: string;
 

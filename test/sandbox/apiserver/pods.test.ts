@@ -1,8 +1,7 @@
 /** Pods: admission, defaults, binding, eviction and immutable fields. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
-import { defaultTolerations } from "../../../services/sandbox/apiserver/store/admission.ts";
-import { qosClass } from "../../../services/sandbox/apiserver/store/pod-defaults.ts";
+import { defaultTolerations, qosClass } from "../../../services/sandbox/apiserver/store/admission.ts";
 import { Embedded, PODS, pod } from "./embedded.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";

@@ -1,11 +1,7 @@
 /** Selectors: their syntax, and which values they select. */
 import { describe, expect, test } from "vitest";
-import {
-  demanded,
-  fieldSelector,
-  labelSelector,
-  selects,
-} from "../../../services/sandbox/apiserver/store/selectors.ts";
+import { selects } from "../../../services/domain/node-policy.ts";
+import { demanded, fieldSelector, labelSelector } from "../../../services/sandbox/apiserver/store/selectors.ts";
 
 describe("a label selector", () => {
   const labels = { app: "web", tier: "" };

@@ -1,7 +1,7 @@
 /** The tables of kubectl: columns, cells and ages. */
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
-import { ageOf, durationWords } from "../../../services/sandbox/apiserver/views/age.ts";
+import { ageOf, durationWords } from "../../../services/sandbox/apiserver/views/column.ts";
 import { COLUMNS } from "../../../services/sandbox/apiserver/views/columns.ts";
 import { podCells } from "../../../services/sandbox/apiserver/views/pod-columns.ts";
 import { Embedded, node, START_MS } from "./embedded.ts";

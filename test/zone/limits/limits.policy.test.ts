@@ -1,5 +1,6 @@
 /** The limits of a policy at their boundaries. */
 import { expect, test } from "vitest";
+import { nodesAllowed } from "../../../services/zone/limits/budget.policy.ts";
 import {
   breakerNodesMax,
   holdOf,
@@ -11,7 +12,6 @@ import {
   remembered,
   trips,
 } from "../../../services/zone/limits/limits.policy.ts";
-import { nodesAllowed } from "../../../services/zone/limits/node-count.policy.ts";
 
 const MINUTE = 60_000;
 const WALL = Date.UTC(2026, 0, 5, 12);

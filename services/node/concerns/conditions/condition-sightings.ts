@@ -3,14 +3,10 @@
  * counts from then; one that it finds counts from the record on the node, if that can be about it. Stamps of the
  * condition itself are compared with each other alone, because the program that posts it has a clock of its own.
  */
+
 import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
-
-/** One instant on both clocks of this process, in milliseconds. */
-export interface SightingNow {
-  readonly nowMs: number;
-  readonly wallMs: number;
-}
+import type { Instant } from "../../../domain/instant.ts";
 
 /** A condition as last seen. */
 export interface Sighting {
@@ -41,7 +37,7 @@ export function withSightings(
   before: Sightings,
   node: ObservedNode,
   types: readonly string[],
-  at: SightingNow & { readonly isUnbroken: boolean },
+  at: Instant & { readonly isUnbroken: boolean },
 ): Sightings {
   if (types.length === 0) return NO_SIGHTINGS;
   return new Map(types.map((type) => [type, sightingOf(before.get(type), node, type, at)]));
@@ -51,7 +47,7 @@ function sightingOf(
   before: Sighting | undefined,
   node: ObservedNode,
   type: string,
-  at: SightingNow & { readonly isUnbroken: boolean },
+  at: Instant & { readonly isUnbroken: boolean },
 ): Sighting {
   const { status = null, transitionAt = null } = node.conditions.find((condition) => condition.type === type) ?? {};
   const isSame = before?.status === status && (at.isUnbroken || before.transitionAt === transitionAt);
@@ -73,13 +69,13 @@ function foundSinceAt(
 }
 
 /** From when a sighting counts, in epoch milliseconds: by the API's clock as it is now, if that was corrected. */
-export function sinceAt(sighting: Sighting, now: SightingNow): number {
+export function sinceAt(sighting: Sighting, now: Instant): number {
   const correctedAt = now.wallMs - (now.nowMs - sighting.sinceMs);
   if (Math.abs(correctedAt - sighting.sinceAt) <= slackMs(sighting, now)) return sighting.sinceAt;
   return Math.ceil(correctedAt / SLACK_MS) * SLACK_MS;
 }
 
-function slackMs({ sinceMs }: Sighting, { nowMs }: SightingNow): number {
+function slackMs({ sinceMs }: Sighting, { nowMs }: Instant): number {
   return SLACK_MS + (nowMs - sinceMs) * SLACK_SHARE;
 }
 
@@ -91,7 +87,7 @@ export function recordOf(
   { conditionSightings = [] }: Pick<ObservedNode, "conditionSightings">,
   type: string,
   sighting: Sighting,
-  now: SightingNow,
+  now: Instant,
 ): ConditionSighting | null {
   const record = conditionSightings.find((each) => each.type === type);
   if (record === undefined || record.status !== sighting.status) return null;
@@ -105,7 +101,7 @@ export function wantedRecord(
   node: Pick<ObservedNode, "conditionSightings">,
   type: string,
   sighting: Sighting & { readonly status: ConditionStatus },
-  now: SightingNow,
+  now: Instant,
 ): ConditionSighting {
   const since = recordOf(node, type, sighting, now)?.since ?? sinceAt(sighting, now);
   return { type, status: sighting.status, since, transitionAt: secondOf(sighting.transitionAt) };

@@ -7,23 +7,18 @@
  *
  * A taint that evicts is only `due` here: its zone puts it on. It reads no clock.
  */
+
 import { JUDGED_CONDITIONS_MAX, type JudgedCondition } from "../../../../protocols/judged.ts";
 import { Annotation, isOwnTaintValue, TaintEffect } from "../../../../protocols/names.ts";
 import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../../../protocols/objects.ts";
 import type { NodePolicy, UnhealthyCondition } from "../../../../protocols/policy-set.ts";
 import type { Profile } from "../../../../protocols/profile.ts";
 import { conditionTaintsText, sightingsText } from "../../../domain/condition-records.ts";
+import type { Instant } from "../../../domain/instant.ts";
 import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
 import { isSameTaint, taintName } from "../../../domain/toleration.ts";
 import { conditionTaintsOf, isHealed, rulesOfTaint, statusOf } from "../../../domain/unhealthy-conditions.ts";
-import {
-  recordOf,
-  type Sighting,
-  type SightingNow,
-  type Sightings,
-  sinceAt,
-  wantedRecord,
-} from "./condition-sightings.ts";
+import { recordOf, type Sighting, type Sightings, sinceAt, wantedRecord } from "./condition-sightings.ts";
 
 /** The fields of a policy that decide; a node without a policy has no rules. */
 export type ConditionRules = Pick<NodePolicy, "unhealthyConditions" | "healthyDelayMs" | "maintenance">;
@@ -37,7 +32,7 @@ export interface ConditionSituation {
   readonly evictionMode: Profile["evictionMode"];
   /** The outages in which its kubelet could not have reported that a condition is over; absent for none. */
   readonly outages?: OutageTime;
-  readonly now: SightingNow;
+  readonly now: Instant;
 }
 
 /** A taint to put on. */

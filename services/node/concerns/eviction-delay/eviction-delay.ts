@@ -1,10 +1,12 @@
 /** The concern of `unhealthyDelay`: a node whose kubelet reports Ready=False waits for eviction only after a while. */
+
+import type { Readiness } from "../../../../protocols/judged.ts";
 import type { Io } from "../../../../protocols/ports.ts";
 import { nodeFreezeOf } from "../../../domain/freeze.ts";
+import { type PausedTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
 import { publishedInstant } from "../../published-instant.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";
 import { pausedTime } from "../pause.ts";
-import { delayedUntilMs } from "./eviction-delay.policy.ts";
 
 /** Delays the eviction of one node. */
 export class EvictionDelay implements Concern {
@@ -36,4 +38,18 @@ export class EvictionDelay implements Concern {
     const { frozen } = nodeFreezeOf(node, this.#io.policies.current(), at.wallMs);
     return delayedUntilMs(readiness, reported, pausedTime(frozen, outages, at));
   }
+}
+
+/**
+ * Until when `unhealthyDelay` of its policy keeps a node from waiting for eviction, on the clock of `transitionMs`;
+ * minus infinity for a node that its kubelet does not report as not ready. Example: with 10 s, a kubelet that restarts
+ * and reports Ready=False for 2 s never makes its node wait. Frozen time and outages do not count.
+ */
+export function delayedUntilMs(
+  readiness: Readiness,
+  { transitionMs, delayMs }: { readonly transitionMs: number; readonly delayMs: number | null },
+  paused: PausedTime = {},
+): number {
+  if (readiness !== "notReady" || delayMs === null) return Number.NEGATIVE_INFINITY;
+  return silenceCountdownEndAt(transitionMs, delayMs, paused);
 }

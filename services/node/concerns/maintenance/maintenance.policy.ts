@@ -3,14 +3,16 @@
  * that selects it where several do: what has to be written when one begins or ends. A countdown that met a hold needs
  * it as long as it runs. It reads no clock.
  */
+
 import { ConditionType, TaintEffect } from "../../../../protocols/names.ts";
 import type { ConditionHold, ObservedNode } from "../../../../protocols/objects.ts";
 import type { Maintenance } from "../../../../protocols/policy-set.ts";
-import type { Profile } from "../../../../protocols/profile.ts";
 import { holdsText } from "../../../domain/condition-records.ts";
+import type { Instant } from "../../../domain/instant.ts";
 import { boundedIntervals } from "../../../domain/paused-time/frozen-time.ts";
 import { statusOf } from "../../../domain/unhealthy-conditions.ts";
-import { type SightingNow, type Sightings, sinceAt } from "../conditions/condition-sightings.ts";
+import { sinceAt } from "../conditions/condition-sightings.ts";
+import type { ConditionSituation } from "../conditions/condition-taints.policy.ts";
 
 /** A hold without a sighting ends at a whole second, so that it is requested once. */
 const STEP_MS = 1000;
@@ -18,15 +20,11 @@ const STEP_MS = 1000;
 const CLOCKS_APART_MS = 10_000;
 
 /** What is known of a node and its policy. */
-export interface MaintenanceSituation {
-  readonly node: ObservedNode;
+export interface MaintenanceSituation extends Pick<ConditionSituation, "node" | "sightings" | "evictionMode" | "now"> {
   /** Of each policy that selects the node and has the field: of those that conflict, each holds it. */
   readonly maintenances: readonly Maintenance[];
-  readonly sightings: Sightings;
-  readonly evictionMode: Profile["evictionMode"];
   /** Most holds that have ended which are kept; beyond that the two closest become one. */
   readonly endedHoldsMax: number;
-  readonly now: SightingNow;
 }
 
 /** The new value of Annotation.holds, null to remove it; undefined when it is right. */
@@ -78,7 +76,7 @@ function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
 }
 
 /** A hold that ended in the future, by a wrong clock, ends now: it would stop countdowns for as long. */
-function possibleHold(hold: ConditionHold, { wallMs }: SightingNow): ConditionHold[] {
+function possibleHold(hold: ConditionHold, { wallMs }: Instant): ConditionHold[] {
   if (hold.toAt === null || hold.toAt <= wallMs + CLOCKS_APART_MS) return [hold];
   const toAt = Math.ceil(wallMs / STEP_MS) * STEP_MS;
   return hold.fromAt < toAt ? [{ ...hold, toAt }] : [];

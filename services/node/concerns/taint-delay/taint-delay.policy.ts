@@ -2,9 +2,11 @@
  * Why a node that is Ready again keeps its NoSchedule taint for a while: its policy wants it Ready for `healthyDelay`,
  * or it was `flapping`. Nothing else waits for that: its NoExecute taint goes, and its pods stay, at once.
  */
+
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode } from "../../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../../protocols/policy-set.ts";
+import type { Instant } from "../../../domain/instant.ts";
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
 import { readyTransitionsText, TRANSITIONS_MAX } from "../../../domain/ready-transitions.ts";
 import { publishedInstant } from "../../published-instant.ts";
@@ -47,7 +49,7 @@ export function taintDelayOf(
   node: Pick<ObservedNode, "conditions">,
   { healthyDelayMs, flapping }: TaintDelaySettings,
   { sinceMs, transitionsAt }: ReadyHistory,
-  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+  { nowMs, wallMs }: Instant,
 ): TaintDelay | null {
   if (readyConditionOf(node)?.status !== "True") return null;
   const heldAt = flapping === null ? null : heldDownAt(possibleAt(transitionsAt, wallMs), flapping);
@@ -81,7 +83,7 @@ export function carriesDelayedTaint({ taints }: Pick<ObservedNode, "taints">): b
 export function publishedDelay(
   before: PublishedDelay | null,
   delay: TaintDelay | null,
-  now: { readonly nowMs: number; readonly wallMs: number },
+  now: Instant,
 ): PublishedDelay | null {
   if (delay === null) return null;
   const { field, untilMs } = delay;

@@ -2,9 +2,8 @@
  * Leases that protect one task each. A process that loses such a Lease pauses the task and is a candidate again at
  * once. Leader election differs: its Lease is for the whole process, which ends when it loses it.
  */
-import type { ContestedLease, Io, LastHolder, LeaseCandidate, Leases, Wire } from "../../../../protocols/ports.ts";
+import type { ContestedLease, Io, LastHolder, LeaseCandidate, Leases } from "../../../../protocols/ports.ts";
 import { MemoryHealth } from "../../process/memory-health.ts";
-import type { ApiReachability } from "../transport/reachability.ts";
 import {
   type ElectionLease,
   type ElectionTimes,
@@ -15,6 +14,7 @@ import {
   memberOf,
 } from "./election.policy.ts";
 import { type ElectionNames, LeaderElection } from "./leader-election.ts";
+import type { LeaseWatchIo } from "./lease-watch.ts";
 import { WriteGate } from "./write-gate.ts";
 
 /**
@@ -29,13 +29,9 @@ const TIMES: ElectionTimes = {
   renewPeriodMs: 4_000,
 };
 
-/** The ports of the candidates of one process. */
-export interface KubeLeasesOptions extends Pick<Io, "clock" | "random" | "log" | "metrics"> {
+/** The ports of the candidates of one process; the wire is behind no gate. */
+export interface KubeLeasesOptions extends Omit<LeaseWatchIo, "lease">, Pick<Io, "metrics"> {
   readonly member: string;
-  /** A wire that is behind no gate. */
-  readonly wire: Wire;
-  readonly watchBlindMs: number;
-  readonly reachability: ApiReachability | null;
 }
 
 /** Leases of a process that writes nothing, or has no API server: each counts as held. */

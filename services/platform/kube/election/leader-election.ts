@@ -9,14 +9,13 @@
  * A candidate leads once. After another process has led, what this one knows about the cluster is outdated. So a
  * process that has lost the Lease of its work ends and starts again, as kube-controller-manager does.
  */
-import type { Io, Metrics, Timer, Wire } from "../../../../protocols/ports.ts";
+import type { Io, Metrics, Timer } from "../../../../protocols/ports.ts";
 import { parsed } from "../../../structures/json.ts";
 import { limitedWarn } from "../../process/log.limited.ts";
 import type { MemoryHealth } from "../../process/memory-health.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { refusalOf } from "../transport/outcome.policy.ts";
 import { collectionPath, objectPath } from "../transport/paths.ts";
-import type { ApiReachability } from "../transport/reachability.ts";
 import { httpRequest, JSON_TYPE } from "../write/http-request.ts";
 import {
   afterSeeing,
@@ -33,7 +32,7 @@ import {
   type SeenLease,
   takeDueMs,
 } from "./election.policy.ts";
-import { watchLease } from "./lease-watch.ts";
+import { type LeaseWatchIo, watchLease } from "./lease-watch.ts";
 import type { WriteGate } from "./write-gate.ts";
 
 /** How long the last write of a leader that leaves may take, in milliseconds. */
@@ -66,20 +65,15 @@ export const WORK_ELECTION: ElectionNames = {
   standsBy: "on standby: another process leads",
 };
 
-/** The context of a candidate. */
-export interface LeaderElectionOptions extends Pick<Io, "clock" | "random" | "log" | "metrics"> {
-  /** A wire that is not behind the gate: the Lease is written to open it. */
-  readonly wire: Wire;
+/** The context of a candidate. Its wire is not behind the gate, because the Lease is written to open it. */
+export interface LeaderElectionOptions extends LeaseWatchIo, Pick<Io, "metrics"> {
   readonly gate: WriteGate;
-  readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique among all candidates that ever were. */
   readonly identity: string;
   readonly names: ElectionNames;
   readonly times: ElectionTimes;
   /** Told of each write of the Lease. Absent for a Lease that keeps nothing. */
   readonly memory?: Pick<MemoryHealth, "report">;
-  readonly watchBlindMs: number;
-  readonly reachability: ApiReachability | null;
   /** Called once, when this candidate begins to lead, with the Lease as it was before; null where there was none. */
   readonly taken: (before: ElectionLease | null) => void;
   /** Called once, when it may no longer lead, with the reason. Not called after `release`. */

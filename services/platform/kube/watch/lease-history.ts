@@ -7,7 +7,7 @@ import type { Io, LeaseRenewal, ObservedLease, WatchSink, Wire } from "../../../
 import { isOlderVersion } from "../../../structures/resource-version.ts";
 import { collectionPath } from "../transport/paths.ts";
 import { UNREPORTED } from "./projection.ts";
-import { readStoreVersion } from "./store-version.ts";
+import { readStoreVersion } from "./store-state.ts";
 import { LineSplitter, Stream, type StreamEnd } from "./stream.ts";
 import { WatchStore } from "./watch-store.ts";
 import { WATCHED } from "./watched.ts";

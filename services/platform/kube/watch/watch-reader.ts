@@ -8,14 +8,20 @@ import type { Io, Stop, Watch, WatchSink, Wire } from "../../../../protocols/por
 import { isOlderVersion } from "../../../structures/resource-version.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
-import { isServed } from "./discovery.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
-import { type ReaderEnd, readerPauseMs, troubleOf } from "./reader-retry.policy.ts";
 import type { ShownVersions } from "./shown-versions.ts";
-import { StoreCheck } from "./store-check.ts";
+import { isServed, StoreCheck } from "./store-state.ts";
 import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
-import { NEVER_SYNCED, type SyncState, syncLost, syncRegained } from "./sync-state.policy.ts";
+import {
+  NEVER_SYNCED,
+  type ReaderEnd,
+  readerPauseMs,
+  type SyncState,
+  syncLost,
+  syncRegained,
+  troubleOf,
+} from "./watch-reader.policy.ts";
 import { WatchStore } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 
@@ -31,11 +37,9 @@ export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
   readonly projection: ProjectionIo;
   /** A watch that is not synced for longer than this starts its synced time again. */
   readonly watchBlindMs: number;
-  /** What the watches of this process have shown. */
   readonly shown: ShownVersions;
   /** Whether this process reaches the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
-  /** Counts each list by its reason, and each line of a watch. */
   readonly count: { list(reason: ListReason): void; line(): void };
 }
 
@@ -159,7 +163,6 @@ export class Reader<T> implements Watch<T> {
     this.#end();
   }
 
-  /** Ends what is in progress. */
   #end(): void {
     this.#cease();
     this.#settling();

@@ -97,7 +97,6 @@ export class WatchStore<T> {
     return this.#known.named(namespace, name) ?? null;
   }
 
-  /** Publishes the state of the watch. */
   publishState(state: WatchState): void {
     this.#publish(() => this.#sink.state(state));
   }

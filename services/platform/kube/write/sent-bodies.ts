@@ -39,7 +39,6 @@ export type Patch<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]?: Patch<T[K]> | null }
     : T;
 
-/** A whole object of a kind. */
 type Whole<T> = Json<T> & { readonly apiVersion: string; readonly kind: string };
 
 /** A Node to create. */

@@ -99,7 +99,6 @@ const STALL_CHECK_MS = 500;
 /** The share of `inFlightMax` that may stall and give their places back. */
 const STALLED_SHARE = 0.5;
 
-/** A request in flight. */
 interface RunningRequest {
   readonly method: string;
   readonly startedAtMs: number;
@@ -169,7 +168,6 @@ export class Writer {
     );
   }
 
-  /** Sends one write. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
     if (request.verb !== "evict") this.#send(request, () => httpRequestOf(request), done);
     else this.#evict(request, done);

@@ -155,7 +155,6 @@ export function evictionOptionsIn(body: string | null, name: string): DeleteOpti
   return deleteOptionsOf(childObject(eviction, "deleteOptions"));
 }
 
-/** The options of a delete, from the object that contains them. */
 function deleteOptionsOf(options: JsonObject): DeleteOptions {
   const { uid, resourceVersion } = childObject(options, "preconditions");
   const { gracePeriodSeconds, dryRun } = options;

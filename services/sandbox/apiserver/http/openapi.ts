@@ -7,7 +7,6 @@ import type { JsonObject } from "../api-objects.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 
 const ROOT = "/openapi/v3";
-/** The fields of every object. */
 const OBJECT_FIELDS: JsonObject = {
   apiVersion: { type: "string", description: "The group and version of the API." },
   kind: { type: "string", description: "The kind of the object." },

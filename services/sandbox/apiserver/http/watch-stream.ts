@@ -24,7 +24,6 @@ export interface WatchOptions {
   readonly bookmarkPeriodMs: number;
 }
 
-/** What a watch works with. */
 interface WatchParts {
   readonly selection: Selection;
   readonly options: WatchOptions;
@@ -61,7 +60,6 @@ export class WatchStream {
     this.#plain = isOpen(parts.selection);
   }
 
-  /** The watched collection. */
   get storage(): StorageName {
     return this.#parts.selection.resource.storage;
   }

@@ -13,7 +13,6 @@ import { strategicMerge, UnusablePatch } from "./strategic.ts";
 /** A change of an object; may be applied once. */
 export type Patch = (before: ApiObject) => ApiObject;
 
-/** A patch algorithm. */
 type Apply = (object: JsonObject, patch: Json, resource: Resource) => JsonObject;
 
 const APPLY_TYPE = "application/apply-patch+yaml";

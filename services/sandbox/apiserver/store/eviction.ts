@@ -1,12 +1,12 @@
 /** Evictions: deletions of pods that disruption budgets may refuse. controllers/ counts what a budget allows. */
 import { apiTime } from "../../../domain/api-time.ts";
+import { selects } from "../../../domain/node-policy.ts";
 import { type ApiObject, childList, childObject, isObject, textOf } from "../api-objects.ts";
 import { ApiFailure, forbidden } from "../api-status.ts";
 import { type Place, storedAs } from "../resources.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import { labelsOf, selectorIn } from "./label-selector.ts";
 import type { Registry } from "./registry.ts";
-import { selects } from "./selectors.ts";
 import type { Store } from "./store.ts";
 
 /** What an eviction needs. */
@@ -30,7 +30,6 @@ export function evictPod({ store, registry, wallMs }: EvictionParts, place: Plac
   writes.delete(place, options);
 }
 
-/** The budgets that select a pod. */
 function budgetsOf(store: Store, pod: ApiObject): ApiObject[] {
   const collection = store.collection(BUDGETS.storage);
   if (collection.size === 0) return [];

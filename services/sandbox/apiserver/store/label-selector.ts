@@ -1,35 +1,36 @@
 /** Label selectors as objects contain them, with matchLabels and matchExpressions. Pure. */
 import type { LabelRequirement } from "../../../../protocols/policy-set.ts";
 import { type ApiObject, childList, childObject, isObject, type Json, textOf } from "../api-objects.ts";
-import type { Requirement, Selector, Values } from "./selectors.ts";
+import type { Selector, Values } from "./selectors.ts";
 
-/** What each operator of a matchExpression is in a selector. */
-const OPERATORS: ReadonlyMap<string, Requirement["operator"]> = new Map(
-  Object.entries({
-    In: "in",
-    NotIn: "notIn",
-    Exists: "exists",
-    DoesNotExist: "absent",
-  } as const satisfies Record<LabelRequirement["operator"], Requirement["operator"]>),
-);
+const OPERATORS: Readonly<Record<LabelRequirement["operator"], true>> = {
+  In: true,
+  NotIn: true,
+  Exists: true,
+  DoesNotExist: true,
+};
 
 /** A term that no labels satisfy. */
-const NOTHING: Requirement = { key: "", operator: "in", values: [] };
+const NOTHING: LabelRequirement = { key: "", operator: "In", values: [] };
 
 /** The selector in a field; without one it selects nothing, and an empty one selects everything. */
 export function selectorIn(selector: Json | undefined): Selector {
   if (!isObject(selector)) return [NOTHING];
   const equal = Object.entries(childObject(selector, "matchLabels")).map(
-    ([key, value]): Requirement => ({ key, operator: "in", values: [typeof value === "string" ? value : ""] }),
+    ([key, value]): LabelRequirement => ({ key, operator: "In", values: [typeof value === "string" ? value : ""] }),
   );
-  const expressions = childList(selector, "matchExpressions").map((expression): Requirement => {
+  const expressions = childList(selector, "matchExpressions").map((expression): LabelRequirement => {
     const { values } = expression;
-    const operator = OPERATORS.get(textOf(expression, "operator"));
-    if (operator === undefined) return NOTHING;
+    const operator = textOf(expression, "operator");
+    if (!isOperator(operator)) return NOTHING;
     const texts = Array.isArray(values) ? values.filter((value) => typeof value === "string") : [];
     return { key: textOf(expression, "key"), operator, values: texts };
   });
   return [...equal, ...expressions];
+}
+
+function isOperator(text: string): text is LabelRequirement["operator"] {
+  return Object.hasOwn(OPERATORS, text);
 }
 
 /** The labels of an object. */

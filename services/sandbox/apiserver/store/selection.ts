@@ -1,17 +1,11 @@
 /** The objects that a list or a watch selects. Only objects whose selected fields are in the JSON are parsed. */
 
+import type { LabelRequirement } from "../../../../protocols/policy-set.ts";
+import { satisfies, selects } from "../../../domain/node-policy.ts";
 import type { Resource } from "../resources.ts";
 import { checkFields, fieldsOf } from "./fields.ts";
 import { labelsOf } from "./label-selector.ts";
-import {
-  demanded,
-  fieldSelector,
-  labelSelector,
-  type Requirement,
-  type Selector,
-  satisfies,
-  selects,
-} from "./selectors.ts";
+import { demanded, fieldSelector, labelSelector, type Selector } from "./selectors.ts";
 import type { Collection } from "./store.ts";
 import type { Stored } from "./stored.ts";
 
@@ -22,7 +16,7 @@ export interface Selection {
   readonly namespace: string;
   readonly labels: Selector;
   /** Terms about fields that the store keeps beside the JSON. */
-  readonly kept: readonly { readonly term: Requirement; readonly read: (stored: Stored) => string }[];
+  readonly kept: readonly { readonly term: LabelRequirement; readonly read: (stored: Stored) => string }[];
   /** Terms about fields that only the JSON has. */
   readonly fields: Selector;
 }

@@ -11,8 +11,7 @@ import {
   textOf,
 } from "../api-objects.ts";
 import type { BuiltInStorage, Resource } from "../resources.ts";
-import { defaultTolerations, notReadyTaint } from "./admission.ts";
-import { fillPodSpec, qosClass } from "./pod-defaults.ts";
+import { defaultTolerations, fillPodSpec, notReadyTaint, qosClass } from "./admission.ts";
 
 /** The part of an object that a request writes. A binding writes the scheduler's part and is not validated. */
 export type Part = "main" | "status" | "binding";

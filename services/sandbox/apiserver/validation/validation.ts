@@ -21,8 +21,7 @@ import {
   labelValueProblems,
   qualifiedNameProblems,
 } from "./object-names.ts";
-import { podChangeProblems } from "./pod-changes.ts";
-import { TAINT_EFFECTS, tolerationProblems } from "./pod-tolerations.ts";
+import { podChangeProblems, TAINT_EFFECTS, tolerationProblems } from "./pod-problems.ts";
 import { type FieldProblem, forbiddenValue, required, unsupported, wrong } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
 

@@ -1,11 +1,10 @@
-/** The columns of kubectl's tables by kind, and the cells of one object. */
+/** The columns of kubectl's tables by kind, those of custom resources, and the cells of one object. */
 
+import { parseJsonPath } from "../../../structures/json-path.ts";
 import { type ApiObject, childList, childObject, isObject, type Json, textAt, textOf } from "../api-objects.ts";
-import type { BuiltInStorage, Resource } from "../resources.ts";
-import { ageOf } from "./age.ts";
-import { age, type Columns, column, count, NONE, UNKNOWN, wide } from "./column.ts";
+import type { BuiltInStorage, PrinterColumn, Resource } from "../resources.ts";
+import { age, ageOf, type Columns, column, count, NONE, UNKNOWN, wide } from "./column.ts";
 import { podCells } from "./pod-columns.ts";
-import { printerColumns } from "./printer-columns.ts";
 import { daemonSets, deployments, disruptionBudgets, replicaSets, services } from "./workload-columns.ts";
 
 const nodes: Columns = {
@@ -145,4 +144,34 @@ export const COLUMNS: Readonly<Record<BuiltInStorage, Columns>> = {
 /** The columns of a resource. */
 export function columnsOf({ storage, custom }: Resource): Columns {
   return custom === null ? COLUMNS[storage as BuiltInStorage] : printerColumns(custom.columns);
+}
+
+/** The columns of a custom resource: the name, then those of its definition. */
+function printerColumns(columns: readonly PrinterColumn[]): Columns {
+  return {
+    columns: [{ name: "Name", type: "string", priority: 0 }, ...columns],
+    cells: (object, wallMs) => [object.metadata.name, ...columns.map((column) => cellOf(object, column, wallMs))],
+  };
+}
+
+/** The first value at a column's path, as its type is shown; null without one, or with one of another type. */
+function cellOf(object: ApiObject, { type, jsonPath }: PrinterColumn, wallMs: number): Json {
+  const [value] = (parseJsonPath(jsonPath)?.([object]) ?? []) as readonly Json[];
+  if (value === undefined) return null;
+  switch (type) {
+    case "string":
+      return textOfCell(value);
+    case "date":
+      return typeof value === "string" ? ageOf(value, wallMs) : null;
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "number":
+      return typeof value === "number" ? value : null;
+    default:
+      return typeof value === "boolean" ? value : null;
+  }
+}
+
+function textOfCell(value: Json): string {
+  return Array.isArray(value) || isObject(value) ? JSON.stringify(value) : String(value ?? "");
 }

@@ -30,6 +30,11 @@ const MAIN: Shape = {
   types: { metadata: "object", spec: "object", status: "object" },
 };
 
+/** A kind that always has a spec and a status, with the shapes of either. */
+function withParts(fields: Shape["fields"] = {}): Shape {
+  return { ...MAIN, always: { spec: {}, status: {} }, fields: { metadata: METADATA, ...fields } };
+}
+
 /** A condition of a node or a pod, which differ in their times. */
 function conditionShape(times: readonly string[]): Shape {
   return {
@@ -47,40 +52,35 @@ const NODE_INFO = words(
   "kubeProxyVersion operatingSystem architecture",
 );
 
-const node: Shape = {
-  ...MAIN,
-  always: { spec: {}, status: {} },
-  fields: {
-    metadata: METADATA,
-    spec: {
-      closed: true,
-      order: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints", "configSource", "externalID"],
-      omitEmpty: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints"],
-      types: { podCIDR: "text", podCIDRs: "list", providerID: "text", unschedulable: "boolean", taints: "list" },
-      fields: {
-        taints: {
-          closed: true,
-          order: ["key", "value", "effect", "timeAdded"],
-          omitEmpty: ["value"],
-          types: { key: "text", value: "text", effect: "text" },
-          times: ["timeAdded"],
-        },
-      },
-    },
-    status: {
-      order: ["capacity", "allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo", "images"],
-      omitEmpty: words("capacity allocatable phase conditions addresses images volumesInUse volumesAttached"),
-      types: { conditions: "list", addresses: "list", capacity: "object", allocatable: "object", nodeInfo: "object" },
-      quantities: ["capacity", "allocatable"],
-      always: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} },
-      fields: {
-        conditions: conditionShape(["lastHeartbeatTime", "lastTransitionTime"]),
-        addresses: { closed: true, order: ["type", "address"] },
-        nodeInfo: { closed: true, order: NODE_INFO, always: Object.fromEntries(NODE_INFO.map((field) => [field, ""])) },
+const node = withParts({
+  spec: {
+    closed: true,
+    order: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints", "configSource", "externalID"],
+    omitEmpty: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints"],
+    types: { podCIDR: "text", podCIDRs: "list", providerID: "text", unschedulable: "boolean", taints: "list" },
+    fields: {
+      taints: {
+        closed: true,
+        order: ["key", "value", "effect", "timeAdded"],
+        omitEmpty: ["value"],
+        types: { key: "text", value: "text", effect: "text" },
+        times: ["timeAdded"],
       },
     },
   },
-};
+  status: {
+    order: ["capacity", "allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo", "images"],
+    omitEmpty: words("capacity allocatable phase conditions addresses images volumesInUse volumesAttached"),
+    types: { conditions: "list", addresses: "list", capacity: "object", allocatable: "object", nodeInfo: "object" },
+    quantities: ["capacity", "allocatable"],
+    always: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} },
+    fields: {
+      conditions: conditionShape(["lastHeartbeatTime", "lastTransitionTime"]),
+      addresses: { closed: true, order: ["type", "address"] },
+      nodeInfo: { closed: true, order: NODE_INFO, always: Object.fromEntries(NODE_INFO.map((field) => [field, ""])) },
+    },
+  },
+});
 
 const containerState: Shape = {
   fields: {
@@ -118,25 +118,20 @@ const podSpec: Shape = {
   omitEmpty: words("nodeName nodeSelector tolerations volumes initContainers hostNetwork serviceAccountName"),
 };
 
-const pod: Shape = {
-  ...MAIN,
-  always: { spec: {}, status: {} },
-  fields: {
-    metadata: METADATA,
-    spec: podSpec,
-    status: {
-      order: words("phase conditions message reason nominatedNodeName hostIP podIP podIPs startTime"),
-      omitEmpty: ["phase", "conditions", "message", "reason", "nominatedNodeName", "hostIP", "podIP", "podIPs"],
-      types: { phase: "text", reason: "text", conditions: "list" },
-      times: ["startTime"],
-      fields: {
-        conditions: conditionShape(["lastProbeTime", "lastTransitionTime"]),
-        initContainerStatuses: containerStatus,
-        containerStatuses: containerStatus,
-      },
+const pod = withParts({
+  spec: podSpec,
+  status: {
+    order: words("phase conditions message reason nominatedNodeName hostIP podIP podIPs startTime"),
+    omitEmpty: ["phase", "conditions", "message", "reason", "nominatedNodeName", "hostIP", "podIP", "podIPs"],
+    types: { phase: "text", reason: "text", conditions: "list" },
+    times: ["startTime"],
+    fields: {
+      conditions: conditionShape(["lastProbeTime", "lastTransitionTime"]),
+      initContainerStatuses: containerStatus,
+      containerStatuses: containerStatus,
     },
   },
-};
+});
 
 const lease: Shape = {
   ...MAIN,
@@ -158,46 +153,27 @@ const template: Shape = {
   fields: { metadata: { ...METADATA, always: { creationTimestamp: null } }, spec: podSpec },
 };
 
-const daemonSet: Shape = {
-  ...MAIN,
-  always: { spec: {}, status: {} },
-  fields: {
-    metadata: METADATA,
-    spec: {
-      order: ["selector", "template", "updateStrategy", "revisionHistoryLimit"],
-      fields: { template },
-    },
-    status: {
-      always: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
-      omitEmpty: ["observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"],
-    },
+const daemonSet = withParts({
+  spec: {
+    order: ["selector", "template", "updateStrategy", "revisionHistoryLimit"],
+    fields: { template },
   },
-};
+  status: {
+    always: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+    omitEmpty: ["observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"],
+  },
+});
 
 /** A Deployment or a ReplicaSet. */
-const workload: Shape = {
-  ...MAIN,
-  always: { spec: {}, status: {} },
-  fields: {
-    metadata: METADATA,
-    spec: { order: ["replicas", "selector", "template"], types: { replicas: "int32" }, fields: { template } },
-  },
-};
+const workload = withParts({
+  spec: { order: ["replicas", "selector", "template"], types: { replicas: "int32" }, fields: { template } },
+});
 
-const disruptionBudget: Shape = {
-  ...MAIN,
-  always: { spec: {}, status: {} },
-  fields: {
-    metadata: METADATA,
-    spec: { closed: true, order: ["minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"] },
-  },
-};
+const disruptionBudget = withParts({
+  spec: { closed: true, order: ["minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"] },
+});
 
-const service: Shape = {
-  ...MAIN,
-  always: { spec: {}, status: {} },
-  fields: { metadata: METADATA, spec: { order: ["ports", "selector", "clusterIP", "type"], types: { ports: "list" } } },
-};
+const service = withParts({ spec: { order: ["ports", "selector", "clusterIP", "type"], types: { ports: "list" } } });
 
 const event: Shape = {
   closed: true,
@@ -219,8 +195,6 @@ const event: Shape = {
   microTimes: ["eventTime"],
   fields: { metadata: METADATA, series: { microTimes: ["lastObservedTime"] } },
 };
-
-const namespace: Shape = { ...MAIN, always: { spec: {}, status: {} }, fields: { metadata: METADATA } };
 
 const configMap: Shape = {
   closed: true,
@@ -248,7 +222,7 @@ const SHAPES: Readonly<Record<BuiltInStorage, Shape>> = {
   poddisruptionbudgets: disruptionBudget,
   replicasets: workload,
   services: service,
-  namespaces: namespace,
+  namespaces: withParts(),
   events: event,
   serviceaccounts: others,
 };

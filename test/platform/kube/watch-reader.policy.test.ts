@@ -1,6 +1,6 @@
 /** The sync state of a watch after a loss, on both sides of the boundary. */
 import { expect, test } from "vitest";
-import { NEVER_SYNCED, syncLost, syncRegained } from "../../../services/platform/kube/watch/sync-state.policy.ts";
+import { NEVER_SYNCED, syncLost, syncRegained } from "../../../services/platform/kube/watch/watch-reader.policy.ts";
 
 const BLIND_MS = 10_000;
 const SEEN = syncRegained(NEVER_SYNCED, 1_000, BLIND_MS);

@@ -40,10 +40,11 @@ export function joinedGroups({ known, observed, groups, isDisrupted, groupsOf }:
   if (known === null || groups === null) return NOT_JOINED;
   const isMoved = observed.labels !== known.observed.labels && groups !== known.groups;
   if (known.joined.size === 0 && !isMoved) return NOT_JOINED;
-  const before = isMoved ? groupsOf(known.observed) : groups;
+  // Where its groups were not known, its labels may have been there: a new policy shows them.
+  const before = (isMoved ? groupsOf(known.observed) : null) ?? groups;
   const entries = groups.flatMap((group): [string, Joining][] => {
     const joining = known.joined.get(group);
-    if (before?.includes(group) !== true) return [[group, { atMs: nowMs, cameDisrupted: isDisrupted }]];
+    if (!before.includes(group)) return [[group, { atMs: nowMs, cameDisrupted: isDisrupted }]];
     if (joining === undefined || nowMs - joining.atMs >= JOINING_MS) return [];
     return [[group, joining.cameDisrupted && !isDisrupted ? { ...joining, cameDisrupted: false } : joining]];
   });

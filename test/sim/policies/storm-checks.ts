@@ -144,16 +144,23 @@ export class StormChecks {
     this.#storms.set(policy, {
       field: "circuitBreaker",
       fromMs: sinceMs + NOTICED_MS,
-      calmFromMs: Math.min(sinceMs, ...(this.#mayTripMs.get(policy) ?? [])) + state.breaker.resetAfterMs,
+      calmFromMs:
+        Math.min(sinceMs, this.#mayHaveTripped(policy, nowMs - state.breaker.resetAfterMs)) +
+        state.breaker.resetAfterMs,
     });
   }
 
-  /** Notes a moment at which a breaker may trip, and forgets those of which it has reset. */
+  /** Notes a moment at which a breaker may trip, and forgets those whose storm and its cooldown are over. */
   #noteMayTrip(policy: string, state: PolicyState): void {
     const { nowMs } = this.#context.view;
-    const openMs = nowMs - (state.breaker?.resetAfterMs ?? 0);
-    const open = (this.#mayTripMs.get(policy) ?? []).filter((each) => each > openMs);
-    this.#mayTripMs.set(policy, this.#mayTrip(state) ? [...open, nowMs] : open);
+    const overMs = nowMs - (state.breaker?.resetAfterMs ?? 0) - 2 * (state.stormCooldownMs ?? 0);
+    const lasting = (this.#mayTripMs.get(policy) ?? []).filter((each) => each > overMs);
+    this.#mayTripMs.set(policy, this.#mayTrip(state) ? [...lasting, nowMs] : lasting);
+  }
+
+  /** The first of the moments from an instant on at which a breaker may have tripped; infinite for none. */
+  #mayHaveTripped(policy: string, fromMs: number): number {
+    return this.#mayTripMs.get(policy)?.find((each) => each > fromMs) ?? Number.POSITIVE_INFINITY;
   }
 
   /** Whether a breaker's window may be full while a node waits. */
@@ -173,6 +180,10 @@ export class StormChecks {
     const settledMs = nowMs - view.settleMs;
     if (breaker === null || view.wasDisturbed(settledMs) || view.onlyPolicy(pool, settledMs) !== policy) return false;
     if (view.steady(policy, limitsOf, settledMs) === null || !this.isOver(policy, state)) return false;
+    // The cooldown of an earlier storm may hold back now.
+    const openMs = nowMs - breaker.resetAfterMs;
+    if ((state.stormCooldownMs ?? 0) > 0 && this.#mayHaveTripped(policy, Number.NEGATIVE_INFINITY) <= openMs)
+      return false;
     if (limits.tooUnhealthy.of(policy) !== null || view.wasFrozen(pool, nowMs - view.unknownMs)) return false;
     const selected = view.selected(pool);
     const condemned = selected.filter((each) => view.isCondemned(each)).length;

@@ -77,6 +77,15 @@ describe("a node that joins by its label", () => {
   });
 });
 
+test("a node whose labels only a new policy shows has not joined it", () => {
+  const nodes = new LimitedNodes("taint");
+  const node = { ...nodeWith("Unknown"), node: "n", uid: "u" };
+  nodes.take(node, null, { nowMs: 0, wallMs: 0 });
+  nodes.regroup(({ policyLabels }) => (policyLabels === undefined ? null : ["gpu"]), { nowMs: 0, wallMs: 0 });
+  nodes.take({ ...node, labels: { pool: "gpu" }, policyLabels: 7 }, null, { nowMs: S, wallMs: S });
+  expect(nodes.group("gpu")?.selected).toBe(1);
+});
+
 describe("two breakers", () => {
   /** Zone a has the policy, zone c none; each breaker trips on the second node. */
   const start = (fields: PolicyFields) => {

@@ -1,7 +1,7 @@
 /** Answers to queries over NATS, from the ledger of this process. Pure: no connection here. */
 import type { Explanation, LedgerReader, NodeReport, Overview } from "../../protocols/ledger-reader.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
-import { namesZone, partsOfDomain } from "../domain/zone-key.ts";
+import { namesZoneOf } from "../domain/zone-key.ts";
 import { parsed } from "../structures/json.ts";
 import { explanationDocument, nodeDocument, podDocument, policyDocument, zoneDocument } from "./documents.ts";
 
@@ -120,14 +120,9 @@ export function selectedNodes(
   return ledger
     .nodes()
     .filter((node) => readiness === null || node.readiness === readiness)
-    .filter((node) => zone === null || isIn(zone, node.zone))
+    .filter((node) => zone === null || namesZoneOf(zone, node.zone))
     .filter((node) => policy === null || node.policy === policy)
     .filter((node) => search === null || node.name.includes(search))
     .filter((node) => wanted.size === 0 || wanted.has(node.name))
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));
-}
-
-/** Whether a person's text names a disruption domain, or the zone that it is part of. */
-function isIn(text: string, domainKey: string): boolean {
-  return namesZone(text, domainKey) || namesZone(text, partsOfDomain(domainKey).zone);
 }

@@ -20,8 +20,23 @@ export interface ApiConnection {
 }
 
 /** The settings of a connection. With `services` that do not include the observer, it needs no right to list nodes. */
-export type ConnectionSettings = Readonly<ValuesOf<typeof KUBE_SETTINGS & typeof LOG_SETTINGS>> &
+export type ConnectionSettings = Readonly<ValuesOf<typeof KUBE_SETTINGS> & Partial<ValuesOf<typeof LOG_SETTINGS>>> &
   Partial<Pick<ProcessSettings, "services">>;
+
+/** Connects, and waits for the API server to answer. Rejects with a Failure where it denies access, and on a stop. */
+export async function openApi(
+  settings: ConnectionSettings,
+  host: Host,
+): Promise<ApiConnection & { readonly close: () => void }> {
+  const { logLevel: level = "warn", logFormat: format = "auto" } = settings;
+  const log = createLog({ level, format });
+  const clock = new ServerClock(realClock(), log);
+  const cluster = await openCluster(settings, { clock, serverClock: clock, log, host });
+  if (cluster === null) throw new Failure("interrupted before the API server answered");
+  const wire = clock.over(cluster.wire);
+  const parts = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
+  return { wire, clock, kube: createKube({ ...parts, profile: STANDARD_PROFILE }), close: () => cluster.wire.close() };
+}
 
 /** Acts once the API server has answered, and closes the connection. Throws a Failure where it denies access. */
 export async function withApi(
@@ -29,16 +44,11 @@ export async function withApi(
   host: Host,
   act: (connection: ApiConnection) => Promise<void>,
 ): Promise<number> {
-  const log = createLog({ level: settings.logLevel, format: settings.logFormat });
-  const clock = new ServerClock(realClock(), log);
-  const cluster = await openCluster(settings, { clock, serverClock: clock, log, host });
-  if (cluster === null) throw new Failure("interrupted before the API server answered");
-  const wire = clock.over(cluster.wire);
-  const parts = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
+  const { close, ...connection } = await openApi(settings, host);
   try {
-    await act({ wire, clock, kube: createKube({ ...parts, profile: STANDARD_PROFILE }) });
+    await act(connection);
     return ExitCode.ok;
   } finally {
-    cluster.wire.close();
+    close();
   }
 }

@@ -1,5 +1,8 @@
 /** `vigil get` and `vigil explain` against a console: notes, failures, control characters and interruptions. */
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { runCommandLine } from "../../services/cli/command-line.ts";
 import { consoleThat } from "./console-that.ts";
@@ -113,7 +116,7 @@ test("get zones over TLS from a console without TLS fails with one line", async 
   const host = fakeHost();
   expect(await runCommandLine(["get", "zones", server.replace("http:", "https:")], host)).toBe(1);
   expect(host.err()).toMatch(
-    /^vigil: no console at https:\S+: the server does not use TLS, write it with http:\/\/; .*\n$/,
+    /^vigil: no console at https:\S+ \(--server\): the server does not use TLS, write it with http:\/\/; .*\n$/,
   );
 });
 
@@ -139,6 +142,87 @@ test.each([
   });
   expect(await runCommandLine(["explain", ...words, server], fakeHost())).toBe(0);
   expect(asked).toEqual([path]);
+});
+
+describe("explain", () => {
+  const object = { kind: "Node", namespace: "", name: "n1" };
+  const now = fakeHost().wallMs();
+  const timeline = [7_200_000, 60_000].map((ageMs) => ({ id: "1", at: now - ageMs, object, text: "judged", times: 1 }));
+  const explain = async (...words: string[]) => {
+    const server = await consoleThat((_, response) =>
+      response.end(JSON.stringify({ sentences: ["n1 is ready."], names: [[]], timeline })),
+    );
+    const host = fakeHost();
+    expect(await runCommandLine(["explain", "node/n1", ...words, server], host)).toBe(0);
+    return host.out();
+  };
+
+  test("--since leaves out what is older", async () => {
+    expect(await explain()).toMatch(/10:00:00Z.*\n.*11:59:00Z/);
+    expect(await explain("--since=1h")).not.toContain("10:00:00Z");
+  });
+
+  test.each([
+    ["json", (text: string): unknown => JSON.parse(text)],
+    ["yaml", (text: string): unknown => parse(text)],
+  ])("-o %s prints a document", async (output, read) => {
+    expect(read(await explain("-o", output, "--since=1h"))).toMatchObject({
+      sentences: ["n1 is ready."],
+      timeline: [{ at: "2026-11-20T11:59:00.000Z", object, text: "judged" }],
+    });
+  });
+});
+
+describe("a pod without a namespace is explained in", () => {
+  const contexts = ["prod", "dev"].map((name) => ({ name, context: { cluster: "c", namespace: `of-${name}` } }));
+  const plain = { name: "plain", context: { cluster: "c" } };
+  const config = { "current-context": "prod", contexts: [...contexts, plain] };
+  let folder = "";
+  const explained = async (...words: string[]) => {
+    folder = mkdtempSync(join(tmpdir(), "vigil-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const kubeconfig = join(folder, "kubeconfig");
+    writeFileSync(kubeconfig, JSON.stringify(config));
+    const asked: (string | undefined)[] = [];
+    const server = await consoleThat(({ url }, response) => {
+      asked.push(url);
+      response.end(JSON.stringify({ sentences: [], timeline: [] }));
+    });
+    const host = { ...fakeHost(), environment: { KUBECONFIG: kubeconfig } };
+    expect(await runCommandLine(["explain", "pod", "cart-0", ...words, server], host)).toBe(0);
+    return asked[0];
+  };
+
+  test.each([
+    ["that of the current context", [], "of-prod"],
+    ["that of --context", ["--context=dev"], "of-dev"],
+    ["default where the context has none", ["--context=plain"], "default"],
+    ["that of -n", ["-n", "shop"], "shop"],
+  ])("%s", async (_, words, namespace) => {
+    expect(await explained(...words)).toBe(`/api/explain/pod/${namespace}/cart-0`);
+  });
+});
+
+describe("the console that is asked", () => {
+  const get = async (environment: Record<string, string>, ...words: string[]) => {
+    const host = { ...fakeHost(), environment };
+    const code = await runCommandLine(["get", "zones", ...words], host);
+    return { code, err: host.err() };
+  };
+
+  test("is that of VIGIL_SERVER without --server", async () => {
+    const server = await consoleThat((_, response) => response.end(JSON.stringify({ zones: [] })));
+    const VIGIL_SERVER = server.replace("--server=", "");
+    expect(await get({ VIGIL_SERVER })).toMatchObject({ code: 0 });
+    expect(await get({ VIGIL_SERVER: "http://127.0.0.1:1" }, server)).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    [{ VIGIL_SERVER: "http://127.0.0.1:1" }, "no console at http://127.0.0.1:1 (VIGIL_SERVER): "],
+    [{ VIGIL_SERVER: "nowhere" }, "VIGIL_SERVER=nowhere: not a URL; write it as http://127.0.0.1:8080"],
+  ])("is named in a failure, and its place: %j", async (environment, problem) => {
+    expect((await get(environment)).err).toContain(`vigil: ${problem}`);
+  });
 });
 
 test("get fleet asks a console for the members", async () => {

@@ -91,6 +91,10 @@ describe("help", () => {
   });
 });
 
+const EXPLAINED =
+  "name one node, pod, zone or policy, as in explain node worker-7, explain pod shop/cart-0, " +
+  "explain zone eu-west-1b or explain policy gpu\n";
+
 describe("a mistake is one line and exit code 2:", () => {
   test.each([
     [["rnu"], "vigil: rnu: no such verb; did you mean run?\n"],
@@ -129,9 +133,9 @@ describe("a mistake is one line and exit code 2:", () => {
       "vigil: --listen=99: not an address; write it as :8080 or 127.0.0.1:8080\n",
     ],
     [["playground", "--console=99"], "vigil: --console=99: not an address; write it as :8080 or 127.0.0.1:8080\n"],
-    [["explain", "node"], "vigil: explain node: write it as explain node worker-7 or explain pod shop/cart-0\n"],
-    [["explain", "pod", "x"], "vigil: explain pod x: write it as explain node worker-7 or explain pod shop/cart-0\n"],
-    [["explain", "pod", "x/"], "vigil: explain pod x/: write it as explain node worker-7 or explain pod shop/cart-0\n"],
+    [["explain", "node"], `vigil: explain node: ${EXPLAINED}`],
+    [["explain", "pod", "x/"], `vigil: explain pod x/: ${EXPLAINED}`],
+    [["explain", "nod", "x"], `vigil: explain nod x: ${EXPLAINED}`],
     [["get", "zones", "--server=nowhere"], "vigil: --server=nowhere: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--server=ftp://x"], "vigil: --server=ftp://x: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--readiness=ready"], "vigil: get zones --readiness=ready: only get nodes takes it\n"],
@@ -155,7 +159,10 @@ describe("a failure is one line and exit code 1:", () => {
   test.each([
     [["run", "--config=missing.yaml"], "vigil: --config=missing.yaml: no such file\n"],
     [["run", "--kubeconfig=/no/such/file"], /^vigil: kubeconfig \/no\/such\/file: .*no such file.*\n$/],
-    [["get", "zones", "--server=http://127.0.0.1:1"], /^vigil: no console at http:\/\/127\.0\.0\.1:1: .*--listen.*\n$/],
+    [
+      ["get", "zones", "--server=http://127.0.0.1:1"],
+      /^vigil: no console at http:\/\/127\.0\.0\.1:1 \(--server\): .*--listen.*\n$/,
+    ],
     [
       ["apiserver", "--listen=127.0.0.1:0", "--write-kubeconfig=/nowhere/k"],
       "vigil: --write-kubeconfig=/nowhere/k: no such file\n",

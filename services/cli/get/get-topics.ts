@@ -9,6 +9,7 @@ import type {
   ZoneReport,
 } from "../../../protocols/ledger-reader.ts";
 import type { Clock } from "../../../protocols/ports.ts";
+import { unknownNameText } from "../../domain/suggest.ts";
 import { namesZoneOf } from "../../domain/zone-key.ts";
 import type { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
@@ -21,7 +22,7 @@ import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet
 import { type Form, type Output, printerOf } from "./get-printer.ts";
 import { NODES, POLICIES, TIMERS, ZONES } from "./get-tables.ts";
 import { openLabels } from "./labelled-names.ts";
-import { type Selected, type Selection, selectedRows, unknownNameText } from "./selection.policy.ts";
+import { type Selected, type Selection, selectedRows } from "./selection.policy.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
 

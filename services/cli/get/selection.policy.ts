@@ -1,5 +1,5 @@
 /** Which rows of an answer `vigil get` shows: those of some names, of a namespace, and with some labels. Pure. */
-import { listText } from "../../domain/format.ts";
+import { unknownNameText } from "../../domain/suggest.ts";
 import { documentOrder } from "./document-paths.ts";
 import type { Table } from "./get-tables.ts";
 import type { WatchAnswer } from "./watch.policy.ts";
@@ -27,9 +27,6 @@ export interface Selected<R> {
   readonly isByName?: true;
 }
 
-/** Names that an error lists at most. */
-const LISTED_MAX = 20;
-
 /** The wanted rows of an answer, and a line for each wanted name that no row has. */
 export function selectedRows<R>(
   answer: WatchAnswer<R>,
@@ -51,12 +48,6 @@ export function selectedRows<R>(
     .filter((name) => isWhole && !wanted.some((row) => isNamed(row, name, table)))
     .map((name) => `${table.kind} ${name}: ${selected.absent ?? notFoundText(answer.rows, selected)}`);
   return { ...answer, rows: sorted.slice(0, limit), total: isWhole ? wanted.length : answer.total, missing };
-}
-
-/** That a name is not among those of a topic, with these names where they are few enough for a line. */
-export function unknownNameText(topic: string, names: readonly string[]): string {
-  if (names.length > LISTED_MAX) return `not found; vigil get ${topic} lists all`;
-  return `not found; ${names.length === 0 ? `there are no ${topic}` : `the ${topic} are ${listText(names)}`}`;
 }
 
 function notFoundText<R>(rows: readonly R[], { name, table, isByName }: Selected<R>): string {

@@ -10,6 +10,7 @@ import { play } from "../../sandbox/playground/stage.ts";
 import { storyOf } from "../../sandbox/playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playground/view.ts";
 import { serveApi } from "../apiserver/served-api.ts";
+import { SERVER_VARIABLE } from "../connect/console-client.ts";
 import { HOLLOW_SOCKET } from "../hollow/order.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
@@ -55,7 +56,7 @@ async function playByKeys(
   host: Host,
 ): Promise<void> {
   const orders = values.serve ? await takeOrders(playground, values.socket) : null;
-  const why = `${programName(host)} explain node node-a-01 --server=${dashboard}`;
+  const why = `export ${SERVER_VARIABLE}=${dashboard}; ${programName(host)} explain node node-a-01`;
   const head = [`kubectl --kubeconfig=${kubeconfig} get nodes`, ...(dashboard === null ? [] : [dashboard, why])];
   try {
     await playInteractively(playground, { clock, random: systemRandom, pauseMs: values.pauseMs, head }, host);
@@ -96,7 +97,10 @@ function programName({ environment: { npm_lifecycle_event: script } }: Host): st
 function invitation({ kubeconfig, dashboard }: ServedPlayground, socket: string, host: Host): string {
   const vigil = programName(host);
   const at = socket === HOLLOW_SOCKET ? "" : ` --socket=${socket}`;
-  const why = dashboard === null ? [] : [`Ask why: ${vigil} explain node node-b-01 --server=${dashboard}`];
+  const why =
+    dashboard === null
+      ? []
+      : ["Ask why:", `  export ${SERVER_VARIABLE}=${dashboard}`, `  ${vigil} explain node node-b-01`];
   return [
     "",
     "The cluster stays up until you interrupt it. Break something, and look at the dashboard:",

@@ -10,6 +10,7 @@ import { choiceSetting, switchSetting, textSetting } from "../../platform/config
 import { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../connect/console-client.ts";
+import { refuseMixedSources } from "../connect/mixed-sources.ts";
 import { documentOrder } from "../get/document-paths.ts";
 import { OUTPUTS, type Output } from "../get/get-printer.ts";
 import { ANY, TOPIC_ALIASES, TOPICS } from "../get/get-topics.ts";
@@ -109,22 +110,11 @@ function refuseUnusedFlags(topic: string, values: Values): void {
       `get ${topic} --${flag}=${String(shown)}: only ${commands} take${takers.length === 1 ? "s" : ""} it`,
     );
   }
-  if (topic === "fleet") refuseMixedSources(values);
+  if (topic === "fleet") refuseMixedSources("get fleet", values);
   const { limit, watch, outputWatchEvents, sortBy } = values;
   if (sortBy !== "") documentOrder(sortBy);
   if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);
   if (outputWatchEvents && !watch) throw new ConfigProblem("--output-watch-events: has no effect without --watch");
-}
-
-/** The members are known from a console or from NATS, and each has its flags. */
-function refuseMixedSources(values: Values): void {
-  const isNats = values.nats.length > 0;
-  for (const [name, { flag, standard }] of Object.entries(isNats ? CONSOLE_SETTINGS : NATS_SETTINGS)) {
-    const value = values[name as keyof Values];
-    if (String(value) === String(standard)) continue;
-    const why = isNats ? "conflicts with --nats; give only one of them" : "has no effect without --nats";
-    throw new ConfigProblem(`get fleet --${flag}=${String(value)}: ${why}`);
-  }
 }
 
 /** The topic and the names of `nodes n1 n2` or `node/n1 node/n2`. Throws a ConfigProblem. */

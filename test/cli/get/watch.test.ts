@@ -198,7 +198,7 @@ describe("get nodes --watch", () => {
     nodes = [node("n1"), node("n2", { readiness: "unknown" })];
     expect(await next()).toContain("n2     unknown ");
     expect(host.err()).toMatch(
-      /^vigil: no console at \S+: connect ECONNREFUSED .*; retrying\nvigil: connected again\n$/,
+      /^vigil: no console at \S+ \(--server\): connect ECONNREFUSED .*; retrying\nvigil: connected again\n$/,
     );
   });
 });

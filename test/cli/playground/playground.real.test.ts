@@ -22,7 +22,9 @@ test("plays for real, narrated, with a kubeconfig and a table, and then takes or
   expect(JSON.parse(await askLine(socket, order))).toMatchObject({ reached: 20, summary: { nodes: 60, stopped: 20 } });
   expect(host.out()).toContain(`vigil hollow stop --zone=zone-b --socket=${socket}\n`);
   expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig delete node node-c-01\n");
-  expect(host.out()).toMatch(/Ask why: vigil explain node node-b-01 --server=http:\/\/127\.0\.0\.1:\d+\n/);
+  expect(host.out()).toMatch(
+    /Ask why:\n {2}export VIGIL_SERVER=http:\/\/127\.0\.0\.1:\d+\n {2}vigil explain node node-b-01\n/,
+  );
   host.stop();
   expect(await ended).toBe(0);
   expect(host.files.get("play.kubeconfig")).toMatch(/server: http:\/\/127\.0\.0\.1:\d+/);

@@ -18,6 +18,7 @@ WORKDIR /vigil
 COPY package.json LICENSE ./
 COPY --from=build /vigil/node_modules node_modules
 COPY protocols protocols
+COPY deploy/crd/nodepolicies.yaml deploy/crd/
 COPY services services
 # Fills the compile cache for faster starts, as the user that runs the product.
 RUN ["node", "-e", "const fs = require('node:fs'); const folder = 'node_modules/.cache/vigil'; fs.mkdirSync(folder, { recursive: true }); fs.chownSync(folder, 65532, 65532)"]

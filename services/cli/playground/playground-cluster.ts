@@ -10,9 +10,10 @@ import { HollowNodes } from "../../sandbox/hollow/hollow.service.ts";
 import { type Cast, MORTAL_MEMBER, STEADY_MEMBER } from "../../sandbox/playground/cast.ts";
 import { createPods, playgroundNodes } from "../../sandbox/playground/cluster.ts";
 import { Narration } from "../../sandbox/playground/narration.ts";
-import { applyPolicy, POLICY_DEFINITION, removePolicy } from "../../sandbox/playground/policy.ts";
+import { applyPolicy, removePolicy } from "../../sandbox/playground/policy.ts";
 import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
 import { type MemberIo, PLAYGROUND_PROFILE, startMember } from "./playground-members.ts";
+import { policyDefinition } from "./policy-definition.ts";
 
 /** The ports of a playground. */
 export type PlaygroundIo = Pick<Io, "clock" | "random" | "log">;
@@ -34,7 +35,7 @@ const TIMES = { leaseSeconds: 4, statusReportMs: 30_000 };
 /** Starts a playground; the nodes join at once. */
 export function startPlayground({ clock, random, log }: PlaygroundIo): Playground {
   const apiserver = new ApiServer({ clock, random });
-  apiserver.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION));
+  apiserver.registry.create(storedAs("customresourcedefinitions"), "", policyDefinition());
   const stopControllers = startControllers(apiserver, clock);
   const transport = memoryTransport(clock);
   const outside = createKube({

@@ -1,8 +1,8 @@
-/** The policy of the playground, and the definition that lets the embedded API serve policies. */
+/** The policy of the playground. */
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { type Kube, Urgency } from "../../../protocols/ports.ts";
 
-const { group, version, kind, plural } = NODE_POLICY_API;
+const { group, version, kind } = NODE_POLICY_API;
 
 /** The zone whose nodes have the policy. */
 export const PATIENT_ZONE = "zone-c";
@@ -18,43 +18,6 @@ const POLICY = {
   spec: {
     selector: { matchLabels: { "topology.kubernetes.io/zone": PATIENT_ZONE } },
     nodeMonitorGracePeriod: `${PATIENT_MS / 1000}s`,
-  },
-};
-
-const FREE = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
-
-/** The definition of policies. Vigil checks their fields, so it lists none; that for clusters is in deploy/crd. */
-export const POLICY_DEFINITION = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `${plural}.${group}` },
-  spec: {
-    group,
-    scope: "Cluster",
-    names: { kind, plural, shortNames: ["npol"] },
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        additionalPrinterColumns: [
-          { name: "Mode", type: "string", jsonPath: ".spec.mode" },
-          { name: "Nodes", type: "integer", jsonPath: ".status.nodes" },
-          { name: "Unhealthy", type: "integer", jsonPath: ".status.unhealthy" },
-        ],
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            description: "How Vigil judges and evicts the nodes that a selector chooses.",
-            properties: {
-              spec: { ...FREE, description: "The selector and the limits, as docs/policies.md describes them." },
-              status: { ...FREE, description: "What Vigil found." },
-            },
-          },
-        },
-      },
-    ],
   },
 };
 

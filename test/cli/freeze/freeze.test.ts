@@ -5,13 +5,13 @@ import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served-api.ts";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
+import { policyDefinition } from "../../../services/cli/playground/policy-definition.ts";
 import { freezeVerb, thawVerb } from "../../../services/cli/verbs/freeze.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { thisProcess } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
-import { POLICY_DEFINITION } from "../../../services/sandbox/playground/policy.ts";
 import { fakeHost } from "../fake-host.ts";
 
 let served: ServedApi;
@@ -86,9 +86,10 @@ async function apply(name: string, spec: object): Promise<string> {
 }
 
 test("a freeze of a policy that applies to no node says so", async () => {
-  api.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION) as never);
+  api.registry.create(storedAs("customresourcedefinitions"), "", policyDefinition());
   const url = await apply("gpu", { selector: { matchLabels: { "no key": "gpu" } } });
-  const status = { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+  const why = { reason: "Refused", message: "no key", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  const status = { conditions: [{ type: "Ready", status: "False", ...why }] };
   const headers = { "content-type": "application/merge-patch+json" };
   const patched = await fetch(`${url}/status`, { method: "PATCH", headers, body: JSON.stringify({ status }) });
   expect(patched.status).toBe(200);
@@ -104,7 +105,7 @@ describe("with NodePolicies, a thaw", () => {
   const THAWED = "thawed: the nodes of policy gpu";
 
   beforeEach(() => {
-    api.registry.create(storedAs("customresourcedefinitions"), "", structuredClone(POLICY_DEFINITION) as never);
+    api.registry.create(storedAs("customresourcedefinitions"), "", policyDefinition());
   });
 
   test("ends the requests of the object", async () => {

@@ -1,18 +1,18 @@
-/** The playground's definition of policies names them as the one for clusters does. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+/** A playground refuses what a cluster refuses of a NodePolicy. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { POLICY_DEFINITION } from "../../../services/sandbox/playground/policy.ts";
+import { policyDefinition } from "../../../services/cli/playground/policy-definition.ts";
+import { Embedded } from "../../sandbox/apiserver/embedded.ts";
 
-test("policies have the same names and version as in a cluster", () => {
-  const file = join(import.meta.dirname, "../../../deploy/crd/nodepolicies.yaml");
-  const { metadata, spec } = parse(readFileSync(file, "utf8"));
-  expect(POLICY_DEFINITION.metadata.name).toBe(metadata.name);
-  expect(spec).toMatchObject({
-    group: POLICY_DEFINITION.spec.group,
-    scope: POLICY_DEFINITION.spec.scope,
-    names: POLICY_DEFINITION.spec.names,
-    versions: [{ name: POLICY_DEFINITION.spec.versions[0]?.name, subresources: { status: {} } }],
-  });
+test("a field that no NodePolicy has is refused by strict clients, as kubectl is", () => {
+  const embedded = new Embedded();
+  embedded.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", policyDefinition());
+  const path = "/apis/vigil.io/v1alpha1/nodepolicies?fieldValidation=Strict";
+  const policy = (spec: object) => {
+    const selector = { matchLabels: { pool: "gpu" } };
+    const head = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: "gpu" } };
+    return embedded.ask("POST", path, { ...head, spec: { selector, ...spec } });
+  };
+  expect(policy({ bogus: 1 })).toMatchObject({ status: 400, text: expect.stringContaining("bogus") });
+  expect(policy({ nodeMonitorGracePeriod: 20 })).toMatchObject({ status: 422 });
+  expect(policy({ nodeMonitorGracePeriod: "20s" })).toMatchObject({ status: 201 });
 });

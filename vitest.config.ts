@@ -40,7 +40,8 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     pool: "forks",
     sequence: { sequencer: LongFirst },
-    reporters: ["default", "./test/closing-line.reporter.ts"],
+    // Failures alone: among a line for each file one would have to be searched for.
+    reporters: ["minimal", "./test/closing-line.reporter.ts"],
     // For a test that hangs. Beside many others a test also waits for the processor.
     testTimeout: process.env.CI ? 300_000 : 60_000,
     // Servers start in hooks, which takes long on a slow machine and is not what is tested.

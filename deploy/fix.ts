@@ -1,4 +1,4 @@
-/** Writes the files that follow from others: tables, drawings and AsyncAPI of the docs, the lock file, NATS' roles. */
+/** Writes the files that follow from others: parts of the docs, the lock file, NATS' roles, the files of the chart. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { withMachineDrawings } from "../test/machine-drawings.ts";
 import { asyncApiText } from "../test/protocols/asyncapi.ts";
 import { withMessageTable } from "../test/protocols/message-table.ts";
 import { nodePolicyDefinitionText } from "./crd/node-policy-crd.ts";
+import { CHART_FILES } from "./helm/chart-files.ts";
 import { withSettingNames, withValuesTable } from "./helm/values-table.ts";
 import { rolesConfig } from "./nats/roles.ts";
 import { withVersion } from "./release/release.ts";
@@ -25,6 +26,9 @@ rewrite("deploy/helm/vigil/Chart.yaml", (chart) => withVersion(chart, version));
 rewrite("package-lock.json", (lock) => completedLock(lock, publishedIntegrity));
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
 rewrite("deploy/crd/nodepolicies.yaml", () => nodePolicyDefinitionText());
+for (const [name, source] of Object.entries(CHART_FILES)) {
+  rewrite(`deploy/helm/vigil/files/${name}`, () => readFileSync(join(ROOT, source), "utf8"));
+}
 rewrite("docs/asyncapi.yaml", () => asyncApiText(version));
 for (const [path, pageText] of Object.entries(GENERATED_PAGES)) {
   const text = await pageText();

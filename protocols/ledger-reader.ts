@@ -181,6 +181,8 @@ export interface Decision {
   readonly names?: readonly NameInText[];
   /** How often it happened in a row; `at` is the last time. */
   readonly times: number;
+  /** The node that it is about, its object or that of its pod; only listeners get it, the history does not keep it. */
+  readonly node?: string;
 }
 
 /** An explanation of an object's state. */

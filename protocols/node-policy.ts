@@ -244,7 +244,8 @@ const remediations = list(remediation, "a list of {timeout, template}")
 /** The schema of each field of the spec. */
 export const NODE_POLICY_FIELDS = {
   selector,
-  mode: choice(["Enforce", "Freeze"]).optional(),
+  /** The API server fills in the default, so that every object shows its mode. */
+  mode: choice(["Enforce", "Freeze"]).meta({ default: "Enforce" }).optional(),
   pauseRequests: list(pauseRequestSchema, "a list of {name, reason}").optional(),
   nodeMonitorGracePeriod: positive.optional(),
   nodeStartupGracePeriod: positive.optional(),

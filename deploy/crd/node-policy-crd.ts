@@ -54,6 +54,9 @@ const STATUS: Schema = {
 /** A chart that goes leaves the definition, because all policies would go with it. */
 const KEPT: Schema = { "helm.sh/resource-policy": "keep" };
 
+/** The priority of columns that `kubectl get -o wide` alone shows. */
+const WIDE = 1;
+
 const COLUMNS = [
   { name: "Mode", type: "string", jsonPath: ".spec.mode" },
   { name: "Nodes", type: "integer", jsonPath: ".status.nodes" },
@@ -63,6 +66,12 @@ const COLUMNS = [
   { name: "Frozen by", type: "string", jsonPath: ".status.frozenBy" },
   { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
   { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  ...[
+    { name: "Counted", type: "integer", jsonPath: ".status.condemned" },
+    { name: "Breaker until", type: "string", jsonPath: ".status.breakerResetTime" },
+    { name: "Frozen until", type: "string", jsonPath: ".status.frozenUntil" },
+    { name: "Message", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].message' },
+  ].map((column) => ({ ...column, priority: WIDE })),
 ];
 
 /** deploy/crd/nodepolicies.yaml. */
@@ -81,7 +90,14 @@ export function nodePolicyDefinition(): Schema {
     spec: {
       group,
       scope: "Cluster",
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ["npol"] },
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        shortNames: ["npol"],
+        categories: ["vigil"],
+      },
       versions: [
         {
           name: version,

@@ -9,10 +9,10 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 const OUTPUT = join(ROOT, "dist");
 /** Files that the program reads at run time. */
-const PAGE = "services/console/page";
+const READ = ["services/console/page", "deploy/crd/nodepolicies.yaml"];
 /** The command, which is JavaScript already. */
 const COMMAND = "services/vigil.js";
 
 rmSync(OUTPUT, { recursive: true, force: true });
 execFileSync("tsc", ["--project", join(import.meta.dirname, "tsconfig.json")], { stdio: "inherit" });
-for (const path of [PAGE, COMMAND]) cpSync(join(ROOT, path), join(OUTPUT, path), { recursive: true });
+for (const path of [...READ, COMMAND]) cpSync(join(ROOT, path), join(OUTPUT, path), { recursive: true });

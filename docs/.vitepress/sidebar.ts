@@ -58,6 +58,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
     items: [
       { text: "Node policies", link: "/docs/policies" },
       { text: "Comparison", link: "/docs/comparison" },
+      { text: "Versions, and what stays", link: "/docs/versioning" },
       { text: "Sizing and objectives", link: "/docs/sizing" },
       { text: "Security", link: "/SECURITY" },
       { text: "Security posture", link: "/docs/security-posture" },

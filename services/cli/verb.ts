@@ -148,6 +148,8 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ["output", "o"],
   ["watch", "w"],
   ["namespace", "n"],
+  ["all-namespaces", "A"],
+  ["selector", "l"],
 ]);
 
 function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {

@@ -16,6 +16,8 @@ const INITIAL_DECISIONS = 100;
 export interface Follower {
   /** Its address. */
   readonly client: string;
+  /** Whether it wants only what happens from now on. */
+  readonly isFromNow?: boolean;
   /** Sends text; false when the page reads too slowly and must be dropped. */
   send(text: string): boolean;
   end(): void;
@@ -43,7 +45,7 @@ export class EventStream {
     this.#followers.add(follower);
     // The snapshot first: its instant is the one by which a page reads those of the decisions.
     this.#send(follower, eventText("snapshot", snapshotOf(this.#ledger)));
-    const past = this.#ledger.decisions(INITIAL_DECISIONS).toReversed();
+    const past = follower.isFromNow ? [] : this.#ledger.decisions(INITIAL_DECISIONS).toReversed();
     this.#send(follower, past.map((decision) => eventText("decision", decision)).join(""));
     if (this.#timer === null) this.#tick();
     return true;

@@ -225,7 +225,10 @@ async function answer(
     send(response, { status: 200, contentType: METRICS_TYPE, body: await metricsText() });
   } else if (stream !== null) {
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
-    else follow(response, stream, request.socket.remoteAddress ?? "");
+    else {
+      const isFromNow = url.searchParams.get("from") === "now";
+      follow(response, stream, { client: request.socket.remoteAddress ?? "", isFromNow });
+    }
     streams();
   } else {
     send(response, (await serving.answer(url)) ?? problem(404, `${url.pathname}: no such path`));
@@ -275,10 +278,10 @@ function refusalOf(
     .then((decision) => (decision === "ok" ? null : problem(decision.status, decision.problem)));
 }
 
-function follow(response: ServerResponse, stream: EventStream, client: string): void {
+function follow(response: ServerResponse, stream: EventStream, page: Pick<Follower, "client" | "isFromNow">): void {
   response.writeHead(200, STREAM_HEADERS);
   const follower: Follower = {
-    client,
+    ...page,
     send(text) {
       response.write(text);
       return response.writableLength <= FOLLOWER_BACKLOG_BYTES_MAX;

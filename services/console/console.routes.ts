@@ -7,7 +7,7 @@ import type {
   PendingEviction,
   PolicyReport,
 } from "../../protocols/ledger-reader.ts";
-import { byTrouble, explanationOfPolicy, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
+import { byTrouble, explanationOfPolicy, explanationOfZone, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
 /** A complete answer. */
@@ -166,18 +166,19 @@ function explanation(
     return found(ledger.explainNode(first), `node ${first}`);
   }
   if (kind === "zone" && name.length === 1) {
-    const explained = ledger.explainZone(first);
-    if (explained !== null) return explanationAnswer(explained);
-    return problem(404, `zone ${first}: no zone, or more than one, has this name; vigil get zones lists them`);
+    return explanationOr(explanationOfZone(first, ledger));
   }
   if (kind === "policy" && name.length === 1) {
-    const explained = explanationOfPolicy(first, ledger);
-    return "problem" in explained ? problem(explained.code, explained.problem) : explanationAnswer(explained);
+    return explanationOr(explanationOfPolicy(first, ledger));
   }
   if (kind !== "pod" || name.length !== 2) return null;
   return new Promise((resolve) => {
     ledger.explainPod(first, second, (explained) => resolve(found(explained, `pod ${first}/${second}`)));
   });
+}
+
+function explanationOr(explained: ReturnType<typeof explanationOfPolicy>): RouteAnswer {
+  return "problem" in explained ? problem(explained.code, explained.problem) : explanationAnswer(explained);
 }
 
 function found(explained: Explanation | null, subject: string): RouteAnswer {

@@ -1,7 +1,9 @@
 /** Answers to queries over NATS, from the ledger of this process. Pure: no connection here. */
 import type { Explanation, LedgerReader, NodeReport, Overview } from "../../protocols/ledger-reader.ts";
 import { QUERIES, type QueryName } from "../../protocols/queries.ts";
-import { namesZone, partsOfDomain } from "../domain/zone-key.ts";
+import { listText } from "../domain/format.ts";
+import { unknownNameText } from "../domain/suggest.ts";
+import { namesZone, namesZoneOf } from "../domain/zone-key.ts";
 import { parsed } from "../structures/json.ts";
 import { explanationDocument, nodeDocument, podDocument, policyDocument, zoneDocument } from "./documents.ts";
 
@@ -49,8 +51,8 @@ const ANSWERS: {
         ? { code: 404, problem: `${given[0]}: not found in the cluster or in the history; check the name` }
         : { document: explanationDocument(explained) };
     if (node !== undefined) return answer(ledger.explainNode(node));
-    if (zone !== undefined) return answer(ledger.explainZone(zone));
-    if (policy !== undefined) return explainedPolicy(policy, ledger);
+    if (zone !== undefined) return documentOr(explanationOfZone(zone, ledger));
+    if (policy !== undefined) return documentOr(explanationOfPolicy(policy, ledger));
     const [namespace = "", name = ""] = pod?.split("/") ?? [];
     return new Promise((resolve) => {
       ledger.explainPod(namespace, name, (explained) => resolve(answer(explained)));
@@ -58,16 +60,31 @@ const ANSWERS: {
   },
 };
 
-function explainedPolicy(name: string, ledger: LedgerReader): QueryAnswer {
-  const explained = explanationOfPolicy(name, ledger);
+type ProblemAnswer = Extract<QueryAnswer, { readonly problem: string }>;
+
+function documentOr(explained: Explanation | ProblemAnswer): QueryAnswer {
   return "problem" in explained ? explained : { document: explanationDocument(explained) };
+}
+
+/** What a zone does and why, or why there is no answer. */
+export function explanationOfZone(
+  name: string,
+  ledger: Pick<LedgerReader, "overview" | "explainZone">,
+): Explanation | ProblemAnswer {
+  const explained = ledger.explainZone(name);
+  if (explained !== null) return explained;
+  const { zones } = ledger.overview();
+  const named = zones.filter(({ zone }) => namesZone(name, zone)).map(({ title }) => title);
+  const titles = zones.map(({ title }) => title);
+  const why = named.length > 1 ? `several zones have this name: ${listText(named)}` : unknownNameText("zones", titles);
+  return { code: 404, problem: `zone ${name}: ${why}` };
 }
 
 /** Why a node policy does what it does, or why there is no answer. */
 export function explanationOfPolicy(
   name: string,
   ledger: Pick<LedgerReader, "policies" | "explainPolicy">,
-): Explanation | Extract<QueryAnswer, { readonly problem: string }> {
+): Explanation | ProblemAnswer {
   const explained = ledger.explainPolicy(name);
   if (explained !== null) return explained;
   if (ledger.policies() === null) return { code: 503, problem: POLICIES_UNKNOWN };
@@ -120,14 +137,9 @@ export function selectedNodes(
   return ledger
     .nodes()
     .filter((node) => readiness === null || node.readiness === readiness)
-    .filter((node) => zone === null || isIn(zone, node.zone))
+    .filter((node) => zone === null || namesZoneOf(zone, node.zone))
     .filter((node) => policy === null || node.policy === policy)
     .filter((node) => search === null || node.name.includes(search))
     .filter((node) => wanted.size === 0 || wanted.has(node.name))
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));
-}
-
-/** Whether a person's text names a disruption domain, or the zone that it is part of. */
-function isIn(text: string, domainKey: string): boolean {
-  return namesZone(text, domainKey) || namesZone(text, partsOfDomain(domainKey).zone);
 }

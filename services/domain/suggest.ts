@@ -1,4 +1,5 @@
 /** Suggests the word that a misspelt flag, verb or value was meant to be. */
+import { listText } from "./format.ts";
 
 /** Two words are unrelated beyond this number of edits, as a share of the longer one. */
 const UNRELATED_EDITS = 0.4;
@@ -36,4 +37,13 @@ export function editsBetween(left: string, right: string): number {
 
 function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Names that an error lists at most. */
+const LISTED_MAX = 20;
+
+/** That a name is not among those of a topic of `vigil get`, with these names where they are few enough for a line. */
+export function unknownNameText(topic: string, names: readonly string[]): string {
+  if (names.length > LISTED_MAX) return `not found; vigil get ${topic} lists all`;
+  return `not found; ${names.length === 0 ? `there are no ${topic}` : `the ${topic} are ${listText(names)}`}`;
 }

@@ -53,6 +53,11 @@ export function namesZone(text: string, zoneKey: string): boolean {
   return text === zoneKey || text === title || title.endsWith(`/${text}`);
 }
 
+/** Whether a person's text names a disruption domain, or the zone that it is part of. */
+export function namesZoneOf(text: string, domainKey: string): boolean {
+  return namesZone(text, domainKey) || namesZone(text, partsOfDomain(domainKey).zone);
+}
+
 /** How metrics name a zone: readable, or by its key as upstream does. */
 export type ZoneLabel = "readable" | "upstream";
 

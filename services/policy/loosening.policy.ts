@@ -8,7 +8,8 @@ export function onlyFreezes(before: PolicyResource, after: PolicyResource): bool
   const { mode: modeBefore, pauseRequests: requestsBefore, ...fieldsBefore } = recordOf(before.spec);
   const { mode, pauseRequests, ...fields } = recordOf(after.spec);
   const isSameElsewhere = textOf(fieldsBefore) === textOf(fields);
-  const keepsMode = mode === modeBefore || freezesAsWritten(mode);
+  // The API server fills the default into objects that were written before the definition had one.
+  const keepsMode = (mode ?? "Enforce") === (modeBefore ?? "Enforce") || freezesAsWritten(mode);
   return isSameElsewhere && keepsMode && keepsAll(listOf(requestsBefore), listOf(pauseRequests));
 }
 

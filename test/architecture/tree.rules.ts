@@ -9,6 +9,7 @@ const TOP_LEVEL = new Set([
   ".dockerignore",
   ".github",
   ".gitignore",
+  ".npmrc",
   ".oxlintrc.json",
   "CHANGELOG.md",
   "CODE_OF_CONDUCT.md",

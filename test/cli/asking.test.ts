@@ -1,25 +1,12 @@
 /** `vigil get` and `vigil explain` against a console: notes, failures, control characters and interruptions. */
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { runCommandLine } from "../../services/cli/command-line.ts";
+import { consoleThat } from "./console-that.ts";
 import { fakeHost } from "./fake-host.ts";
-
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
-
-async function consoleThat(answers: RequestListener): Promise<string> {
-  const server = createServer(answers);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `--server=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 describe("an answer that is cut short or empty gets a note on standard error", () => {
   const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
@@ -112,7 +99,8 @@ describe("control characters reach no terminal", () => {
     const host = fakeHost();
     expect(await runCommandLine(["get", "nodes", "-o", output, server], host)).toBe(0);
     expect(host.out().replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-    expect(read(host.out())).toEqual([expect.objectContaining({ name: eight, eviction: eight })]);
+    const items = [expect.objectContaining({ name: eight, eviction: eight })];
+    expect(read(host.out())).toEqual({ kind: "List", items });
   });
 
   test("in an error of the console", async () => {
@@ -128,7 +116,7 @@ test("get zones over TLS from a console without TLS fails with one line", async 
   const host = fakeHost();
   expect(await runCommandLine(["get", "zones", server.replace("http:", "https:")], host)).toBe(1);
   expect(host.err()).toMatch(
-    /^vigil: no console at https:\S+: the server does not use TLS, write it with http:\/\/; .*\n$/,
+    /^vigil: no console at https:\S+ \(--server\): the server does not use TLS, write it with http:\/\/; .*\n$/,
   );
 });
 
@@ -156,6 +144,87 @@ test.each([
   expect(asked).toEqual([path]);
 });
 
+describe("explain", () => {
+  const object = { kind: "Node", namespace: "", name: "n1" };
+  const now = fakeHost().wallMs();
+  const timeline = [7_200_000, 60_000].map((ageMs) => ({ id: "1", at: now - ageMs, object, text: "judged", times: 1 }));
+  const explain = async (...words: string[]) => {
+    const server = await consoleThat((_, response) =>
+      response.end(JSON.stringify({ sentences: ["n1 is ready."], names: [[]], timeline })),
+    );
+    const host = fakeHost();
+    expect(await runCommandLine(["explain", "node/n1", ...words, server], host)).toBe(0);
+    return host.out();
+  };
+
+  test("--since leaves out what is older", async () => {
+    expect(await explain()).toMatch(/10:00:00Z.*\n.*11:59:00Z/);
+    expect(await explain("--since=1h")).not.toContain("10:00:00Z");
+  });
+
+  test.each([
+    ["json", (text: string): unknown => JSON.parse(text)],
+    ["yaml", (text: string): unknown => parse(text)],
+  ])("-o %s prints a document", async (output, read) => {
+    expect(read(await explain("-o", output, "--since=1h"))).toMatchObject({
+      sentences: ["n1 is ready."],
+      timeline: [{ at: "2026-11-20T11:59:00.000Z", object, text: "judged" }],
+    });
+  });
+});
+
+describe("a pod without a namespace is explained in", () => {
+  const contexts = ["prod", "dev"].map((name) => ({ name, context: { cluster: "c", namespace: `of-${name}` } }));
+  const plain = { name: "plain", context: { cluster: "c" } };
+  const config = { "current-context": "prod", contexts: [...contexts, plain] };
+  let folder = "";
+  const explained = async (...words: string[]) => {
+    folder = mkdtempSync(join(tmpdir(), "vigil-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const kubeconfig = join(folder, "kubeconfig");
+    writeFileSync(kubeconfig, JSON.stringify(config));
+    const asked: (string | undefined)[] = [];
+    const server = await consoleThat(({ url }, response) => {
+      asked.push(url);
+      response.end(JSON.stringify({ sentences: [], timeline: [] }));
+    });
+    const host = { ...fakeHost(), environment: { KUBECONFIG: kubeconfig } };
+    expect(await runCommandLine(["explain", "pod", "cart-0", ...words, server], host)).toBe(0);
+    return asked[0];
+  };
+
+  test.each([
+    ["that of the current context", [], "of-prod"],
+    ["that of --context", ["--context=dev"], "of-dev"],
+    ["default where the context has none", ["--context=plain"], "default"],
+    ["that of -n", ["-n", "shop"], "shop"],
+  ])("%s", async (_, words, namespace) => {
+    expect(await explained(...words)).toBe(`/api/explain/pod/${namespace}/cart-0`);
+  });
+});
+
+describe("the console that is asked", () => {
+  const get = async (environment: Record<string, string>, ...words: string[]) => {
+    const host = { ...fakeHost(), environment };
+    const code = await runCommandLine(["get", "zones", ...words], host);
+    return { code, err: host.err() };
+  };
+
+  test("is that of VIGIL_SERVER without --server", async () => {
+    const server = await consoleThat((_, response) => response.end(JSON.stringify({ zones: [] })));
+    const VIGIL_SERVER = server.replace("--server=", "");
+    expect(await get({ VIGIL_SERVER })).toMatchObject({ code: 0 });
+    expect(await get({ VIGIL_SERVER: "http://127.0.0.1:1" }, server)).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    [{ VIGIL_SERVER: "http://127.0.0.1:1" }, "no console at http://127.0.0.1:1 (VIGIL_SERVER): "],
+    [{ VIGIL_SERVER: "nowhere" }, "VIGIL_SERVER=nowhere: not a URL; write it as http://127.0.0.1:8080"],
+  ])("is named in a failure, and its place: %j", async (environment, problem) => {
+    expect((await get(environment)).err).toContain(`vigil: ${problem}`);
+  });
+});
+
 test("get fleet asks a console for the members", async () => {
   const member = { member: "m-0", services: ["ledger"], since: 0, lagMs: 2, clusterUid: null, unableSince: null };
   const server = await consoleThat(({ url }, response) => {
@@ -166,7 +235,7 @@ test("get fleet asks a console for the members", async () => {
   expect(await runCommandLine(["get", "fleet", server], table)).toBe(0);
   expect(table.out()).toMatch(/^MEMBER .*\nm-0 +\S+ h +64 of 64 +2 ms +- +ok +ledger\n$/);
   expect(await runCommandLine(["get", "members", "-o", "json", server], json)).toBe(0);
-  expect(JSON.parse(json.out())).toMatchObject([{ member: "m-0", since: "1970-01-01T00:00:00.000Z" }]);
+  expect(JSON.parse(json.out())).toMatchObject({ items: [{ member: "m-0", since: "1970-01-01T00:00:00.000Z" }] });
 });
 
 describe("get for programs", () => {
@@ -217,8 +286,8 @@ describe("get for programs", () => {
     ],
     ["pods", { ...pod, deadlineAt: "1970-01-01T00:00:30.000Z" }],
   ])("prints %s with ISO 8601, rates as set, zones by name", async (topic, document) => {
-    expect(JSON.parse(await get(topic, "-o", "json"))).toEqual([document]);
-    expect(parse(await get(topic, "-o", "yaml"))).toEqual([document]);
+    expect(JSON.parse(await get(topic, "-o", "json"))).toEqual({ kind: "List", items: [document] });
+    expect(parse(await get(topic, "-o", "yaml"))).toEqual({ kind: "List", items: [document] });
   });
 
   test("prints one node by its name without a list", async () => {
@@ -228,8 +297,8 @@ describe("get for programs", () => {
 
   test.each([
     [["nodes", "-o", "jsonpath={.items[*].zone}"], "eu/b"],
-    [["nodes", "-ojsonpath={[0].zoneKey}"], "eu:\\x00:b"],
-    [["zones", '--output=jsonpath={range [*]}{.zone}{"\\t"}{.taintsPerSecond}{"\\n"}{end}'], "eu/b\t0.1\n"],
+    [["nodes", "-ojsonpath={.items[0].zoneKey}"], "eu:\\x00:b"],
+    [["zones", '--output=jsonpath={range .items[*]}{.zone}{"\\t"}{.taintsPerSecond}{"\\n"}{end}'], "eu/b\t0.1\n"],
   ])("prints what the JSONPath of %j says", async (words, out) => {
     expect(await get(...words)).toBe(out);
   });
@@ -243,59 +312,10 @@ test("get nodes --policy asks for the nodes of one policy", async () => {
   const asked: (string | undefined)[] = [];
   const server = await consoleThat(({ url }, response) => {
     asked.push(url);
-    response.end(JSON.stringify({ total: 0, nodes: [] }));
+    response.end(JSON.stringify({ total: 0, nodes: [], policies: [{ name: "gpu" }] }));
   });
   expect(await runCommandLine(["get", "nodes", "--policy=gpu", server], fakeHost())).toBe(0);
-  expect(asked).toEqual(["/api/nodes?limit=1000&policy=gpu"]);
-});
-
-describe("get as kubectl users write it", () => {
-  const nodes = [
-    { name: "n1", readiness: "unknown", ready: "Unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" },
-  ];
-  const next = [{ namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: 0, taint: null }];
-  const zones = [{ title: "eu/b", zone: "eu:\u0000:b", state: "Normal", since: 0, size: 1, notReady: 0 }];
-  const asked: string[] = [];
-  const get = async (...words: string[]) => {
-    const server = await consoleThat(({ url = "" }, response) => {
-      asked.push(url);
-      response.end(JSON.stringify({ total: nodes.length, nodes, count: 1, next, zones }));
-    });
-    const host = fakeHost();
-    return { code: await runCommandLine(["get", ...words, server], host), out: host.out(), err: host.err() };
-  };
-
-  test.each([
-    ["node", "node/n1\n"],
-    ["nodes", "node/n1\n"],
-    ["no", "node/n1\n"],
-    ["zone", "zone/eu/b\n"],
-    ["timer", "pod/shop/cart-0\n"],
-    ["pod", "pod/shop/cart-0\n"],
-    ["pods", "pod/shop/cart-0\n"],
-    ["po", "pod/shop/cart-0\n"],
-  ])("%s -o name prints the kind and the name of each", async (topic, out) => {
-    expect(await get(topic, "-o", "name")).toEqual({ code: 0, out, err: "" });
-  });
-
-  test("-o wide adds columns", async () => {
-    const [heading, row] = (await get("nodes", "-owide")).out.split("\n");
-    expect(heading).toMatch(
-      /^NODE +READINESS +.*ZONE +READY +SINCE +HEARTBEAT AT +POLICY +CONDITIONS +OUT OF SERVICE$/,
-    );
-    expect(row).toMatch(/Unknown +1970-01-01T00:00:00Z +1970-01-01T00:00:00Z +- +- +-$/);
-    expect((await get("pods", "-owide")).out).toContain("1970-01-01T00:00:00Z");
-  });
-
-  test("names and --zone are sent to the console", async () => {
-    await get("nodes", "n1", "--zone=b");
-    expect(asked.at(-1)).toBe("/api/nodes?limit=1000&name=n1&zone=b");
-  });
-
-  test("a name that is not there fails with one line", async () => {
-    const { code, err } = await get("nodes", "n1", "n2");
-    expect([code, err]).toEqual([1, "vigil: node n2: not found; vigil get nodes lists all\n"]);
-  });
+  expect(asked).toEqual(["/api/nodes?limit=1000&policy=gpu", "/api/policies"]);
 });
 
 test.each([
@@ -303,11 +323,23 @@ test.each([
   [["get", "pods", "--zone=b"], "get timers --zone=b: only get nodes takes it"],
   [["get", "policies", "--policy=gpu"], "get policies --policy=gpu: only get nodes takes it"],
   [["get", "zones", "--nats=nats://u:hunter2@n"], "get zones --nats=nats://***@n: only get fleet takes it"],
+  [["get", "node/n1", "zone/b"], "get node/n1 zone/b: name objects of one kind, as in get node/worker-7 node/worker-8"],
+  [["get", "node/"], "get node/: name objects of one kind, as in get node/worker-7 node/worker-8"],
+  [["get", "nodes", "-n", "shop"], "get nodes --namespace=shop: only get timers and get stuck take it"],
+  [
+    ["get", "zones", "-l", "a=b"],
+    "get zones --selector=a=b: only get nodes, get policies, get timers and get stuck take it",
+  ],
+  [["get", "nodes", "--sort-by=.a[?(b)]"], "--sort-by=.a[?(b)]: the path is not understood; write it as .since"],
+  [
+    ["get", "nodes", "-o", "custom-columns=name"],
+    '-o custom-columns=name: "name" is not understood; write it as NAME:.name,ZONE:.zone',
+  ],
   [["get"], "get: name one of zones, nodes, policies, timers, stuck, fleet"],
   [["get", "zones", "--output-watch-events"], "--output-watch-events: has no effect without --watch"],
   [
     ["get", "zones", "-oymal"],
-    '-o=ymal: "ymal" is none of table, wide, name, json, yaml, jsonpath=; did you mean yaml?',
+    '-o=ymal: "ymal" is none of table, wide, name, json, yaml, jsonpath=, custom-columns=; did you mean yaml?',
   ],
 ])("%j is refused with one line", async (words, problem) => {
   const host = fakeHost();

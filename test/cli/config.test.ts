@@ -326,6 +326,17 @@ describe("the policies of a configuration file", () => {
     expect(parseRun(["--config=v.yaml"], () => printed).config.policies).toEqual([gpu]);
   });
 
+  test("may be whole objects, as a cluster has them", () => {
+    const metadata = { name: "gpu", uid: "u-1", annotations: { note: "kept" } };
+    const head = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata };
+    expect(read([{ ...head, spec: gpu.spec, status: { nodes: 3 } }])).toEqual([gpu]);
+    const refused = (changes: object) => problemOf(() => read([{ ...head, spec: gpu.spec, ...changes }]));
+    expect(refused({ kind: "Node" })).toBe('v.yaml: policies[0].kind: "Node": must be NodePolicy');
+    expect(refused({ apiVersion: "v1" })).toBe('v.yaml: policies[0].apiVersion: "v1": must be vigil.io/v1alpha1');
+    expect(refused({ metadata: {} })).toBe("v.yaml: policies[0].name: undefined: write a name such as gpu");
+    expect(refused({ extra: 1 })).toContain("v.yaml: policies[0].extra: no such field: write {name: gpu, ");
+  });
+
   test("are none without the field", () => expect(parseRun([], () => "").config.policies).toEqual([]));
 
   test.each<[unknown, string]>([

@@ -49,7 +49,7 @@ describeWithNats("vigil run on NATS", () => {
   const fleet = async (): Promise<MemberReport[]> => {
     const host = fakeHost();
     expect(await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--output=json"], host)).toBe(0);
-    return JSON.parse(host.out());
+    return JSON.parse(host.out()).items;
   };
 
   test("a cluster without members is named", async () => {
@@ -116,7 +116,7 @@ describeWithNats("vigil run on NATS", () => {
     await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--cluster=mixed", "--output=json"], host);
     clearInterval(talk);
     await transport.close();
-    const shares = JSON.parse(host.out()).map(({ member, clusterUid, shards }: MemberReport) => [
+    const shares = JSON.parse(host.out()).items.map(({ member, clusterUid, shards }: MemberReport) => [
       member,
       clusterUid,
       shards,

@@ -229,7 +229,7 @@ describe("vigil run ends with one line if", () => {
   });
 
   test("there is no kubeconfig at all", async () => {
-    expect(await refused()).toContain("no kubeconfig: give --kubeconfig");
+    expect(await refused()).toMatch(/no kubeconfig: .*\.kube\/config does not exist.*--kubeconfig/);
   });
 
   test("the context does not exist", async () => {

@@ -150,7 +150,7 @@ describe("over TLS", () => {
     expect(await get(server, ca, token)).toEqual({ code: 1, err: "vigil: starting\n" });
     const why = "this console requires its token; give it with --token-file, or as the password in a browser";
     expect(await get(server, ca)).toEqual({ code: 1, err: `vigil: ${why}\n` });
-    expect((await get(server, token)).err).toMatch(/^vigil: no console at https:\S+: .*certificate.*\n$/);
+    expect((await get(server, token)).err).toMatch(/^vigil: no console at https:\S+ \(--server\): .*certificate.*\n$/);
   });
 
   test("a renewed certificate is used within a minute, without a restart", async () => {

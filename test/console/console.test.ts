@@ -174,7 +174,7 @@ describe("the API", () => {
     ["/api/explain/node/n%", 400, "/api/explain/node/n%: a % must be followed by two hex digits"],
     ["/api/explain/node/other", 404, "node other: not found in the cluster or in the history; check the name"],
     ["/api/explain/pod/a/b", 404, "pod a/b: not found in the cluster or in the history; check the name"],
-    ["/api/explain/zone/a", 404, "zone a: no zone, or more than one, has this name; vigil get zones lists them"],
+    ["/api/explain/zone/a", 404, "zone a: not found; there are no zones"],
     ["/api/explain/policy/gpu", 404, NO_POLICY],
     ["/api/explain/zone/a/b", 404, "/api/explain/zone/a/b: no such path"],
     ["/api/nodes/n-1", 404, "/api/nodes/n-1: no such path"],

@@ -278,6 +278,31 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(await page.evaluate(`document.activeElement === ${last}`)).toBe(true);
   });
 
+  test.each(["node-list", "zones"])("stays at what Enter explains while %s changes", async (list) => {
+    const world = await open();
+    for (const name of ["n-1", "n-2", "n-3"]) {
+      world.receive("observed.node", observedNode(name), null);
+      world.receive("judged.node", judgedNode(name, { readiness: "unknown", zone: B }), null);
+    }
+    world.receive("judged.zone", judgedZone({ zone: B, size: 3 }), null);
+    await shows(list, /eu\/b/, world.clock);
+    // Low enough that the explanation and the list are not in sight together.
+    await page.evaluate(`document.body.style.setProperty("line-height", "5")`);
+    const link = `document.querySelector("#${list} a[data-place]")`;
+    await page.evaluate(`${link}.focus()`);
+    await page.press("Enter");
+    await shows("explanation", /eu\/b|n-1/, world.clock);
+    await page.evaluate(`window.before = ${link}`);
+    const scrolled = await page.evaluate<number>("scrollY");
+    const isReplaced = async () => {
+      world.clock.advance(SNAPSHOT_MS);
+      return page.evaluate<boolean>(`${link} !== window.before`);
+    };
+    await until("the rows are replaced", isReplaced, { everyMs: 50 });
+    expect(await page.evaluate(`document.activeElement === ${link}`)).toBe(true);
+    expect(await page.evaluate("scrollY")).toBe(scrolled);
+  });
+
   test("links the zone that a policy has for itself by the name that people know", async () => {
     const { clock, receive } = await open();
     const zone = "eu:\u0000:a\u0000@gpu";

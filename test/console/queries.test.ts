@@ -167,3 +167,12 @@ test.each([
   const answer = ask(query, payload, worldOf("n-1"));
   expect(answer).toEqual({ code, problem: typeof problem === "string" ? problem : expect.stringMatching(problem) });
 });
+
+test.each([
+  ["a", "zone a: several zones have this name: eu/a and us/a"],
+  ["x", "zone x: not found; the zones are eu/a and us/a"],
+])("the zone %s, which is not one zone, is answered with the zones", (zone, problem) => {
+  const world = ledgerWorld();
+  for (const region of ["eu", "us"]) world.receive("judged.zone", judgedZone({ zone: `${region}:\u0000:a` }), null);
+  expect(ask("explain", JSON.stringify({ zone }), world)).toEqual({ code: 404, problem });
+});

@@ -147,7 +147,7 @@ describeWithCompose("profile split", () => {
     await until(
       () => `each process owns shards of its service: ${JSON.stringify(members)}`,
       () => {
-        members = JSON.parse(project.run("exec", "-T", "ledger", ...get));
+        members = JSON.parse(project.run("exec", "-T", "ledger", ...get)).items;
         return JSON.stringify(members.map((member) => member.services.join()).toSorted()) === wanted;
       },
       WITHIN,

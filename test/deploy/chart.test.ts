@@ -1,8 +1,9 @@
 /** The Helm chart's files: its README, its release and the files that it takes from elsewhere. It renders nothing. */
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { CHART_FILES } from "../../deploy/helm/chart-files.ts";
 import { chartValues, withSettingNames, withValuesTable } from "../../deploy/helm/values-table.ts";
 import { IMAGES_OF_OTHERS } from "../support/docker.ts";
 
@@ -34,8 +35,13 @@ test("it has the version of the product", () => {
 });
 
 describe("the files that it takes from elsewhere", () => {
-  test.each(readdirSync(join(CHART, "files")))("%s is a link, so that there is one of it", (name) => {
-    expect(lstatSync(join(CHART, "files", name)).isSymbolicLink()).toBe(true);
+  test.each(readdirSync(join(CHART, "files")))("%s is a copy; npm run fix writes it", (name) => {
+    expect(read(`deploy/helm/vigil/files/${name}`)).toBe(read(CHART_FILES[name] ?? ""));
+  });
+
+  test("are no links, of which Helm warns", () => {
+    const files = readdirSync(CHART, { recursive: true, withFileTypes: true });
+    expect(files.filter((file) => file.isSymbolicLink())).toEqual([]);
   });
 });
 

@@ -72,6 +72,20 @@ describe("deploy/crd/nodepolicies.yaml", () => {
 
   test("follows the schema; npm run fix writes it", () => expect(FILE).toBe(nodePolicyDefinitionText()));
 
+  test("has a category, a mode and wide columns", () => {
+    const { text } = create({ selector: { matchLabels: { pool: "gpu" } } }, "without-mode");
+    expect(JSON.parse(text).spec.mode).toBe("Enforce");
+    const { names, versions } = parse(FILE).spec;
+    expect(names.categories).toEqual(["vigil"]);
+    const wide = versions[0].additionalPrinterColumns.filter(({ priority }: { priority?: number }) => priority === 1);
+    expect(wide.map(({ name }: { name: string }) => name)).toEqual([
+      "Counted",
+      "Breaker until",
+      "Frozen until",
+      "Message",
+    ]);
+  });
+
   test("says what each field means", () => {
     const { spec } = parse(FILE).spec.versions[0].schema.openAPIV3Schema.properties;
     const { named, silent } = meaningsOf(spec, "");

@@ -64,7 +64,7 @@ export function apiCutJourney(api: FleetApi, nodesOfZone: number): void {
   const fleet = async (): Promise<MemberReport[]> => {
     const host = fakeHost();
     expect(await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--output=json"], host)).toBe(0);
-    return JSON.parse(host.out());
+    return JSON.parse(host.out()).items;
   };
   const ready = async (member: string): Promise<string> => {
     const answer = await fetch(`http://127.0.0.1:${consoles.get(member)}/readyz?verbose`);

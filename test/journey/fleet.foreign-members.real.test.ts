@@ -50,7 +50,7 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     const host = fakeHost();
     const flags = [`--nats=${nats.url}`, `--cluster=${cluster}`, "--output=json"];
     await runCommandLine(["get", "fleet", ...flags], host);
-    return host.out() === "" ? [] : JSON.parse(host.out());
+    return host.out() === "" ? [] : JSON.parse(host.out()).items;
   };
   const minds = (cluster: string, members: string) =>
     until(`${members} own ${cluster}`, async () => {

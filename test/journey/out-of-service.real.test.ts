@@ -50,7 +50,7 @@ describeWithKube("the out-of-service taint on a real kube-apiserver", () => {
   const proveDown = (node: string) =>
     vigil("prove-down", node, "--reason=power off", "--by=oncall", "--node-monitor-grace-period=6s");
   const stuck = async () =>
-    JSON.parse((await vigil("get", "stuck", "-o=json")).out) as { name: string; heldBy: { why: string }[] }[];
+    JSON.parse((await vigil("get", "stuck", "-o=json")).out).items as { name: string; heldBy: { why: string }[] }[];
 
   beforeAll(async () => {
     const config = join(folder, "vigil.yaml");

@@ -73,7 +73,7 @@ function stranger(): void {
   });
 
   const explained = async (node: string, pattern: RegExp): Promise<void> => {
-    const ask = printed(/^Ask why: (.*)$/m);
+    const ask = `${printed(/^ {2}(export .*)$/m)}; ${printed(/^ {2}(.* explain node .*)$/m)}`;
     let answer = "";
     const isExplained = async (): Promise<boolean> => {
       answer = await type(ask.replace("node-b-01", node)).catch((error: { stderr: string }) => error.stderr);

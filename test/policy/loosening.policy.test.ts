@@ -14,6 +14,7 @@ test.each<[string, object, object, boolean]>([
   ["to a mode that cannot be read", { mode: "Enforce" }, { mode: "Shadow" }, true],
   ["from mode Freeze", { mode: "Freeze" }, { mode: "Enforce" }, false],
   ["to no mode", { mode: "Freeze" }, {}, false],
+  ["to the mode that counts without one", {}, { mode: "Enforce", pauseRequests: [ALICE] }, true],
   ["to one more request", { pauseRequests: [ALICE] }, { pauseRequests: [ALICE, BOB] }, true],
   ["to one request less", { pauseRequests: [ALICE, BOB] }, { pauseRequests: [ALICE] }, false],
   ["to another field too", {}, { mode: "Freeze", maxUnhealthy: 1 }, false],

@@ -175,7 +175,7 @@ describeWithNats("Vigil", () => {
       const get = new VigilProcess(["get", "fleet", `--nats=${server?.url}`, "--output=json"]);
       expect(await get.exited(), get.err).toBe(0);
       return JSON.parse(get.out)
-        .map(({ member }: { member: string }) => member)
+        .items.map(({ member }: { member: string }) => member)
         .toSorted();
     }
 

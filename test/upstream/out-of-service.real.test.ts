@@ -146,7 +146,7 @@ describeWithKube("a StatefulSet on a node that is proved down", () => {
     return { out: host.out() };
   };
   const holds = async () => {
-    const rows = JSON.parse((await command("get", "stuck", "--output=json")).out) as {
+    const rows = JSON.parse((await command("get", "stuck", "--output=json")).out).items as {
       readonly name: string;
       readonly heldBy: readonly { readonly why: string }[];
     }[];

@@ -22,25 +22,25 @@ export interface ApiConnection {
 }
 
 /** The settings of a connection. With `services` that do not include the observer, it needs no right to list nodes. */
-export type ConnectionSettings = Readonly<ValuesOf<typeof KUBE_SETTINGS & typeof LOG_SETTINGS>> &
+export type ConnectionSettings = Readonly<ValuesOf<typeof KUBE_SETTINGS> & Partial<ValuesOf<typeof LOG_SETTINGS>>> &
   Partial<Pick<ProcessSettings, "services">>;
 
-/** Connects once the API server has answered; `close` ends the connection. Throws a Failure where it denies access. */
+/** Connects, and waits for the API server to answer. Rejects with a Failure where it denies access, and on a stop. */
 export async function connectApi(
   settings: ConnectionSettings,
   host: Host,
 ): Promise<ApiConnection & { readonly close: () => void }> {
-  const log = createLog({ level: settings.logLevel, format: settings.logFormat });
+  const { logLevel: level = "warn", logFormat: format = "auto" } = settings;
+  const log = createLog({ level, format });
   const clock = new ServerClock(realClock(), log);
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host });
   if (cluster === null) throw new Failure("interrupted before the API server answered");
   const wire = clock.over(cluster.wire);
   const parts = { wire, clock, random: systemRandom, log, metrics: createMetrics() };
-  const kube = createKube({ ...parts, profile: STANDARD_PROFILE });
-  return { wire, clock, kube, close: () => cluster.wire.close() };
+  return { wire, clock, kube: createKube({ ...parts, profile: STANDARD_PROFILE }), close: () => cluster.wire.close() };
 }
 
-/** Acts on a connection, and closes it. Throws as `connectApi` does. */
+/** Acts once the API server has answered, and closes the connection. Throws a Failure where it denies access. */
 export async function withApi(
   settings: ConnectionSettings,
   host: Host,

@@ -2,6 +2,7 @@
 import http from "node:http";
 import https from "node:https";
 import { text as textIn } from "node:stream/consumers";
+import type { Clock } from "../../../protocols/ports.ts";
 import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
 import { parsed } from "../../structures/json.ts";
@@ -9,10 +10,16 @@ import { Failure, type Host } from "../verb.ts";
 import { certificateIn, tokenIn } from "./credential-files.ts";
 
 const SERVER = "http://127.0.0.1:8080";
+/** The variable of the environment that names a console for every verb. */
+export const SERVER_VARIABLE = "VIGIL_SERVER";
 
 /** Flags of verbs that query the console. */
 export const CONSOLE_SETTINGS = {
-  server: textSetting("server", SERVER, "Console of a running process with a ledger, as in its --listen.", SERVER),
+  server: textSetting(
+    "server",
+    SERVER,
+    `Console of a running process with a ledger, as in its --listen; without it ${SERVER_VARIABLE}, or ${SERVER}.`,
+  ),
   serverCa: textSetting(
     "server-ca",
     "ca.pem",
@@ -32,7 +39,17 @@ export const CONSOLE_SETTINGS = {
 
 /** The values of CONSOLE_SETTINGS. */
 export type ConsoleAddress = Readonly<ValuesOf<typeof CONSOLE_SETTINGS>>;
-type ConsoleClientHost = Pick<Host, "stopped" | "readFile">;
+type ConsoleClientHost = Pick<Host, "stopped" | "readFile" | "environment">;
+
+/** The address of the console that is asked, and which flag or variable it comes from. */
+export function consoleAt(
+  { server }: Pick<ConsoleAddress, "server">,
+  { environment }: Pick<Host, "environment">,
+): { readonly server: string; readonly from: string } {
+  if (server !== "") return { server, from: "--server" };
+  const named = environment[SERVER_VARIABLE] ?? "";
+  return named === "" ? { server: SERVER, from: "the default" } : { server: named, from: SERVER_VARIABLE };
+}
 
 const ANSWER_MS_MAX = 10_000;
 const SCHEMES: readonly string[] = ["http:", "https:"];
@@ -45,18 +62,19 @@ export async function getFromConsole<T>(at: ConsoleAddress, path: string, host: 
   const { url, statusCode, text } = await answerOf(at, path, host);
   const answer = parsed(text) ?? null;
   if (statusCode === 200 && answer !== null) return answer as T;
-  throw new Failure(errorIn(answer) ?? notAConsole(url, statusCode));
+  throw new Failure(errorIn(answer) ?? notAConsole(url, statusCode, consoleAt(at, host).from));
 }
 
 /** The text under a path of the console, such as its metrics. Throws as getFromConsole does. */
 export async function textFromConsole(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<string> {
   const { url, statusCode, text } = await answerOf(at, path, host);
   if (statusCode === 200) return text;
-  throw new Failure(errorIn(parsed(text)) ?? notAConsole(url, statusCode));
+  throw new Failure(errorIn(parsed(text)) ?? notAConsole(url, statusCode, consoleAt(at, host).from));
 }
 
-function notAConsole(url: URL, statusCode: number): string {
-  return `${url.href} answers ${statusCode}: not a Vigil console; check --server`;
+function notAConsole(url: URL, statusCode: number, from: string): string {
+  const fix = from === "the default" ? "name one with --server" : `check ${from}`;
+  return `${url.href} answers ${statusCode}: not a Vigil console; ${fix}`;
 }
 
 interface ConsoleText {
@@ -65,28 +83,92 @@ interface ConsoleText {
   readonly text: string;
 }
 
+/** One server-sent event. */
+export interface ConsoleEvent {
+  readonly name: string;
+  readonly data: unknown;
+}
+
+/**
+ * The events of a stream of the console, until the process is stopped. Throws a ConfigProblem for wrong flags, and a
+ * Failure when there is no such stream, when it ends, or when it brings nothing for as long as an answer may take: a
+ * console sends a snapshot each second.
+ */
+export async function* eventsFromConsole(
+  at: ConsoleAddress,
+  path: string,
+  host: ConsoleClientHost,
+  clock: Clock,
+): AsyncGenerator<ConsoleEvent> {
+  const silence = new AbortController();
+  const startTimer = () => clock.after(ANSWER_MS_MAX, () => silence.abort());
+  let timer = startTimer();
+  try {
+    const { url, response, failure } = await responseFrom(at, path, host, silence.signal);
+    const { statusCode = 0, headers } = response;
+    if (statusCode !== 200 || !headers["content-type"]?.startsWith("text/event-stream")) {
+      const refusal = errorIn(parsed(await textIn(response)));
+      throw new Failure(refusal ?? notAConsole(url, statusCode, consoleAt(at, host).from));
+    }
+    try {
+      for await (const event of eventsIn(response)) {
+        timer.cancel();
+        timer = startTimer();
+        yield event;
+      }
+    } catch (error) {
+      if (host.stopped.aborted || !(error instanceof Error)) return;
+      throw failure(error, (why) => `${url.href}: the stream was cut off: ${why}`);
+    }
+    if (!host.stopped.aborted) throw new Failure(`${url.href}: the console has ended the stream`);
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function* eventsIn(response: http.IncomingMessage): AsyncGenerator<ConsoleEvent> {
+  let rest = "";
+  for await (const chunk of response.setEncoding("utf8")) {
+    const events = `${rest}${chunk}`.split("\n\n");
+    rest = events.pop() ?? "";
+    for (const event of events) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event) ?? [];
+      if (name !== undefined && data !== undefined) yield { name, data: parsed(data) };
+    }
+  }
+}
+
 async function answerOf(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<ConsoleText> {
-  const { server } = at;
-  const url = urlOf(at, path);
-  const options = optionsOf(at, host);
-  const { stopped } = host;
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(ANSWER_MS_MAX)]);
-  const failure = (error: Error, line: (why: string) => string) =>
-    new Failure(stopped.aborted ? "interrupted before the console answered" : line(reasonOf(error, signal)));
-  const response = await responseOf(url, { ...options, signal }).catch((error: Error) => {
-    const hint = "start vigil run with --listen, or name its address with --server";
-    throw failure(error, (why) => `no console at ${server}: ${why}; ${hint}`);
-  });
+  const timeout = AbortSignal.timeout(ANSWER_MS_MAX);
+  const { url, response, failure } = await responseFrom(at, path, host, timeout);
   const text = await textIn(response).catch((error: Error) => {
     throw failure(error, (why) => `${url.href}: the answer was cut off: ${why}`);
   });
   return { url, statusCode: response.statusCode ?? 0, text };
 }
 
-function urlOf({ server, tokenFile, allowTokenOverHttp }: ConsoleAddress, path: string): URL {
+/** The beginning of an answer, and what makes a Failure of an error of it. Aborted by the signal or a stop. */
+async function responseFrom(at: ConsoleAddress, path: string, host: ConsoleClientHost, timeout: AbortSignal) {
+  const { server, from } = consoleAt(at, host);
+  const url = urlOf(at, path, host);
+  const options = optionsOf(at, host);
+  const { stopped } = host;
+  const signal = AbortSignal.any([stopped, timeout]);
+  const failure = (error: Error, line: (why: string) => string) =>
+    new Failure(stopped.aborted ? "interrupted before the console answered" : line(reasonOf(error, signal)));
+  const response = await responseOf(url, { ...options, signal }).catch((error: Error) => {
+    const hint = `start vigil run with --listen, or name its address with --server or ${SERVER_VARIABLE}`;
+    throw failure(error, (why) => `no console at ${server} (${from}): ${why}; ${hint}`);
+  });
+  return { url, response, failure };
+}
+
+function urlOf(at: ConsoleAddress, path: string, host: ConsoleClientHost): URL {
+  const { tokenFile, allowTokenOverHttp } = at;
+  const { server, from } = consoleAt(at, host);
   const url = URL.parse(path, server);
   if (url === null || !SCHEMES.includes(url.protocol)) {
-    throw new ConfigProblem(`--server=${server}: not a URL; write it as ${SERVER}`);
+    throw new ConfigProblem(`${from}=${server}: not a URL; write it as ${SERVER}`);
   }
   if (url.protocol === "http:" && tokenFile !== "" && !allowTokenOverHttp) {
     const fix = "use --server=https://…, or add --allow-token-over-http";

@@ -1,18 +1,20 @@
-/** Prints the rows of `vigil get` as a table, JSON or YAML. */
+/** Prints the rows of `vigil get`: in columns, as documents, or as names. */
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { Columns } from "../output/text-table.ts";
 import { yamlText } from "../output/yaml.ts";
 import type { Host } from "../verb.ts";
+import { customColumns } from "./document-paths.ts";
 import type { Table } from "./get-tables.ts";
 import { jsonPathTemplate } from "./jsonpath.ts";
 import type { Change } from "./watch.policy.ts";
 
-/** The output formats; the last takes a template. */
-export const OUTPUTS = ["table", "wide", "name", "json", "yaml", "jsonpath="] as const;
+/** The output formats; text follows those that end with `=`. */
+export const OUTPUTS = ["table", "wide", "name", "json", "yaml", "jsonpath=", "custom-columns="] as const;
 /** An output format. */
-export type Output = (typeof OUTPUTS)[number] | `jsonpath=${string}`;
+export type Output = (typeof OUTPUTS)[number] | `${"jsonpath" | "custom-columns"}=${string}`;
 
 const JSONPATH = "jsonpath=";
+const CUSTOM_COLUMNS = "custom-columns=";
 
 /** How rows are printed. */
 export interface Form<R> {
@@ -20,74 +22,101 @@ export interface Form<R> {
   readonly output: Output;
   /** Whether one object was asked for by its name: it is printed without a list around it. */
   readonly single: boolean;
+  /** Whether columns get no heading. */
+  readonly noHeaders: boolean;
   /** Whether each row is printed with its event. */
   readonly events: boolean;
   /** The state that is printed for a deleted row. */
   readonly gone: string;
 }
 
-type Out = Pick<Host, "print" | "wallMs">;
-
-/** Prints all rows as one table or one document. */
-export function printWhole<R>(rows: readonly R[], { table, output, single }: Form<R>, { print, wallMs }: Out): void {
-  const nowMs = wallMs();
-  const textOf = documentText(output);
-  if (textOf !== null) {
-    const documents = rows.map(table.document);
-    print(textOf(single && documents.length === 1 ? documents[0] : documents));
-  } else if (output === "name") print(rows.map((row) => nameLine(table, row)).join(""));
-  else {
-    const { heading, cells } = columnsOf(table, output);
-    print(new Columns().lines([heading, ...rows.map((row) => cells(row, nowMs))]));
-  }
+/** Prints in one format. */
+export interface Printer<R> {
+  /** Prints all rows, to be called once. */
+  readonly all: (rows: readonly R[]) => void;
+  /** Prints rows of a watch as they change. */
+  readonly changes: (changes: readonly Change<R>[]) => void;
 }
 
-/** The columns of a table, with the further ones of `-o wide`. */
-function columnsOf<R>({ heading, cells, wide }: Table<R>, output: Output): Pick<Table<R>, "heading" | "cells"> {
+type Out = Pick<Host, "print" | "wallMs">;
+
+/** The printer of a format. Throws a ConfigProblem for a template that is not understood. */
+export function printerOf<R>(form: Form<R>, out: Out): Printer<R> {
+  if (form.output === "name") return namePrinter(form, out);
+  const textOf = documentText(form.output);
+  return textOf === null ? columnPrinter(form, out) : documentPrinter(form, textOf, out);
+}
+
+/** The columns of a format: those of the table, with the further ones of `-o wide`, or the user's. */
+function columnsOf<R>({ table, output }: Form<R>): Pick<Table<R>, "heading" | "cells"> {
+  const { heading, cells, wide, document } = table;
+  if (output.startsWith(CUSTOM_COLUMNS)) {
+    const custom = customColumns(output.slice(CUSTOM_COLUMNS.length));
+    return { heading: custom.heading, cells: (row) => custom.cells(document(row)) };
+  }
   if (output !== "wide" || wide === undefined) return { heading, cells };
   return { heading: [...heading, ...wide.heading], cells: (row, nowMs) => [...cells(row, nowMs), ...wide.cells(row)] };
 }
 
-function nameLine<R>({ kind, nameOf }: Table<R>, row: R): string {
-  return `${printable(`${kind}/${nameOf(row)}`)}\n`;
-}
-
-/** A function that prints changes: rows under one heading, or a document for each. */
-export function changePrinter<R>(form: Form<R>, out: Out): (changes: readonly Change<R>[]) => void {
-  return form.output === "table" || form.output === "wide" ? rowPrinter(form, out) : documentPrinter(form, out);
-}
-
-function rowPrinter<R>({ table, output, events, gone }: Form<R>, { print, wallMs }: Out) {
-  const { heading, cells } = columnsOf(table, output);
-  const { state } = table;
+function columnPrinter<R>(form: Form<R>, { print, wallMs }: Out): Printer<R> {
+  const { table, events, gone, noHeaders } = form;
+  const { heading, cells } = columnsOf(form);
   const columns = new Columns();
-  let before: readonly (readonly string[])[] = [events ? ["EVENT", ...heading] : heading];
-  return (changes: readonly Change<R>[]): void => {
-    // The heading is printed with the first rows, because they set its widths.
-    if (changes.length === 0) return;
-    const nowMs = wallMs();
-    const rows = changes.map(({ event, row }) => {
-      const shown = cells(row, nowMs).map((cell, at) => (event === "DELETED" && heading[at] === state ? gone : cell));
-      return events ? [event, ...shown] : shown;
-    });
+  let before: readonly (readonly string[])[] = noHeaders ? [] : [events ? ["EVENT", ...heading] : heading];
+  const printRows = (rows: readonly (readonly string[])[]): void => {
     print(columns.lines([...before, ...rows]));
     before = [];
   };
+  return {
+    all(rows) {
+      const nowMs = wallMs();
+      printRows(rows.map((row) => cells(row, nowMs)));
+    },
+    changes(changes) {
+      // The heading is printed with the first rows, because they set its widths.
+      if (changes.length === 0) return;
+      const nowMs = wallMs();
+      const rows = changes.map(({ event, row }) => {
+        const isGone = (column: number) => event === "DELETED" && heading[column] === table.state;
+        const shown = cells(row, nowMs).map((cell, column) => (isGone(column) ? gone : cell));
+        return events ? [event, ...shown] : shown;
+      });
+      printRows(rows);
+    },
+  };
 }
 
-function documentPrinter<R>({ table, output, events }: Form<R>, { print }: Out) {
+function documentPrinter<R>(
+  { table, output, events, single }: Form<R>,
+  textOf: (document: unknown) => string,
+  { print }: Out,
+): Printer<R> {
   const separator = output === "yaml" ? "---\n" : "";
-  const textOf = documentText(output);
-  return (changes: readonly Change<R>[]): void => {
-    // Without its event a deleted row looks like an existing one.
-    const shown = changes.filter(({ event }) => events || event !== "DELETED");
-    const lines = shown.map(({ event, row }) => {
-      if (textOf === null) return nameLine(table, row);
-      const document = table.document(row);
-      return `${separator}${textOf(events ? { type: event, object: document } : document)}`;
-    });
-    print(lines.join(""));
+  return {
+    all(rows) {
+      const items = rows.map(table.document);
+      print(textOf(single && items.length === 1 ? items[0] : { kind: "List", items }));
+    },
+    changes(changes) {
+      const documents = shownIn(changes, events).map(({ event, row }) => {
+        const object = table.document(row);
+        return `${separator}${textOf(events ? { type: event, object } : object)}`;
+      });
+      print(documents.join(""));
+    },
   };
+}
+
+function namePrinter<R>({ table: { kind, nameOf }, events }: Form<R>, { print }: Out): Printer<R> {
+  const all = (rows: readonly R[]): void => {
+    print(rows.map((row) => `${printable(`${kind}/${nameOf(row)}`)}\n`).join(""));
+  };
+  return { all, changes: (changes) => all(shownIn(changes, events).map(({ row }) => row)) };
+}
+
+/** Without its event a deleted row would look like an existing one. */
+function shownIn<R>(changes: readonly Change<R>[], events: boolean): readonly Change<R>[] {
+  return changes.filter(({ event }) => events || event !== "DELETED");
 }
 
 /** How documents are printed; null for a format that prints none. */
@@ -104,6 +133,7 @@ function printableLine(line: string): string {
   return line.split("\t").map(printable).join("\t");
 }
 
-function jsonText(value: unknown): string {
+/** A document as indented JSON. */
+export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }

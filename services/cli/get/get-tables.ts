@@ -15,13 +15,19 @@ import { apiTime } from "../../domain/api-time.ts";
 import { asSet, countdownText, rateText, spanText } from "../../domain/format.ts";
 import { freezeText } from "../../domain/freeze-report.ts";
 import { taintName } from "../../domain/toleration.ts";
-import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { namesZoneOf, zoneTitleOf } from "../../domain/zone-key.ts";
 
 /** How rows of one topic are shown and compared. */
 export interface Table<R> {
   /** What `-o name` prints before the key, such as `node`. */
   readonly kind: string;
   readonly nameOf: (row: R) => string;
+  /** Whether a user's text names a row that has another full name. */
+  readonly isNamed?: (row: R, text: string) => boolean;
+  /** Absent for rows without a namespace. */
+  readonly namespaceOf?: (row: R) => string;
+  /** The kind of the API server whose labels select rows; absent for none. */
+  readonly labelled?: "Node" | "Pod" | "NodePolicy";
   /** What `-o json` and `-o yaml` print of a row. */
   readonly document: (row: R) => object;
   /** Further columns of `-o wide`. */
@@ -36,10 +42,19 @@ export interface Table<R> {
   readonly ignoredChanges: readonly string[];
 }
 
+/** How pods are named and selected. */
+export const POD_NAMES = {
+  nameOf: ({ namespace, name }: { readonly namespace: string; readonly name: string }) => `${namespace}/${name}`,
+  isNamed: ({ name }: { readonly name: string }, text: string) => name === text,
+  namespaceOf: ({ namespace }: { readonly namespace: string }) => namespace,
+  labelled: "Pod",
+} as const;
+
 /** The zones and their eviction rates. */
 export const ZONES: Table<ZoneReport> = {
   kind: "zone",
   nameOf: ({ title }) => title,
+  isNamed: ({ zone }, text) => namesZoneOf(text, zone),
   document: zoneDocument,
   wide: {
     heading: ["SINCE", "TOKENS", "NODES PER SECOND"],
@@ -80,6 +95,7 @@ const ALL_NODES = "(all nodes)";
 export const POLICIES: Table<PolicyReport> = {
   kind: "nodepolicy",
   nameOf: ({ name }) => name || ALL_NODES,
+  labelled: "NodePolicy",
   document: policyDocument,
   wide: {
     heading: ["FROZEN SINCE", "HELD BACK", "PODS WAITING", "REMEDIATIONS", "CONFLICTS"],
@@ -127,6 +143,7 @@ function untilText(untilAt: number | null): string {
 export const NODES: Table<NodeReport> = {
   kind: "node",
   nameOf: ({ name }) => name,
+  labelled: "Node",
   document: nodeDocument,
   wide: {
     heading: ["READY", "SINCE", "HEARTBEAT AT", "POLICY", "CONDITIONS", "OUT OF SERVICE"],
@@ -176,7 +193,7 @@ function toleratedText({ tolerationSeconds, toleratedTaint }: PendingEviction): 
 /** The pods that wait for eviction. */
 export const TIMERS: Table<PendingEviction> = {
   kind: "pod",
-  nameOf: ({ namespace, name }) => `${namespace}/${name}`,
+  ...POD_NAMES,
   document: podDocument,
   wide: {
     heading: ["DUE AT", "FROZEN BY", "WAITS FOR", "TOLERATED"],

@@ -9,15 +9,20 @@ import type {
   ZoneReport,
 } from "../../../protocols/ledger-reader.ts";
 import type { Clock } from "../../../protocols/ports.ts";
+import { unknownNameText } from "../../domain/suggest.ts";
+import { namesZoneOf } from "../../domain/zone-key.ts";
 import type { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
+import { printable } from "../../platform/process/printable.ts";
 import { type ConsoleAddress, getFromConsole } from "../connect/console-client.ts";
 import { STUCK } from "../stuck/stuck-table.ts";
 import { openStuckPods } from "../stuck/stuck-topic.ts";
-import { Failure, type Host } from "../verb.ts";
+import { ExitCode, Failure, type Host } from "../verb.ts";
 import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
-import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
-import { NODES, POLICIES, type Table, TIMERS, ZONES } from "./get-tables.ts";
+import { type Form, type Output, printerOf } from "./get-printer.ts";
+import { NODES, POLICIES, TIMERS, ZONES } from "./get-tables.ts";
+import { openLabels } from "./labelled-names.ts";
+import { type Selected, type Selection, selectedRows } from "./selection.policy.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
 
@@ -28,39 +33,34 @@ export const ANY = "any";
 export interface Wanted
   extends Readonly<ValuesOf<typeof NATS_SETTINGS>>,
     Readonly<ValuesOf<typeof KUBE_SETTINGS>>,
-    ConsoleAddress {
+    ConsoleAddress,
+    Selection {
   readonly output: Output;
+  readonly noHeaders: boolean;
   readonly watch: boolean;
   readonly outputWatchEvents: boolean;
   readonly readiness: string;
-  readonly limit: number;
   readonly zone: string;
   readonly policy: string;
-  /** The nodes of these names; empty for all. */
-  readonly names: readonly string[];
+  /** A label selector; empty for all. */
+  readonly selector: string;
 }
 
-/** Shows a topic: once, or with --watch until the process is stopped. */
-export type Show = (wanted: Wanted, host: Host, clock: Clock) => Promise<void>;
+/** Shows a topic: once, or with --watch until the process is stopped. Returns the exit code. */
+export type Show = (wanted: Wanted, host: Host, clock: Clock) => Promise<number>;
 
 interface Source<R> {
   readonly ask: () => Promise<WatchAnswer<R>>;
   readonly close?: () => Promise<void>;
 }
 
-interface Topic<R> {
-  /** The plural noun for the rows. */
-  readonly name: string;
-  readonly table: Table<R>;
+interface Topic<R> extends Selected<R> {
   readonly open: (wanted: Wanted, host: Host, clock: Clock) => Source<R> | Promise<Source<R>>;
   /** Appended to the note that there are no rows: where they were searched for. */
   readonly where?: (wanted: Wanted) => string;
   /** A remark about the rows as a whole, in one line; null for none. */
   readonly remark?: (rows: readonly R[]) => string | null;
 }
-
-/** A console that does not report its watch health counts as synced. */
-const blindIn = (watchHealth?: WatchHealthReport) => (watchHealth === undefined ? null : blindnessOf(watchHealth));
 
 /** Other names of the topics, as kubectl has them; the countdowns are those of pods. */
 export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
@@ -82,23 +82,33 @@ export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
 
 /** Every topic by its name. */
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
-  ["zones", showOf({ name: "zones", table: ZONES, open: (wanted, host) => ({ ask: () => askZones(wanted, host) }) })],
-  ["nodes", showOf({ name: "nodes", table: NODES, open: (wanted, host) => ({ ask: () => askNodes(wanted, host) }) })],
+  ["zones", showOf({ name: "zones", table: ZONES, open: consoleSource<ZoneReport>("zones", () => "/api/overview") })],
+  ["nodes", showOf({ name: "nodes", table: NODES, open: openNodes, isByName: true })],
   [
     "policies",
-    showOf({ name: "policies", table: POLICIES, open: (wanted, host) => ({ ask: () => askPolicies(wanted, host) }) }),
+    showOf({
+      name: "policies",
+      table: POLICIES,
+      open: consoleSource<PolicyReport>("policies", () => "/api/policies"),
+    }),
   ],
   [
     "timers",
-    showOf({ name: "timers", table: TIMERS, open: (wanted, host) => ({ ask: () => askTimers(wanted, host) }) }),
+    showOf({
+      name: "timers",
+      table: TIMERS,
+      open: consoleSource<PendingEviction>("next", (wanted) => `/api/evictions?limit=${limitOf(wanted)}`, "count"),
+      absent: "no eviction of it is pending",
+    }),
   ],
   [
     "stuck",
     showOf({
       name: "stuck pods",
       table: STUCK,
-      open: openStuckPods,
+      open: (wanted, host) => openStuckPods({ ...wanted, limit: limitOf(wanted) }, host),
       where: () => ": none is Terminating past its grace on a node that is not Ready or gone",
+      absent: "not stuck",
     }),
   ],
   [
@@ -120,75 +130,122 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
   ],
 ]);
 
-function allOf<R>(rows: readonly R[], watchHealth?: WatchHealthReport): WatchAnswer<R> {
-  return { rows, total: rows.length, blind: blindIn(watchHealth) };
+/** The limit of a query: rows that are selected after it may be anywhere among all. */
+function limitOf({ limit, names, namespace, selector }: Wanted): number {
+  return names.length === 0 && namespace === "" && selector === "" ? limit : LIMIT_MAX;
 }
 
-async function askZones(wanted: Wanted, host: Host): Promise<WatchAnswer<ZoneReport>> {
-  const { zones, watchHealth } = await getFromConsole<Overview>(wanted, "/api/overview", host);
-  return allOf(zones, watchHealth);
+function allOf<R>(rows: readonly R[]): WatchAnswer<R> {
+  return { rows, total: rows.length, blind: null };
 }
 
-async function askPolicies(wanted: Wanted, host: Host): Promise<WatchAnswer<PolicyReport>> {
-  type Policies = { policies: PolicyReport[]; watchHealth?: WatchHealthReport };
-  const { policies, watchHealth } = await getFromConsole<Policies>(wanted, "/api/policies", host);
-  return allOf(policies, watchHealth);
+/** An answer of the console. One that does not report its watch health counts as synced. */
+type ConsoleAnswer = Readonly<Record<string, unknown>> & { readonly watchHealth?: WatchHealthReport };
+
+/** A source whose rows are in a field of the answer to a path; `total` names the field with their number, if any. */
+function consoleSource<R>(field: string, path: (wanted: Wanted) => string, total?: string): Topic<R>["open"] {
+  return (wanted, host) => ({
+    ask: async () => {
+      const answer = await getFromConsole<ConsoleAnswer>(wanted, path(wanted), host);
+      const rows = answer[field] as readonly R[];
+      const { watchHealth } = answer;
+      const blind = watchHealth === undefined ? null : blindnessOf(watchHealth);
+      return { rows, total: total === undefined ? rows.length : Number(answer[total]), blind };
+    },
+  });
 }
 
-async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeReport>> {
-  const { limit, readiness, zone, policy, names } = wanted;
-  const query = new URLSearchParams({ limit: String(limit) });
+async function openNodes(wanted: Wanted, host: Host, clock: Clock): Promise<Source<NodeReport>> {
+  const { ask } = await consoleSource<NodeReport>("nodes", nodesPath, "total")(wanted, host, clock);
+  let isChecked = false;
+  return {
+    ask: async () => {
+      const answer = await ask();
+      if (answer.rows.length === 0 && answer.blind === null && !isChecked) await refuseUnknown(wanted, host);
+      isChecked = true;
+      return answer;
+    },
+  };
+}
+
+function nodesPath(wanted: Wanted): string {
+  const { readiness, zone, policy, names, selector, limit } = wanted;
+  const query = new URLSearchParams({ limit: String(selector === "" ? limit : LIMIT_MAX) });
   for (const name of names) query.append("name", name);
   if (readiness !== ANY) query.set("readiness", readiness);
   if (zone !== "") query.set("zone", zone);
   if (policy !== "") query.set("policy", policy);
-  type Nodes = { total: number; nodes: NodeReport[]; watchHealth?: WatchHealthReport };
-  const { total, nodes, watchHealth } = await getFromConsole<Nodes>(wanted, `/api/nodes?${query.toString()}`, host);
-  const missing = names.find((name) => !nodes.some((node) => node.name === name));
-  const isWhole = readiness === ANY && zone === "" && policy === "" && nodes.length === total;
-  if (missing !== undefined && isWhole && !wanted.watch) {
-    throw new Failure(`node ${missing}: not found; vigil get nodes lists all`);
-  }
-  return { rows: nodes, total, blind: blindIn(watchHealth) };
+  return `/api/nodes?${query.toString()}`;
 }
 
-async function askTimers(wanted: Wanted, host: Host): Promise<WatchAnswer<PendingEviction>> {
-  type Timers = { count: number; next: PendingEviction[]; watchHealth?: WatchHealthReport };
-  const path = `/api/evictions?limit=${wanted.limit}`;
-  const { count, next, watchHealth } = await getFromConsole<Timers>(wanted, path, host);
-  return { rows: next, total: count, blind: blindIn(watchHealth) };
+/** Throws a Failure for a --zone or --policy that does not exist: no node has it, whatever the other flags. */
+async function refuseUnknown(wanted: Wanted, host: Host): Promise<void> {
+  const { zone, policy } = wanted;
+  if (zone !== "") {
+    const { zones } = await getFromConsole<Overview>(wanted, "/api/overview", host);
+    const isKnown = zones.some((known) => namesZoneOf(zone, known.zone));
+    // Beside upstream no zone is judged, although nodes are in zones.
+    if (zones.length > 0 && !isKnown) {
+      throw new Failure(`--zone=${zone}: ${unknownNameText("zones", zones.map(ZONES.nameOf))}`);
+    }
+  }
+  if (policy === "") return;
+  const { policies } = await getFromConsole<{ policies: PolicyReport[] }>(wanted, "/api/policies", host);
+  const names = policies.flatMap(({ name }) => (name === "" ? [] : [name]));
+  if (!names.includes(policy)) throw new Failure(`--policy=${policy}: ${unknownNameText("policies", names)}`);
 }
 
 function showOf<R>(topic: Topic<R>): Show {
   return async (wanted, host, clock) => {
-    const { watch, output, outputWatchEvents: events, readiness } = wanted;
+    const { watch, output, outputWatchEvents: events, readiness, noHeaders, names } = wanted;
     const { table } = topic;
-    const single = wanted.names.length === 1;
-    const form: Form<R> = { table, output, events, single, gone: readiness === ANY ? "gone" : `not ${readiness}` };
+    const gone = readiness === ANY ? "gone" : `not ${readiness}`;
+    const form: Form<R> = { table, output, events, single: names.length === 1, noHeaders, gone };
+    const printer = printerOf(form, host);
     const note = (answer: WatchAnswer<R>): void => {
       for (const line of notesOn(answer, topic, wanted)) host.warn(line);
     };
     let source: Source<R> | null = null;
     try {
-      source = await topic.open(wanted, host, clock);
-      const ask = source.ask;
-      if (watch)
-        return await watchRows({ table, ask, report: changePrinter(form, host), begun: note }, { clock, host });
+      source = await openSelected(topic, wanted, host, clock);
+      const { ask } = source;
+      if (watch) {
+        await watchRows({ table, ask, report: printer.changes, begun: note }, { clock, host });
+        return ExitCode.ok;
+      }
       const answer = await ask();
-      printWhole(answer.rows, form, host);
+      if (answer.rows.length > 0 || names.length === 0) printer.all(answer.rows);
       note(answer);
+      return (answer.missing ?? []).length === 0 ? ExitCode.ok : ExitCode.failed;
     } catch (problem) {
       // An interruption is the normal end of a watch, not a failure.
       if (!watch || !host.stopped.aborted) throw problem;
+      return ExitCode.ok;
     } finally {
       await source?.close?.();
     }
   };
 }
 
-/** Notes on an answer that is empty, cut short by the limit, or possibly stale. */
+/** The source of a topic, which answers with the wanted rows alone. */
+async function openSelected<R>(topic: Topic<R>, wanted: Wanted, host: Host, clock: Clock): Promise<Source<R>> {
+  const { table } = topic;
+  const { selector } = wanted;
+  const labels =
+    selector === "" || table.labelled === undefined ? null : await openLabels(table.labelled, wanted, host);
+  const source = await topic.open(wanted, host, clock);
+  return {
+    ask: async () => selectedRows(await source.ask(), wanted, topic, (await labels?.names()) ?? null),
+    close: async () => {
+      labels?.close();
+      await source.close?.();
+    },
+  };
+}
+
+/** Notes on an answer that is empty, cut short by the limit, lacks wanted names, or is possibly stale. */
 function notesOn<R>(
-  { rows, total, blind }: WatchAnswer<R>,
+  { rows, total, blind, missing = [] }: WatchAnswer<R>,
   { name, where, remark }: Topic<R>,
   wanted: Wanted,
 ): string[] {
@@ -197,8 +254,9 @@ function notesOn<R>(
   const shown = `${rows.length} of ${total} ${name} ${rows.length === 1 ? "is" : "are"} shown`;
   const remarked = remark?.(rows) ?? null;
   return [
+    ...missing.map((each) => `vigil: ${printable(each)}\n`),
     ...(remarked === null ? [] : [`vigil: ${remarked}\n`]),
-    ...(total === 0 ? [`vigil: there are no ${kind}${where?.(wanted) ?? ""}\n`] : []),
+    ...(total === 0 && missing.length === 0 ? [`vigil: there are no ${kind}${where?.(wanted) ?? ""}\n`] : []),
     ...(rows.length < total ? [`vigil: ${shown}; ${more}\n`] : []),
     ...(blind === null ? [] : [blindLine(blind)]),
   ];

@@ -67,9 +67,7 @@ function textOf(parts: readonly Part[], current: unknown): string {
 function pathOf(path: string, template: string): JsonPath {
   const parsed = parseJsonPath(path);
   if (parsed === null) throw problem(template, path);
-  if (!/^\$?\.?items\b/.test(path)) return parsed;
-  // `get` prints several rows as a list, which kubectl calls `items`.
-  return (values) => parsed(values.map((value) => (Array.isArray(value) ? { items: value } : value)));
+  return parsed;
 }
 
 function problem(template: string, part: string): ConfigProblem {

@@ -10,6 +10,8 @@ export interface WatchAnswer<R> {
   readonly total: number;
   /** Why some shards are not synced; null when all are. */
   readonly blind: string | null;
+  /** A line for each wanted name that no row has. */
+  readonly missing?: readonly string[];
 }
 
 /** A row that was added, changed or deleted; a deleted row has its last content. */

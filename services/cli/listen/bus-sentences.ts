@@ -4,7 +4,7 @@
  */
 import type { Subject } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, MessageType } from "../../../protocols/messages.ts";
-import { historyTextOf, instantOf, subjectOf } from "../../ledger/record/history-text.policy.ts";
+import { historyTextOf, instantOf, nodeOf, subjectOf } from "../../ledger/record/history-text.policy.ts";
 import { ClusterState, reducedNode } from "../../ledger/state/cluster-state.ts";
 
 /** What can be watched. */
@@ -30,7 +30,7 @@ export interface BusSentence {
   readonly at: number;
   readonly id: string;
   readonly cause: string | null;
-  readonly type: MessageType;
+  readonly type: string;
   readonly object: Subject;
   readonly text: string;
 }
@@ -54,8 +54,4 @@ export class BusSentences {
     this.#state.apply(message.type === "observed.node" ? { ...message, body: reducedNode(message.body) } : message);
     return text === null ? null : { at, id, cause, type, object: subjectOf(message), text: text.text };
   }
-}
-
-function nodeOf({ body }: AnyMessage): string | null {
-  return "node" in body ? body.node : null;
 }

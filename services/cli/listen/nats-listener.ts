@@ -3,7 +3,7 @@ import type { Clock, Log } from "../../../protocols/ports.ts";
 import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
 import { connectNats, type NatsTransport } from "../../platform/bus/nats.ts";
 import type { NATS_SETTINGS } from "../../platform/config/settings.ts";
-import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { checkNatsFiles, natsOptionsOf } from "../connect/nats-files.ts";
@@ -39,7 +39,6 @@ export async function openListener(
   values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
   { clock, host, verb, interrupted }: ListenerIo,
 ): Promise<NatsListener> {
-  if (values.nats.length === 0) throw new ConfigProblem(`${verb}: name the NATS servers of the fleet with --nats`);
   checkNatsFiles(values, host);
   const refusals: string[] = [];
   const log: Log = {

@@ -10,6 +10,7 @@ import { play } from "../../sandbox/playground/stage.ts";
 import { storyOf } from "../../sandbox/playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playground/view.ts";
 import { serveApi } from "../apiserver/served-api.ts";
+import { SERVER_VARIABLE } from "../connect/console-client.ts";
 import { HOLLOW_SOCKET } from "../hollow/order.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
@@ -19,8 +20,9 @@ import { PLAYGROUND_PROFILE } from "./playground-members.ts";
 import type { PlaygroundSettings } from "./playground-settings.ts";
 
 const REDRAW_MS = 250;
+const GRACES = "Grace periods are shortened to fit in two minutes: a node may be silent for 6 s here, 50 s by default.";
 
-/** Plays the story; with `serve` the cluster stays up until the process is stopped. Throws a Failure. */
+/** Plays the story, takes keys, or with `serve` keeps the cluster up until the process is stopped. Throws a Failure. */
 export async function runPlayground(values: PlaygroundSettings, host: Host): Promise<number> {
   if (values.console !== "") parseAddress(values.console, "console");
   if (values.interactive) requireTerminal(host);
@@ -32,7 +34,8 @@ export async function runPlayground(values: PlaygroundSettings, host: Host): Pro
   showOn(dashboard, false, playground, host);
   const served = { playground, clock, kubeconfig, dashboard: dashboard?.url ?? null };
   try {
-    await (values.interactive ? playByKeys(served, values, host) : playStory(served, values, host));
+    if (values.interactive) await playByKeys(served, values, host);
+    else await (values.serve ? stayUp(served, values, host) : playStory(served, values, host));
   } finally {
     playground.stop();
     await Promise.all([front.close(), dashboard?.close()]);
@@ -55,7 +58,7 @@ async function playByKeys(
   host: Host,
 ): Promise<void> {
   const orders = values.serve ? await takeOrders(playground, values.socket) : null;
-  const why = `${programName(host)} explain node node-a-01 --server=${dashboard}`;
+  const why = `export ${SERVER_VARIABLE}=${dashboard}; ${programName(host)} explain node node-a-01`;
   const head = [`kubectl --kubeconfig=${kubeconfig} get nodes`, ...(dashboard === null ? [] : [dashboard, why])];
   try {
     await playInteractively(playground, { clock, random: systemRandom, pauseMs: values.pauseMs, head }, host);
@@ -65,15 +68,16 @@ async function playByKeys(
 }
 
 async function playStory(served: ServedPlayground, values: PlaygroundSettings, host: Host): Promise<void> {
-  host.print(introduction(served.kubeconfig, served.dashboard));
+  const own = `${playgroundCommand(host)} --interactive`;
+  host.print(introduction(served, [GRACES, `To break things yourself: ${own}`]));
   const missing = await narrate(served.playground, served.clock, values, host);
   if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
-  if (values.serve && !host.stopped.aborted) await stayUp(served, values, host);
 }
 
 /** Keeps the cluster up until the process is stopped, with nodes that take orders. Throws a Failure. */
 async function stayUp(served: ServedPlayground, { socket }: PlaygroundSettings, host: Host): Promise<void> {
   const orders = await takeOrders(served.playground, socket);
+  host.print(introduction(served, [GRACES]));
   host.print(invitation(served, socket, host));
   await untilStopped(host);
   await orders.close();
@@ -92,13 +96,20 @@ function programName({ environment: { npm_lifecycle_event: script } }: Host): st
   return script === undefined ? "vigil" : "npm run -s vigil --";
 }
 
+/** How to start a playground again. */
+function playgroundCommand(host: Host): string {
+  return host.environment.npm_lifecycle_event === "start" ? "npm start --" : `${programName(host)} playground`;
+}
+
 /** Three commands that break something, and one that says what Vigil thinks of it. */
 function invitation({ kubeconfig, dashboard }: ServedPlayground, socket: string, host: Host): string {
   const vigil = programName(host);
   const at = socket === HOLLOW_SOCKET ? "" : ` --socket=${socket}`;
-  const why = dashboard === null ? [] : [`Ask why: ${vigil} explain node node-b-01 --server=${dashboard}`];
+  const why =
+    dashboard === null
+      ? []
+      : ["Ask why:", `  export ${SERVER_VARIABLE}=${dashboard}`, `  ${vigil} explain node node-b-01`];
   return [
-    "",
     "The cluster stays up until you interrupt it. Break something, and look at the dashboard:",
     `  ${vigil} hollow stop --zone=zone-b${at}`,
     `  ${vigil} hollow flap 10s --node=node-a-07${at}`,
@@ -109,13 +120,13 @@ function invitation({ kubeconfig, dashboard }: ServedPlayground, socket: string,
   ].join("\n");
 }
 
-function introduction(kubeconfig: string, dashboard: string | null): string {
+function introduction({ kubeconfig, dashboard }: ServedPlayground, notes: readonly string[]): string {
   return [
     "An embedded Kubernetes API, 60 hollow nodes, and two members of Vigil, in one process. Watch it from outside:",
     `  kubectl --kubeconfig=${kubeconfig} get nodes -w`,
     `  kubectl --kubeconfig=${kubeconfig} get events -w`,
     ...(dashboard === null ? [] : [`  ${dashboard}  (the dashboard)`]),
-    "Grace periods are shortened to fit in two minutes: a node may be silent for 6 s here, 50 s by default.",
+    ...notes,
     "",
     "",
   ].join("\n");

@@ -6,7 +6,7 @@ import { HOLLOW_SOCKET } from "../hollow/order.ts";
 
 /** The flags of a playground. */
 export const PLAYGROUND_SETTINGS = {
-  serve: switchSetting("serve", false, "Keep the cluster up after the story, until interrupted."),
+  serve: switchSetting("serve", false, "Keep the cluster up until interrupted, without a story."),
   interactive: switchSetting(
     "interactive",
     false,
@@ -15,7 +15,7 @@ export const PLAYGROUND_SETTINGS = {
   socket: textSetting(
     "socket",
     "play.sock",
-    "Socket on which the hollow nodes take orders, with --serve: after the story, or at once with --interactive.",
+    "Socket on which the hollow nodes take orders, with --serve.",
     HOLLOW_SOCKET,
   ),
   pauseMs: durationSetting("pause", 3000, "Pause after each scene, to read and to use kubectl."),

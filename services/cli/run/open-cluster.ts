@@ -38,9 +38,10 @@ export async function openCluster(
     ]);
     if (problem === "stopped") break;
     if (problem === null) return connection;
-    if (problem.final) throw new Failure(problem.message);
+    const message = `${problem.message} (${connection.origin})`;
+    if (problem.final) throw new Failure(message);
     const pauseMs = retryPauseMs(tries, RETRIES);
-    log.warn(`${problem.message}; trying again`, { pauseMs });
+    log.warn(`${message}; trying again`, { pauseMs });
     await pause(pauseMs, clock, host);
   }
   return null;

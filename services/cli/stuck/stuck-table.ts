@@ -1,7 +1,7 @@
 /** The table of `vigil get stuck`. Pure. */
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
-import type { Table } from "../get/get-tables.ts";
+import { POD_NAMES, type Table } from "../get/get-tables.ts";
 import type { StuckPod } from "./stuck-pods.policy.ts";
 
 const timeText = (at: number | null): string => (at === null ? "" : apiTime(at));
@@ -9,7 +9,7 @@ const timeText = (at: number | null): string => (at === null ? "" : apiTime(at))
 /** The pods that stay on their nodes. */
 export const STUCK: Table<StuckPod> = {
   kind: "pod",
-  nameOf: ({ namespace, name }) => `${namespace}/${name}`,
+  ...POD_NAMES,
   document: ({ namespace, name, uid, node, nodeState, nodeSince, stuckSince, graceEndedAt, holds }) => ({
     namespace,
     name,

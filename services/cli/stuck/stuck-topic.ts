@@ -12,9 +12,9 @@ type Wanted = Readonly<ValuesOf<typeof KUBE_SETTINGS>> & { readonly limit: numbe
 
 /** Connects to the API server. Every query lists and reads again; what cannot be read is reported once. */
 export async function openStuckPods(wanted: Wanted, host: Host) {
-  const { wire, kube, clock, close } = await connectApi({ ...wanted, logLevel: "warn", logFormat: "auto" }, host);
-  const readOnly = readOnlyKube(kube, (run) => clock.soon(run));
-  return { ask: stuckPodsSource({ wire, kube: readOnly, clock }, wanted.limit, host), close: async () => close() };
+  const { wire, clock, kube, close } = await connectApi(wanted, host);
+  const reads = readOnlyKube(kube, (run) => clock.soon(run));
+  return { ask: stuckPodsSource({ wire, kube: reads, clock }, wanted.limit, host), close: async () => close() };
 }
 
 /** Answers with the stuck pods as they are at each call. */

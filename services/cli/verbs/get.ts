@@ -10,13 +10,35 @@ import { choiceSetting, switchSetting, textSetting } from "../../platform/config
 import { KUBE_SETTINGS, NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../connect/console-client.ts";
+import { refuseMixedSources } from "../connect/mixed-sources.ts";
+import { documentOrder } from "../get/document-paths.ts";
 import { OUTPUTS, type Output } from "../get/get-printer.ts";
 import { ANY, TOPIC_ALIASES, TOPICS } from "../get/get-topics.ts";
 import { WATCH_PERIOD_MS } from "../get/watch-rows.ts";
-import { defineVerb, unexpectedArgument, type Verb } from "../verb.ts";
+import { defineVerb, ExitCode, type Verb } from "../verb.ts";
+
+const forApi = ({ meaning }: Setting<string>): string => `For get stuck and --selector: ${meaning}`;
 
 const SETTINGS = {
-  output: choiceSetting<Output>("output", OUTPUTS, "table", "Output format."),
+  output: choiceSetting<Output>(
+    "output",
+    OUTPUTS,
+    "table",
+    "Output format. Several objects are a list in json and yaml, with its rows in items.",
+  ),
+  noHeaders: switchSetting("no-headers", false, "Print columns without a heading."),
+  sortBy: textSetting("sort-by", ".since", "Order rows by the value at this JSONPath of their JSON."),
+  namespace: textSetting("namespace", "shop", "Only pods of this namespace."),
+  allNamespaces: switchSetting(
+    "all-namespaces",
+    false,
+    "Pods of every namespace, as without --namespace; it wins over that flag.",
+  ),
+  selector: textSetting(
+    "selector",
+    "pool=gpu",
+    "Only objects with these labels. The API server of the kubeconfig is asked for them.",
+  ),
   watch: switchSetting(
     "watch",
     false,
@@ -44,8 +66,8 @@ const SETTINGS = {
     example: "100",
   } as Setting<number>,
   ...CONSOLE_SETTINGS,
-  kubeconfig: { ...KUBE_SETTINGS.kubeconfig, meaning: `For get stuck: ${KUBE_SETTINGS.kubeconfig.meaning}` },
-  context: { ...KUBE_SETTINGS.context, meaning: `For get stuck: ${KUBE_SETTINGS.context.meaning}` },
+  kubeconfig: { ...KUBE_SETTINGS.kubeconfig, meaning: forApi(KUBE_SETTINGS.kubeconfig) },
+  context: { ...KUBE_SETTINGS.context, meaning: forApi(KUBE_SETTINGS.context) },
   allowTokenOverHttp: {
     ...CONSOLE_SETTINGS.allowTokenOverHttp,
     meaning: "Send the token to an http:// console or API server too, where it can be read on the way.",
@@ -58,8 +80,13 @@ type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 /** The topics that a console answers. */
 const CONSOLE_TOPICS: readonly string[] = [...TOPICS.keys()].filter((topic) => topic !== "stuck");
 
+/** The topics whose rows are pods. */
+const POD_TOPICS: readonly string[] = ["timers", "stuck"];
+
 /** The topics that take a flag, where not all do. */
 const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
+  namespace: POD_TOPICS,
+  selector: ["nodes", "policies", ...POD_TOPICS],
   readiness: ["nodes"],
   zone: ["nodes"],
   policy: ["nodes"],
@@ -75,35 +102,40 @@ function refuseUnusedFlags(topic: string, values: Values): void {
   for (const [name, { flag, standard }] of Object.entries(SETTINGS)) {
     const value = values[name as keyof Values];
     const takers = TAKEN_BY[name as keyof Values];
-    if (takers === undefined || takers.includes(topic) || String(value) === String(standard)) continue;
+    const isForLabels = name in KUBE_SETTINGS && values.selector !== "";
+    if (takers === undefined || takers.includes(topic) || isForLabels || String(value) === String(standard)) continue;
     const shown = name === "nats" ? values.nats.map(shownNatsAddress) : value;
     const commands = listText(takers.map((taker) => `get ${taker}`));
     throw new ConfigProblem(
       `get ${topic} --${flag}=${String(shown)}: only ${commands} take${takers.length === 1 ? "s" : ""} it`,
     );
   }
-  if (topic === "fleet") refuseMixedSources(values);
-  const { limit, watch, outputWatchEvents } = values;
+  if (topic === "fleet") refuseMixedSources("get fleet", values);
+  const { limit, watch, outputWatchEvents, sortBy } = values;
+  if (sortBy !== "") documentOrder(sortBy);
   if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);
   if (outputWatchEvents && !watch) throw new ConfigProblem("--output-watch-events: has no effect without --watch");
 }
 
-/** The members are known from a console or from NATS, and each has its flags. */
-function refuseMixedSources(values: Values): void {
-  const isNats = values.nats.length > 0;
-  for (const [name, { flag, standard }] of Object.entries(isNats ? CONSOLE_SETTINGS : NATS_SETTINGS)) {
-    const value = values[name as keyof Values];
-    if (String(value) === String(standard)) continue;
-    const why = isNats ? "conflicts with --nats; give only one of them" : "has no effect without --nats";
-    throw new ConfigProblem(`get fleet --${flag}=${String(value)}: ${why}`);
+/** The topic and the names of `nodes n1 n2` or `node/n1 node/n2`. Throws a ConfigProblem. */
+function subjectsOf(words: readonly string[]): { readonly topic: string; readonly names: readonly string[] } {
+  const [first = "", ...rest] = words;
+  if (!first.includes("/")) return { topic: topicOf(first), names: rest };
+  const pairs = words.map((word) => word.split(/\/(.*)/, 2));
+  const topics = [...new Set(pairs.map(([kind = ""]) => topicOf(kind)))];
+  if (topics.length > 1 || pairs.some(([, name = ""]) => name === "")) {
+    throw new ConfigProblem(`get ${words.join(" ")}: name objects of one kind, as in get node/worker-7 node/worker-8`);
   }
+  return { topic: topics[0] ?? "", names: pairs.map(([, name = ""]) => name) };
 }
 
-function unknownTopic(word: string): ConfigProblem {
+function topicOf(word: string): string {
+  const topic = TOPIC_ALIASES.get(word) ?? word;
   const names = [...TOPICS.keys()];
+  if (names.includes(topic)) return topic;
   const meant = nearest(word, names);
   const fix = meant === null ? `name one of ${names.join(", ")}` : `did you mean get ${meant}?`;
-  return new ConfigProblem(`${`get ${word}`.trim()}: ${fix}`);
+  throw new ConfigProblem(`${`get ${word}`.trim()}: ${fix}`);
 }
 
 /** The verb that shows a topic; with --watch it pauses on this clock. */
@@ -111,11 +143,13 @@ export const getVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "get",
     summary: "show zones, nodes, node policies, pending evictions, stuck pods, or the members of the fleet",
-    words: `<${[...TOPICS.keys(), "pods"].join("|")}> [NODE…]`,
+    words: `<${[...TOPICS.keys(), "pods"].join("|")}> [NAME…]`,
     firstWords: [...TOPICS.keys(), "pods"],
     liveNames: new Map([
-      ["nodes", "nodes"],
-      ["node", "nodes"],
+      ...["zones", "nodes", "policies", "pods"].flatMap((topic): [string, string][] => [
+        [topic, topic],
+        [topic.replace(/ies$/, "y").replace(/s$/, ""), topic],
+      ]),
       ["--zone", "zones"],
       ["--policy", "policies"],
     ]),
@@ -127,28 +161,31 @@ export const getVerb = (clock: Clock): Verb =>
         does: "the silent nodes, with the age of their last heartbeat",
       },
       { command: "vigil get node worker-7 -o wide", does: "one node, with more columns" },
+      { command: "vigil get zones eu-west-1b eu-west-1c", does: "two zones; one that does not exist is an error" },
+      { command: "vigil get nodes -l pool=gpu --sort-by=.since", does: "the nodes with a label, by their last change" },
       { command: "vigil get nodes --zone=eu-west-1b -o name", does: "the names of a zone's nodes" },
       {
         command: "vigil get nodes -o jsonpath='{.items[*].name}'",
         does: "names alone, by a JSONPath template as kubectl has them",
       },
+      {
+        command: "vigil get nodes -o custom-columns=NODE:.name,POLICY:.policy --no-headers",
+        does: "columns of your own",
+      },
       { command: "vigil get policies", does: "the nodes, limits and freezes of every node policy" },
       { command: "vigil get nodes --policy=gpu", does: "the nodes of one policy" },
       { command: "vigil get nodes -w", does: "the nodes, and each again when its readiness changes" },
       { command: "vigil get pods", does: "the pods to be evicted, and when: the same as get timers" },
+      { command: "vigil get pods -n shop", does: "those of one namespace" },
       { command: "vigil get timers --limit=20 -o yaml", does: "the twenty pods to be evicted next, and when" },
       { command: "vigil get stuck -o wide", does: "the pods Terminating on dead nodes, what holds and releases them" },
       { command: "vigil get fleet", does: "the processes of the console's fleet and their shards" },
       { command: "vigil get fleet --nats=nats://127.0.0.1:4222", does: "the processes on this NATS and their shards" },
     ],
-    run: async (values, [word = "", ...names], host) => {
-      const topic = TOPIC_ALIASES.get(word) ?? word;
-      const show = TOPICS.get(topic);
-      if (show === undefined) throw unknownTopic(word);
-      const [extra] = topic === "nodes" ? [] : names;
-      if (extra !== undefined) throw unexpectedArgument(["get", word, ...names], extra);
+    run: async (values, words, host) => {
+      const { topic, names } = subjectsOf(words);
       refuseUnusedFlags(topic, values);
-      await show({ ...values, names }, host, clock);
-      return 0;
+      const namespace = values.allNamespaces ? "" : values.namespace;
+      return (await TOPICS.get(topic)?.({ ...values, names, namespace }, host, clock)) ?? ExitCode.usage;
     },
   });

@@ -8,9 +8,9 @@ export const playgroundVerb: Verb = defineVerb({
   summary: "see it work: a cluster of hollow nodes, Vigil on it, and a story of failures, in about two minutes",
   settings: PLAYGROUND_SETTINGS,
   examples: [
-    { command: "vigil playground", does: "plays the story and ends" },
     { command: "vigil playground --interactive", does: "takes keys that break things, until q is pressed" },
-    { command: "vigil playground --serve", does: "keeps the cluster up afterwards, for kubectl" },
+    { command: "vigil playground", does: "plays the story and ends" },
+    { command: "vigil playground --serve", does: "keeps the cluster up for kubectl and tells no story" },
   ],
   // Loaded when it is wanted: no other verb needs the embedded API.
   run: async (values, _words, host) => (await import("../playground/play.ts")).runPlayground(values, host),

@@ -12,7 +12,13 @@ import { switchSetting } from "../../platform/config/setting-builders.ts";
 import { filled } from "../../platform/process/fill.ts";
 import { printable } from "../../platform/process/printable.ts";
 import type { Terminal } from "../../platform/process/terminal.ts";
-import { CONSOLE_SETTINGS, type ConsoleAddress, getFromConsole, textFromConsole } from "../connect/console-client.ts";
+import {
+  CONSOLE_SETTINGS,
+  type ConsoleAddress,
+  consoleAt,
+  getFromConsole,
+  textFromConsole,
+} from "../connect/console-client.ts";
 import { WATCH_PERIOD_MS } from "../get/watch-rows.ts";
 import { screenOf } from "../top/top-screen.ts";
 import { afterKey, FIRST_STATE, type TopAnswer, type TopState } from "../top/top-state.ts";
@@ -172,7 +178,8 @@ class Top {
     const { at, host, color } = this.#parts;
     const terminal = this.#terminal;
     if (terminal === null) return;
-    terminal.draw(screenOf(this.#state, { ...terminal.size(), color, nowMs: host.wallMs(), server: at.server }));
+    const { server } = consoleAt(at, host);
+    terminal.draw(screenOf(this.#state, { ...terminal.size(), color, nowMs: host.wallMs(), server }));
   }
 }
 

@@ -1,5 +1,4 @@
-/** `vigil watch`: prints what the messages of a running fleet say, as they happen. It asks no process for anything. */
-
+/** `vigil watch`: prints what happens, as it happens: from the messages of a fleet, or from a console. */
 import type { AnyMessage } from "../../../protocols/messages.ts";
 import type { Clock } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
@@ -10,9 +9,12 @@ import { nearest } from "../../domain/suggest.ts";
 import { typedBus } from "../../platform/bus/bus.ts";
 import { choiceSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { NATS_SETTINGS } from "../../platform/config/settings.ts";
-import { ConfigProblem } from "../../platform/config/value.ts";
+import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
+import { CONSOLE_SETTINGS } from "../connect/console-client.ts";
+import { refuseMixedSources } from "../connect/mixed-sources.ts";
 import { BUS_TOPICS, type BusSentence, BusSentences, type BusTopic, typesOf } from "../listen/bus-sentences.ts";
+import { listenToConsole } from "../listen/console-listener.ts";
 import { type NatsListener, openListener } from "../listen/nats-listener.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
 
@@ -26,8 +28,11 @@ const SETTINGS = {
     "text",
     "Output format; json is one object on each line, with the ids of the message and of its cause.",
   ),
+  ...CONSOLE_SETTINGS,
   ...NATS_SETTINGS,
+  nats: { ...NATS_SETTINGS.nats, meaning: "NATS servers of the fleet, to listen to in place of a console." },
 } as const;
+type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 
 const TOPIC_ALIASES: ReadonlyMap<string, BusTopic> = new Map([
   ["node", "nodes"],
@@ -42,42 +47,72 @@ const TOPIC_ALIASES: ReadonlyMap<string, BusTopic> = new Map([
 export const watchVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "watch",
-    summary: "print what happens to nodes, zones and pods, from the messages on NATS",
+    summary: "print what happens to nodes, zones and pods, as it happens",
     words: `[${BUS_TOPICS.join("|")}]…`,
     firstWords: BUS_TOPICS,
     liveNames: new Map([["--node", "nodes"]]),
     settings: SETTINGS,
     examples: [
-      { command: "vigil watch --nats=nats://127.0.0.1:4222", does: "everything that happens in this fleet" },
+      { command: "vigil watch", does: "everything that happens, from the console of a process with a ledger" },
+      { command: "vigil watch --nats=nats://127.0.0.1:4222", does: "the same from the messages of a fleet" },
       { command: "vigil watch nodes zones --nats=nats.vigil-system", does: "verdicts, taints and disruption of zones" },
       { command: "vigil watch --node=worker-7 --nats=nats.vigil-system", does: "one node, its pods and their writes" },
       { command: "vigil watch writes -o json --nats=nats.vigil-system", does: "requests and outcomes, for jq" },
     ],
-    run: async ({ node, output, ...nats }, words, host) => {
+    run: async (values, words, host) => {
       const topics = words.map(topicOf);
-      const interrupted = "interrupted before NATS was reached";
-      const listener = await openListener(nats, { clock, host, verb: "watch", interrupted });
-      const sentences = new BusSentences(node === "" ? null : node);
-      const lineOf = output === "json" ? jsonLine : textLine;
-      const take = (message: AnyMessage): void => {
-        const sentence = sentences.take(message);
-        if (sentence !== null) host.print(lineOf(sentence));
-      };
-      try {
-        follow(listener, { clock, cluster: nats.cluster, topics, host, take });
-        await listener.transport.flush();
-        listener.checkRefusals();
-        host.warn(`vigil: listening to --cluster=${nats.cluster} on ${listener.where}\n`);
-        const lost = listener.transport.closed.then((error) => {
-          if (error !== undefined) throw new Failure(`${listener.where} has ended the connection: ${error.message}`);
-        });
-        await Promise.race([untilStopped(host), lost]);
-      } finally {
-        await listener.transport.close();
-      }
+      refuseMixedSources("watch", values);
+      const lineOf = values.output === "json" ? jsonLine : textLine;
+      const print = (sentence: BusSentence): void => host.print(lineOf(sentence));
+      const listen = values.nats.length === 0 ? watchConsole : watchNats;
+      await listen({ values, topics, clock, host, print });
       return 0;
     },
   });
+
+interface Watching {
+  readonly values: Values;
+  readonly topics: readonly BusTopic[];
+  readonly clock: Clock;
+  readonly host: Host;
+  readonly print: (sentence: BusSentence) => void;
+}
+
+/** A console sends decisions of every topic, of which those of no message are shown without topics alone. */
+async function watchConsole({ values, topics, clock, host, print }: Watching): Promise<void> {
+  const types: readonly string[] = typesOf(topics);
+  await listenToConsole(values, { clock, host }, (decision) => {
+    const isOfNode = values.node === "" || decision.node === values.node;
+    if (isOfNode && (topics.length === 0 || types.includes(decision.type))) print(decision);
+  });
+}
+
+async function watchNats({ values, topics, clock, host, print }: Watching): Promise<void> {
+  const { node, ...nats } = values;
+  const listener = await openListener(nats, {
+    clock,
+    host,
+    verb: "watch",
+    interrupted: "interrupted before NATS was reached",
+  });
+  const sentences = new BusSentences(node === "" ? null : node);
+  const take = (message: AnyMessage): void => {
+    const sentence = sentences.take(message);
+    if (sentence !== null) print(sentence);
+  };
+  try {
+    follow(listener, { clock, cluster: nats.cluster, topics, host, take });
+    await listener.transport.flush();
+    listener.checkRefusals();
+    host.warn(`vigil: listening to --cluster=${nats.cluster} on ${listener.where}\n`);
+    const lost = listener.transport.closed.then((error) => {
+      if (error !== undefined) throw new Failure(`${listener.where} has ended the connection: ${error.message}`);
+    });
+    await Promise.race([untilStopped(host), lost]);
+  } finally {
+    await listener.transport.close();
+  }
+}
 
 interface Followed {
   readonly clock: Clock;

@@ -108,14 +108,17 @@ function placesIn(list) {
   return Map.groupBy(places, ({ key }) => key);
 }
 
-/** Replaces the rows of a list. A keyboard's place in it outlives that, where the new rows have it too. */
+/**
+ * Replaces the rows of a list. A keyboard's place in it outlives that, where the new rows have it too. What is in sight
+ * stays: the reader may have gone to an explanation, far from that place.
+ */
 export function replaceRows(list, rows) {
   const active = document.activeElement;
   const places = list.contains(active) ? [...placesIn(list)] : [];
   list.replaceChildren(...rows);
   for (const [key, alike] of places) {
     const index = alike.findIndex(({ place }) => place === active);
-    if (index >= 0) placesIn(list).get(key)?.at(index)?.place.focus();
+    if (index >= 0) placesIn(list).get(key)?.at(index)?.place.focus({ preventScroll: true });
   }
 }
 

@@ -3,6 +3,7 @@
  * state of the object and on the last outcome of a request for it, never on a schedule alone.
  */
 import type { Decision, Explanation, FactualExplanation, Subject } from "../../../protocols/ledger-reader.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, namedList, nameText } from "../../domain/format.ts";
@@ -56,7 +57,12 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
   const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
   const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
-  return explanationOf([present, ...leasePathSentences(context), ...queue, ...held], timeline);
+  const down = isEvictedWhole(judged) ? [sentence("zoneDown", {})] : [];
+  return explanationOf([present, ...leasePathSentences(context), ...down, ...queue, ...held], timeline);
+}
+
+function isEvictedWhole({ state, halted, taintsPerSecond }: BodyOf<"judged.zone">): boolean {
+  return state === "FullDisruption" && !halted && taintsPerSecond > 0;
 }
 
 /**

@@ -143,6 +143,9 @@ export const POLICY_SENTENCES = {
 export const ZONE_SENTENCES = {
   zoneIs: "Zone {zone} {state}.",
   zoneWas: "Zone {zone} was {state} at {at}, and its owner has published nothing since.",
+  zoneDown:
+    "All of it is down while another zone is healthy, so it counts as lost and its pods are needed elsewhere: it is " +
+    "evicted at its own full rate, as upstream does. fullDisruptionEvictionRate: 0 of a policy prevents that.",
   zoneWaiting: "{waiting} in its eviction queue; next: {first}.",
   zoneHeld: "Held back: {holds}.",
 } as const;

@@ -60,6 +60,11 @@ export function subjectOf({ type, body }: AnyMessage): Subject {
   return { kind: "Node", namespace: "", name: "node" in body ? body.node : "" };
 }
 
+/** The node that a message is about, as its object or as that of its pod; null for none. */
+export function nodeOf({ body }: AnyMessage): string | null {
+  return "node" in body ? body.node : null;
+}
+
 function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): TimelineSentence | null {
   const isReplaced = before?.observed && before.uid !== body.uid;
   const known = isReplaced ? null : (before?.observed ?? null);

@@ -5,7 +5,7 @@ import type { NamedText } from "../../domain/format.ts";
 import type { LedgerSetup } from "../ledger.setup.ts";
 import { ClusterState } from "../state/cluster-state.ts";
 import { type EntryHead, History } from "./history.ts";
-import { historyTextOf, instantOf, subjectOf } from "./history-text.policy.ts";
+import { historyTextOf, instantOf, nodeOf, subjectOf } from "./history-text.policy.ts";
 import { lastStateOf } from "./last-state.policy.ts";
 import type { LedgerStore } from "./ledger.store.ts";
 
@@ -26,12 +26,12 @@ export class RecordSubscriber {
   /** Records a message, given the state before it, and returns what it added. The owner of its shard stores it. */
   onMessage(message: AnyMessage, isOurs: boolean): Decision | null {
     if (isOurs) this.#keepLastState(message);
-    return this.#published(this.#add(message, this.#state));
+    return this.#published(this.#add(message, this.#state), nodeOf(message));
   }
 
   /** Records an entry that is a part of a message. */
   addEntry(head: EntryHead, subject: Subject, text: NamedText): void {
-    this.#published(this.history.addEntry(head, subject, text));
+    this.#published(this.history.addEntry(head, subject, text), null);
   }
 
   /** Records a stored message, which no listener hears of. */
@@ -58,8 +58,10 @@ export class RecordSubscriber {
     return this.history.add(at === message.at ? message : { ...message, at }, subject, isKept ? null : text);
   }
 
-  #published(decision: Decision | null): Decision | null {
-    if (decision !== null) for (const listener of this.#listeners) listener(decision);
+  #published(decision: Decision | null, node: string | null): Decision | null {
+    if (decision === null || this.#listeners.size === 0) return decision;
+    const published = node === null ? decision : { ...decision, node };
+    for (const listener of this.#listeners) listener(published);
     return decision;
   }
 

@@ -1,4 +1,5 @@
-/** Parses the node policies of a configuration file: a list of `{name, spec}`, each spec as in a NodePolicy object. */
+/** Parses the node policies of a configuration file: a list of `{name, spec}`, or of whole NodePolicy objects. */
+import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { type ConfiguredPolicy, checkSpec } from "../../domain/node-policy.parse.ts";
 import { ConfigProblem } from "./value.ts";
 
@@ -23,12 +24,10 @@ export function configuredPolicies(list: unknown, where: string): readonly Confi
 }
 
 function configuredPolicy(entry: unknown, where: string): ConfiguredPolicy {
-  const isRecord = typeof entry === "object" && entry !== null && !Array.isArray(entry);
-  const { name, spec: raw, ...others } = (isRecord ? entry : {}) as Record<string, unknown>;
+  if (!isRecord(entry)) throw new ConfigProblem(`${where}: write ${EXAMPLE}`);
+  const { name, spec: raw, ...others } = "kind" in entry ? nameAndSpecOf(entry, where) : entry;
   const [other] = Object.keys(others);
-  if (!isRecord || other !== undefined) {
-    throw new ConfigProblem(`${where}${other === undefined ? "" : `.${other}: no such field`}: write ${EXAMPLE}`);
-  }
+  if (other !== undefined) throw new ConfigProblem(`${where}.${other}: no such field: write ${EXAMPLE}`);
   if (typeof name !== "string" || !isPolicyName(name)) {
     throw new ConfigProblem(`${where}.name: ${JSON.stringify(name)}: write a name such as gpu`);
   }
@@ -36,4 +35,22 @@ function configuredPolicy(entry: unknown, where: string): ConfiguredPolicy {
   const [problem] = problems;
   if (spec === null || problem !== undefined) throw new ConfigProblem(`${where} (${name}): ${problem?.message}`);
   return { name, spec };
+}
+
+/** The part of an object that counts: one copied from a cluster has a status, and metadata of the API server. */
+function nameAndSpecOf(
+  { apiVersion, kind, metadata, ...parts }: Record<string, unknown>,
+  where: string,
+): Record<string, unknown> {
+  const expected = { apiVersion: `${NODE_POLICY_API.group}/${NODE_POLICY_API.version}`, kind: NODE_POLICY_API.kind };
+  for (const [field, value] of Object.entries({ apiVersion, kind })) {
+    const wanted = expected[field as keyof typeof expected];
+    if (value !== wanted) throw new ConfigProblem(`${where}.${field}: ${JSON.stringify(value)}: must be ${wanted}`);
+  }
+  const rest = Object.entries(parts).filter(([field]) => field !== "status");
+  return { name: isRecord(metadata) ? metadata.name : undefined, ...Object.fromEntries(rest) };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -26,7 +26,7 @@ export interface ProcessPort {
   readableByAll(path: string): boolean;
   /** Writes a text file that only its owner can read, and follows no link. Throws the file system's Error. */
   writeFile(path: string, text: string): void;
-  /** Makes a temporary folder under an unpredictable name that only its owner can enter. */
+  /** Makes a temporary folder under an unpredictable name that only its owner can enter. It ends with the process. */
   makeFolder(): string;
   /**
    * Aborted by SIGTERM, SIGINT or the hangup of the terminal; a second signal ends the process at once. Without a
@@ -65,9 +65,15 @@ export function thisProcess(): ProcessPort {
     readFile: (path) => readFileSync(path, "utf8"),
     writeFile: writePrivateFile,
     readableByAll: (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & READABLE_BY_ALL) !== 0,
-    makeFolder: () => mkdtempSync(join(tmpdir(), "vigil-")),
+    makeFolder,
     stopped: stopSignal(),
   };
+}
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "vigil-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** Ends this process with a code, or with OUTPUT_LOST when its output could not be written. */

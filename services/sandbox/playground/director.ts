@@ -90,10 +90,10 @@ export class Director {
     const { cast, say } = this.#io;
     if (cast.state().isBlind) {
       cast.unblind();
-      say("The API server is back.");
+      say("Vigil reaches the API server again.");
     } else {
       cast.blind();
-      say("The API server is out of Vigil's sight. b gives it back.");
+      say("Vigil is cut off from the API server. b connects it again.");
     }
   }
 

@@ -21,7 +21,7 @@ export function loneNode(graceMs: number): Act {
 function lostPower(graceMs: number): Scene[] {
   return [
     {
-      begins: `${LONE} loses its power. Its last heartbeat has been.`,
+      begins: `${LONE} loses its power. That was its last heartbeat.`,
       act: ({ nodes }) => nodes.stop({ names: [LONE] }),
       awaits: `${LONE} judged Unknown`,
       until: (seen) => seen.nodes.get(LONE)?.readiness === "unknown",
@@ -30,7 +30,8 @@ function lostPower(graceMs: number): Scene[] {
         "All its conditions say so, and nothing new is scheduled there.",
     },
     {
-      begins: "Its zone is well, so it is the node: it is tainted NoExecute at once, and its pods' tolerations decide.",
+      begins:
+        "The rest of its zone is healthy: the node is tainted NoExecute at once, and its pods' tolerations decide.",
       awaits: `the ${IMPATIENT_APP} pod of ${LONE} evicted`,
       until: (seen) => seen.evicted.has(`${IMPATIENT_APP}-${LONE}`),
       ends: () =>
@@ -65,7 +66,7 @@ function silentTogether(graceMs: number): Scene[] {
         seen.count("unknown", STRUCK) === STRUCK.length && seen.stateOf(STRUCK_ZONE) === "PartialDisruption",
       ends: () =>
         `After ${spanText(graceMs)} all ${STRUCK.length} are Unknown, and ${STRUCK_ZONE} is in PartialDisruption: ` +
-        "when so many go at once, it is hardly the nodes.",
+        "when so many fail at once, the cause is hardly the nodes.",
     },
     {
       begins: "So Vigil stops evicting in that zone and waits. The other zones go on as ever.",
@@ -74,14 +75,14 @@ function silentTogether(graceMs: number): Scene[] {
       leastMs: CALM_MS,
       ends: (seen) =>
         `${CALM_MS / 1000} s later, ${onStruck(seen)} of the ${STRUCK.length} ${IMPATIENT_APP} pods there ` +
-        `${onStruck(seen) === 1 ? "was" : "were"} deleted: those of nodes tainted before the zone's trouble was plain.`,
+        `${onStruck(seen) === 1 ? "was" : "were"} deleted: those of nodes tainted before so many were Unknown.`,
     },
   ];
 }
 
 function switchBack(): Scene {
   return {
-    begins: "The switch is back.",
+    begins: "The switch works again.",
     act: ({ nodes }) => nodes.resume({ names: STRUCK }),
     awaits: `${NODES} ready nodes without taints and every zone Normal`,
     until: (seen) => areWell(seen, ZONES.flatMap(nodesOf)) && ZONES.every((zone) => seen.stateOf(zone) === "Normal"),

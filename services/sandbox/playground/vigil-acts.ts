@@ -31,7 +31,7 @@ function countdown(): Scene {
 
 function killed(): Scene {
   return {
-    begins: `kill -9 of ${MORTAL_MEMBER}, while it counts. It says no goodbye.`,
+    begins: `${MORTAL_MEMBER} is ended by kill -9 while it counts.`,
     act: (cast) => cast.kill(),
     awaits: `the ${IMPATIENT_APP} pod of ${COUNTED_NODE} evicted`,
     until: (seen) => seen.waitedMs(COUNTED_POD, COUNTED_NODE) !== null,
@@ -59,14 +59,14 @@ const DARK_NODE = nodeName("zone-b", 11);
 
 /** No member reaches the API server for longer than the grace: nobody is judged, and the time does not count. */
 export function blindness(graceMs: number): Act {
-  return { title: "the API server is out of sight", scenes: [dark(graceMs), sighted(graceMs), powered()] };
+  return { title: "Vigil is cut off from the API server", scenes: [dark(graceMs), sighted(graceMs), powered()] };
 }
 
 function dark(graceMs: number): Scene {
   return {
     begins:
-      `The API server is out of Vigil's sight: every watch breaks, every request is refused. ` +
-      `The nodes still reach it, but for ${DARK_NODE}, which loses its power just now.`,
+      `Vigil is cut off from the API server: every watch breaks, every request is refused. ` +
+      `The nodes still reach it, except ${DARK_NODE}, which loses its power now.`,
     act: (cast) => {
       cast.blind();
       cast.nodes.stop({ names: [DARK_NODE] });
@@ -76,18 +76,18 @@ function dark(graceMs: number): Scene {
     leastMs: DARK_MS,
     ends: (seen) =>
       `For ${spanText(DARK_MS)}, longer than the grace of ${spanText(graceMs)}, no heartbeat of ${NODES} nodes has ` +
-      `arrived, and ${seen.count("unknown")} are Unknown: Vigil knows that it is itself that does not see.`,
+      `arrived, and ${seen.count("unknown")} are Unknown: Vigil knows that the fault is on its side.`,
   };
 }
 
 function sighted(graceMs: number): Scene {
   return {
-    begins: "The API server is back.",
+    begins: "Vigil reaches the API server again.",
     act: (cast) => cast.unblind(),
     awaits: `${DARK_NODE} alone judged Unknown`,
     until: (seen) => seen.nodes.get(DARK_NODE)?.readiness === "unknown" && seen.count("ready") === NODES - 1,
     ends: () =>
-      `${DARK_NODE} is Unknown, and it alone: it had its whole grace of ${spanText(graceMs)} while Vigil could see.`,
+      `Only ${DARK_NODE} is Unknown: it had its whole grace of ${spanText(graceMs)} after Vigil could see again.`,
   };
 }
 

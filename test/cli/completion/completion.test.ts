@@ -56,7 +56,7 @@ test.each([
   ],
   [
     ["vigil", "get", "zones", "--output", ""],
-    ["table", "wide", "name", "json", "yaml", "jsonpath="],
+    ["table", "wide", "name", "json", "yaml", "jsonpath=", "custom-columns="],
   ],
   [["vigil", "get", "zones", "--wat"], ["--watch"]],
   [["vigil", "get", "zones", "-w"], ["-w"]],

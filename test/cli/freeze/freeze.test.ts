@@ -88,9 +88,8 @@ async function apply(name: string, spec: object): Promise<string> {
 test("a freeze of a policy that applies to no node says so", async () => {
   api.registry.create(storedAs("customresourcedefinitions"), "", nodePolicyDefinition() as never);
   const url = await apply("gpu", { selector: { matchLabels: { "no key": "gpu" } } });
-  const why = { reason: "Invalid", message: "its selector is invalid" };
-  const ready = { type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z", ...why };
-  const status = { conditions: [ready] };
+  const why = { reason: "Refused", message: "no key", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  const status = { conditions: [{ type: "Ready", status: "False", ...why }] };
   const headers = { "content-type": "application/merge-patch+json" };
   const patched = await fetch(`${url}/status`, { method: "PATCH", headers, body: JSON.stringify({ status }) });
   expect(patched.status).toBe(200);

@@ -7,7 +7,7 @@ import { parseAllDocuments } from "yaml";
 import type { NodeReport, WatchHealthReport } from "../../../protocols/ledger-reader.ts";
 import { SERVICE_NAMES } from "../../../protocols/ports.ts";
 import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../../services/cli/get/fleet-members.ts";
-import { changePrinter } from "../../../services/cli/get/get-printer.ts";
+import { printerOf } from "../../../services/cli/get/get-printer.ts";
 import { WATCH_PERIOD_MS, watchRows } from "../../../services/cli/get/watch-rows.ts";
 import { getVerb } from "../../../services/cli/verbs/get.ts";
 import { nodeDocument } from "../../../services/console/documents.ts";
@@ -198,7 +198,7 @@ describe("get nodes --watch", () => {
     nodes = [node("n1"), node("n2", { readiness: "unknown" })];
     expect(await next()).toContain("n2     unknown ");
     expect(host.err()).toMatch(
-      /^vigil: no console at \S+: connect ECONNREFUSED .*; retrying\nvigil: connected again\n$/,
+      /^vigil: no console at \S+ \(--server\): connect ECONNREFUSED .*; retrying\nvigil: connected again\n$/,
     );
   });
 });
@@ -255,9 +255,16 @@ describe("the fleet, watched", () => {
       const rows: MemberReport[] = await members();
       return { rows, total: rows.length, blind: null };
     };
-    const form = { table: MEMBERS, output: "table", events: true, single: false, gone: "gone" } as const;
+    const form = {
+      table: MEMBERS,
+      output: "table",
+      events: true,
+      single: false,
+      noHeaders: false,
+      gone: "gone",
+    } as const;
     const watching = watchRows(
-      { table: MEMBERS, ask, report: changePrinter(form, host), begun: () => {} },
+      { table: MEMBERS, ask, report: printerOf(form, host).changes, begun: () => {} },
       { clock, host },
     );
     pulse();

@@ -48,7 +48,8 @@ test("without a topic every topic is watched", () => {
 
 describe("vigil watch refuses", () => {
   test.each([
-    ["watch", "vigil: watch: name the NATS servers of the fleet with --nats\n"],
+    ["watch --cluster=blue", "vigil: watch --cluster=blue: has no effect without --nats\n"],
+    ["watch --nats=n --token-file=t", "vigil: watch --token-file=t: conflicts with --nats; give only one of them\n"],
     ["watch nods", "vigil: watch nods: did you mean watch nodes?\n"],
     ["watch timetables", "vigil: watch timetables: name some of nodes, zones, pods, writes\n"],
     ["watch -o yaml", /^vigil: -o=yaml: /],

@@ -35,7 +35,7 @@ describeUnless(MISSING, "vigil playground --interactive in a terminal", () => {
   test("takes keys, follows a resize, and gives the screen back", LONG, async () => {
     await shows("Press a key");
     expect(screen().at(-1)).toMatch(/^1-5 scenes · .* · q quit$/);
-    expect(screen().join("\n")).toContain("explain node node-a-01 --server=http://127.0.0.1:");
+    expect(screen().join("\n")).toContain("export VIGIL_SERVER=http://127.0.0.1:");
     press("k");
     await shows("vigil-1 runs, vigil-2 is killed");
     press("s");

@@ -12,24 +12,33 @@ import { fakeHost } from "../fake-host.ts";
 
 const LONG = { timeout: 200_000 };
 
-test("plays for real, narrated, with a kubeconfig and a table, and then takes orders", LONG, async () => {
+test("plays for real, narrated, with a kubeconfig and a table", LONG, async () => {
   const host = fakeHost();
-  const socket = join(mkdtempSync(join(tmpdir(), "playground-")), "play.sock");
-  const argv = ["--pause=0s", "--write-kubeconfig=play.kubeconfig", "--serve", `--socket=${socket}`];
-  const ended = playgroundVerb.start(argv, host);
-  await until("the story has ended", () => host.out().includes("Break something"), { withinMs: 150_000 });
-  const order = JSON.stringify({ order: "stop", selector: { zone: "zone-b" } });
-  expect(JSON.parse(await askLine(socket, order))).toMatchObject({ reached: 20, summary: { nodes: 60, stopped: 20 } });
-  expect(host.out()).toContain(`vigil hollow stop --zone=zone-b --socket=${socket}\n`);
-  expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig delete node node-c-01\n");
-  expect(host.out()).toMatch(/Ask why: vigil explain node node-b-01 --server=http:\/\/127\.0\.0\.1:\d+\n/);
-  host.stop();
-  expect(await ended).toBe(0);
+  expect(await playgroundVerb.start(["--pause=0s", "--write-kubeconfig=play.kubeconfig"], host)).toBe(0);
   expect(host.files.get("play.kubeconfig")).toMatch(/server: http:\/\/127\.0\.0\.1:\d+/);
   expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig get nodes");
+  expect(host.out()).toContain("To break things yourself: vigil playground --interactive\n");
   for (const { begins } of storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs))
     expect(host.out().replace(/\n\s+/g, " ")).toContain(begins);
   expect(host.out()).toMatch(/nodes judged Unknown +18\n/);
   expect(host.out()).toMatch(/writes that failed +0\n/);
   expect(host.err()).toBe("");
+});
+
+test("with --serve says at once what one may break, takes orders and tells no story", LONG, async () => {
+  const host = fakeHost();
+  const socket = join(mkdtempSync(join(tmpdir(), "playground-")), "play.sock");
+  const argv = ["--write-kubeconfig=play.kubeconfig", "--serve", `--socket=${socket}`];
+  const ended = playgroundVerb.start(argv, host);
+  await until("the orders are printed", () => host.out().includes("Break something"));
+  const order = JSON.stringify({ order: "stop", selector: { zone: "zone-b" } });
+  expect(JSON.parse(await askLine(socket, order))).toMatchObject({ reached: 20, summary: { nodes: 60, stopped: 20 } });
+  expect(host.out()).toContain(`vigil hollow stop --zone=zone-b --socket=${socket}\n`);
+  expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig delete node node-c-01\n");
+  expect(host.out()).toMatch(
+    /Ask why:\n {2}export VIGIL_SERVER=http:\/\/127\.0\.0\.1:\d+\n {2}vigil explain node node-b-01\n/,
+  );
+  expect(host.out()).not.toContain("60 nodes join");
+  host.stop();
+  expect(await ended).toBe(0);
 });

@@ -41,9 +41,14 @@ test("no stuck pods are said to be none, and of one it says what holds it", asyn
   await send("POST", "/api/v1/namespaces/default/pods", { apiVersion: "v1", kind: "Pod", metadata, spec });
   await send("DELETE", "/api/v1/namespaces/default/pods/cart-0", { gracePeriodSeconds: 0 });
   const { out } = await getStuck("-o", "json");
-  expect(JSON.parse(out)).toMatchObject([
+  expect(JSON.parse(out).items).toMatchObject([
     { name: "cart-0", nodeState: "Gone", heldBy: [{ kind: "Finalizer", name: "example.com/guard" }] },
   ]);
+  expect(await getStuck("cart-0", "cart-1", "-o", "name")).toEqual({
+    code: 1,
+    out: "pod/default/cart-0\n",
+    err: "vigil: pod cart-1: not stuck\n",
+  });
   expect((await getStuck("-o", "name")).out).toBe("pod/default/cart-0\n");
   expect((await getStuck("-o", "wide")).out).toContain("the controller of the finalizer, which removes it");
 });
@@ -51,7 +56,6 @@ test("no stuck pods are said to be none, and of one it says what holds it", asyn
 test.each([
   [["get", "stuck", "--server=http://x"], "get stuck --server=http://x: only get zones, get nodes, get policies,"],
   [["get", "zones", "--kubeconfig=x"], "get zones --kubeconfig=x: only get stuck takes it"],
-  [["get", "stuck", "worker-7"], "get stuck worker-7: unexpected argument: worker-7"],
   [["get", "stuk"], "get stuk: did you mean get stuck?"],
 ])("%j is refused with one line", async (words, problem) => {
   const host = fakeHost();

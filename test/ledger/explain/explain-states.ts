@@ -91,6 +91,7 @@ export const SAID_WHEN: Readonly<
   zoneIs: "explained itself; `state` as in its timeline",
   zoneWas: "explained itself, its owner has stopped publishing",
   zoneWaiting: "explained itself, nodes are queued",
+  zoneDown: "explained itself, in FullDisruption and not halted, with a rate above 0",
   zoneHeld: "explained itself, limits or freezes hold nodes back",
   policySelects: "always",
   policySelectsAll: "the same, without a requirement in the selector",

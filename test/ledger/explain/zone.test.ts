@@ -41,4 +41,16 @@ describe("a zone is explained", () => {
     const sentences = ledger.reader.explainZone(name)?.sentences;
     expect(sentences?.[0]?.split(" ")[1] ?? null).toBe(title);
   });
+
+  test.each([
+    [{ state: "FullDisruption", taintsPerSecond: 0.1 }, true],
+    [{ state: "FullDisruption", taintsPerSecond: 0.1, halted: true }, false],
+    [{ state: "FullDisruption", taintsPerSecond: 0 }, false],
+    [{ state: "PartialDisruption", taintsPerSecond: 0.01 }, false],
+  ] as const)("says why all of it is evicted: %j: %s", (changes, isSaid) => {
+    const { ledger, receive } = ledgerWorld();
+    receive("judged.zone", judgedZone({ zone: "eu:\u0000:b", size: 10, notReady: 10, ...changes }), null);
+    const sentences = ledger.reader.explainZone("eu/b")?.sentences.join(" ") ?? "";
+    expect(sentences.includes("evicted at its own full rate, as upstream does")).toBe(isSaid);
+  });
 });

@@ -138,6 +138,14 @@ describe("decisions", () => {
     ]);
   });
 
+  test("name the node of a pod to those who listen", () => {
+    const { ledger, receive } = ledgerWorld();
+    const heard: Decision[] = [];
+    ledger.reader.onDecision((decision) => heard.push(decision));
+    receive("judged.pod", judgedPod({ node: "n-1", deadlineAt: 9e12 }), null);
+    expect(heard).toMatchObject([{ object: { kind: "Pod" }, node: "n-1" }]);
+  });
+
   test("do not include what changes nothing", () => {
     const { ledger, receive } = ledgerWorld();
     for (let beat = 0; beat < 3; beat++) {

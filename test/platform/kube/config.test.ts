@@ -276,7 +276,8 @@ describe("a bad kubeconfig is refused", () => {
 
   test("with the places of one if there is none", async () => {
     expect(await problemOf({}, { HOME: folder })).toBe(
-      "no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster",
+      "no kubeconfig: /.kube/config does not exist, and this is no pod: " +
+        "give --kubeconfig, set KUBECONFIG, or run in a cluster",
     );
   });
 });

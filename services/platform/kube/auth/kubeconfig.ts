@@ -23,6 +23,8 @@ export interface KubeConfigOptions {
 export interface KubeConnection {
   readonly wire: SocketWire;
   readonly server: string;
+  /** Where the address of the server comes from, for people. */
+  readonly origin: string;
   /** The server and where its address comes from, for people. */
   readonly describe: string;
   /** What is unsafe about this connection, in one line for the log; null when nothing is. */
@@ -63,10 +65,28 @@ export async function loadKubeConfig(
     await authorize(false);
     const proxy = textOf(cluster["proxy-url"]) ?? proxyOf(new URL(server), environment);
     const describe = `${server} (${origin})`;
-    return { wire: httpsWire({ server, authorize, proxy }), server, describe, warning: warningOn(describe, cluster) };
+    return {
+      wire: httpsWire({ server, authorize, proxy }),
+      server,
+      origin,
+      describe,
+      warning: warningOn(describe, cluster),
+    };
   } catch (error) {
     throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/**
+ * The namespace that kubectl would use: that of the chosen context, or `default`, also without a kubeconfig. Throws a
+ * KubeConfigProblem for a file that cannot be used.
+ */
+export function namespaceOfContext(
+  { kubeconfig, context: wanted }: Pick<KubeConfigOptions, "kubeconfig" | "context">,
+  environment: NodeJS.ProcessEnv,
+): string {
+  const files = kubeconfig === undefined ? filesIn(environment) : [kubeconfig];
+  return (files.length === 0 ? null : textOf(contextIn(files, wanted).context.namespace)) || "default";
 }
 
 /** Refuses to send credentials in the clear. kubectl leaves them out, and its user gets a 401 without the reason. */
@@ -96,18 +116,37 @@ function targetOf(files: readonly string[], context: string | undefined, environ
       user: { tokenFile: `${SERVICE_ACCOUNT}/token` },
     };
   }
-  throw new KubeConfigProblem("no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster");
+  const searched = listedIn(environment).join(path.delimiter) || homeFile(environment);
+  const fix = "give --kubeconfig, set KUBECONFIG, or run in a cluster";
+  throw new KubeConfigProblem(`no kubeconfig: ${searched} does not exist, and this is no pod: ${fix}`);
 }
 
 /** Of several files in KUBECONFIG only those that exist count, as in kubectl; a single one must exist. */
 function filesIn(environment: NodeJS.ProcessEnv): readonly string[] {
-  const listed = (environment.KUBECONFIG ?? "").split(path.delimiter).filter((file) => file !== "");
+  const listed = listedIn(environment);
   if (listed.length > 0) return listed.length === 1 ? listed : listed.filter((file) => existsSync(file));
-  return [path.join(environment.HOME ?? homedir(), ".kube", "config")].filter((file) => existsSync(file));
+  return [homeFile(environment)].filter((file) => existsSync(file));
+}
+
+function listedIn(environment: NodeJS.ProcessEnv): readonly string[] {
+  return (environment.KUBECONFIG ?? "").split(path.delimiter).filter((file) => file !== "");
+}
+
+function homeFile(environment: NodeJS.ProcessEnv): string {
+  return path.join(environment.HOME ?? homedir(), ".kube", "config");
+}
+
+/** A chosen context, and the files that it is in. */
+interface FoundContext {
+  readonly name: string;
+  readonly context: JsonRecord;
+  readonly configs: readonly ConfigFile[];
+  readonly origin: string;
+  readonly fail: (fault: string) => never;
 }
 
 /** The chosen context; of entries with the same name the first counts, as in kubectl. */
-function targetIn(files: readonly string[], wanted: string | undefined): Found {
+function contextIn(files: readonly string[], wanted: string | undefined): FoundContext {
   const configs = files.map(configIn);
   const origin = `kubeconfig ${files.join(path.delimiter)}`;
   const fail = (fault: string): never => {
@@ -119,6 +158,11 @@ function targetIn(files: readonly string[], wanted: string | undefined): Found {
   const current = configs.map(({ config }) => textOf(config["current-context"])).find((name) => name !== null);
   const name = wanted ?? current ?? fail(`it has no current-context: give --context, one of ${names}`);
   const context = contexts.get(name) ?? fail(`there is no context "${name}", only ${names}`);
+  return { name, context, configs, origin, fail };
+}
+
+function targetIn(files: readonly string[], wanted: string | undefined): Found {
+  const { name, context, configs, origin, fail } = contextIn(files, wanted);
   const part = (field: "cluster" | "user", called: string): JsonRecord =>
     entriesIn(configs, field).get(called) ?? fail(`context "${name}" names a ${field} that is not there: ${called}`);
   const cluster = part("cluster", String(context.cluster));

@@ -97,7 +97,6 @@ export class Checks {
   /** The API server went back to an earlier state. */
   restored(): void {
     this.#contests.restored();
-    this.olderLists.restored();
   }
 
   /** Takes a change of a node. */

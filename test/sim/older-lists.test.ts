@@ -7,7 +7,7 @@ import { OlderLists } from "./older-lists.ts";
 import { drawSwarm } from "./swarm.ts";
 import { World } from "./world.ts";
 
-/** Publishes versions of a node from a process, which died after so many of them; "restored" between two. */
+/** Publishes versions of a node from a process, which died as it had sent so many of them; "restored" between two. */
 function published(versions: readonly (number | "restored")[], diedAfter = Number.POSITIVE_INFINITY): () => void {
   const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
   const world = new World({ ...drawn, plot: null, zones: [], faults: new Set(["staleReplica"]) });
@@ -15,9 +15,9 @@ function published(versions: readonly (number | "restored")[], diedAfter = Numbe
   const lists = new OlderLists(world, () => diedMs);
   return () => {
     for (const [index, version] of versions.entries()) {
-      world.clock.advance(1000);
       if (index === diedAfter) diedMs = world.clock.monotonicMs();
-      if (version === "restored") lists.restored();
+      world.clock.advance(1000);
+      if (version === "restored") world.restore(world.backup(), "cut");
       else lists.check(message("observed.node", observedNode("n", { resourceVersion: String(version) })), "p1");
     }
   };

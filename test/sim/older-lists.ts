@@ -35,7 +35,6 @@ export class OlderLists {
   readonly #shown = new Map<string, Shown>();
   /** The renewals of each lease in the order in which the API had them. */
   readonly #renewals = new Map<string, number[]>();
-  #isRestored = false;
 
   /** `diedMs` is when a process died last. */
   constructor(world: World, diedMs: (member: string) => number) {
@@ -49,14 +48,9 @@ export class OlderLists {
     });
   }
 
-  /** The API server went back to an earlier state. */
-  restored(): void {
-    this.#isRestored = true;
-  }
-
   /** Checks a message that a process publishes. */
   check(message: AnyMessage, member: string): void {
-    if (this.#isRestored) return;
+    if (this.#world.isRestored) return;
     if (is(message, "observed.node")) {
       const { node, uid, resourceVersion } = message.body;
       this.#note(member, { name: `node ${node}`, key: uid }, Number(resourceVersion));
@@ -90,10 +84,10 @@ export class OlderLists {
     this.#shown.set(`${member} ${key}`, { order, atMs: this.#world.clock.monotonicMs() });
   }
 
-  /** What a process has published in its present life. */
+  /** What a process has published in its present life; what it sent as it was killed is of the one before. */
   #of(key: string, member: string): Shown | null {
     const shown = this.#shown.get(key);
-    return shown === undefined || shown.atMs < this.#diedMs(member) ? null : shown;
+    return shown === undefined || shown.atMs <= this.#diedMs(member) ? null : shown;
   }
 }
 

@@ -312,6 +312,11 @@ export class World {
     return { atMs: this.clock.wallMs(), objects };
   }
 
+  /** Whether the API's store was ever taken back to a backup. */
+  get isRestored(): boolean {
+    return Number.isFinite(this.#restoredMs);
+  }
+
   /** Takes the API's store back to a backup, unless that is of a time that another restore has undone. */
   restore({ atMs, objects }: Backup, watches: "cut" | "silent"): void {
     if (atMs < this.#restoredMs) return;

@@ -303,6 +303,20 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("it has had");
   });
 
+  it("may be as old as a server behind a load balancer", () => {
+    const stage = new Stage();
+    Object.assign(stage.world.swarm, { faults: new Set<FaultClass>(["staleServers"]) });
+    stage.renew("a");
+    stage.show("a", "True");
+    stage.pass(10 * S);
+    stage.show("a", "False");
+    stage.pass(200 * S);
+    const claim = () => stage.checks.zoneClaims.check(stage.announce(1, 0));
+    expect(claim).not.toThrow();
+    stage.pass(60 * S);
+    expect(claim).toThrow("have not been ready");
+  });
+
   it("by a new owner may be the dead one's last", () => {
     const stage = new Stage();
     stage.renew("a");

@@ -22,6 +22,11 @@ const WAY_MS = 1_500;
 const SILENT_WATCH_MS = 40_000;
 /** How long a watch of nodes or pods may be stale without being detected, because it ends then. */
 const STALE_WATCH_MS = 60_000;
+/**
+ * How long a server behind a load balancer stands still. A watch there is verified by a list after three minutes, but a
+ * process that starts there begins with a list that is older (docs/architecture.md).
+ */
+const STALE_SERVER_MS = 240_000;
 /** After this a watch that is open and silent for good has been opened again, and its objects are listed. */
 export const SILENT_FOR_GOOD_MS = 100_000;
 /** A message that is late, or waits for a slow consumer. */
@@ -43,10 +48,11 @@ const SILENCING: readonly FaultClass[] = [
   ...(["apiCuts", "slowApi", "listRefusals", "writeConflicts", "cacheSyncLag", "flakyApi"] as const),
   ...(["longOutages", "powerCuts", "restores", "leaseRefusals"] as const),
 ];
-const STALE: readonly FaultClass[] = ["staleReplica", "restores", "staleServers"];
+const STALE: readonly FaultClass[] = ["staleReplica", "restores"];
 
-/** How long a watch may send nothing without being detected; 0 where none is silent. */
+/** How long a watch may show nothing new without being detected; 0 where none is silent. */
 export function silentMaxMs({ faults }: Pick<Swarm, "faults">): number {
+  if (faults.has("staleServers")) return STALE_SERVER_MS;
   if (faults.has("silentWatches")) return SILENT_FOR_GOOD_MS;
   return faults.has("staleWatches") ? STALE_WATCH_MS : 0;
 }

@@ -18,7 +18,6 @@ WORKDIR /vigil
 COPY package.json LICENSE ./
 COPY --from=build /vigil/node_modules node_modules
 COPY protocols protocols
-COPY deploy/crd/nodepolicies.yaml deploy/crd/
 COPY services services
 # The playground serves the definition of policies.
 COPY deploy/crd deploy/crd

@@ -9,7 +9,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 const OUTPUT = join(ROOT, "dist");
 /** Files that the program reads at run time. */
-const READ = ["services/console/page", "deploy/crd/nodepolicies.yaml"];
+const READ = ["services/console/page"];
 /** The command, which is JavaScript already. */
 const COMMAND = "services/vigil.js";
 

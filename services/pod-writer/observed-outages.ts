@@ -19,6 +19,13 @@ export interface OutagesSeen {
   readonly outages: readonly FrozenInterval[];
 }
 
+type OutagesProfile = WatchHealthProfile & Pick<Profile, "nodeMonitorGraceMs">;
+
+/** Nodes that were heard longer ago may not be heard now: a pulse, had it come, would say so. */
+function unheardMs(profile: OutagesProfile): number {
+  return outageMinMs(profile) + profile.pulsePeriodMs;
+}
+
 interface ShardPulses {
   readonly health: WatchHealth;
   outages: readonly FrozenInterval[];
@@ -30,19 +37,13 @@ const HEARD_SHARD = 0;
 /** The last pulse of each followed shard, and until when nodes were heard. */
 export class ObservedOutages {
   readonly #clock: Pick<Clock, "monotonicMs" | "wallMs">;
-  readonly #profile: WatchHealthProfile;
-  /** Nodes that were heard longer ago may not be heard now: a pulse, had it come, would say so. */
-  readonly #unheardMs: number;
+  readonly #profile: OutagesProfile;
   readonly #shards = new Map<number, ShardPulses>();
   #heardAt = Number.POSITIVE_INFINITY;
 
-  constructor(
-    clock: Pick<Clock, "monotonicMs" | "wallMs">,
-    profile: WatchHealthProfile & Pick<Profile, "nodeMonitorGraceMs">,
-  ) {
+  constructor(clock: Pick<Clock, "monotonicMs" | "wallMs">, profile: OutagesProfile) {
     this.#clock = clock;
     this.#profile = profile;
-    this.#unheardMs = outageMinMs(profile) + profile.pulsePeriodMs;
   }
 
   /** Follows until when nodes were heard. */
@@ -75,7 +76,7 @@ export class ObservedOutages {
   about(node: string): OutagesSeen {
     const pulses = this.#shards.get(shardOf(node));
     if (pulses === undefined) return { blindness: "the shard has another owner", outages: [] };
-    const isUnheard = this.#clock.wallMs() - this.#heardAt > this.#unheardMs;
+    const isUnheard = this.#clock.wallMs() - this.#heardAt > unheardMs(this.#profile);
     const unheard = isUnheard ? "no pulse says that any node has been heard lately" : null;
     return { blindness: pulses.health.blindness(this.#clock.monotonicMs()) ?? unheard, outages: pulses.outages };
   }

@@ -437,7 +437,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "unhealthyDelay that nobody waits for",
-    file: "services/node/concerns/eviction-delay/eviction-delay.policy.ts",
+    file: "services/node/concerns/eviction-delay/eviction-delay.ts",
     from: 'if (readiness !== "notReady" || delayMs === null) return',
     to: 'if (readiness !== "notReady" || delayMs !== 0) return',
     showsIn: "policies",

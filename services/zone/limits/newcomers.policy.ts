@@ -5,7 +5,7 @@
 import type { ObservedNode } from "../../../protocols/objects.ts";
 
 /** How long a node has to be in a policy before what it came as counts in the policy's limits, in milliseconds. */
-export const JOINING_MS = 600_000;
+const JOINING_MS = 600_000;
 
 /** What a node was when it joined a group. */
 interface Joining {

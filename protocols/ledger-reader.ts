@@ -305,6 +305,11 @@ export interface ComparisonReport {
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
   readonly nodes: readonly ComparedNode[];
   readonly pods: readonly ComparedPod[];
+  /**
+   * From when on Vigil's own steps about pods are recorded, epoch milliseconds, where those of others are not: Vigil
+   * works in place of upstream. Absent otherwise.
+   */
+  readonly ownPodsFrom?: number | undefined;
 }
 
 /** Read access to a ledger. Every answer is a snapshot. */

@@ -8,13 +8,14 @@ import { countdownText, countText, listText, rateText, spanText } from "../../do
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
 import { type ByType, dispatch } from "../by-type.ts";
+import { changedAt } from "../compare/node-failure.policy.ts";
 import { quotedText } from "../explain/quoted-text.ts";
 import { type TimelineSentence, type TimelineSentenceName, timelineSentence } from "../explain/sentences.ts";
 import { type ClusterState, type NodeRecord, reducedNode } from "../state/cluster-state.ts";
 import { conditionsText, taintsText } from "../state/node-requests.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], TimelineSentence | null> = {
-  "observed.node": ({ body }, before) => observedText(body, before.nodes.get(body.node)),
+  "observed.node": ({ at, body }, before) => observedText(body, at, before.nodes.get(body.node)),
   "observed.gone": () => timelineSentence("left", {}),
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
@@ -60,7 +61,11 @@ export function subjectOf({ type, body }: AnyMessage): Subject {
   return { kind: "Node", namespace: "", name: "node" in body ? body.node : "" };
 }
 
-function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): TimelineSentence | null {
+function observedText(
+  body: BodyOf<"observed.node">,
+  at: number,
+  before: NodeRecord | undefined,
+): TimelineSentence | null {
   const isReplaced = before?.observed && before.uid !== body.uid;
   const known = isReplaced ? null : (before?.observed ?? null);
   const earlier = new Set(known?.taints.map(taintName));
@@ -74,7 +79,7 @@ function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefi
     ...(isReplaced ? [timelineSentence("nodeReplaced", {})] : []),
     ...taintTexts(appears, added, isOurs),
     ...taintTexts("taintsRemoved", removed, isUnsent),
-    ...(known === null ? [] : madeByAnother(known, body)),
+    ...(known === null ? [] : madeByAnother(known, body, at)),
   ];
   return joined(parts, (first, second) => timelineSentence("bothSeen", { first, second }));
 }
@@ -97,7 +102,7 @@ function taintTexts(
 }
 
 /** The writes that shadow mode had not sent and the API shows now: another controller made them. */
-function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): TimelineSentence[] {
+function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode, at: number): TimelineSentence[] {
   if (unsent === undefined) return [];
   const isLeft = unsentNames(body.shadow?.added);
   const present = new Map(body.taints.map((taint) => [taintName(taint), epochMsOf(taint.timeAdded)]));
@@ -107,7 +112,8 @@ function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): Ti
   );
   const ready = readyConditionOf(body);
   const isVerdict = unsent.verdict !== undefined && body.shadow?.verdict === undefined && ready?.status === "Unknown";
-  return isVerdict ? [madeText("Ready=Unknown", unsent.verdict?.at ?? null, ready.transitionAt), ...made] : made;
+  if (!isVerdict) return made;
+  return [madeText("Ready=Unknown", unsent.verdict?.at ?? null, changedAt(ready.transitionAt, at, true)), ...made];
 }
 
 function madeText(change: string, ours: number | null, theirs: number | null | undefined): TimelineSentence {

@@ -52,9 +52,9 @@ export interface FreezeReport {
 
 /** The circuit breaker of a policy, or of the cluster. */
 export interface BreakerReport {
-  /** Unknown while its owner publishes nothing. */
+  /** Unknown while its owner publishes nothing, and when an open one was to reset before that. */
   readonly state: "open" | "closed" | "unknown";
-  /** When an open one resets, in epoch milliseconds; null when it does not by itself. */
+  /** When an open one resets at the earliest, in epoch milliseconds; null when it does not by itself. */
   readonly resetAt: number | null;
   /** How many nodes have gone down within its duration and still are; absent where it does not hold readiness. */
   readonly down?: number;

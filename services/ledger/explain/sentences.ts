@@ -47,7 +47,7 @@ export const QUEUE_SENTENCES = {
   queueSmallZone: "It waits: a small zone evicts nothing while it is in PartialDisruption.",
   queueNever: "It waits: the eviction rate of its zone is 0.",
   queueHeld: "It waits: {field} of {whose} holds it back: {detail}.",
-  queueHeldUntil: "It waits: {field} of {whose} holds it back until {at}: {detail}.",
+  queueHeldUntil: "It waits: {field} of {whose} holds it back until {at} at the earliest: {detail}.",
   queueUnknown: "It waits to be admitted for eviction, at a time that cannot be estimated at present.",
   queueNotShown: "It joins the eviction queue of its zone once the API server shows it as not ready.",
   queueMissing: "It waits to be admitted for eviction, but is not in the queue of its zone at present.",
@@ -80,7 +80,7 @@ export const POLICY_SENTENCES = {
   nodeReadinessHeld:
     "Its pods are not marked not ready: the circuit breaker of {whose} is open, holds readiness, and does not reset by itself.",
   nodeReadinessHeldUntil:
-    "Its pods are not marked not ready until {at}: the circuit breaker of {whose} is open and holds readiness.",
+    "Its pods are not marked not ready until {at} at the earliest: the circuit breaker of {whose} is open and holds readiness.",
   nodeReadinessUnknown:
     "Its pods are not marked not ready until it is known whether the circuit breaker of {whose}, which holds readiness, is open.",
   nodeDelayed:
@@ -171,13 +171,15 @@ export const EXPLAINED_POLICY_SENTENCES = {
     "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
   policyLimitsUnknown: "What its limits do now is not known: their owner has published nothing lately.",
   policyBreakerClosed: "Its circuit breaker is closed.",
+  policyBreakerUnknown: "Whether its circuit breaker is open is not known at present.",
   policyBreakerOpen:
     "Its circuit breaker is open: no further node is tainted NoExecute or drained until somebody removes circuitBreaker from the policy.",
-  policyBreakerOpenUntil: "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at}.",
+  policyBreakerOpenUntil:
+    "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at} at the earliest.",
   policyBreakerReadiness: "Meanwhile the pods of its silent nodes are not marked not ready.",
   policyBudget: "Its budgets allow {nodes} to be disrupted at once now, and leave {left}.",
   policyHold: "Held back by {field}: {nodes} ({detail}).",
-  policyHoldUntil: "Held back by {field} until {at}: {nodes} ({detail}).",
+  policyHoldUntil: "Held back by {field} until {at} at the earliest: {nodes} ({detail}).",
   policyEvictions: "Its eviction rate has admitted {evicted} within the last minute, and holds back {waiting}.",
   policyEvictionsBeside:
     "Its evictions have no effect beside upstream: upstream's controllers delete the pods, at their own rate and past every disruption budget.",

@@ -109,6 +109,7 @@ export const SAID_WHEN: Readonly<
   policyLimitsBeside: "it has limits, `--upstream=beside`",
   policyLimitsUnknown: "it has limits and nodes, and no process has published them lately",
   policyBreakerClosed: "it has a circuit breaker, which is closed",
+  policyBreakerUnknown: "its open circuit breaker was to reset by now, and its owner has not published since",
   policyBreakerOpen: "its circuit breaker is open, without `resetAfter`",
   policyBreakerOpenUntil: "the same, with `resetAfter`",
   policyBreakerReadiness: "its open circuit breaker holds readiness too",

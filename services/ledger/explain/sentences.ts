@@ -114,6 +114,7 @@ export const POLICY_SENTENCES = {
   nodeRemediationDry: "Its remediation by {kind} would begin now, but this is a dry run: nothing is created.",
   nodeRemediationAccepted:
     "Its remediation by {kind} would begin now, but this is a dry run: the API server accepts its object, and nothing is created.",
+  nodeRemediationDue: "Its remediation by {kind} is due: its object is created next.",
   nodeRemediated: "Its remediation by {kind} has run since {at}, {until}.",
   nodeRemediationUnanswered:
     "Its remediation by {kind} has run since {at}, {until}, but its controller has reported nothing yet.",
@@ -129,7 +130,7 @@ export const POLICY_SENTENCES = {
   podPaced:
     "It waits for {field} of NodePolicy {policy}: it is number {place} of {waiting}, and is deleted at about {at}, in {span}.",
   podPacedBehind:
-    "It waits for {field} of NodePolicy {policy}: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
+    "It waits for an eviction rate of NodePolicy {policy}, which one is not known: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
   podPacedNever: "It waits for {field} of NodePolicy {policy}, which allows no eviction.",
   podPacedUnleased:
     "It waits for {field} of NodePolicy {policy}: nobody holds the Lease {lease}, without which no process permits evictions.",

@@ -65,6 +65,7 @@ export const SAID_WHEN: Readonly<
   nodeRemediationDry:
     "the next remediation would be created, but for `--shadow`, or a dry run that is not accepted yet",
   nodeRemediationAccepted: "the same, and the API server has accepted the dry run",
+  nodeRemediationDue: "nothing holds its next remediation back, and its object does not exist yet",
   nodeRemediated: "a remediation object of the node exists",
   nodeRemediationUnanswered: "the same, and that object has no condition",
   nodeRemediationSucceeded: "that object has the condition Succeeded with status True",

@@ -11,7 +11,7 @@ import { type ByType, dispatch } from "../by-type.ts";
 import { changedAt } from "../compare/node-failure.policy.ts";
 import { quotedText } from "../explain/quoted-text.ts";
 import { type TimelineSentence, type TimelineSentenceName, timelineSentence } from "../explain/sentences.ts";
-import { type ClusterState, type NodeRecord, reducedNode } from "../state/cluster-state.ts";
+import { type ClusterState, type NodeJudgement, type NodeRecord, reducedNode } from "../state/cluster-state.ts";
 import { conditionsText, taintsText } from "../state/node-requests.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], TimelineSentence | null> = {
@@ -46,11 +46,35 @@ export function historyTextOf(message: AnyMessage, before: ClusterState): Timeli
   return dispatch(HISTORY_TEXTS, message, before) ?? null;
 }
 
-/** When the reported change happened: a republished judgement may report an old one. */
-export function instantOf({ type, at, body }: AnyMessage, before: ClusterState): number {
-  if (type !== "judged.node") return at;
+/** A part of a message, and when what it reports happened. */
+export interface DatedText {
+  readonly text: TimelineSentence;
+  readonly at: number;
+}
+
+/**
+ * The entries of a message. A republished judgement may report an old readiness, and so may the first one that a ledger
+ * receives: that is dated by its beginning, and what is known of the eviction by the message, because a node is
+ * admitted well after it has been found silent.
+ */
+export function historyEntriesOf(message: AnyMessage, before: ClusterState): readonly DatedText[] {
+  const { type, at, body } = message;
+  if (type !== "judged.node") {
+    const text = historyTextOf(message, before);
+    return text === null ? [] : [{ text, at }];
+  }
   const known = before.nodes.get(body.node);
-  return known?.uid === body.uid && known.judged?.readiness === body.readiness ? at : body.since;
+  if (isOfReplaced(body, known)) return [];
+  const judged = known?.uid === body.uid ? known.judged : null;
+  const readinessAt = judged?.readiness === body.readiness ? at : body.since;
+  const [readiness, eviction] = [changedReadiness(body, judged), changedEviction(body, judged)];
+  if (readiness !== null && eviction !== null && (judged !== null || readinessAt >= at)) {
+    return [{ text: timelineSentence("bothJudged", { readiness, eviction }), at: readinessAt }];
+  }
+  return [
+    ...(readiness === null ? [] : [{ text: readiness, at: readinessAt }]),
+    ...(eviction === null ? [] : [{ text: eviction, at }]),
+  ];
 }
 
 /** The object that a message is about. */
@@ -124,15 +148,25 @@ function madeText(change: string, ours: number | null, theirs: number | null | u
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): TimelineSentence | null {
-  // A late judgement of a replaced node is not about the present node of that name.
-  if (known?.observed && known.uid !== body.uid) return null;
+  if (isOfReplaced(body, known)) return null;
   const before = known?.uid === body.uid ? known.judged : null;
+  const parts = [changedReadiness(body, before), changedEviction(body, before)].filter((part) => part !== null);
+  return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
+}
+
+/** Whether a late judgement is of a replaced node, and not about the present node of that name. */
+function isOfReplaced({ uid }: BodyOf<"judged.node">, known: NodeRecord | undefined): boolean {
+  return known?.observed != null && known.uid !== uid;
+}
+
+function changedReadiness(body: BodyOf<"judged.node">, before: NodeJudgement | null): TimelineSentence | null {
   const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";
   const isFine = body.readiness === "starting" || body.readiness === "ready";
-  const parts: TimelineSentence[] = [];
-  if (before?.readiness !== body.readiness && !(wasFine && isFine)) parts.push(readinessText(body));
-  if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body, before === null));
-  return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
+  return before?.readiness === body.readiness || (wasFine && isFine) ? null : readinessText(body);
+}
+
+function changedEviction(body: BodyOf<"judged.node">, before: NodeJudgement | null): TimelineSentence | null {
+  return body.eviction === (before?.eviction ?? "unmarked") ? null : evictionText(body, before === null);
 }
 
 function joined(

@@ -30,6 +30,8 @@ export interface ZoneReport {
   readonly halted: boolean;
   /** What holds back nodes of its queue; absent for nothing. */
   readonly heldBack?: readonly ZoneHold[];
+  /** Who freezes every node, as text: whatever its rate, it admits none. Absent without such a freeze. */
+  readonly frozenBy?: string;
 }
 
 /** Somebody or something that freezes nodes. */
@@ -211,6 +213,8 @@ export interface Overview {
   readonly zones: readonly ZoneReport[];
   readonly pendingEvictions: number;
   readonly watchHealth: WatchHealthReport;
+  /** Set beside upstream, whose controllers keep the zones and their rates. */
+  readonly isBeside?: true;
 }
 
 /** What happened within a minute, over all nodes; `at` is its beginning, in epoch milliseconds. */

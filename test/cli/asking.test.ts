@@ -303,7 +303,7 @@ test.each([
   [["get", "pods", "--zone=b"], "get timers --zone=b: only get nodes takes it"],
   [["get", "policies", "--policy=gpu"], "get policies --policy=gpu: only get nodes takes it"],
   [["get", "zones", "--nats=nats://u:hunter2@n"], "get zones --nats=nats://***@n: only get fleet takes it"],
-  [["get"], "get: name one of zones, nodes, policies, timers, stuck, fleet"],
+  [["get"], "get: name one of zones, nodes, policies, freezes, timers, stuck, fleet"],
   [["get", "zones", "--output-watch-events"], "--output-watch-events: has no effect without --watch"],
   [
     ["get", "zones", "-oymal"],

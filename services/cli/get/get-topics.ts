@@ -17,7 +17,7 @@ import { openStuckPods } from "../stuck/stuck-topic.ts";
 import { Failure, type Host } from "../verb.ts";
 import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
-import { NODES, POLICIES, type Table, TIMERS, ZONES } from "./get-tables.ts";
+import { FREEZES, type FreezeRow, freezeRows, NODES, POLICIES, type Table, TIMERS, ZONES } from "./get-tables.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
 
@@ -76,17 +76,30 @@ export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
   ["nodepolicies", "policies"],
   ["npol", "policies"],
   ["np", "policies"],
+  ["freeze", "freezes"],
   ["member", "fleet"],
   ["members", "fleet"],
 ]);
 
 /** Every topic by its name. */
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
-  ["zones", showOf({ name: "zones", table: ZONES, open: (wanted, host) => ({ ask: () => askZones(wanted, host) }) })],
+  [
+    "zones",
+    showOf({
+      name: "zones",
+      table: ZONES,
+      open: (wanted, host) => ({ ask: () => askZones(wanted, host) }),
+      remark: freezeRemark,
+    }),
+  ],
   ["nodes", showOf({ name: "nodes", table: NODES, open: (wanted, host) => ({ ask: () => askNodes(wanted, host) }) })],
   [
     "policies",
     showOf({ name: "policies", table: POLICIES, open: (wanted, host) => ({ ask: () => askPolicies(wanted, host) }) }),
+  ],
+  [
+    "freezes",
+    showOf({ name: "freezes", table: FREEZES, open: (wanted, host) => ({ ask: () => askFreezes(wanted, host) }) }),
   ],
   [
     "timers",
@@ -120,19 +133,34 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
   ],
 ]);
 
+/** That all nodes are frozen, and by whom. */
+function freezeRemark(zones: readonly ZoneReport[]): string | null {
+  const { frozenBy } = zones.find((zone) => zone.frozenBy !== undefined) ?? {};
+  return frozenBy === undefined ? null : `all nodes are frozen by ${frozenBy}; vigil get freezes says until when`;
+}
+
+const ZONES_BESIDE = ": Vigil works beside upstream, whose controllers keep zones and their rates";
+
 function allOf<R>(rows: readonly R[], watchHealth?: WatchHealthReport): WatchAnswer<R> {
   return { rows, total: rows.length, blind: blindIn(watchHealth) };
 }
 
 async function askZones(wanted: Wanted, host: Host): Promise<WatchAnswer<ZoneReport>> {
-  const { zones, watchHealth } = await getFromConsole<Overview>(wanted, "/api/overview", host);
-  return allOf(zones, watchHealth);
+  const { zones, watchHealth, isBeside } = await getFromConsole<Overview>(wanted, "/api/overview", host);
+  const why = isBeside === true && zones.length === 0 ? { why: ZONES_BESIDE } : {};
+  return { ...allOf(zones, watchHealth), ...why };
 }
 
 async function askPolicies(wanted: Wanted, host: Host): Promise<WatchAnswer<PolicyReport>> {
   type Policies = { policies: PolicyReport[]; watchHealth?: WatchHealthReport };
   const { policies, watchHealth } = await getFromConsole<Policies>(wanted, "/api/policies", host);
   return allOf(policies, watchHealth);
+}
+
+async function askFreezes(wanted: Wanted, host: Host): Promise<WatchAnswer<FreezeRow>> {
+  const { rows, blind } = await askPolicies(wanted, host);
+  const freezes = freezeRows(rows);
+  return { rows: freezes, total: freezes.length, blind };
 }
 
 async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeReport>> {
@@ -188,7 +216,7 @@ function showOf<R>(topic: Topic<R>): Show {
 
 /** Notes on an answer that is empty, cut short by the limit, or possibly stale. */
 function notesOn<R>(
-  { rows, total, blind }: WatchAnswer<R>,
+  { rows, total, blind, why }: WatchAnswer<R>,
   { name, where, remark }: Topic<R>,
   wanted: Wanted,
 ): string[] {
@@ -198,7 +226,7 @@ function notesOn<R>(
   const remarked = remark?.(rows) ?? null;
   return [
     ...(remarked === null ? [] : [`vigil: ${remarked}\n`]),
-    ...(total === 0 ? [`vigil: there are no ${kind}${where?.(wanted) ?? ""}\n`] : []),
+    ...(total === 0 ? [`vigil: there are no ${kind}${why ?? where?.(wanted) ?? ""}\n`] : []),
     ...(rows.length < total ? [`vigil: ${shown}; ${more}\n`] : []),
     ...(blind === null ? [] : [blindLine(blind)]),
   ];

@@ -10,6 +10,8 @@ export interface WatchAnswer<R> {
   readonly total: number;
   /** Why some shards are not synced; null when all are. */
   readonly blind: string | null;
+  /** Why there are none, appended to that note; absent where it has no further reason. */
+  readonly why?: string;
 }
 
 /** A row that was added, changed or deleted; a deleted row has its last content. */

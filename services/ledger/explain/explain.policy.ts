@@ -6,6 +6,7 @@ import type { Decision, Explanation, FactualExplanation, Subject } from "../../.
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, namedList, nameText } from "../../domain/format.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts";
 import type { History } from "../record/history.ts";
 import { zoneStateText } from "../record/history-text.policy.ts";
@@ -45,7 +46,7 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const named = [...state.zones.values()].filter(({ judged }) => namesZone(name, judged.zone));
   const exact = named.find(({ judged }) => zoneTitleOf(judged.zone) === name || judged.zone === name);
   const zone = exact ?? (named.length === 1 ? named[0] : undefined);
-  if (zone === undefined) return null;
+  if (zone === undefined) return isUpstreams(name, context) ? explanationOf([sentence("zoneUpstreams", {})], []) : null;
   const { judged } = zone;
   const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, context.history);
   const present = zoneSentence(zone, context);
@@ -56,7 +57,25 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
   const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
   const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
-  return explanationOf([present, ...leasePathSentences(context), ...queue, ...held], timeline);
+  return explanationOf(
+    [present, ...frozenSentences(context), ...leasePathSentences(context), ...queue, ...held],
+    timeline,
+  );
+}
+
+/** Whether nodes that upstream's controllers evict are in a zone of this name. */
+function isUpstreams(name: string, { state, profile }: ExplainContext): boolean {
+  return (
+    profile.upstream === "beside" && [...state.nodes.values()].some(({ judged }) => namesZone(name, judged?.zone ?? ""))
+  );
+}
+
+/** That a freeze of all nodes stops every zone, whatever its rate. */
+function frozenSentences({ freezes }: ExplainContext): Sentence[] {
+  const freeze = freezes.ofNode(null);
+  if (freeze === null) return [];
+  const until = freeze.untilAt === null ? "a user thaws them" : apiTime(freeze.untilAt);
+  return [sentence("zoneFrozen", { by: freezeText(freeze), until })];
 }
 
 /**

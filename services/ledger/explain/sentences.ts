@@ -33,6 +33,8 @@ export const NODE_SENTENCES = {
   leasePathBroken: "Unknown nodes may be alive: {why}.",
   nodeLeaseForeign: "Its lease belongs to another node object (uid {uid}): an old kubelet may keep it alive.",
   nodeLeaseShared: "Two machines renew its lease: {holders}.",
+  nodeLeftToOthers:
+    "Vigil runs in shadow mode: whether and when it is tainted, and its pods evicted, is up to other controllers.",
   nodeBlind: "Vigil takes no action against it at present: {why}.",
 } as const;
 
@@ -146,6 +148,8 @@ export const ZONE_SENTENCES = {
   zoneWas: "Zone {zone} was {state} at {at}, and its owner has published nothing since.",
   zoneWaiting: "{waiting} in its eviction queue; next: {first}.",
   zoneHeld: "Held back: {holds}.",
+  zoneFrozen: "All nodes are frozen by {by} until {until}, so it admits none.",
+  zoneUpstreams: "Vigil works beside upstream, whose controllers keep the zone and its eviction rate.",
 } as const;
 
 /** Sentences about a node policy itself. */

@@ -4,7 +4,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, spanText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../output/text-table.ts";
-import { differencesOf, figuresOf, isOtherSeen } from "./comparison-summary.policy.ts";
+import { authorlessOf, differencesOf, figuresOf, isOtherSeen } from "./comparison-summary.policy.ts";
 
 /** The output formats. */
 export const COMPARISON_OUTPUTS = ["table", "json", "markdown"] as const;
@@ -53,8 +53,15 @@ function headText(report: ComparisonReport): string {
   return [
     `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${failures}.${isOtherSeen(report) ? LEADS : ""}`,
     ...limitTexts(report),
+    ...authorTexts(report),
     "",
   ].join("\n");
+}
+
+/** What the API shows without an author. */
+function authorTexts(report: ComparisonReport): string[] {
+  const count = authorlessOf(report);
+  return count === 0 ? [] : [`Nothing shows who took ${countText(count, "step")} more.`];
 }
 
 /** What the record cannot contain. */

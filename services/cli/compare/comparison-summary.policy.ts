@@ -31,6 +31,12 @@ export function isOtherSeen({ nodes, pods }: ComparisonReport): boolean {
   );
 }
 
+/** How many steps the API shows whose author is not known. */
+export function authorlessOf(report: ComparisonReport): number {
+  const steps = stepsOf(report).flatMap(([, all]) => all.map(([, step]) => step));
+  return steps.filter(({ vigil, others, why }) => vigil === null && others === null && why !== null).length;
+}
+
 /** The steps of a report by kind, each with its object. */
 function stepsOf({
   nodes,

@@ -12,6 +12,7 @@ import type {
   TimelineLead,
 } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
+import { FIELD_MANAGER } from "../../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../../protocols/objects.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
@@ -27,11 +28,10 @@ import {
   noExecuteOf,
   type ObservedFailure,
   observedFailure,
-  requestedStep,
   STEPS_BY_REQUEST,
 } from "./node-failure.policy.ts";
 import { RecordedTimes } from "./recorded-times.ts";
-import type { OwnStep } from "./step.ts";
+import type { Author, OwnStep } from "./step.ts";
 
 /** Failures that ended this long ago are forgotten, as in the stored history. */
 const AGE_MAX_MS = 7 * 24 * 3_600_000;
@@ -39,7 +39,7 @@ const AGE_MAX_MS = 7 * 24 * 3_600_000;
 const RESUME_MS = 60_000;
 /** Clocks of one process and the whole seconds of the API differ by less. */
 const SAME_MS = 5_000;
-/** Requests of Vigil's under way that are kept at once; beyond it what the API shows counts as the others'. */
+/** Requests for pods under way that are kept at once; beyond it what the API shows counts as the others'. */
 const REQUESTS_MAX = 20_000;
 
 /** What a comparison is started with. */
@@ -70,7 +70,7 @@ export class Comparison {
   readonly #times: RecordedTimes;
   /** What was observed last of each node. */
   readonly #seen = new Map<string, ObservedFailure>();
-  /** Requests of Vigil's without a final outcome, by uid and step. */
+  /** Requests of Vigil's for pods without a final outcome, by uid and step. */
   readonly #requested = new BoundedMap<string, true>(REQUESTS_MAX);
   /** Whether the stored records were read. Nothing is stored before, because stored failures may go on. */
   #isRestored = false;
@@ -200,13 +200,21 @@ export class Comparison {
     const isOurs = !isNew && !isShadow && !(isBeside && step === "noExecute");
     const isRecorded = incident.isRestored || (!isOurs && instant.at >= startedAt - SAME_MS);
     if (!isRecorded && !isNew) incident[step].shownBefore(instant, node.resourceVersion);
-    else incident[step].shown(instant, node.resourceVersion, this.#requested.has(`${node.uid}/${step}`));
+    else incident[step].shown(instant, node.resourceVersion, this.#authorOf(node, step, isNew));
   }
 
-  /** The outcome of a request decides whose the change is that the API shows meanwhile. */
-  #onRequest(message: AnyMessage): void {
-    const step = requestedStep(message);
-    if (step !== null && "uid" in message.body) this.#requested.set(`${message.body.uid}/${step}`, true);
+  /** Who wrote a change that was seen to happen. The API names the last author of a whole list of taints. */
+  #authorOf({ writtenBy }: ObservedNode, step: "unknown" | "noExecute", isNew: boolean): Author {
+    const { isShadow, isBeside } = this.#options;
+    const manager = isNew ? (step === "unknown" ? writtenBy?.ready : writtenBy?.taints) : undefined;
+    if (manager !== undefined) return manager === FIELD_MANAGER ? "vigil" : "others";
+    return isShadow || (isBeside && step === "noExecute") ? "others" : "unknown";
+  }
+
+  /** The outcome of a request decides whose the change of a pod is that the API shows meanwhile. */
+  #onRequest({ type, body }: AnyMessage): void {
+    const step = STEPS_BY_REQUEST[type];
+    if (step !== undefined && isPodStep(step) && "uid" in body) this.#requested.set(`${body.uid}/${step}`, true);
   }
 
   #onPods(message: Message<"observed.pods">): void {
@@ -243,8 +251,8 @@ export class Comparison {
   ): void {
     const { uid } = known.pod;
     const instant = { ...shown, id: `${shown.id}/${uid}/${step}` };
-    const isRequested = this.#requested.has(`${uid}/${step}`);
-    if (known[step].shown(instant, version, isRequested)) this.#options.podShown(known.pod, step, instant);
+    const author = this.#requested.has(`${uid}/${step}`) ? "unknown" : "others";
+    if (known[step].shown(instant, version, author)) this.#options.podShown(known.pod, step, instant);
   }
 
   #onGone({ at, body }: Message<"observed.gone">): void {
@@ -269,20 +277,13 @@ export class Comparison {
     const isOver = !retrying && outcome !== "unknown";
     if (isOver) this.#requested.delete(`${body.uid}/${step}`);
     if (!isTaken) {
-      if (isOver) this.#settled(step, body);
+      if (isOver && isPodStep(step)) this.#podSettled(open?.pods.get(body.uid), step, null);
       return;
     }
     const own = { at, id, isWritten, version };
     if (step === "unknown") this.#onVerdict(body, own);
     else if (step === "noExecute") this.#written(body, own).noExecute.byVigil(own);
     else this.#podSettled(this.#options.comparesPods ? open?.pods.get(body.uid) : open?.podOf(body), step, own);
-  }
-
-  /** A request ended without a write. */
-  #settled(step: FailureStep, { node, uid }: BodyOf<"done.write">): void {
-    const incident = this.#incidents.last(node);
-    if (step === "unknown" || step === "noExecute") incident?.[step].settled();
-    else this.#podSettled(incident?.pods.get(uid), step, null);
   }
 
   #podSettled(known: PodIncident | undefined, step: "notReady" | "deleted", own: OwnStep | null): void {
@@ -354,6 +355,10 @@ export class Comparison {
     const { comparesPods, keep } = this.#options;
     for (const record of incident.takeChanges()) if (comparesPods || record.kind !== "pod") keep(record);
   }
+}
+
+function isPodStep(step: FailureStep): step is "notReady" | "deleted" {
+  return step === "notReady" || step === "deleted";
 }
 
 /** Whether a node became Unknown after it had already been shown as Unknown in this failure. */

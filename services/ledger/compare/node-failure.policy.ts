@@ -1,10 +1,8 @@
 /** What counts as the failure of a node in a comparison: Unknown, or a NoExecute taint of any key. */
-import type { AnyMessage } from "../../../protocols/messages.ts";
 import { TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { noExecuteTaints, taintName } from "../../domain/toleration.ts";
-import { taintsText } from "../state/node-requests.ts";
 
 /** A watch shows a change within this time of its stamp, cut to whole seconds; later ones were shown late. */
 const SHOWN_WITHIN_MS = 5_000;
@@ -66,10 +64,3 @@ export const STEPS_BY_REQUEST: Readonly<Record<string, FailureStep>> = {
   "asked.unready": "notReady",
   "asked.eviction": "deleted",
 };
-
-/** The step of a failure that a request of Vigil's is for; null for none. */
-export function requestedStep({ type, body }: AnyMessage): FailureStep | null {
-  if (type === "asked.condition" && body.conditions.length === 0) return null;
-  if (type === "asked.taint" && !addsNoExecute(taintsText(body))) return null;
-  return STEPS_BY_REQUEST[type] ?? null;
-}

@@ -1,7 +1,7 @@
 /**
- * One step of a failure, such as a taint or a deletion, with its instants on both sides. The API shows a step without
- * its author. While a request of Vigil's is under way, the outcome of that decides whose the step is, in whichever
- * order the two arrive.
+ * One step of a failure, such as a taint or a deletion, with its instants on both sides. The API often shows a step
+ * without its author. The outcome of Vigil's own request decides then whose the step is, in whichever order the two
+ * arrive; until it does, the author is not known.
  */
 import type { StepRecord } from "../../../protocols/comparison-record.ts";
 import type { ComparedInstant, ComparedStep } from "../../../protocols/ledger-reader.ts";
@@ -15,6 +15,9 @@ interface Shown {
   readonly version: string | null;
 }
 
+/** Who wrote what the API shows: not known while Vigil may have. */
+export type Author = "vigil" | "others" | "unknown";
+
 /** A write of Vigil's, or in shadow mode what it would have written. */
 export interface OwnStep {
   readonly at: number;
@@ -24,13 +27,15 @@ export interface OwnStep {
   readonly version: string | null;
 }
 
+const AUTHOR_UNKNOWN = "not known: nothing shows who wrote it";
+
 /** A step of both sides, while it is recorded. */
 export class Step {
   #vigil: ComparedInstant;
   #others: ComparedInstant;
   /** The version that shows what the others did; null for unknown. */
   #othersVersion: string | null = null;
-  /** What the API shows while a request of Vigil's is under way. */
+  /** What the API shows while its author is not known. */
   #undecided: Shown | null = null;
   /** Whether Vigil's write reached the API, so that what the API shows from now on is Vigil's. */
   #isWritten: boolean;
@@ -53,7 +58,7 @@ export class Step {
 
   /** Whether no side has taken it. */
   get isEmpty(): boolean {
-    return this.#isOld || (this.#vigil === null && this.#others === null);
+    return this.#isOld || (this.#vigil === null && this.#others === null && this.#undecided === null);
   }
 
   /** Since when the API shows it; null when it does not. */
@@ -94,15 +99,13 @@ export class Step {
     if (this.#vigil === null || this.#vigil.isPlanned === true) this.#setVigil({ at, id, isPlanned: true });
   }
 
-  /**
-   * Records what the API shows, unless Vigil wrote it; undecided while Vigil's request for it is under way. Returns
-   * whether it is a new step of the others.
-   */
-  shown(instant: Instant, version: string | null = null, isRequested = false): boolean {
+  /** Records what the API shows, unless it was shown before. Returns whether it is a new step of the others. */
+  shown(instant: Instant, version: string | null = null, author: Author = "others"): boolean {
     if (this.#others !== null || this.#undecided !== null || this.#isWritten) return false;
-    if (isRequested) this.#undecided = { instant, version };
+    if (author === "vigil") this.byVigil({ ...instant, isWritten: true, version });
+    else if (author === "unknown") this.#undecided = { instant, version };
     else this.#setOthers({ instant, version });
-    return !isRequested;
+    return author === "others";
   }
 
   /** Records what the API showed already when recording began: who did it when is not known. */
@@ -119,7 +122,7 @@ export class Step {
       else this.byVigil({ at, id, isWritten: later.#isWritten, version: null });
     }
     if (later.#others !== null) this.shown(later.#others, later.#othersVersion);
-    else if (later.#undecided !== null) this.shown(later.#undecided.instant, later.#undecided.version, true);
+    else if (later.#undecided !== null) this.shown(later.#undecided.instant, later.#undecided.version, "unknown");
   }
 
   /** Whether it has changed since the last call, so that it has to be stored. */
@@ -141,7 +144,9 @@ export class Step {
     if (vigil !== null && others !== null) {
       return { vigil, others, leadMs: isLate ? null : others.at - vigil.at, why: null };
     }
-    if (vigil === null && others === null) return { vigil, others, leadMs: null, why: null };
+    if (vigil === null && others === null) {
+      return { vigil, others, leadMs: null, why: this.#undecided === null || this.#isOld ? null : AUTHOR_UNKNOWN };
+    }
     return { vigil, others, leadMs: null, why: why(vigil === null ? "vigil" : "others") };
   }
 

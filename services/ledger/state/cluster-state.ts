@@ -263,8 +263,9 @@ export function wasSent(outcome: Outcome): boolean {
 export function reducedNode(node: ObservedNode, labels: ObservedNode["labels"] = NO_LABELS): ObservedNode {
   const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
   const ready = readyConditionOf(node);
+  const { writtenBy: _writtenBy, ...kept } = node;
   return {
-    ...node,
+    ...kept,
     labels,
     taints: taints.length === 0 ? NO_TAINTS : taints,
     conditions: ready === null ? [] : [ready],

@@ -110,3 +110,9 @@ test("what is recorded of pods in place of upstream is said", () => {
     "Of pods it has what Vigil did from 2026-01-01T00:00:00Z on, and no more.",
   );
 });
+
+test("steps without a known author are counted apart", () => {
+  const authorless = { ...NONE, why: "not known: nothing shows who wrote it" };
+  const report = { ...REPORT, nodes: [nodeOf("a", authorless, authorless)], pods: [] };
+  expect(comparisonText(report, "table")).toContain("Nothing shows who took 2 steps more.");
+});

@@ -83,7 +83,7 @@ describe("a step that the API shows", () => {
     [
       "before the reply is Vigil's",
       (step) => {
-        step.shown({ at: 990, id: "o" }, "7", true);
+        step.shown({ at: 990, id: "o" }, "7", "unknown");
         step.byVigil(own(1_000, "v", true, "7"));
       },
       { vigil: { at: 1_000, id: "v" }, others: null, leadMs: null, why: "missing: others" },
@@ -99,7 +99,7 @@ describe("a step that the API shows", () => {
     [
       "in an older version is the others'",
       (step) => {
-        step.shown({ at: 990, id: "o" }, "6", true);
+        step.shown({ at: 990, id: "o" }, "6", "unknown");
         step.byVigil(own(1_000, "v", true, "7"));
       },
       { vigil: { at: 1_000, id: "v" }, others: { at: 990, id: "o" }, leadMs: -10, why: null },
@@ -107,15 +107,15 @@ describe("a step that the API shows", () => {
     [
       "while Vigil's request ends without a write is the others'",
       (step) => {
-        step.shown({ at: 990, id: "o" }, "7", true);
+        step.shown({ at: 990, id: "o" }, "7", "unknown");
         step.settled();
       },
       { vigil: null, others: { at: 990, id: "o" }, leadMs: null, why: "missing: vigil" },
     ],
     [
       "while the request has no outcome is of no known author",
-      (step) => step.shown({ at: 990, id: "o" }, "7", true),
-      { vigil: null, others: null, leadMs: null, why: null },
+      (step) => step.shown({ at: 990, id: "o" }, "7", "unknown"),
+      { vigil: null, others: null, leadMs: null, why: "not known: nothing shows who wrote it" },
     ],
   ])("%s", (_name, act, report) => {
     const step = new Step();

@@ -1,6 +1,7 @@
 /** Whose a change is that the API shows: Vigil's, another controller's, or not known. */
 import { describe, expect, test } from "vitest";
 import type { ComparedStep, ComparisonReport } from "../../../protocols/ledger-reader.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
 import { noExecute, observedNode } from "../../support/observed-objects.ts";
 import {
   askedCondition,
@@ -25,14 +26,21 @@ function world(options: Parameters<typeof ledgerWorld>[0] = {}): LedgerWorld {
 }
 
 /** Shows the node as Unknown, and tainted if so; the API stamps whole seconds. */
-function show({ receive, clock }: LedgerWorld, resourceVersion: string, isTainted = false): void {
+function show(
+  { receive, clock }: LedgerWorld,
+  resourceVersion: string,
+  isTainted = false,
+  writtenBy?: ObservedNode["writtenBy"],
+): void {
   const at = clock.wallMs();
   const stamp = Math.floor(at / 1000) * 1000;
   const taints = isTainted ? [noExecute(UNREACHABLE, { timeAdded: new Date(stamp).toISOString() })] : [];
   const { conditions, ...node } = observedNode("n-1", { ready: "Unknown", resourceVersion, taints });
   const unknown = conditions.map((condition) => ({ ...condition, transitionAt: stamp }));
-  receive("observed.node", { ...node, conditions: unknown }, null);
+  receive("observed.node", { ...node, conditions: unknown, ...(writtenBy && { writtenBy }) }, null);
 }
+
+const NEITHER: ComparedStep = { vigil: null, others: null, leadMs: null, why: null };
 
 const requestVerdict = ({ receive }: LedgerWorld) => receive("asked.condition", askedCondition("n-1"), null);
 
@@ -113,17 +121,34 @@ describe("Vigil's verdict", () => {
   });
 });
 
+test.each<[string, readonly string[]]>([
+  ["kube-controller-manager", ["others"]],
+  ["vigil", ["vigil"]],
+])("a verdict is that of its field manager: %s", (ready, expected) => {
+  const started = world();
+  show(started, "5", false, { ready });
+  expect(unknownSides(started)).toEqual(expected);
+});
+
+test("a taint is that of the field manager of the taints", () => {
+  const started = world();
+  show(started, "5", true, { taints: "kube-controller-manager" });
+  const [node] = report(started).nodes;
+  expect(sides(node?.noExecute ?? NEITHER)).toEqual(["others"]);
+  expect(node?.unknown).toEqual({ ...NEITHER, why: "not known: nothing shows who wrote it" });
+});
+
 describe("a verdict of others", () => {
   test.each<["refused" | "ok", string]>([
     ["refused", "the lease was renewed after the verdict"],
     ["ok", "nothing is left to change"],
-  ])("is theirs where Vigil's request wrote nothing (%s)", (outcome, detail) => {
+  ])("is not Vigil's where its request wrote nothing (%s)", (outcome, detail) => {
     const started = world();
     const id = requestVerdict(started);
     show(started, "5");
     const done = { outcome, detail, change: "", resourceVersion: null };
     started.receive("done.write", doneNode("asked.condition", "n-1", done), id);
-    expect(unknownSides(started)).toEqual(["others"]);
+    expect(unknownSides(started)).toEqual([]);
   });
 
   test("has the instant at which the watch showed it", () => {

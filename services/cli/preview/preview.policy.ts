@@ -20,7 +20,7 @@ import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** What follows from a fault in the cluster of a snapshot. */
-export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Preview {
+export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Omit<Preview, "assumes"> {
   const cluster = new PreviewedCluster(snapshot, fault, profile);
   cluster.run();
   const affected = [...cluster.record.nodes.values()].filter((node) => isAffected(node, cluster));
@@ -58,6 +58,7 @@ function nodeReport(node: RecordedNode, cluster: PreviewedCluster): PreviewedNod
     heldBy: record.isWaiting(shown.node) ? holdOn(node, cluster) : null,
     pods: countOf(alike),
     podsDeleted: countOf(alike.filter((each) => deletedMsOf(each, node, cluster) !== null)),
+    ...(cluster.isTouched(shown.node) ? {} : { isDownAlready: true as const }),
     ...recoveryOf(silent, { policies, profile, takenAt }),
   };
 }

@@ -122,6 +122,8 @@ export class Checks {
     this.explanations.pod(change);
     this.tolerationClaims.pod(now);
     const { writer, clock, api } = this.#run.world;
+    const isDeleted = type === "DELETED" || (now.terminating && before?.terminating !== true);
+    if (isDeleted) this.#compared.podDeleted(now.name, writer);
     if (before === null || type === "DELETED") return;
     const [was, is] = [before, now].map(({ json }) => JSON.parse(json) as CheckedPod);
     const bound = api.store.collection("nodes").get("", is?.spec.nodeName ?? "");

@@ -40,6 +40,20 @@ test.each<[string, string, Partial<ComparedStep>, string | null]>([
   else expect(problemOf(writer, step)).toContain(problem);
 });
 
+test("reports a deletion of a person's as Vigil's", () => {
+  const deleted = { ...NONE, vigil: AT };
+  const pod = { namespace: "default", name: "web", uid: "u", node: "n-1", notReady: NONE, deleted };
+  const report = { from: 0, at: 0, isCut: false, isKept: false, gaps: [], nodes: [], pods: [pod] };
+  const explaining = () => [{ name: "p0", ledger: { compare: () => report } }];
+  const looked = (writer: string) => {
+    const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => false });
+    compared.podDeleted("web", writer);
+    compared.look();
+  };
+  expect(() => looked("")).toThrow("web: Vigil never wrote its step deleted");
+  expect(() => looked("p0")).not.toThrow();
+});
+
 test("says nothing of a node that forged messages name", () => {
   expect(problemOf("p0", { others: AT }, true)).toBeNull();
 });

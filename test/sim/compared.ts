@@ -7,7 +7,7 @@ import type { ComparedNode, ComparedStep, LedgerReader } from "../../protocols/l
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
 
 const STEPS = ["unknown", "noExecute"] as const;
-type Step = (typeof STEPS)[number];
+type Step = (typeof STEPS)[number] | "deleted";
 
 /** How often comparisons are read. */
 const LOOKED_MS = 30_000;
@@ -29,7 +29,7 @@ export interface ComparedRun {
 /** Follows who wrote the steps of failures, and reads comparisons. */
 export class Compared {
   readonly #run: ComparedRun;
-  /** The authors of each step of each node. */
+  /** The authors of each step of each node and pod. */
   readonly #authors = new Map<string, Set<"vigil" | "others">>();
   #lookedMs = Number.NEGATIVE_INFINITY;
 
@@ -45,24 +45,31 @@ export class Compared {
     }
   }
 
+  /** Takes the deletion of a pod, or that it is terminating. */
+  podDeleted(name: string, writer: string): void {
+    this.#authorsOf(name, "deleted").add(writer === "" ? "others" : "vigil");
+  }
+
   /** Reads the comparison of each process now and then. Throws for a step with a wrong author. */
   look(): void {
     const nowMs = this.#run.nowMs();
     if (nowMs - this.#lookedMs < LOOKED_MS) return;
     this.#lookedMs = nowMs;
     for (const { name, ledger } of this.#run.explaining()) {
-      const compared = ledger?.compare(0).nodes.filter(({ node }) => !this.#run.isForged(node)) ?? [];
-      const problems = compared.flatMap((node) => this.#problemsOf(node));
+      const { nodes, pods } = ledger?.compare(0) ?? { nodes: [], pods: [] };
+      const known = nodes.filter(({ node }) => !this.#run.isForged(node));
+      const named = pods.filter((pod) => !this.#run.isForged(pod.node) && !this.#run.isForged(pod.name));
+      const problems = [
+        ...known.flatMap((node) => this.#problemsOf(node)),
+        ...named.flatMap((pod) => problemsWith(pod.name, this.#problemOf(pod.name, "deleted", pod.deleted))),
+      ];
       if (problems.length > 0) throw new BrokenInvariant(`${name} compares ${problems[0]}`);
     }
   }
 
   #problemsOf(compared: ComparedNode): string[] {
     const { node } = compared;
-    return STEPS.flatMap((step) => {
-      const problem = this.#problemOf(node, step, compared[step]);
-      return problem === null ? [] : [`${node}: ${problem}`];
-    });
+    return STEPS.flatMap((step) => problemsWith(node, this.#problemOf(node, step, compared[step])));
   }
 
   #problemOf(node: string, step: Step, { vigil, others }: ComparedStep): string | null {
@@ -79,6 +86,10 @@ export class Compared {
     this.#authors.set(key, known);
     return known;
   }
+}
+
+function problemsWith(name: string, problem: string | null): string[] {
+  return problem === null ? [] : [`${name}: ${problem}`];
 }
 
 function shows(node: CheckedNode, step: Step): boolean {

@@ -15,4 +15,10 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
     from: 'const isTaken = (isWritten || outcome === "shadowed")',
     to: 'const isTaken = (isWritten || outcome === "refused")',
   },
+  {
+    name: "a deletion that failed counts as done",
+    file: "services/ledger/compare/comparison.ts",
+    from: 'const isWritten = outcome === "ok" && change !== "";',
+    to: 'const isWritten = outcome !== "refused" && change !== "";',
+  },
 ];

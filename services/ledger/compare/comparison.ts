@@ -199,8 +199,9 @@ export class Comparison {
     const { isShadow, isBeside, startedAt } = this.#options;
     const isOurs = !isNew && !isShadow && !(isBeside && step === "noExecute");
     const isRecorded = incident.isRestored || (!isOurs && instant.at >= startedAt - SAME_MS);
-    if (!isRecorded && !isNew) incident[step].shownBefore(instant, node.resourceVersion);
-    else incident[step].shown(instant, node.resourceVersion, this.#authorOf(node, step, isNew));
+    const author = this.#authorOf(node, step, isNew);
+    if (!isRecorded && !isNew) incident[step].shownBefore(instant, node.resourceVersion, author);
+    else incident[step].shown(instant, node.resourceVersion, author);
   }
 
   /** Who wrote a change that was seen to happen. The API names the last author of a whole list of taints. */

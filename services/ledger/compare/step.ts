@@ -77,8 +77,8 @@ export class Step {
     if (!isWritten) return this.settled();
     this.#isWritten = true;
     this.#isOld = false;
-    if (this.#undecided !== null && isOlder(this.#undecided.version, version)) return this.settled();
-    this.#undecided = null;
+    // An older version may show an earlier write of Vigil's, whose outcome was lost.
+    if (this.#undecided !== null && !isOlder(this.#undecided.version, version)) this.#undecided = null;
     if (this.#othersVersion === null || version === null || isOlder(this.#othersVersion, version)) return null;
     this.#others = null;
     this.#isChanged = true;
@@ -109,9 +109,9 @@ export class Step {
   }
 
   /** Records what the API showed already when recording began: who did it when is not known. */
-  shownBefore(instant: Instant, version: string): void {
+  shownBefore(instant: Instant, version: string, author: Author): void {
     if (this.#vigil === null && this.#others === null) this.#isOld = true;
-    this.shown(instant, version);
+    this.shown(instant, version, author);
   }
 
   /** Adds what was recorded of the same step later. */

@@ -99,7 +99,7 @@ describe("a step that the API shows", () => {
     [
       "in an older version is the others'",
       (step) => {
-        step.shown({ at: 990, id: "o" }, "6", "unknown");
+        step.shown({ at: 990, id: "o" }, "6");
         step.byVigil(own(1_000, "v", true, "7"));
       },
       { vigil: { at: 1_000, id: "v" }, others: { at: 990, id: "o" }, leadMs: -10, why: null },
@@ -159,4 +159,11 @@ describe("an incident", () => {
     act(incident);
     expect(incident.report()?.unknown.why).toBe(reason);
   });
+});
+
+test("a step as old as the record is not another's because Vigil writes it again", () => {
+  const step = new Step();
+  step.shownBefore({ at: 500, id: "o" }, "6", "unknown");
+  step.byVigil(own(1_000, "v", true, "7"));
+  expect(step.report(why)).toMatchObject({ vigil: { at: 1_000 }, others: null });
 });

@@ -28,6 +28,8 @@ export const zoneDocument = z.object({
   queueLength: count,
   /** Which field of which policy holds back nodes of its queue: "" is the cluster, null a freeze; absent for none. */
   heldBack: z.array(z.object({ policy: z.string().nullable(), field: z.string().nullable(), nodes: count })).optional(),
+  /** Who freezes every node: whatever its rate, it admits none; absent without such a freeze. */
+  frozenBy: z.string().optional(),
 });
 /** A zone. */
 export type ZoneDocument = z.infer<typeof zoneDocument>;
@@ -36,7 +38,7 @@ export type ZoneDocument = z.infer<typeof zoneDocument>;
 export const nodeDocument = z.object({
   name,
   readiness: readinessSchema,
-  /** Status of its Ready condition; null when it has none. */
+  /** Status of its Ready condition as the API shows it; null when it has none, or that is not known. */
   ready: conditionStatus.nullable(),
   since: time,
   /** When its last heartbeat arrived; null where the ledger has seen none, as of nodes in another ledger's shards. */

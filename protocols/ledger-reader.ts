@@ -30,6 +30,8 @@ export interface ZoneReport {
   readonly halted: boolean;
   /** What holds back nodes of its queue; absent for nothing. */
   readonly heldBack?: readonly ZoneHold[];
+  /** Who freezes every node, as text: whatever its rate, it admits none. Absent without such a freeze. */
+  readonly frozenBy?: string;
 }
 
 /** Somebody or something that freezes nodes. */
@@ -52,9 +54,9 @@ export interface FreezeReport {
 
 /** The circuit breaker of a policy, or of the cluster. */
 export interface BreakerReport {
-  /** Unknown while its owner publishes nothing. */
+  /** Unknown while its owner publishes nothing, and when an open one was to reset before that. */
   readonly state: "open" | "closed" | "unknown";
-  /** When an open one resets, in epoch milliseconds; null when it does not by itself. */
+  /** When an open one resets at the earliest, in epoch milliseconds; null when it does not by itself. */
   readonly resetAt: number | null;
   /** How many nodes have gone down within its duration and still are; absent where it does not hold readiness. */
   readonly down?: number;
@@ -213,6 +215,8 @@ export interface Overview {
   readonly zones: readonly ZoneReport[];
   readonly pendingEvictions: number;
   readonly watchHealth: WatchHealthReport;
+  /** Set beside upstream, whose controllers keep the zones and their rates. */
+  readonly isBeside?: true;
 }
 
 /** What happened within a minute, over all nodes; `at` is its beginning, in epoch milliseconds. */
@@ -307,6 +311,11 @@ export interface ComparisonReport {
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
   readonly nodes: readonly ComparedNode[];
   readonly pods: readonly ComparedPod[];
+  /**
+   * From when on Vigil's own steps about pods are recorded, epoch milliseconds, where those of others are not: Vigil
+   * works in place of upstream. Absent otherwise.
+   */
+  readonly ownPodsFrom?: number | undefined;
 }
 
 /** Read access to a ledger. Every answer is a snapshot. */

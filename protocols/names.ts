@@ -154,6 +154,9 @@ export type DownProofKind = (typeof DOWN_PROOFS)[number];
 /** The namespace of node leases; a lease has its node's name. */
 export const LEASE_NAMESPACE = "kube-node-lease";
 
+/** The manager of Vigil's writes in the API's managedFields: the part of its User-Agent before the slash. */
+export const FIELD_MANAGER = "vigil";
+
 /** Source components of Events, as upstream's, because dashboards select on them. */
 export const EventSource = {
   node: "node-controller",

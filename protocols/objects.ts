@@ -168,6 +168,11 @@ export const nodeSchema = z.object({
   provedDown: downProofSchema.optional(),
   /** Annotation.outOfService: the stamp of Vigil's own out-of-service taint; absent without that annotation. */
   outOfServiceAt: instant.optional(),
+  /**
+   * Who wrote its Ready=Unknown, and who its NoExecute taints or the whole list of taints since, by the API's
+   * managedFields; absent for a node without them, and where the API does not say.
+   */
+  writtenBy: z.object({ ready: name.optional(), taints: name.optional() }).optional(),
   /** The part of this state that only shadow mode shows; absent when the API shows all of it. */
   shadow: nodeShadowSchema.optional(),
 });

@@ -7,6 +7,7 @@ import type {
   PendingEviction,
   PolicyReport,
 } from "../../protocols/ledger-reader.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { byTrouble, explanationOfPolicy, explanationOfZone, POLICIES_UNKNOWN, selectedNodes } from "./query.routes.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
@@ -27,6 +28,8 @@ export interface About {
   /** Whether it works beside kube-controller-manager, which evicts, so that it evicts nobody. */
   readonly beside: boolean;
   readonly version: string;
+  /** The flags that decide what follows from a failure, as `vigil preview --server` needs them. */
+  readonly settings?: Readonly<Partial<Profile>>;
 }
 
 /** What answers are made from. */

@@ -35,6 +35,7 @@ export function zoneDocument({
   taintsPerSecond,
   tokens,
   heldBack,
+  frozenBy,
   ...counts
 }: ZoneReport): ZoneDocument {
   const { size, notReady, queueLength, halted } = counts;
@@ -50,6 +51,7 @@ export function zoneDocument({
     tokens: asSet(tokens),
     queueLength,
     ...(heldBack === undefined ? {} : { heldBack: [...heldBack] }),
+    ...(frozenBy === undefined ? {} : { frozenBy }),
   };
 }
 

@@ -60,13 +60,12 @@ export function limitedNames(policies: readonly NodePolicy[]): ReadonlySet<strin
   return new Set([WHOLE_CLUSTER, ...together, ...policies.filter(hasLimits).map(({ name }) => name)]);
 }
 
-/** How many more nodes the budgets of a policy allow; null without a budget in force. */
+/** How many more nodes the budgets of a policy allow; null without one in force. A permit is no admission yet. */
 export function budgetLeft({
   budget,
   condemned,
-  permits,
-}: Pick<BodyOf<"judged.limits">, "budget" | "condemned" | "permits">): number | null {
-  return budget === undefined ? null : Math.max(0, budget - condemned - permits.length);
+}: Pick<BodyOf<"judged.limits">, "budget" | "condemned">): number | null {
+  return budget === undefined ? null : Math.max(0, budget - condemned);
 }
 
 /** The fields of a process that are about the breaker of the cluster. */

@@ -70,7 +70,7 @@ class RunningLedger {
     this.#state = new StateSubscriber(setup, (message) => this.#receive(message), onHeartbeats);
     this.#record = new RecordSubscriber(setup, this.#state.cluster);
     this.#report = new ReportSubscriber(setup, this.#state);
-    this.#compare = new CompareSubscriber(setup, this.#state.cluster, this.#record);
+    this.#compare = new CompareSubscriber(setup, this.#record);
     this.reader = this.#newReader();
     setup.store?.restore({
       message: (message) => this.#restore(message),

@@ -65,7 +65,13 @@ export function statusChange(
     return { ...condition, observedGeneration: generation, lastTransitionTime };
   });
   const { nodes, unhealthy } = found;
-  const fields = { observedGeneration: generation, nodes, unhealthy, ...limitFields(found), ...freezeFields(found) };
+  const fields = {
+    observedGeneration: generation,
+    nodes,
+    unhealthy,
+    ...limitFields(found, nowAt),
+    ...freezeFields(found),
+  };
   const isSame =
     Object.entries(fields).every(([field, value]) => (before[field] ?? null) === value) &&
     sameConditions(known, conditions);
@@ -73,7 +79,10 @@ export function statusChange(
 }
 
 /** The fields about limits. One that is null is removed, and one that is not named stays. */
-function limitFields({ limits, hasBreaker }: PolicyActivity): Readonly<Record<string, string | number | null>> {
+function limitFields(
+  { limits, hasBreaker }: PolicyActivity,
+  nowAt: number,
+): Readonly<Record<string, string | number | null>> {
   if (limits === "awaited") return {};
   const breaker = hasBreaker ? limits : null;
   const isOpen = breaker !== null && breaker.memory.trippedAt !== null;
@@ -81,7 +90,8 @@ function limitFields({ limits, hasBreaker }: PolicyActivity): Readonly<Record<st
     condemned: limits?.condemned ?? null,
     recentlyCondemned: breaker?.inWindow ?? null,
     breaker: breaker === null ? null : isOpen ? "Open" : "Closed",
-    breakerResetTime: timeOf(isOpen ? breaker.memory.resetAt : null),
+    // What was published lately may be over by now.
+    breakerResetTime: timeOf(isOpen && (breaker.memory.resetAt ?? 0) > nowAt ? breaker.memory.resetAt : null),
     budgetLeft: limits === null ? null : budgetLeft(limits),
   };
 }

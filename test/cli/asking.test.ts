@@ -335,7 +335,7 @@ test.each([
     ["get", "nodes", "-o", "custom-columns=name"],
     '-o custom-columns=name: "name" is not understood; write it as NAME:.name,ZONE:.zone',
   ],
-  [["get"], "get: name one of zones, nodes, policies, timers, stuck, fleet"],
+  [["get"], "get: name one of zones, nodes, policies, freezes, timers, stuck, fleet"],
   [["get", "zones", "--output-watch-events"], "--output-watch-events: has no effect without --watch"],
   [
     ["get", "zones", "-oymal"],

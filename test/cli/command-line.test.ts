@@ -112,7 +112,7 @@ describe("a mistake is one line and exit code 2:", () => {
     [["completion", "tcsh"], "vigil: completion tcsh: name a shell, bash, zsh, fish\n"],
     [["apiserver", "--listen=here"], "vigil: --listen=here: not an address; write it as :8080 or 127.0.0.1:8080\n"],
     [["apiserver", "--listen=:99999"], "vigil: --listen=:99999: not an address; write it as :8080 or 127.0.0.1:8080\n"],
-    [["get"], "vigil: get: name one of zones, nodes, policies, timers, stuck, fleet\n"],
+    [["get"], "vigil: get: name one of zones, nodes, policies, freezes, timers, stuck, fleet\n"],
     [
       ["get", "nodes", "--readiness=unkown"],
       'vigil: --readiness=unkown: "unkown" is none of any, starting, ready, notReady, unknown; did you mean unknown?\n',

@@ -84,7 +84,7 @@ describeWithKube("compared with upstream's real controllers", () => {
     const [found] = node("b-0");
     for (const step of [found?.unknown, found?.noExecute, pod("brief")?.deleted]) {
       expect(sidesOf(step)).toBe("vigil");
-      expect(step?.why).toBe("the node recovered before the others did it");
+      expect(step?.why).toBe("the failure ended before the others did it");
     }
     expect(cluster.values("brief Ready").at(-1)).toBe("True");
   });
@@ -104,7 +104,7 @@ describeWithKube("compared with upstream's real controllers", () => {
     expect(pod("stays")?.deleted).toMatchObject({ vigil: { isPlanned: true } });
     expect(pod("stays")?.deleted.leadMs).toBeLessThan(-3_000_000);
     expect(sidesOf(pod("tolerates")?.deleted)).toBe("others");
-    expect(pod("tolerates")?.deleted.why).toBe("no NoExecute taint had a deadline for this pod in Vigil");
+    expect(pod("tolerates")?.deleted.why).toBe("not known: this ledger has received no deadline for the pod");
   });
 
   test("nothing else is reported", () => {

@@ -80,6 +80,7 @@ describe("a change of a node's field", () => {
     conditionTaints: { "k:NoExecute": "Kernel" },
     provedDown: { proof: "Manual", by: "ops", at: 5, reason: "off" },
     outOfServiceAt: 5,
+    writtenBy: { ready: "vigil" },
     shadow: { added: [taint("k", "NoExecute")] },
   };
   test.each(Object.keys(otherwise) as (keyof typeof otherwise)[])(

@@ -76,7 +76,7 @@ describe("the status of a policy", () => {
   test("has what its limits do", () => {
     const memory = { trippedAt: null, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
     const limits = { condemned: 3, inWindow: 4, budget: 5, permits: [{ node: "n-1", uid: "u" }], memory };
-    expect(changeOf(RIGHT, { ...NODES, limits })).toMatchObject({ condemned: 3, budgetLeft: 1, breaker: null });
+    expect(changeOf(RIGHT, { ...NODES, limits })).toMatchObject({ condemned: 3, budgetLeft: 2, breaker: null });
     const closed = { ...NODES, limits, hasBreaker: true };
     expect(changeOf(RIGHT, closed)).toMatchObject({ recentlyCondemned: 4, breaker: "Closed", breakerResetTime: null });
     const tripped = { ...memory, trippedAt: NOW - 1000, resetAt: NOW + 60_000 };
@@ -84,6 +84,7 @@ describe("the status of a policy", () => {
     const resets = { breaker: "Open", breakerResetTime: "2026-01-31T12:01:00Z", budgetLeft: 0 };
     expect(changeOf(RIGHT, open)).toMatchObject(resets);
     expect(changeOf(RIGHT, open, changeOf(RIGHT, open))).toBeNull();
+    expect(changeOf(RIGHT, open, changeOf(RIGHT, open), NOW + 60_000)).toMatchObject({ breakerResetTime: null });
   });
 
   test("says who freezes its nodes, and takes that away", () => {

@@ -62,7 +62,7 @@ describe("a node that returns", () => {
     fail(world, "a-0", 45, 60);
     const [compared] = compare().nodes;
     expect(compared?.to).not.toBeNull();
-    expect(compared?.unknown).toMatchObject({ others: null, why: "the node recovered before the others did it" });
+    expect(compared?.unknown).toMatchObject({ others: null, why: "the failure ended before the others did it" });
     expect(compare().nodes).toHaveLength(1);
   });
 

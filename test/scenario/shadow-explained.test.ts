@@ -74,7 +74,14 @@ test("a pod says when it would be deleted, and later when it would have been", (
     `Its node a-0 would carry ${UNREACHABLE}:NoExecute, which it tolerates for 300 s.`,
   ]);
   expect(reader.pendingEvictions(10)).toEqual([expect.objectContaining({ name: "pod-a-0", isShadow: true })]);
-  expect(reader.nodes().find(({ name }) => name === "a-0")).toMatchObject({ eviction: "evicted", isShadow: true });
+  expect(reader.nodes().find(({ name }) => name === "a-0")).toMatchObject({
+    ready: "True",
+    eviction: "evicted",
+    isShadow: true,
+  });
+  expect(reader.explainNode("a-0")?.sentences).toContain(
+    "Vigil runs in shadow mode: whether and when it is tainted, and its pods evicted, is up to other controllers.",
+  );
   world.advance(900 * S);
   expect(podSentences(world, reader, "pod-a-0").slice(0, 3)).toEqual([
     expect.stringMatching(/^Pod default\/pod-a-0 would have been due to be deleted at .* ago\.$/),

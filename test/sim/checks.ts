@@ -1,6 +1,7 @@
 /** All checks that run during a simulation, beside those of the writes themselves. */
 import type { ServiceName } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
+import { Compared } from "./compared.ts";
 import { Contests } from "./contests.ts";
 import { type Explaining, Explanations } from "./explanations.ts";
 import { type GracesOf, profileGrace } from "./graces.ts";
@@ -56,6 +57,7 @@ export class Checks {
   readonly #states = new NodeStates();
   readonly #silentNodes: SilentNodes;
   readonly #contests = new Contests();
+  readonly #compared: Compared;
   /** Null where nothing says from when taints count. */
   readonly #reported: Reported | null;
   /** Which processes were free at the last check. */
@@ -92,6 +94,7 @@ export class Checks {
             following: policies === undefined ? null : following,
           });
     this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });
+    this.#compared = new Compared({ nowMs: () => world.clock.monotonicMs(), explaining, isForged });
   }
 
   /** The API server went back to an earlier state. */
@@ -108,6 +111,7 @@ export class Checks {
     const is = this.#states.now(after.metadata.name);
     if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.grants.counted();
     this.explanations.node(after, isGone);
+    if (!isGone) this.#compared.node(before, after, writer);
     if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
   }
 
@@ -117,6 +121,8 @@ export class Checks {
     this.explanations.pod(change);
     this.tolerationClaims.pod(now);
     const { writer, clock, api } = this.#run.world;
+    const isDeleted = type === "DELETED" || (now.terminating && before?.terminating !== true);
+    if (isDeleted) this.#compared.podDeleted(now.name, writer);
     if (before === null || type === "DELETED") return;
     const [was, is] = [before, now].map(({ json }) => JSON.parse(json) as CheckedPod);
     const bound = api.store.collection("nodes").get("", is?.spec.nodeName ?? "");
@@ -144,6 +150,7 @@ export class Checks {
     if (this.#run.world.swarm.policies === undefined) this.grants.look();
     this.explanations.look();
     this.#reported?.look();
+    this.#compared.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SIMULATED_SERVICES.every(isRun));
   }

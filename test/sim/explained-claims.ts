@@ -180,6 +180,7 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   nodeLeaseForeign: () => false,
   nodeLeaseShared: () => false,
   nodeBlind: notInCalm,
+  nodeLeftToOthers: () => false,
   zoneState: counted,
   zoneQueue: counted,
   zoneSilent: notInCalm,

@@ -2,6 +2,7 @@
 import type { PlantedChange } from "../support/planted-change.ts";
 import { CEILING_MUTATIONS } from "./mutations.ceiling.ts";
 import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
+import { SAYING_MUTATIONS } from "./mutations.sayings.ts";
 import type { Situation } from "./swarm.ts";
 
 /** A bug as a change of the source. */
@@ -650,5 +651,6 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'else if (found.result.outcome !== "failed") report(found.result);',
   },
   ...CEILING_MUTATIONS,
+  ...SAYING_MUTATIONS,
   ...MEMORY_MUTATIONS,
 ];

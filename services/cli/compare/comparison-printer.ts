@@ -4,7 +4,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, spanText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../output/text-table.ts";
-import { differencesOf, figuresOf } from "./comparison-summary.policy.ts";
+import { authorlessOf, differencesOf, figuresOf, isOtherSeen } from "./comparison-summary.policy.ts";
 
 /** The output formats. */
 export const COMPARISON_OUTPUTS = ["table", "json", "markdown"] as const;
@@ -13,45 +13,66 @@ export const COMPARISON_OUTPUTS = ["table", "json", "markdown"] as const;
 const GAPS_MAX = 3;
 /** Rows of differences that are printed; JSON has all of them. */
 const DIFFERENCES_MAX = 100;
+const ALONE = ["STEP", "VIGIL"];
 const FIGURES = ["STEP", "BOTH", "VIGIL ONLY", "OTHERS ONLY", "LEAD P50", "LEAD P99"];
 const DIFFERENCES = ["AT", "OBJECT", "STEP", "BY", "WHY", "ID"];
+
+const LEADS = " A lead is how much later the others did the same; it is negative where they were earlier.";
 
 /** A comparison in one of the formats. */
 export function comparisonText(report: ComparisonReport, output: string): string {
   if (output === "json") {
-    const whole = { ...report, figures: figuresOf(report), differences: differencesOf(report) };
+    const whole = {
+      ...report,
+      isOtherSeen: isOtherSeen(report),
+      figures: figuresOf(report),
+      differences: differencesOf(report),
+    };
     return `${printableJson(JSON.stringify(whole, null, 2))}\n`;
   }
   const isPage = output === "markdown";
+  const head = isPage ? `# Vigil compared with upstream\n\n${headText(report)}` : headText(report);
+  const table = isPage ? markdownTable : tableText;
+  if (!isOtherSeen(report)) return [head, table(ALONE, aloneRows(report)), NO_OTHER].join("\n");
   const rows = differenceRows(report);
   const shown = rows.slice(0, DIFFERENCES_MAX);
-  const table = isPage ? markdownTable : tableText;
   return [
-    isPage ? `# Vigil compared with upstream\n\n${headText(report)}` : headText(report),
+    head,
     table(FIGURES, figureRows(report)),
     ...(shown.length === 0 ? ["Both sides did the same.\n"] : [table(DIFFERENCES, shown)]),
     ...(shown.length === rows.length ? [] : [`${rows.length - shown.length} more are in -o json.\n`]),
   ].join("\n");
 }
 
+const NO_OTHER = "No other controller was seen: nothing that the API showed was another client's.\n";
+
 function headText(report: ComparisonReport): string {
   const { from, at, isCut, nodes } = report;
   const start = isCut ? ", the start of the record" : "";
   const failures = countText(nodes.length, "failed or tainted node");
   return [
-    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${failures}. A lead is how much later the others did the same; it ` +
-      "is negative where they were earlier.",
+    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${failures}.${isOtherSeen(report) ? LEADS : ""}`,
     ...limitTexts(report),
+    ...authorTexts(report),
     "",
   ].join("\n");
 }
 
+/** What the API shows without an author. */
+function authorTexts(report: ComparisonReport): string[] {
+  const count = authorlessOf(report);
+  return count === 0 ? [] : [`Nothing shows who took ${countText(count, "step")} more.`];
+}
+
 /** What the record cannot contain. */
-function limitTexts({ isKept, gaps }: ComparisonReport): string[] {
+function limitTexts({ isKept, gaps, ownPodsFrom }: ComparisonReport): string[] {
   const shown = gaps.slice(-GAPS_MAX).map(({ from, to }) => `from ${apiTime(from)} to ${apiTime(to)}`);
   const more = gaps.length > shown.length ? ` and ${gaps.length - shown.length} times before` : "";
   return [
     ...(isKept ? [] : ["It begins again when Vigil restarts, because JetStream does not keep it."]),
+    ...(ownPodsFrom === undefined
+      ? []
+      : [`Of pods it has what Vigil did from ${apiTime(ownPodsFrom)} on, and no more.`]),
     ...(gaps.length === 0 ? [] : [`No ledger ran ${listText(shown)}${more}.`]),
   ];
 }
@@ -65,6 +86,11 @@ function figureRows(report: ComparisonReport): string[][] {
     leadText(leadP50Ms),
     leadText(leadP99Ms),
   ]);
+}
+
+/** What Vigil did, or in shadow mode would have done. */
+function aloneRows(report: ComparisonReport): string[][] {
+  return figuresOf(report).map(({ what, vigilOnly }) => [what, String(vigilOnly)]);
 }
 
 function differenceRows(report: ComparisonReport): string[][] {

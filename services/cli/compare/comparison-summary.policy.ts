@@ -22,6 +22,21 @@ export interface Difference {
   readonly why: string;
 }
 
+/** Whether the API shows a step that Vigil did not take. Without one there is nothing to compare with. */
+export function isOtherSeen({ nodes, pods }: ComparisonReport): boolean {
+  const isSeen = (...steps: readonly ComparedStep[]): boolean => steps.some(({ others }) => others !== null);
+  return (
+    nodes.some(({ unknown, noExecute }) => isSeen(unknown, noExecute)) ||
+    pods.some(({ notReady, deleted }) => isSeen(notReady, deleted))
+  );
+}
+
+/** How many steps the API shows whose author is not known. */
+export function authorlessOf(report: ComparisonReport): number {
+  const steps = stepsOf(report).flatMap(([, all]) => all.map(([, step]) => step));
+  return steps.filter(({ vigil, others, why }) => vigil === null && others === null && why !== null).length;
+}
+
 /** The steps of a report by kind, each with its object. */
 function stepsOf({
   nodes,
@@ -56,8 +71,9 @@ export function figuresOf(report: ComparisonReport): ComparedFigures[] {
   });
 }
 
-/** Every step that only one side did, the earliest first. */
+/** Every step that only one side did, the earliest first; none where no other controller was seen. */
 export function differencesOf(report: ComparisonReport): Difference[] {
+  if (!isOtherSeen(report)) return [];
   const differences = stepsOf(report).flatMap(([what, all]) =>
     all.flatMap(([object, step]): Difference[] => {
       const side = isAlone(step, "vigil") ? "vigil" : isAlone(step, "others") ? "others" : null;

@@ -58,20 +58,20 @@ export const ZONES: Table<ZoneReport> = {
   document: zoneDocument,
   wide: {
     heading: ["SINCE", "TOKENS", "NODES PER SECOND"],
-    cells: ({ since, tokens, taintsPerSecond, halted }) => [
+    cells: ({ since, tokens, taintsPerSecond, halted, frozenBy }) => [
       apiTime(since),
       String(Number(tokens.toFixed(2))),
-      String(halted ? 0 : asSet(taintsPerSecond)),
+      String(halted || frozenBy !== undefined ? 0 : asSet(taintsPerSecond)),
     ],
   },
   heading: ["ZONE", "STATE", "FOR", "NODES", "NOT READY", "EVICTION RATE", "QUEUE"],
-  cells: ({ title, state, since, size, notReady, taintsPerSecond, halted, ...queue }, nowMs) => [
+  cells: ({ title, state, since, size, notReady, taintsPerSecond, halted, frozenBy, ...queue }, nowMs) => [
     title,
     halted ? `${state} (halted)` : state,
     spanText(nowMs - since),
     String(size),
     String(notReady),
-    rateText(halted ? 0 : taintsPerSecond),
+    frozenBy === undefined ? rateText(halted ? 0 : taintsPerSecond) : "frozen",
     queueText(queue),
   ],
   state: "STATE",
@@ -133,6 +133,48 @@ function limitText({ policy, field }: HoldReport, name: string): string {
 function breakerText({ state, resetAt, down }: BreakerReport): string {
   const readiness = down === undefined ? "" : `, ${down} newly down`;
   return `${state}${state === "open" && resetAt !== null ? ` until ${apiTime(resetAt)}` : ""}${readiness}`;
+}
+
+/** A request or a mode that freezes nodes. */
+export interface FreezeRow {
+  /** The policy whose nodes it freezes; null for every node. */
+  readonly policy: string | null;
+  readonly by: string;
+  readonly reason: string | null;
+  /** Since when its nodes are frozen, and until when, by all their freezes together; null until a user thaws them. */
+  readonly sinceAt: number;
+  readonly untilAt: number | null;
+}
+
+/** What freezes nodes now. */
+export const FREEZES: Table<FreezeRow> = {
+  kind: "freeze",
+  nameOf: ({ policy, by }) => `${policy ?? ALL_NODES}/${by}`,
+  document: ({ sinceAt, untilAt, ...row }) => ({
+    ...row,
+    since: apiTime(sinceAt),
+    until: untilAt === null ? null : apiTime(untilAt),
+  }),
+  heading: ["NODES OF", "FROZEN BY", "REASON", "SINCE", "UNTIL"],
+  cells: ({ policy, by, reason, sinceAt, untilAt }) => [
+    policy ?? ALL_NODES,
+    by,
+    reason ?? "",
+    apiTime(sinceAt),
+    untilText(untilAt),
+  ],
+  state: "FROZEN BY",
+  key: ({ policy, by }) => `${policy}/${by}`,
+  ignoredChanges: [],
+};
+
+/** The freezes of all nodes and of each policy. What freezes all nodes is not named again for each policy. */
+export function freezeRows(policies: readonly PolicyReport[]): FreezeRow[] {
+  return policies.flatMap(({ name, freeze }) => {
+    const own = (freeze?.causes ?? []).filter(({ policy }) => (policy ?? "") === name);
+    const [sinceAt, untilAt] = [freeze?.sinceAt ?? 0, freeze?.untilAt ?? null];
+    return own.map(({ policy, by, reason }) => ({ policy, by, reason, sinceAt, untilAt }));
+  });
 }
 
 function untilText(untilAt: number | null): string {

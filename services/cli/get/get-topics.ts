@@ -20,7 +20,7 @@ import { openStuckPods } from "../stuck/stuck-topic.ts";
 import { ExitCode, Failure, type Host } from "../verb.ts";
 import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { type Form, type Output, printerOf } from "./get-printer.ts";
-import { NODES, POLICIES, TIMERS, ZONES } from "./get-tables.ts";
+import { FREEZES, type FreezeRow, freezeRows, NODES, POLICIES, TIMERS, ZONES } from "./get-tables.ts";
 import { openLabels } from "./labelled-names.ts";
 import { type Selected, type Selection, selectedRows } from "./selection.policy.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
@@ -76,13 +76,14 @@ export const TOPIC_ALIASES: ReadonlyMap<string, string> = new Map([
   ["nodepolicies", "policies"],
   ["npol", "policies"],
   ["np", "policies"],
+  ["freeze", "freezes"],
   ["member", "fleet"],
   ["members", "fleet"],
 ]);
 
 /** Every topic by its name. */
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
-  ["zones", showOf({ name: "zones", table: ZONES, open: consoleSource<ZoneReport>("zones", () => "/api/overview") })],
+  ["zones", showOf({ name: "zones", table: ZONES, open: openZones, remark: freezeRemark })],
   ["nodes", showOf({ name: "nodes", table: NODES, open: openNodes, isByName: true })],
   [
     "policies",
@@ -92,6 +93,7 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
       open: consoleSource<PolicyReport>("policies", () => "/api/policies"),
     }),
   ],
+  ["freezes", showOf({ name: "freezes", table: FREEZES, open: openFreezes })],
   [
     "timers",
     showOf({
@@ -135,6 +137,14 @@ function limitOf({ limit, names, namespace, selector }: Wanted): number {
   return names.length === 0 && namespace === "" && selector === "" ? limit : LIMIT_MAX;
 }
 
+/** That all nodes are frozen, and by whom. */
+function freezeRemark(zones: readonly ZoneReport[]): string | null {
+  const { frozenBy } = zones.find((zone) => zone.frozenBy !== undefined) ?? {};
+  return frozenBy === undefined ? null : `all nodes are frozen by ${frozenBy}; vigil get freezes says until when`;
+}
+
+const ZONES_BESIDE = ": Vigil works beside upstream, whose controllers keep zones and their rates";
+
 function allOf<R>(rows: readonly R[]): WatchAnswer<R> {
   return { rows, total: rows.length, blind: null };
 }
@@ -153,6 +163,28 @@ function consoleSource<R>(field: string, path: (wanted: Wanted) => string, total
       return { rows, total: total === undefined ? rows.length : Number(answer[total]), blind };
     },
   });
+}
+
+/** The zones; beside upstream there may be none for that reason. */
+async function openZones(wanted: Wanted, host: Host): Promise<Source<ZoneReport>> {
+  return {
+    ask: async () => {
+      const { zones, watchHealth, isBeside } = await getFromConsole<Overview>(wanted, "/api/overview", host);
+      const why = isBeside === true && zones.length === 0 ? { why: ZONES_BESIDE } : {};
+      return { rows: zones, total: zones.length, blind: blindnessOf(watchHealth), ...why };
+    },
+  };
+}
+
+async function openFreezes(wanted: Wanted, host: Host, clock: Clock): Promise<Source<FreezeRow>> {
+  const { ask } = await consoleSource<PolicyReport>("policies", () => "/api/policies")(wanted, host, clock);
+  return {
+    ask: async () => {
+      const { rows, blind } = await ask();
+      const freezes = freezeRows(rows);
+      return { rows: freezes, total: freezes.length, blind };
+    },
+  };
 }
 
 async function openNodes(wanted: Wanted, host: Host, clock: Clock): Promise<Source<NodeReport>> {
@@ -245,7 +277,7 @@ async function openSelected<R>(topic: Topic<R>, wanted: Wanted, host: Host, cloc
 
 /** Notes on an answer that is empty, cut short by the limit, lacks wanted names, or is possibly stale. */
 function notesOn<R>(
-  { rows, total, blind, missing = [] }: WatchAnswer<R>,
+  { rows, total, blind, why, missing = [] }: WatchAnswer<R>,
   { name, where, remark }: Topic<R>,
   wanted: Wanted,
 ): string[] {
@@ -256,7 +288,7 @@ function notesOn<R>(
   return [
     ...missing.map((each) => `vigil: ${printable(each)}\n`),
     ...(remarked === null ? [] : [`vigil: ${remarked}\n`]),
-    ...(total === 0 && missing.length === 0 ? [`vigil: there are no ${kind}${where?.(wanted) ?? ""}\n`] : []),
+    ...(total === 0 && missing.length === 0 ? [`vigil: there are no ${kind}${why ?? where?.(wanted) ?? ""}\n`] : []),
     ...(rows.length < total ? [`vigil: ${shown}; ${more}\n`] : []),
     ...(blind === null ? [] : [blindLine(blind)]),
   ];

@@ -12,6 +12,8 @@ export interface WatchAnswer<R> {
   readonly blind: string | null;
   /** A line for each wanted name that no row has. */
   readonly missing?: readonly string[];
+  /** Why there are none, appended to that note; absent where it has no further reason. */
+  readonly why?: string;
 }
 
 /** A row that was added, changed or deleted; a deleted row has its last content. */

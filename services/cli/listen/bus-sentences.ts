@@ -4,7 +4,7 @@
  */
 import type { Subject } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, MessageType } from "../../../protocols/messages.ts";
-import { historyTextOf, instantOf, nodeOf, subjectOf } from "../../ledger/record/history-text.policy.ts";
+import { historyEntriesOf, historyTextOf, nodeOf, subjectOf } from "../../ledger/record/history-text.policy.ts";
 import { ClusterState, reducedNode } from "../../ledger/state/cluster-state.ts";
 
 /** What can be watched. */
@@ -50,7 +50,7 @@ export class BusSentences {
     const { id, cause, type } = message;
     if (this.#node !== null && nodeOf(message) !== this.#node) return null;
     const text = historyTextOf(message, this.#state);
-    const at = instantOf(message, this.#state);
+    const at = historyEntriesOf(message, this.#state).at(-1)?.at ?? message.at;
     this.#state.apply(message.type === "observed.node" ? { ...message, body: reducedNode(message.body) } : message);
     return text === null ? null : { at, id, cause, type, object: subjectOf(message), text: text.text };
   }

@@ -42,20 +42,37 @@ export function previewText(preview: Preview, limit: number): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** The whole in one sentence. */
-function summaryText({ nodes, pods, zones, overAfterMs }: Preview): string {
-  const deleted = pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null).length;
+/** What the fault adds in one sentence, what happens to nodes that are down already, and what is assumed. */
+function summaryText({ nodes: all, pods: allPods, zones, overAfterMs, assumes }: Preview): string {
+  const already = new Set(all.flatMap(({ node, isDownAlready }) => (isDownAlready === true ? [node] : [])));
+  const nodes = all.filter(({ node }) => !already.has(node));
+  const pods = allPods.filter(({ node }) => !already.has(node));
+  const deleted = deletedIn(pods);
   const admitted = nodes.filter(({ admittedAfterMs }) => admittedAfterMs !== null).length;
   const halted = zones.some(({ after }) => after.state === "Halted");
+  const unknown = nodes.filter(({ unknownAfterMs }) => unknownAfterMs !== null).length;
   const counts = [
-    `${countText(nodes.filter(({ unknownAfterMs }) => unknownAfterMs !== null).length, "node")} would become Unknown`,
+    `${countText(unknown, already.size === 0 ? "node" : "more node")} would become Unknown`,
     `${admitted} would be admitted for eviction`,
     `${countText(deleted, "pod")} would be deleted and ${pods.length - deleted} would stay`,
   ];
+  const down = `${countText(already.size, "node")} ${already.size === 1 ? "is" : "are"} down or tainted already`;
+  const others =
+    already.size === 0 ? "" : ` ${down}, where ${countText(deletedIn(allPods) - deleted, "pod")} would be deleted.`;
   const end =
-    nodes.length === 0 ? "nothing would follow" : `all of it within ${afterText(overAfterMs).replace("in ", "")}`;
+    all.length === 0 ? "nothing would follow" : `all of it within ${afterText(overAfterMs).replace("in ", "")}`;
   const why = halted ? " Every zone would be disrupted, so evictions would halt." : "";
-  return `${counts.join(", ")}; ${end}.${why}`;
+  return `${counts.join(", ")}; ${end}.${others}${why}\n${assumptionText(assumes)}`;
+}
+
+function deletedIn(pods: Preview["pods"]): number {
+  return pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null).length;
+}
+
+function assumptionText({ source, ...assumed }: Preview["assumes"]): string {
+  const rates = [assumed.nodeEvictionsPerSecond, assumed.secondaryNodeEvictionsPerSecond].map(rateText);
+  const grace = formatDuration(assumed.nodeMonitorGraceMs);
+  return `Where no policy sets others: a grace of ${grace}, ${rates.join(", and in a large disrupted zone ")}; by ${source}.`;
 }
 
 /** The nodes; with policies, and what holds nodes back, where there are any. */

@@ -4,29 +4,23 @@ import type { ObservedPod } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
-import { listText } from "../../domain/format.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import {
-  hasCompleted,
-  noExecuteTaints,
-  taintName,
-  unreadableText,
-  unreadableTolerationOf,
-} from "../../domain/toleration.ts";
+import { noExecuteTaints } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
 import type { AlikePods } from "./alike-pods.ts";
 import type { Fault } from "./fault.policy.ts";
+import { evictionReason, rateText, reasonToStay } from "./pod-reasons.policy.ts";
 import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
-import type { RecordedNode, RecordedToleration } from "./preview-record.ts";
+import type { RecordedNode } from "./preview-record.ts";
 import { PREVIEW_MS_MAX, PreviewedCluster } from "./previewed-cluster.ts";
 import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** What follows from a fault in the cluster of a snapshot. */
-export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Preview {
+export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Omit<Preview, "assumes"> {
   const cluster = new PreviewedCluster(snapshot, fault, profile);
   cluster.run();
   const affected = [...cluster.record.nodes.values()].filter((node) => isAffected(node, cluster));
@@ -64,6 +58,7 @@ function nodeReport(node: RecordedNode, cluster: PreviewedCluster): PreviewedNod
     heldBy: record.isWaiting(shown.node) ? holdOn(node, cluster) : null,
     pods: countOf(alike),
     podsDeleted: countOf(alike.filter((each) => deletedMsOf(each, node, cluster) !== null)),
+    ...(cluster.isTouched(shown.node) ? {} : { isDownAlready: true as const }),
     ...recoveryOf(silent, { policies, profile, takenAt }),
   };
 }
@@ -136,7 +131,7 @@ function deletionOf(
   { first }: AlikePods,
   atMs: number,
   { shown }: RecordedNode,
-  { record, policies, takenAt }: PreviewedCluster,
+  { record, policies, profile, takenAt }: PreviewedCluster,
 ): Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs" | "why"> {
   const pod = record.pods.get(first.pod.uid);
   const resolved = policyOf(shown, policies);
@@ -144,7 +139,7 @@ function deletionOf(
   const { frozen } = nodeFreezeOf(shown, policies, takenAt + atMs);
   const latestAt = deleteAt(settings, { deadlineAt: takenAt + atMs, frozen });
   const waits = pod?.waitedFor == null ? "" : `; waits for ${pod.waitedFor}`;
-  const why = `${evictionReason(pod?.toleration ?? null)}${waits}`;
+  const why = `${evictionReason(pod?.toleration ?? null, profile)}${waits}`;
   if (settings.method === "Delete") return { why };
   const latestAfterMs = latestAt === null ? {} : { latestAfterMs: latestAt - takenAt };
   const refused = latestAt === null ? "" : `, until ${wholeSeconds(latestAt - takenAt)} have passed`;
@@ -155,32 +150,15 @@ function wholeSeconds(spanMs: number): string {
   return formatDuration(Math.round(spanMs / 1000) * 1000);
 }
 
-/** Why a pod is evicted; null for the pod of a drained node. */
-function evictionReason(toleration: RecordedToleration | null): string {
-  if (toleration === null) return "its node is drained";
-  const seconds = Math.max(0, toleration.seconds ?? 0);
-  return `does not tolerate ${taintName(toleration.taint)}${seconds === 0 ? "" : ` for more than ${seconds} s`}`;
-}
-
 function stayReason(pod: ObservedPod, node: RecordedNode, cluster: PreviewedCluster): string {
   const { record, profile, policies } = cluster;
-  if (hasCompleted(pod)) return `has completed (${pod.phase})`;
-  if (pod.deletionAt !== null) return "is terminating already";
-  if (pod.mirror === true) return "mirrors a static pod";
-  const taints = noExecuteTaints(node.shown.taints);
-  const rules = { comparisonOperators: profile.tolerationComparisonOperators };
-  const unreadable = unreadableTolerationOf(taints, pod.tolerations, rules);
+  const { shown } = node;
+  const rated = ratedPolicyOf(shown, policies);
+  // The queue names its first pods; those behind them wait too.
+  const rate = rated === null || record.queueOf(rated.name).length === 0 ? null : rateText(rated);
   const recorded = record.pods.get(pod.uid);
-  const rated = ratedPolicyOf(node.shown, policies)?.name;
-  // The queue names its first pods; those behind them wait for the same.
-  const [next] = record.queueOf(rated).map(({ field }) => `${field} of ${rated}`);
-  const held = recorded?.waitedFor ?? next ?? holdOn(node, cluster);
-  if (recorded?.toleration != null && taints.length > 0 && held !== null) return `held back by ${held}`;
-  if (unreadable !== null)
-    return `may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
-  if (taints.length > 0) return `tolerates ${listText(taints.map(taintName))}`;
-  if (pod.owner === "DaemonSet") return "belongs to a DaemonSet";
-  return `its node is not admitted for eviction${held === null ? "" : `: ${held}`}`;
+  const held = recorded?.waitedFor ?? rate ?? holdOn(node, cluster);
+  return reasonToStay(pod, { taints: noExecuteTaints(shown.taints), recorded, held, profile });
 }
 
 /** The nodes in the order in which they are admitted, then become Unknown, then by name. */

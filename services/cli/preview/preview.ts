@@ -1,5 +1,6 @@
 /** What a preview answers. Spans are in milliseconds after the start. */
 import type { DownProofKind } from "../../../protocols/names.ts";
+import type { Profile } from "../../../protocols/profile.ts";
 import type { DisruptionState } from "../../zone/zone.machine.ts";
 
 /** A zone whose state or count changes. */
@@ -51,6 +52,8 @@ export interface PreviewedNodeReport extends PreviewedRecovery {
   readonly heldBy: string | null;
   readonly pods: number;
   readonly podsDeleted: number;
+  /** Set for a node that the fault does not touch, because it is down or tainted already. */
+  readonly isDownAlready?: true;
 }
 
 /** A pod of such a node. */
@@ -76,6 +79,11 @@ export interface Preview {
   readonly pods: readonly PreviewedPodReport[];
   /** When the last of all this has happened; 0 if nothing does. */
   readonly overAfterMs: number;
+  /** The grace and the rates where no policy sets others, and where they come from. */
+  readonly assumes: Pick<
+    Profile,
+    "nodeMonitorGraceMs" | "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond"
+  > & { readonly source: string };
   /** What could not be read of the node policies, so that it counts as missing. */
   readonly unread: readonly string[];
 }

@@ -66,6 +66,8 @@ export class PreviewedCluster {
   readonly #graced: Mutable<Profile>;
   /** The nodes whose kubelets have stopped. */
   readonly #stopped: readonly string[];
+  /** The nodes to which the fault happens, and not before it. */
+  readonly #touched: ReadonlySet<string>;
 
   constructor(snapshot: Snapshot, fault: Fault, profile: Profile) {
     const { takenAt, nodes } = snapshot;
@@ -87,6 +89,11 @@ export class PreviewedCluster {
     const living = new Set(alive);
     this.#stopped = nodes.map(({ node }) => node).filter((name) => !living.has(name));
     this.#world.begin(alive, Math.min(...graces) * RENEWED_SHARE);
+    const isTouched = (node: ObservedNode): boolean =>
+      fault.kind === "taint"
+        ? fault.node === node.node
+        : fault.nodes.has(node.node) && readyConditionOf(node)?.status === "True" && this.#isAlive(node, snapshot);
+    this.#touched = new Set(nodes.filter(isTouched).map(({ node }) => node));
     if (fault.kind === "taint") this.#taint(fault);
   }
 
@@ -98,6 +105,11 @@ export class PreviewedCluster {
   /** The present instant, in epoch milliseconds. */
   wallMs(): number {
     return this.#world.clock.wallMs();
+  }
+
+  /** Whether the fault happens to a node, which was not down before. */
+  isTouched(node: string): boolean {
+    return this.#touched.has(node);
   }
 
   /** Lets everything happen that follows. */
@@ -163,8 +175,12 @@ export class PreviewedCluster {
   }
 
   /** Whether the kubelet of a node sends heartbeats during the preview. A short grace makes no kubelet quicker. */
-  #goesOn(node: ObservedNode, { takenAt, renewedAt }: Snapshot, fault: Fault): boolean {
-    if (fault.kind === "down" && fault.nodes.has(node.node)) return false;
+  #goesOn(node: ObservedNode, snapshot: Snapshot, fault: Fault): boolean {
+    return !(fault.kind === "down" && fault.nodes.has(node.node)) && this.#isAlive(node, snapshot);
+  }
+
+  /** Whether the kubelet of a node sent heartbeats until the snapshot. */
+  #isAlive(node: ObservedNode, { takenAt, renewedAt }: Snapshot): boolean {
     const known = [renewedAt.get(node.node), readyConditionOf(node)?.heartbeatAt].filter((at) => at != null);
     const resolved = policyOf(node, this.#policies);
     const graceMs = graceMsOf(node, this.profile, resolved.kind === "policy" ? resolved.policy : null);

@@ -1,4 +1,5 @@
 /** Opens the console of a process, if it has an address. */
+
 import packageJson from "../../../package.json" with { type: "json" };
 import { type FrontOptions, type RunningConsole, startConsole } from "../../console/console.http.ts";
 import type { DelegatedAccess } from "../../console/delegated-access.ts";
@@ -8,6 +9,7 @@ import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { POLICIES_KNOWN_GAUGE } from "../../platform/node-policies/policy-receiver.ts";
 import { SUSPECT_SHARDS_GAUGE } from "../../zone/zone.coverage.ts";
 import { fleetOf } from "../get/fleet-members.ts";
+import { runSettingsOf } from "../preview/run-tunables.ts";
 import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
@@ -66,7 +68,15 @@ export function showOn(
     clock,
     bus: busOf(parts, "console"),
     profile,
-    about: { cluster, member, services, shadow, beside: profile.upstream === "beside", version: packageJson.version },
+    about: {
+      cluster,
+      member,
+      services,
+      shadow,
+      beside: profile.upstream === "beside",
+      version: packageJson.version,
+      settings: runSettingsOf(profile),
+    },
     ledger: controller.ledger,
     fleet: fleetOf({ ...parts, election }, { stopped }),
     standby: () => (election === null ? null : standbyProblem(election.report())),

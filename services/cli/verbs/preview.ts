@@ -1,5 +1,6 @@
 /** `vigil preview`: shows what would follow from a failure, from the live state of a cluster. It reads and writes nothing. */
-import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import type { About } from "../../console/console.routes.ts";
 import { parseRunFile } from "../../platform/config/config.ts";
 import type { ConfigFile } from "../../platform/config/file.ts";
 import {
@@ -17,35 +18,15 @@ import { realClock } from "../../platform/process/clock.real.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
+import { CONSOLE_SETTINGS, getFromConsole } from "../connect/console-client.ts";
 import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
 import { previewOf } from "../preview/preview.policy.ts";
+import type { Preview } from "../preview/preview.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
+import { RUN_TUNABLES } from "../preview/run-tunables.ts";
 import { type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
-import { defineVerb, ExitCode, type GivenFlags, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
-
-/** The flags of a run that decide what follows. They need the values that `vigil run` has. */
-const RUN_TUNABLES = {
-  nodeMonitorGraceMs: TUNABLES.nodeMonitorGraceMs,
-  nodeStartupGraceMs: TUNABLES.nodeStartupGraceMs,
-  podEvictionTimeoutMs: TUNABLES.podEvictionTimeoutMs,
-  nodeEvictionsPerSecond: TUNABLES.nodeEvictionsPerSecond,
-  secondaryNodeEvictionsPerSecond: TUNABLES.secondaryNodeEvictionsPerSecond,
-  largeClusterSizeThreshold: TUNABLES.largeClusterSizeThreshold,
-  unhealthyZoneThreshold: TUNABLES.unhealthyZoneThreshold,
-  evictionMode: TUNABLES.evictionMode,
-  circuitBreakerNodesMax: TUNABLES.circuitBreakerNodesMax,
-  circuitBreakerPercentage: TUNABLES.circuitBreakerPercentage,
-  circuitBreakerDurationMs: TUNABLES.circuitBreakerDurationMs,
-  circuitBreakerResetAfterMs: TUNABLES.circuitBreakerResetAfterMs,
-  circuitBreakerHolds: TUNABLES.circuitBreakerHolds,
-  policyGraceMinMs: TUNABLES.policyGraceMinMs,
-  policyEvictionsPerSecondMax: TUNABLES.policyEvictionsPerSecondMax,
-  policyTaintedNodesMax: TUNABLES.policyTaintedNodesMax,
-  policyTaintedPercentageMax: TUNABLES.policyTaintedPercentageMax,
-  policyTaintedDurationMs: TUNABLES.policyTaintedDurationMs,
-  remediationDryRun: TUNABLES.remediationDryRun,
-} as const;
+import { defineVerb, ExitCode, Failure, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
 
 const SETTINGS = {
   zone: textSetting(
@@ -66,6 +47,12 @@ const SETTINGS = {
     "vigil.yaml",
     "The file of vigil run --config: its node policies count, and its values for the flags below; flags win over it.",
   ),
+  ...CONSOLE_SETTINGS,
+  server: textSetting(
+    "server",
+    "http://127.0.0.1:8080",
+    "Console of a running process: its flags count where neither a flag nor --config gives a value.",
+  ),
   limit: countSetting("limit", 20, "Most nodes and most pods that the tables show.", 1),
   ...RUN_TUNABLES,
   ...KUBE_SETTINGS,
@@ -81,16 +68,25 @@ export const previewVerb: Verb = defineVerb({
   examples: [
     { command: "vigil preview --zone=eu-west-1b --down", does: "which nodes are tainted when, and which pods go" },
     { command: "vigil preview --node=worker-7,worker-8 --down -o json", does: "the same for two nodes, as JSON" },
+    {
+      command: "vigil preview --zone=eu-west-1b --down --server=http://127.0.0.1:8080",
+      does: "the same with the flags of a running process",
+    },
     { command: "vigil preview --taint=worker-7=maintenance:NoExecute", does: "which pods a taint evicts, and when" },
   ],
   run: async (values, _words, host, given) => {
     checkFaultFlags(values);
     const { config } = values;
     const filed = config === "" ? NO_FILE : parseRunFile(config, readNamedFile(host, "config", config));
-    const profile = profileOf(values, filed.values, given);
+    const running = values.server === "" ? {} : await runningSettings(values, host);
+    const profile = profileOf(values, [given, filed.values, new Map(Object.entries(running))]);
     const snapshot = await readSnapshot(values, host, { configured: filed.policies, profile });
     if (snapshot === null) return ExitCode.ok;
-    const preview = previewOf(snapshot, faultOf(values, snapshot.nodes), profile);
+    const source = values.server === "" ? "the flags and --config of this command" : values.server;
+    const preview = {
+      ...previewOf(snapshot, faultOf(values, snapshot.nodes), profile),
+      ...assumedFrom(profile, source),
+    };
     host.print(values.output === "json" ? previewJson(preview) : previewText(preview, values.limit));
     return ExitCode.ok;
   },
@@ -99,12 +95,26 @@ export const previewVerb: Verb = defineVerb({
 /** What a run without --config has. */
 const NO_FILE: ConfigFile = { values: new Map(), policies: [] };
 
-function profileOf(values: Values, filed: ConfigFile["values"], given: GivenFlags): Profile {
+/** The first source that has a value counts. */
+function profileOf(values: Values, sources: readonly { readonly get: (name: string) => unknown }[]): Profile {
   const tuned = Object.keys(RUN_TUNABLES).map((name) => [
     name,
-    given.get(name) ?? filed.get(name) ?? values[name as keyof typeof RUN_TUNABLES],
+    sources.map((source) => source.get(name)).find((value) => value !== undefined) ??
+      values[name as keyof typeof RUN_TUNABLES],
   ]);
   return { ...STANDARD_PROFILE, ...Object.fromEntries(tuned) };
+}
+
+/** The flags of a running process. Throws a Failure if it does not report them. */
+async function runningSettings(values: Values, host: Host): Promise<Readonly<Partial<Profile>>> {
+  const { settings } = await getFromConsole<Partial<About>>(values, "/api/about", host);
+  if (settings !== undefined) return settings;
+  throw new Failure(`--server=${values.server}: it does not report its flags; leave --server out and give them here`);
+}
+
+function assumedFrom(profile: Profile, source: string): Pick<Preview, "assumes"> {
+  const { nodeMonitorGraceMs, nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = profile;
+  return { assumes: { nodeMonitorGraceMs, nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond, source } };
 }
 
 /** The cluster as it is now; null when the process was stopped before. Throws a Failure. */

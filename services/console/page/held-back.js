@@ -7,7 +7,10 @@ function heldBack({ zones, watchHealth }) {
   const unsynced = Object.keys(watches).filter((name) => watches[name] === null);
   const why = unsynced.length === 0 ? "" : `: the watch of ${unsynced.join(" and ")} is not synced`;
   const blind = blindShards === 0 ? [] : [[`Nothing harmful is decided in ${blindShards} of ${shards} shards${why}.`]];
-  return [...blind, ...zones.flatMap((zone) => [...ofZone(zone), ...ofLimits(zone)])];
+  const { frozenBy } = zones.find((zone) => zone.frozenBy !== undefined) ?? {};
+  const frozen =
+    frozenBy === undefined ? [] : [[`All nodes are frozen by ${frozenBy}: none is tainted and no pod is evicted.`]];
+  return [...blind, ...frozen, ...zones.flatMap((zone) => [...ofZone(zone), ...ofLimits(zone)])];
 }
 
 /** What node policies and freezes hold back in a zone. */

@@ -47,6 +47,7 @@ function showWatchHealth({ shards, blindShards, oldestPulseMs, watches }) {
 }
 
 function rate(zone) {
+  if (zone.frozenBy !== undefined) return element("span", "harm", `frozen by ${zone.frozenBy}`);
   if (zone.halted) return element("span", "harm", "halted: all zones are disrupted");
   if (zone.taintsPerSecond <= 0) return element("span", "care", "0 nodes a second");
   // The rate is a float32: 0.01 arrives as slightly less, which must not round up to another second.

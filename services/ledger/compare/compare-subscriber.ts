@@ -6,7 +6,6 @@ import { shardOf } from "../../../protocols/subjects.ts";
 import { timelineSentence } from "../explain/sentences.ts";
 import type { LedgerSetup } from "../ledger.setup.ts";
 import type { RecordSubscriber } from "../record/record-subscriber.ts";
-import type { ClusterState } from "../state/cluster-state.ts";
 import { Comparison, type ComparisonOptions } from "./comparison.ts";
 import type { Incident } from "./incident.ts";
 
@@ -16,19 +15,17 @@ const LEAD_SECONDS = [-60, -10, -1, 0, 1, 5, 10, 30, 60, 300];
 /** The comparison, which follows every message. */
 export class CompareSubscriber {
   readonly comparison: Comparison;
-  readonly #state: ClusterState;
   readonly #comparesPods: boolean;
 
-  constructor(setup: LedgerSetup, state: ClusterState, record: RecordSubscriber) {
-    this.#state = state;
+  constructor(setup: LedgerSetup, record: RecordSubscriber) {
     this.#comparesPods = setup.comparesPods;
     this.comparison = new Comparison(comparisonOptions(setup, record));
   }
 
-  /** Compares a message, given the state before it. */
+  /** Compares a message. */
   onMessage(message: AnyMessage): void {
     if (message.type === "observed.pods" && !this.#comparesPods) return;
-    this.comparison.onMessage(message, this.#state.request(message.cause)?.message);
+    this.comparison.onMessage(message);
   }
 }
 
@@ -41,6 +38,8 @@ function comparisonOptions(setup: LedgerSetup, record: RecordSubscriber): Compar
   return {
     member: fleet.member,
     startedAt,
+    comparesPods,
+    isShadow,
     isBeside: profile.upstream === "beside" && !isShadow,
     nodeMonitorGraceMs: profile.nodeMonitorGraceMs,
     keep: (kept) => {

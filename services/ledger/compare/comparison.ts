@@ -1,6 +1,7 @@
 /**
  * What Vigil did or would have done about failed nodes, beside what the API shows that others did. It follows messages
- * and decides nothing. In shadow mode the API shows only what others do; otherwise what Vigil has not written itself.
+ * and decides nothing. In shadow mode the API shows only what others do; otherwise what Vigil has not written itself,
+ * which the outcomes of its requests show.
  */
 import type { ComparisonRecord, NodeRecord, PodRecord } from "../../../protocols/comparison-record.ts";
 import type {
@@ -10,15 +11,27 @@ import type {
   ComparisonReport,
   TimelineLead,
 } from "../../../protocols/ledger-reader.ts";
-import type { AnyMessage, Message } from "../../../protocols/messages.ts";
+import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts";
+import { FIELD_MANAGER } from "../../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../../protocols/objects.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { ShardPods } from "../../platform/shard-view/shard-pods.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
+import { isOlderVersion } from "../../structures/resource-version.ts";
 import { Incident, type PodIncident, type PodName } from "./incident.ts";
 import { Incidents } from "./incidents.ts";
-import { addsNoExecute, isFailing, noExecuteOf } from "./node-failure.policy.ts";
+import {
+  addsNoExecute,
+  changedAt,
+  type FailureStep,
+  noExecuteOf,
+  type ObservedFailure,
+  observedFailure,
+  STEPS_BY_REQUEST,
+} from "./node-failure.policy.ts";
 import { RecordedTimes } from "./recorded-times.ts";
+import type { Author, OwnStep } from "./step.ts";
 
 /** Failures that ended this long ago are forgotten, as in the stored history. */
 const AGE_MAX_MS = 7 * 24 * 3_600_000;
@@ -26,6 +39,8 @@ const AGE_MAX_MS = 7 * 24 * 3_600_000;
 const RESUME_MS = 60_000;
 /** Clocks of one process and the whole seconds of the API differ by less. */
 const SAME_MS = 5_000;
+/** Requests for pods under way that are kept at once; beyond it what the API shows counts as the others'. */
+const REQUESTS_MAX = 20_000;
 
 /** What a comparison is started with. */
 export interface ComparisonOptions {
@@ -34,6 +49,10 @@ export interface ComparisonOptions {
   readonly startedAt: number;
   /** Whether Vigil works beside upstream, and leaves taints and evictions to it. */
   readonly isBeside: boolean;
+  /** Whether pods are observed. Otherwise only Vigil's own steps about them are recorded, and none is stored. */
+  readonly comparesPods: boolean;
+  /** Whether Vigil writes nothing, so that all that the API shows is the others'. */
+  readonly isShadow: boolean;
   readonly nodeMonitorGraceMs: number;
   /** Stores a record. */
   readonly keep: (record: ComparisonRecord) => void;
@@ -49,8 +68,10 @@ export class Comparison {
   readonly #pods = new ShardPods();
   readonly #incidents = new Incidents();
   readonly #times: RecordedTimes;
-  /** Whether each observed node is failing. */
-  readonly #failing = new Map<string, boolean>();
+  /** What was observed last of each node. */
+  readonly #seen = new Map<string, ObservedFailure>();
+  /** Requests of Vigil's for pods without a final outcome, by uid and step. */
+  readonly #requested = new BoundedMap<string, true>(REQUESTS_MAX);
   /** Whether the stored records were read. Nothing is stored before, because stored failures may go on. */
   #isRestored = false;
 
@@ -59,14 +80,17 @@ export class Comparison {
     this.#times = new RecordedTimes(options);
   }
 
-  /** Compares a message. `request` is the request that a `done.write` answers, if it is known. */
-  onMessage(message: AnyMessage, request: AnyMessage | undefined): void {
+  /** Compares a message. */
+  onMessage(message: AnyMessage): void {
     if (message.type === "observed.node") this.#onNode(message);
     else if (message.type === "observed.pods") this.#onPods(message);
     else if (message.type === "observed.gone") this.#onGone(message);
     else if (message.type === "judged.pod") this.#onDeadline(message);
-    else if (message.type === "done.write") this.#onWrite(message, request);
-    else return;
+    else if (message.type === "done.write") this.#onWrite(message);
+    else {
+      this.#onRequest(message);
+      return;
+    }
     this.#keepChanges(this.#incidents.open(message.body.node));
   }
 
@@ -96,8 +120,8 @@ export class Comparison {
     const { startedAt, nodeMonitorGraceMs } = this.#options;
     const isJudged = at > startedAt + nodeMonitorGraceMs + RESUME_MS;
     for (const { node, isResumed } of this.#incidents.allOpen()) {
-      const isOver = this.#failing.get(node) === false && isResumed && isJudged;
-      if (isOver || (!this.#failing.has(node) && isGone(node))) this.#close(node, at);
+      const isOver = this.#seen.get(node)?.isFailing === false && isResumed && isJudged;
+      if (isOver || (!this.#seen.has(node) && isGone(node))) this.#close(node, at);
     }
     this.#incidents.forgetBefore(at - AGE_MAX_MS);
     this.#times.forgetBefore(at - AGE_MAX_MS);
@@ -112,7 +136,7 @@ export class Comparison {
   report(sinceAt: number, at: number, isKept: boolean): ComparisonReport {
     const nodes: ComparedNode[] = [];
     const pods: ComparedPod[] = [];
-    const { isBeside } = this.#options;
+    const { isBeside, comparesPods, startedAt } = this.#options;
     for (const incident of this.#incidents.all()) {
       if (incident.from < sinceAt && incident.to !== null) continue;
       const node = incident.report(isBeside);
@@ -121,7 +145,17 @@ export class Comparison {
     }
     const completeFrom = Math.max(this.#times.from, this.#incidents.completeFrom);
     const from = Math.max(sinceAt, completeFrom);
-    return { from, at, isCut: sinceAt < completeFrom, isKept, gaps: this.#times.gaps(from, at), nodes, pods };
+    const limits = comparesPods ? {} : { ownPodsFrom: Math.max(from, startedAt) };
+    return {
+      from,
+      at,
+      isCut: sinceAt < completeFrom,
+      isKept,
+      gaps: this.#times.gaps(from, at),
+      nodes,
+      pods,
+      ...limits,
+    };
   }
 
   /** How much later than Vigil the others found nodes silent that Vigil found silent at or after an instant. */
@@ -133,24 +167,55 @@ export class Comparison {
   }
 
   #onNode({ at, id, body }: Message<"observed.node">): void {
-    this.#failing.set(body.node, isFailing(body));
-    const ready = readyConditionOf(body);
-    const unknownAt =
-      ready?.status === "Unknown" && body.shadow?.verdict === undefined ? (ready.transitionAt ?? at) : null;
+    const [before, seen] = [this.#seen.get(body.node), observedFailure(body)];
+    this.#seen.set(body.node, seen);
+    const unknownAt = seen.unknown ? (readyConditionOf(body)?.transitionAt ?? at) : null;
     const open = this.#incidents.open(body.node);
     if (open !== undefined && (open.uid !== body.uid || isLater(unknownAt, open))) this.#close(body.node, at);
     const { own, others } = noExecuteOf(body);
-    if (unknownAt !== null) this.#shown(this.#incident(body, at), "unknown", { at: unknownAt, id });
-    if (own !== null) this.#shown(this.#incident(body, at), "noExecute", { at: epochMsOf(own.timeAdded) ?? at, id });
+    const stamps = { unknown: unknownAt, noExecute: epochMsOf(own?.timeAdded) } as const;
+    for (const step of ["unknown", "noExecute"] as const) {
+      if (!seen[step]) continue;
+      const isNew = before !== undefined && !before[step];
+      this.#shown(body, step, { at: changedAt(stamps[step], at, isNew), id }, at, isNew);
+    }
     for (const taint of others) this.#incident(body, at).otherTaints.add(taint);
-    if (isFailing(body)) this.#incident(body, at).isResumed = false;
+    if (seen.isFailing) this.#incident(body, at).isResumed = false;
     else if (this.#incidents.open(body.node)?.isResumed !== true) this.#close(body.node, at);
   }
 
-  /** Records a change of a node that the API dates. What is older than the ledger began unrecorded. */
-  #shown(incident: Incident, step: "unknown" | "noExecute", instant: NonNullable<ComparedInstant>): void {
-    if (incident.isRestored || instant.at >= this.#options.startedAt - SAME_MS) incident[step].shown(instant);
-    else incident[step].shownBefore(instant);
+  /**
+   * Records a change of a node. What is older than the ledger began unrecorded, and so did what Vigil may have written
+   * before the ledger saw the node.
+   */
+  #shown(
+    node: ObservedNode,
+    step: "unknown" | "noExecute",
+    instant: NonNullable<ComparedInstant>,
+    at: number,
+    isNew: boolean,
+  ): void {
+    const incident = this.#incident(node, at);
+    const { isShadow, isBeside, startedAt } = this.#options;
+    const isOurs = !isNew && !isShadow && !(isBeside && step === "noExecute");
+    const isRecorded = incident.isRestored || (!isOurs && instant.at >= startedAt - SAME_MS);
+    const author = this.#authorOf(node, step, isNew);
+    if (!isRecorded && !isNew) incident[step].shownBefore(instant, node.resourceVersion, author);
+    else incident[step].shown(instant, node.resourceVersion, author);
+  }
+
+  /** Who wrote a change that was seen to happen. The API names the last author of a whole list of taints. */
+  #authorOf({ writtenBy }: ObservedNode, step: "unknown" | "noExecute", isNew: boolean): Author {
+    const { isShadow, isBeside } = this.#options;
+    const manager = isNew ? (step === "unknown" ? writtenBy?.ready : writtenBy?.taints) : undefined;
+    if (manager !== undefined) return manager === FIELD_MANAGER ? "vigil" : "others";
+    return isShadow || (isBeside && step === "noExecute") ? "others" : "unknown";
+  }
+
+  /** The outcome of a request decides whose the change of a pod is that the API shows meanwhile. */
+  #onRequest({ type, body }: AnyMessage): void {
+    const step = STEPS_BY_REQUEST[type];
+    if (step !== undefined && isPodStep(step) && "uid" in body) this.#requested.set(`${body.uid}/${step}`, true);
   }
 
   #onPods(message: Message<"observed.pods">): void {
@@ -170,21 +235,29 @@ export class Comparison {
     const known = incident.podOf(pod);
     const isReady = pod.shadow?.unreadyAt !== undefined || pod.ready !== "False";
     const isRunning = pod.shadow?.deletedAt !== undefined || pod.deletionAt === null;
+    const { resourceVersion } = pod;
     // What the first message shows may be much older than the failure.
-    if (known.wasReady && !isReady) this.#podShown(known, "notReady", shown);
-    if (known.wasRunning && !isRunning) this.#podShown(known, "deleted", shown);
+    if (known.wasReady && !isReady) this.#podShown(known, "notReady", shown, resourceVersion);
+    if (known.wasRunning && !isRunning) this.#podShown(known, "deleted", shown, resourceVersion);
     known.wasReady ||= isReady;
     known.wasRunning ||= isRunning;
   }
 
   /** One message shows many pods, so each step gets an id of its own. */
-  #podShown(known: PodIncident, step: "notReady" | "deleted", shown: NonNullable<ComparedInstant>): void {
-    const instant = { ...shown, id: `${shown.id}/${known.pod.uid}/${step}` };
-    if (known[step].shown(instant)) this.#options.podShown(known.pod, step, instant);
+  #podShown(
+    known: PodIncident,
+    step: "notReady" | "deleted",
+    shown: NonNullable<ComparedInstant>,
+    version?: string,
+  ): void {
+    const { uid } = known.pod;
+    const instant = { ...shown, id: `${shown.id}/${uid}/${step}` };
+    const author = this.#requested.has(`${uid}/${step}`) ? "unknown" : "others";
+    if (known[step].shown(instant, version, author)) this.#options.podShown(known.pod, step, instant);
   }
 
   #onGone({ at, body }: Message<"observed.gone">): void {
-    this.#failing.delete(body.node);
+    this.#seen.delete(body.node);
     this.#close(body.node, at);
   }
 
@@ -193,30 +266,50 @@ export class Comparison {
     if (body.deadlineAt !== null && body.eviction !== "none") known?.deleted.planned(body.deadlineAt, id);
   }
 
-  #onWrite({ at, id, body }: Message<"done.write">, request: AnyMessage | undefined): void {
-    const { ask, outcome, change, detail } = body;
+  #onWrite({ at, id, body }: Message<"done.write">): void {
+    const { ask, outcome, change, detail, resourceVersion: version, retrying } = body;
     const isWritten = outcome === "ok" && change !== "";
-    const target = { node: body.node, uid: body.uid };
     const open = this.#incidents.open(body.node);
     if (outcome === "refused" && ask === "asked.condition" && open !== undefined) open.refusal = detail;
-    if (!isWritten && outcome !== "shadowed") return;
-    if (ask === "asked.condition") this.#onVerdict({ at, id, body }, isWritten);
-    if (ask === "asked.taint" && addsNoExecute(request))
-      this.#incident(target, at).noExecute.byVigil(at, id, isWritten);
-    const pod = open?.pods.get(body.uid);
-    if (ask === "asked.unready") pod?.notReady.byVigil(at, id, isWritten);
-    if (ask === "asked.eviction") pod?.deleted.byVigil(at, id, isWritten);
+    const step = STEPS_BY_REQUEST[ask];
+    if (step === undefined) return;
+    const isTaken = (isWritten || outcome === "shadowed") && (step !== "noExecute" || addsNoExecute(change));
+    // A write whose reply was lost may have been carried out.
+    const isOver = !retrying && outcome !== "unknown";
+    if (isOver) this.#requested.delete(`${body.uid}/${step}`);
+    if (!isTaken) {
+      if (isOver && isPodStep(step)) this.#podSettled(open?.pods.get(body.uid), step, null);
+      return;
+    }
+    const own = { at, id, isWritten, version };
+    if (step === "unknown") this.#onVerdict(body, own);
+    else if (step === "noExecute") this.#written(body, own).noExecute.byVigil(own);
+    else this.#podSettled(this.#options.comparesPods ? open?.pods.get(body.uid) : open?.podOf(body), step, own);
+  }
+
+  #podSettled(known: PodIncident | undefined, step: "notReady" | "deleted", own: OwnStep | null): void {
+    if (known === undefined) return;
+    const others = own === null ? known[step].settled() : known[step].byVigil(own);
+    if (others !== null) this.#options.podShown(known.pod, step, others);
   }
 
   /** A verdict on later heartbeats than those of a failure that an earlier ledger recorded is about another failure. */
-  #onVerdict({ at, id, body }: Pick<Message<"done.write">, "at" | "id" | "body">, isWritten: boolean): void {
+  #onVerdict(body: BodyOf<"done.write">, own: OwnStep): void {
     const renewedAt = body.nodeShadow?.verdict?.leaseRenewedAt ?? null;
     const open = this.#incidents.open(body.node);
     if (open?.isResumed === true && renewedAt !== null && renewedAt > (open.renewedAt ?? renewedAt))
-      this.#close(body.node, at);
-    const incident = this.#incident({ node: body.node, uid: body.uid }, at);
+      this.#close(body.node, own.at);
+    const incident = this.#written(body, own);
     incident.renewedAt ??= renewedAt;
-    incident.unknown.byVigil(at, id, isWritten);
+    incident.unknown.byVigil(own);
+  }
+
+  /** The failure that a write is about: one that is over if the node has been observed well after the write. */
+  #written({ node, uid }: BodyOf<"done.write">, { at, version }: OwnStep): Incident {
+    const seen = this.#seen.get(node);
+    const last = this.#incidents.last(node);
+    const isOver = seen?.isFailing === false && version !== null && !isOlderVersion(seen.resourceVersion, version);
+    return isOver && last?.uid === uid ? last : this.#incident({ node, uid }, at);
   }
 
   /** The failure of a node that lasts, begun now if there is none. */
@@ -260,8 +353,13 @@ export class Comparison {
 
   #keepChanges(incident: Incident | undefined): void {
     if (incident === undefined || !this.#isRestored) return;
-    for (const record of incident.takeChanges()) this.#options.keep(record);
+    const { comparesPods, keep } = this.#options;
+    for (const record of incident.takeChanges()) if (comparesPods || record.kind !== "pod") keep(record);
   }
+}
+
+function isPodStep(step: FailureStep): step is "notReady" | "deleted" {
+  return step === "notReady" || step === "deleted";
 }
 
 /** Whether a node became Unknown after it had already been shown as Unknown in this failure. */

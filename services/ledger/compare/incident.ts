@@ -110,9 +110,7 @@ export class Incident {
     const hasPods = [...this.pods.values()].some((pod) => !isUntouched(pod));
     if (this.unknown.isEmpty && this.noExecute.isEmpty && !hasPods) return null;
     const { node, from, to, otherTaints } = this;
-    const noTaint = isBeside
-      ? LEFT_TO_UPSTREAM
-      : "Vigil had not admitted the node for eviction before the others tainted it";
+    const noTaint = isBeside ? LEFT_TO_UPSTREAM : notKnown("admission of the node for eviction");
     return {
       node,
       from,
@@ -125,14 +123,14 @@ export class Incident {
 
   /** The pods about which either side did something. */
   *podReports(isBeside = false): Generator<ComparedPod> {
-    const noDeletion = isBeside ? LEFT_TO_UPSTREAM : "no NoExecute taint had a deadline for this pod in Vigil";
+    const noDeletion = isBeside ? LEFT_TO_UPSTREAM : notKnown("deadline for the pod");
     for (const known of this.pods.values()) {
       if (isUntouched(known)) continue;
       const { pod, notReady, deleted } = known;
       yield {
         ...pod,
         node: this.node,
-        notReady: notReady.report((missing) => this.#whyNot(missing, notReady, "Vigil does not mark this pod")),
+        notReady: notReady.report((missing) => this.#whyNot(missing, notReady, notKnown("request to mark the pod"))),
         deleted: deleted.report((missing) => this.#whyNot(missing, deleted, noDeletion)),
       };
     }
@@ -153,14 +151,19 @@ export class Incident {
 
   #whyNoVerdict(): string {
     if (this.refusal !== null) return `a live read ruled it out: ${this.refusal}`;
-    return "the API showed Unknown before Vigil's grace period was over";
+    return notKnown("verdict about the node");
   }
 
   #whyNot(missing: "vigil" | "others", step: Step, noVigil: string): string {
     if (missing === "vigil") return noVigil;
     if (step.isWritten) return "Vigil has written it, so that nothing was left to do";
-    return this.to === null ? "the others have not done it yet" : "the node recovered before the others did it";
+    return this.to === null ? "the others have not done it yet" : "the failure ended before the others did it";
   }
+}
+
+/** Why Vigil did not do what the others did, where nothing shows why. */
+function notKnown(what: string): string {
+  return `not known: this ledger has received no ${what}`;
 }
 
 /** Whether one of the steps has changed since the last call. */

@@ -22,6 +22,11 @@ export class Incidents {
     return this.#open.get(node);
   }
 
+  /** The last failure of a node, which may be over. */
+  last(node: string): Incident | undefined {
+    return this.#open.get(node) ?? [...this.#all.values()].findLast((incident) => incident.node === node);
+  }
+
   /** Every failure that lasts. */
   allOpen(): readonly Incident[] {
     return [...this.#open.values()];

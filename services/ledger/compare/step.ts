@@ -1,14 +1,45 @@
-/** One step of a failure, such as a taint or a deletion, with its instants on both sides. */
+/**
+ * One step of a failure, such as a taint or a deletion, with its instants on both sides. The API often shows a step
+ * without its author. The outcome of Vigil's own request decides then whose the step is, in whichever order the two
+ * arrive; until it does, the author is not known.
+ */
 import type { StepRecord } from "../../../protocols/comparison-record.ts";
 import type { ComparedInstant, ComparedStep } from "../../../protocols/ledger-reader.ts";
+import { isOlderVersion } from "../../structures/resource-version.ts";
+
+type Instant = NonNullable<ComparedInstant>;
+
+/** What the API shows: when, and in which version of its object; null where no version shows it, such as a deletion. */
+interface Shown {
+  readonly instant: Instant;
+  readonly version: string | null;
+}
+
+/** Who wrote what the API shows: not known while Vigil may have. */
+export type Author = "vigil" | "others" | "unknown";
+
+/** A write of Vigil's, or in shadow mode what it would have written. */
+export interface OwnStep {
+  readonly at: number;
+  readonly id: string;
+  readonly isWritten: boolean;
+  /** The version of the object after the write; null for none. */
+  readonly version: string | null;
+}
+
+const AUTHOR_UNKNOWN = "not known: nothing shows who wrote it";
 
 /** A step of both sides, while it is recorded. */
 export class Step {
   #vigil: ComparedInstant;
   #others: ComparedInstant;
+  /** The version that shows what the others did; null for unknown. */
+  #othersVersion: string | null = null;
+  /** What the API shows while its author is not known. */
+  #undecided: Shown | null = null;
   /** Whether Vigil's write reached the API, so that what the API shows from now on is Vigil's. */
   #isWritten: boolean;
-  /** Whether it is as old as a failure that nobody recorded. It is no difference then. */
+  /** Whether it began before this was recorded. It is no difference then. */
   #isOld = false;
   /** Whether it has changed since `takeChange` was called last. */
   #isChanged = false;
@@ -27,19 +58,40 @@ export class Step {
 
   /** Whether no side has taken it. */
   get isEmpty(): boolean {
-    return this.#isOld || (this.#vigil === null && this.#others === null);
+    return this.#isOld || (this.#vigil === null && this.#others === null && this.#undecided === null);
   }
 
   /** Since when the API shows it; null when it does not. */
   get shownAt(): number | null {
-    if (this.#others !== null) return this.#others.at;
+    const shown = this.#others ?? this.#undecided?.instant ?? null;
+    if (shown !== null) return shown.at;
     return this.#isWritten ? (this.#vigil?.at ?? null) : null;
   }
 
-  /** Records what Vigil wrote, or in shadow mode would have written. Only the first time counts. */
-  byVigil(at: number, id: string, isWritten: boolean): void {
+  /**
+   * Records what Vigil wrote, or in shadow mode would have written; only the first time counts. What the API has shown
+   * meanwhile is this write, unless an older version showed it. Returns what turns out to be the others'.
+   */
+  byVigil({ at, id, isWritten, version }: OwnStep): ComparedInstant {
     if (this.#vigil === null || this.#vigil.isPlanned === true) this.#setVigil({ at, id });
-    this.#isWritten ||= isWritten;
+    if (!isWritten) return this.settled();
+    this.#isWritten = true;
+    this.#isOld = false;
+    // An older version may show an earlier write of Vigil's, whose outcome was lost.
+    if (this.#undecided !== null && !isOlder(this.#undecided.version, version)) this.#undecided = null;
+    if (this.#othersVersion === null || version === null || isOlder(this.#othersVersion, version)) return null;
+    this.#others = null;
+    this.#isChanged = true;
+    return null;
+  }
+
+  /** Records that a request of Vigil's ended without a write. Returns what turns out to be the others'. */
+  settled(): ComparedInstant {
+    const undecided = this.#undecided;
+    this.#undecided = null;
+    if (undecided === null) return null;
+    this.#setOthers(undecided);
+    return undecided.instant;
   }
 
   /** Records when Vigil was going to do it, because the others were earlier. */
@@ -47,27 +99,30 @@ export class Step {
     if (this.#vigil === null || this.#vigil.isPlanned === true) this.#setVigil({ at, id, isPlanned: true });
   }
 
-  /** Records what the API shows, unless Vigil wrote it. Returns whether that is new. */
-  shown(instant: NonNullable<ComparedInstant>): boolean {
-    if (this.#others !== null || this.#isWritten) return false;
-    this.#others = instant;
-    this.#isChanged = true;
-    return true;
+  /** Records what the API shows, unless it was shown before. Returns whether it is a new step of the others. */
+  shown(instant: Instant, version: string | null = null, author: Author = "others"): boolean {
+    if (this.#others !== null || this.#undecided !== null || this.#isWritten) return false;
+    if (author === "vigil") this.byVigil({ ...instant, isWritten: true, version });
+    else if (author === "unknown") this.#undecided = { instant, version };
+    else this.#setOthers({ instant, version });
+    return author === "others";
   }
 
   /** Records what the API showed already when recording began: who did it when is not known. */
-  shownBefore(instant: NonNullable<ComparedInstant>): void {
+  shownBefore(instant: Instant, version: string, author: Author): void {
     if (this.#vigil === null && this.#others === null) this.#isOld = true;
-    this.shown(instant);
+    this.shown(instant, version, author);
   }
 
   /** Adds what was recorded of the same step later. */
   continueWith(later: Step): void {
     if (later.#vigil !== null) {
-      if (later.#vigil.isPlanned === true) this.planned(later.#vigil.at, later.#vigil.id);
-      else this.byVigil(later.#vigil.at, later.#vigil.id, later.#isWritten);
+      const { at, id, isPlanned } = later.#vigil;
+      if (isPlanned === true) this.planned(at, id);
+      else this.byVigil({ at, id, isWritten: later.#isWritten, version: null });
     }
-    if (later.#others !== null) this.shown(later.#others);
+    if (later.#others !== null) this.shown(later.#others, later.#othersVersion);
+    else if (later.#undecided !== null) this.shown(later.#undecided.instant, later.#undecided.version, "unknown");
   }
 
   /** Whether it has changed since the last call, so that it has to be stored. */
@@ -89,13 +144,25 @@ export class Step {
     if (vigil !== null && others !== null) {
       return { vigil, others, leadMs: isLate ? null : others.at - vigil.at, why: null };
     }
-    if (vigil === null && others === null) return { vigil, others, leadMs: null, why: null };
+    if (vigil === null && others === null) {
+      return { vigil, others, leadMs: null, why: this.#undecided === null || this.#isOld ? null : AUTHOR_UNKNOWN };
+    }
     return { vigil, others, leadMs: null, why: why(vigil === null ? "vigil" : "others") };
   }
 
-  #setVigil(instant: NonNullable<ComparedInstant>): void {
+  #setOthers({ instant, version }: Shown): void {
+    this.#others = instant;
+    this.#othersVersion = version;
+    this.#isChanged = true;
+  }
+
+  #setVigil(instant: Instant): void {
     const { at, id } = this.#vigil ?? {};
     this.#vigil = instant;
     this.#isChanged ||= at !== instant.at || id !== instant.id;
   }
+}
+
+function isOlder(version: string | null, than: string | null): boolean {
+  return version !== null && than !== null && isOlderVersion(version, than);
 }

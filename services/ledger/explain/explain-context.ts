@@ -76,11 +76,11 @@ export function presentNode(name: string, { state, unknownReason }: ExplainConte
  * which may stand still, has not judged it again. A verdict that is not written yet is newer than the status.
  */
 export function isOutdated(
-  { judged, judgedAt, observed, readyChangedAt }: NodeRecord,
+  { judged, judgedAt, observed, readyChange }: NodeRecord,
   { now }: Pick<ExplainContext, "now">,
 ): boolean {
-  if (judged === null || judgedAt === null || observed === null || readyChangedAt === null) return false;
-  const isOlder = judgedAt < readyChangedAt && now - readyChangedAt >= REJUDGED_WITHIN_MS;
+  if (judged === null || judgedAt === null || observed === null || readyChange === null) return false;
+  const isOlder = judgedAt < readyChange.at && now - readyChange.at >= REJUDGED_WITHIN_MS;
   return isOlder && judged.ready !== (readyConditionOf(observed)?.status ?? null);
 }
 

@@ -7,6 +7,7 @@ import type { BodyOf } from "../../../protocols/messages.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText, namedList, nameText } from "../../domain/format.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { namesZone, partsOfDomain, zoneTitleOf } from "../../domain/zone-key.ts";
 import type { History } from "../record/history.ts";
 import { zoneStateText } from "../record/history-text.policy.ts";
@@ -46,7 +47,7 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const named = [...state.zones.values()].filter(({ judged }) => namesZone(name, judged.zone));
   const exact = named.find(({ judged }) => zoneTitleOf(judged.zone) === name || judged.zone === name);
   const zone = exact ?? (named.length === 1 ? named[0] : undefined);
-  if (zone === undefined) return null;
+  if (zone === undefined) return isUpstreams(name, context) ? explanationOf([sentence("zoneUpstreams", {})], []) : null;
   const { judged } = zone;
   const timeline = timelineOf({ kind: "Zone", namespace: "", name: judged.zone }, context.history);
   const present = zoneSentence(zone, context);
@@ -58,11 +59,27 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
   const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
   const down = isEvictedWhole(judged) ? [sentence("zoneDown", {})] : [];
-  return explanationOf([present, ...leasePathSentences(context), ...down, ...queue, ...held], timeline);
+  const why = [...frozenSentences(context), ...leasePathSentences(context), ...down];
+  return explanationOf([present, ...why, ...queue, ...held], timeline);
 }
 
 function isEvictedWhole({ state, halted, taintsPerSecond }: BodyOf<"judged.zone">): boolean {
   return state === "FullDisruption" && !halted && taintsPerSecond > 0;
+}
+
+/** Whether nodes that upstream's controllers evict are in a zone of this name. */
+function isUpstreams(name: string, { state, profile }: ExplainContext): boolean {
+  return (
+    profile.upstream === "beside" && [...state.nodes.values()].some(({ judged }) => namesZone(name, judged?.zone ?? ""))
+  );
+}
+
+/** That a freeze of all nodes stops every zone, whatever its rate. */
+function frozenSentences({ freezes }: ExplainContext): Sentence[] {
+  const freeze = freezes.ofNode(null);
+  if (freeze === null) return [];
+  const until = freeze.untilAt === null ? "a user thaws them" : apiTime(freeze.untilAt);
+  return [sentence("zoneFrozen", { by: freezeText(freeze), until })];
 }
 
 /**

@@ -102,7 +102,8 @@ function limitSentences(policy: NodePolicy, report: PolicyReport, context: Expla
 
 function breakerSentences({ circuitBreaker }: NodePolicy, { breaker }: PolicyReport): Sentence[] {
   if (breaker === null) return [];
-  if (breaker.state !== "open") return [sentence("policyBreakerClosed", {})];
+  if (breaker.state === "unknown") return [sentence("policyBreakerUnknown", {})];
+  if (breaker.state === "closed") return [sentence("policyBreakerClosed", {})];
   const readiness = circuitBreaker?.holdsReadiness === true ? [sentence("policyBreakerReadiness", {})] : [];
   if (breaker.resetAt === null) return [sentence("policyBreakerOpen", {}), ...readiness];
   return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) }), ...readiness];

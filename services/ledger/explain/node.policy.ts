@@ -52,6 +52,8 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...freezeSentences("node", context.freezes.reportOf(judged), context),
   ];
   const readiness = isNow ? readinessSentence(node, judged, context) : outdatedSentence(node, judged);
+  const isDown = judged.readiness === "unknown" || judged.readiness === "notReady";
+  const left = context.isShadow && isDown ? [sentence("nodeLeftToOthers", {})] : [];
   const silence = judged.readiness === "unknown" ? leasePathSentences(context) : [];
   return [
     readiness,
@@ -62,6 +64,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     ...selecting,
     ...queue,
     ...requested,
+    ...left,
     ...excluded,
     ...blind,
   ];

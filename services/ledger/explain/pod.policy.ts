@@ -172,12 +172,12 @@ function waitingSentence(
 ) {
   if (field === null) return sentence("podPacedUnknown", { policy });
   if (lease !== undefined) return unleasedSentence({ policy, field }, lease.holder);
-  const counted = { policy, field, waiting: String(waiting) };
+  const counted = { policy, waiting: String(waiting) };
   const where = place === null ? String(behind ?? 0) : String(place);
   if (expectedAt === null) return sentence("podPacedNever", { policy, field });
   const when = { at: apiTime(expectedAt), span: spanText(Math.max(0, expectedAt - now)) };
   if (place === null) return sentence("podPacedBehind", { ...counted, ...when, count: where });
-  return sentence("podPaced", { ...counted, ...when, place: where });
+  return sentence("podPaced", { ...counted, ...when, field, place: where });
 }
 
 /** Why nobody is permitted: the process that counts does not hold the Lease. */

@@ -17,14 +17,15 @@ export function remediationSentences({ name, judged }: NodeRecord, { state, now 
 }
 
 function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["nodes"], now: number): Sentence {
-  const { kind = "", state, sinceAt, untilAt, detail = "" } = report;
-  const at = sinceAt === undefined ? "now" : apiTime(sinceAt);
+  const { kind = "", state, sinceAt, detail = "" } = report;
+  const at = sinceAt === undefined ? "an instant that is not known" : apiTime(sinceAt);
   switch (state) {
     case "dryRun":
       return sentence(detail === "" ? "nodeRemediationDry" : "nodeRemediationAccepted", { kind });
     case "due":
+      return sentence("nodeRemediationDue", { kind });
     case "running": {
-      const until = untilAt === undefined ? "without an end that is known" : `until ${apiTime(untilAt)} at most`;
+      const until = untilText(report, now);
       if (detail !== "") return sentence("nodeRemediationUnanswered", { kind, at, until });
       return sentence("nodeRemediated", { kind, at, until });
     }
@@ -40,6 +41,11 @@ function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["node
     case "blocked":
       return sentence("nodeRemediationWaits", { kind, why: quotedText(whyText(state, report, now), nodes) });
   }
+}
+
+function untilText({ untilAt }: RemediatedNode, now: number): string {
+  if (untilAt === undefined) return "its end is not known";
+  return untilAt > now ? `until ${apiTime(untilAt)} at most` : `its time was over at ${apiTime(untilAt)}`;
 }
 
 function whyText(

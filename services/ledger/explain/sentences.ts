@@ -33,6 +33,8 @@ export const NODE_SENTENCES = {
   leasePathBroken: "Unknown nodes may be alive: {why}.",
   nodeLeaseForeign: "Its lease belongs to another node object (uid {uid}): an old kubelet may keep it alive.",
   nodeLeaseShared: "Two machines renew its lease: {holders}.",
+  nodeLeftToOthers:
+    "Vigil runs in shadow mode: whether and when it is tainted, and its pods evicted, is up to other controllers.",
   nodeBlind: "Vigil takes no action against it at present: {why}.",
 } as const;
 
@@ -47,7 +49,7 @@ export const QUEUE_SENTENCES = {
   queueSmallZone: "It waits: a small zone evicts nothing while it is in PartialDisruption.",
   queueNever: "It waits: the eviction rate of its zone is 0.",
   queueHeld: "It waits: {field} of {whose} holds it back: {detail}.",
-  queueHeldUntil: "It waits: {field} of {whose} holds it back until {at}: {detail}.",
+  queueHeldUntil: "It waits: {field} of {whose} holds it back until {at} at the earliest: {detail}.",
   queueUnknown: "It waits to be admitted for eviction, at a time that cannot be estimated at present.",
   queueNotShown: "It joins the eviction queue of its zone once the API server shows it as not ready.",
   queueMissing: "It waits to be admitted for eviction, but is not in the queue of its zone at present.",
@@ -80,7 +82,7 @@ export const POLICY_SENTENCES = {
   nodeReadinessHeld:
     "Its pods are not marked not ready: the circuit breaker of {whose} is open, holds readiness, and does not reset by itself.",
   nodeReadinessHeldUntil:
-    "Its pods are not marked not ready until {at}: the circuit breaker of {whose} is open and holds readiness.",
+    "Its pods are not marked not ready until {at} at the earliest: the circuit breaker of {whose} is open and holds readiness.",
   nodeReadinessUnknown:
     "Its pods are not marked not ready until it is known whether the circuit breaker of {whose}, which holds readiness, is open.",
   nodeDelayed:
@@ -114,6 +116,7 @@ export const POLICY_SENTENCES = {
   nodeRemediationDry: "Its remediation by {kind} would begin now, but this is a dry run: nothing is created.",
   nodeRemediationAccepted:
     "Its remediation by {kind} would begin now, but this is a dry run: the API server accepts its object, and nothing is created.",
+  nodeRemediationDue: "Its remediation by {kind} is due: its object is created next.",
   nodeRemediated: "Its remediation by {kind} has run since {at}, {until}.",
   nodeRemediationUnanswered:
     "Its remediation by {kind} has run since {at}, {until}, but its controller has reported nothing yet.",
@@ -129,7 +132,7 @@ export const POLICY_SENTENCES = {
   podPaced:
     "It waits for {field} of NodePolicy {policy}: it is number {place} of {waiting}, and is deleted at about {at}, in {span}.",
   podPacedBehind:
-    "It waits for {field} of NodePolicy {policy}: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
+    "It waits for an eviction rate of NodePolicy {policy}, which one is not known: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
   podPacedNever: "It waits for {field} of NodePolicy {policy}, which allows no eviction.",
   podPacedUnleased:
     "It waits for {field} of NodePolicy {policy}: nobody holds the Lease {lease}, without which no process permits evictions.",
@@ -148,6 +151,8 @@ export const ZONE_SENTENCES = {
     "evicted at its own full rate, as upstream does. fullDisruptionEvictionRate: 0 of a policy prevents that.",
   zoneWaiting: "{waiting} in its eviction queue; next: {first}.",
   zoneHeld: "Held back: {holds}.",
+  zoneFrozen: "All nodes are frozen by {by} until {until}, so it admits none.",
+  zoneUpstreams: "Vigil works beside upstream, whose controllers keep the zone and its eviction rate.",
 } as const;
 
 /** Sentences about a node policy itself. */
@@ -174,13 +179,15 @@ export const EXPLAINED_POLICY_SENTENCES = {
     "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
   policyLimitsUnknown: "What its limits do now is not known: their owner has published nothing lately.",
   policyBreakerClosed: "Its circuit breaker is closed.",
+  policyBreakerUnknown: "Whether its circuit breaker is open is not known at present.",
   policyBreakerOpen:
     "Its circuit breaker is open: no further node is tainted NoExecute or drained until somebody removes circuitBreaker from the policy.",
-  policyBreakerOpenUntil: "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at}.",
+  policyBreakerOpenUntil:
+    "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at} at the earliest.",
   policyBreakerReadiness: "Meanwhile the pods of its silent nodes are not marked not ready.",
   policyBudget: "Its budgets allow {nodes} to be disrupted at once now, and leave {left}.",
   policyHold: "Held back by {field}: {nodes} ({detail}).",
-  policyHoldUntil: "Held back by {field} until {at}: {nodes} ({detail}).",
+  policyHoldUntil: "Held back by {field} until {at} at the earliest: {nodes} ({detail}).",
   policyEvictions: "Its eviction rate has admitted {evicted} within the last minute, and holds back {waiting}.",
   policyEvictionsBeside:
     "Its evictions have no effect beside upstream: upstream's controllers delete the pods, at their own rate and past every disruption budget.",

@@ -8,13 +8,14 @@ import { countdownText, countText, listText, rateText, spanText } from "../../do
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
 import { type ByType, dispatch } from "../by-type.ts";
+import { changedAt } from "../compare/node-failure.policy.ts";
 import { quotedText } from "../explain/quoted-text.ts";
 import { type TimelineSentence, type TimelineSentenceName, timelineSentence } from "../explain/sentences.ts";
-import { type ClusterState, type NodeRecord, reducedNode } from "../state/cluster-state.ts";
+import { type ClusterState, type NodeJudgement, type NodeRecord, reducedNode } from "../state/cluster-state.ts";
 import { conditionsText, taintsText } from "../state/node-requests.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], TimelineSentence | null> = {
-  "observed.node": ({ body }, before) => observedText(body, before.nodes.get(body.node)),
+  "observed.node": ({ at, body }, before) => observedText(body, at, before.nodes.get(body.node)),
   "observed.gone": () => timelineSentence("left", {}),
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
@@ -45,11 +46,35 @@ export function historyTextOf(message: AnyMessage, before: ClusterState): Timeli
   return dispatch(HISTORY_TEXTS, message, before) ?? null;
 }
 
-/** When the reported change happened: a republished judgement may report an old one. */
-export function instantOf({ type, at, body }: AnyMessage, before: ClusterState): number {
-  if (type !== "judged.node") return at;
+/** A part of a message, and when what it reports happened. */
+export interface DatedText {
+  readonly text: TimelineSentence;
+  readonly at: number;
+}
+
+/**
+ * The entries of a message. A republished judgement may report an old readiness, and so may the first one that a ledger
+ * receives: that is dated by its beginning, and what is known of the eviction by the message, because a node is
+ * admitted well after it has been found silent.
+ */
+export function historyEntriesOf(message: AnyMessage, before: ClusterState): readonly DatedText[] {
+  const { type, at, body } = message;
+  if (type !== "judged.node") {
+    const text = historyTextOf(message, before);
+    return text === null ? [] : [{ text, at }];
+  }
   const known = before.nodes.get(body.node);
-  return known?.uid === body.uid && known.judged?.readiness === body.readiness ? at : body.since;
+  if (isOfReplaced(body, known)) return [];
+  const judged = known?.uid === body.uid ? known.judged : null;
+  const readinessAt = judged?.readiness === body.readiness ? at : body.since;
+  const [readiness, eviction] = [changedReadiness(body, judged), changedEviction(body, judged)];
+  if (readiness !== null && eviction !== null && (judged !== null || readinessAt >= at)) {
+    return [{ text: timelineSentence("bothJudged", { readiness, eviction }), at: readinessAt }];
+  }
+  return [
+    ...(readiness === null ? [] : [{ text: readiness, at: readinessAt }]),
+    ...(eviction === null ? [] : [{ text: eviction, at }]),
+  ];
 }
 
 /** The object that a message is about. */
@@ -65,7 +90,11 @@ export function nodeOf({ body }: AnyMessage): string | null {
   return "node" in body ? body.node : null;
 }
 
-function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): TimelineSentence | null {
+function observedText(
+  body: BodyOf<"observed.node">,
+  at: number,
+  before: NodeRecord | undefined,
+): TimelineSentence | null {
   const isReplaced = before?.observed && before.uid !== body.uid;
   const known = isReplaced ? null : (before?.observed ?? null);
   const earlier = new Set(known?.taints.map(taintName));
@@ -79,7 +108,7 @@ function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefi
     ...(isReplaced ? [timelineSentence("nodeReplaced", {})] : []),
     ...taintTexts(appears, added, isOurs),
     ...taintTexts("taintsRemoved", removed, isUnsent),
-    ...(known === null ? [] : madeByAnother(known, body)),
+    ...(known === null ? [] : madeByAnother(known, body, at)),
   ];
   return joined(parts, (first, second) => timelineSentence("bothSeen", { first, second }));
 }
@@ -102,7 +131,7 @@ function taintTexts(
 }
 
 /** The writes that shadow mode had not sent and the API shows now: another controller made them. */
-function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): TimelineSentence[] {
+function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode, at: number): TimelineSentence[] {
   if (unsent === undefined) return [];
   const isLeft = unsentNames(body.shadow?.added);
   const present = new Map(body.taints.map((taint) => [taintName(taint), epochMsOf(taint.timeAdded)]));
@@ -112,7 +141,8 @@ function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): Ti
   );
   const ready = readyConditionOf(body);
   const isVerdict = unsent.verdict !== undefined && body.shadow?.verdict === undefined && ready?.status === "Unknown";
-  return isVerdict ? [madeText("Ready=Unknown", unsent.verdict?.at ?? null, ready.transitionAt), ...made] : made;
+  if (!isVerdict) return made;
+  return [madeText("Ready=Unknown", unsent.verdict?.at ?? null, changedAt(ready.transitionAt, at, true)), ...made];
 }
 
 function madeText(change: string, ours: number | null, theirs: number | null | undefined): TimelineSentence {
@@ -123,15 +153,25 @@ function madeText(change: string, ours: number | null, theirs: number | null | u
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): TimelineSentence | null {
-  // A late judgement of a replaced node is not about the present node of that name.
-  if (known?.observed && known.uid !== body.uid) return null;
+  if (isOfReplaced(body, known)) return null;
   const before = known?.uid === body.uid ? known.judged : null;
+  const parts = [changedReadiness(body, before), changedEviction(body, before)].filter((part) => part !== null);
+  return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
+}
+
+/** Whether a late judgement is of a replaced node, and not about the present node of that name. */
+function isOfReplaced({ uid }: BodyOf<"judged.node">, known: NodeRecord | undefined): boolean {
+  return known?.observed != null && known.uid !== uid;
+}
+
+function changedReadiness(body: BodyOf<"judged.node">, before: NodeJudgement | null): TimelineSentence | null {
   const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";
   const isFine = body.readiness === "starting" || body.readiness === "ready";
-  const parts: TimelineSentence[] = [];
-  if (before?.readiness !== body.readiness && !(wasFine && isFine)) parts.push(readinessText(body));
-  if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body, before === null));
-  return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
+  return before?.readiness === body.readiness || (wasFine && isFine) ? null : readinessText(body);
+}
+
+function changedEviction(body: BodyOf<"judged.node">, before: NodeJudgement | null): TimelineSentence | null {
+  return body.eviction === (before?.eviction ?? "unmarked") ? null : evictionText(body, before === null);
 }
 
 function joined(

@@ -17,6 +17,8 @@ const CHAIN_MAX = 16;
 interface HistoryEntry {
   decision: Decision;
   ids: readonly string[];
+  /** The version of the observed node; absent for any other entry. */
+  version?: string;
 }
 
 /** Where an entry comes from: a message, or a part of one. */
@@ -47,8 +49,12 @@ export class History {
    * entry of its type about that object, so that causes are found through it.
    */
   add(message: AnyMessage, subject: Subject, entry: NamedText | null): Decision | null {
-    const { id, at, type } = message;
-    return this.addEntry({ id, at, type, cause: this.#causeOf(message) }, subject, entry);
+    const { id, at, type, body } = message;
+    const decision = this.addEntry({ id, at, type, cause: this.#causeOf(message) }, subject, entry);
+    const added = decision === null ? undefined : this.#byId.get(id);
+    if (type === "observed.node" && added !== undefined) added.version = body.resourceVersion;
+    if (type === "done.write" && body.resourceVersion !== null) this.#attribute(subject, body.resourceVersion, id);
+    return decision;
   }
 
   /** Adds an entry that is a part of a message, like `add`. */
@@ -124,6 +130,17 @@ export class History {
     if (type !== "observed.node") return cause;
     const write = this.#writes.get(body.uid);
     return write?.resourceVersion === body.resourceVersion ? write.id : cause;
+  }
+
+  /** The node may be observed before its writer reports the write. */
+  #attribute(subject: Subject, resourceVersion: string, cause: string): void {
+    for (const entry of this.#objects.get(keyOf(subject)) ?? []) {
+      const { decision } = entry;
+      if (entry.version !== resourceVersion) continue;
+      entry.decision = { ...decision, cause };
+      const latest = this.#latest.lastIndexOf(decision);
+      if (latest >= 0) this.#latest[latest] = entry.decision;
+    }
   }
 
   #forget(entries: readonly HistoryEntry[]): void {

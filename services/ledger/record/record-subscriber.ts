@@ -5,11 +5,9 @@ import type { NamedText } from "../../domain/format.ts";
 import type { LedgerSetup } from "../ledger.setup.ts";
 import { ClusterState } from "../state/cluster-state.ts";
 import { type EntryHead, History } from "./history.ts";
-import { historyTextOf, instantOf, nodeOf, subjectOf } from "./history-text.policy.ts";
+import { type DatedText, historyEntriesOf, nodeOf, subjectOf } from "./history-text.policy.ts";
 import { lastStateOf } from "./last-state.policy.ts";
 import type { LedgerStore } from "./ledger.store.ts";
-
-const EMPTY_STATE = new ClusterState();
 
 /** The history, and those who follow it. */
 export class RecordSubscriber {
@@ -17,6 +15,8 @@ export class RecordSubscriber {
   readonly #state: ClusterState;
   readonly #store: LedgerStore | null;
   readonly #listeners = new Set<(decision: Decision) => void>();
+  /** What earlier ledgers stored of the nodes that this one has not seen judged yet. */
+  readonly #restored = new ClusterState();
 
   constructor({ store }: Pick<LedgerSetup, "store">, state: ClusterState) {
     this.#state = state;
@@ -26,7 +26,9 @@ export class RecordSubscriber {
   /** Records a message, given the state before it, and returns what it added. The owner of its shard stores it. */
   onMessage(message: AnyMessage, isOurs: boolean): Decision | null {
     if (isOurs) this.#keepLastState(message);
-    return this.#published(this.#add(message, this.#state), nodeOf(message));
+    const isKnown = message.type !== "judged.node" || this.#state.nodes.get(message.body.node)?.judged != null;
+    const before = isKnown || this.#isReplaced(message) ? this.#state : this.#restored;
+    return this.#published(this.#add(message, before), nodeOf(message));
   }
 
   /** Records an entry that is a part of a message. */
@@ -36,7 +38,14 @@ export class RecordSubscriber {
 
   /** Records a stored message, which no listener hears of. */
   restore(message: AnyMessage): void {
-    this.#add(message, EMPTY_STATE);
+    this.#add(message, this.#restored);
+    if (message.type === "judged.node") this.#restored.apply(message);
+  }
+
+  /** Whether a judgement is of an earlier node than the present one of that name. */
+  #isReplaced({ body }: AnyMessage): boolean {
+    const observed = "node" in body ? this.#state.nodes.get(body.node)?.observed : null;
+    return observed != null && "uid" in body && observed.uid !== body.uid;
   }
 
   /** Calls `listener` for every decision from now on. */
@@ -51,11 +60,18 @@ export class RecordSubscriber {
 
   /** Republishing a verdict adds nothing. */
   #add(message: AnyMessage, before: ClusterState): Decision | null {
-    const { type } = message;
-    const [subject, text, at] = [subjectOf(message), historyTextOf(message, before), instantOf(message, before)];
-    const isSame = (kept: Decision) => kept.type === type && kept.text === text?.text && kept.at === at;
-    const isKept = text !== null && type === "judged.node" && this.history.of(subject).some(isSame);
-    return this.history.add(at === message.at ? message : { ...message, at }, subject, isKept ? null : text);
+    const { type, id } = message;
+    const subject = subjectOf(message);
+    const isKept = ({ text, at }: DatedText): boolean =>
+      type === "judged.node" &&
+      this.history.of(subject).some((kept) => kept.type === type && kept.text === text.text && kept.at === at);
+    const entries = historyEntriesOf(message, before).filter((entry) => !isKept(entry));
+    const last = entries.at(-1);
+    if (last === undefined) return this.history.add(message, subject, null);
+    for (const [index, { text, at }] of entries.slice(0, -1).entries()) {
+      this.history.add({ ...message, id: `${id}/${index}`, at }, subject, text);
+    }
+    return this.history.add({ ...message, at: last.at }, subject, last.text);
   }
 
   #published(decision: Decision | null, node: string | null): Decision | null {

@@ -88,7 +88,8 @@ function ofBreaker({ body }: Message<"judged.limits">, before: ClusterState): Ac
   const whose = policy === "" ? "the cluster" : `policy ${policy}`;
   const fields = { policy };
   if (!isOpen) return lineOf(`the circuit breaker of ${whose} is closed again`, fields);
-  const reset = memory.resetAt === null ? "it does not close by itself" : `it closes at ${apiTime(memory.resetAt)}`;
+  const reset =
+    memory.resetAt === null ? "it does not close by itself" : `it closes at ${apiTime(memory.resetAt)} at the earliest`;
   return lineOf(`the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} condemned; ${reset}`, fields);
 }
 

@@ -83,8 +83,9 @@ function eventsOfWrite({ cause, body }: Message<"done.write">, before: ClusterSt
   }
 }
 
-/** R2.26, R2.28: only when Vigil changed Ready from True to Unknown, once per change. */
+/** R2.26, R2.28: only when Vigil changed Ready from True to Unknown, once per change; not for a withdrawn verdict. */
 function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, before: ClusterState): Events {
+  if (body.change === "") return NONE;
   if (before.request(cause)?.ready !== "True" || before.nodes.get(body.node)?.silenceReported) return NONE;
   const message = `Node ${body.node} status is now: NodeNotReady`;
   return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), marks: "silenceReported" }];

@@ -1,5 +1,6 @@
 /** The node policies in force as people see them: how many nodes each has, what its limits do, and who freezes it. */
 import type { BreakerReport, PolicyReport } from "../../../protocols/ledger-reader.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
 import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
 import { evictionRatesOf } from "../../domain/eviction-rates.ts";
 import { freezeReport } from "../../domain/freeze-report.ts";
@@ -77,10 +78,8 @@ function limitsReport(
     return { breaker: hasBreaker ? { state: "unknown", resetAt: null } : null, budget: null, holds: [] };
   }
   const { budget, holds, memory, down } = record.judged;
-  const state = memory.trippedAt === null ? "closed" : "open";
   const breaker: BreakerReport = {
-    state,
-    resetAt: memory.resetAt,
+    ...breakerState(memory, now),
     ...(down === undefined ? {} : { down: down.nodes }),
   };
   return {
@@ -88,6 +87,15 @@ function limitsReport(
     budget: budget === undefined ? null : { nodes: budget, left: budgetLeft(record.judged) ?? 0 },
     holds,
   };
+}
+
+/** Whether a breaker is open. One that was to reset by now may be, as its owner has not published since. */
+function breakerState(
+  { trippedAt, resetAt }: BodyOf<"judged.limits">["memory"],
+  now: number,
+): Pick<BreakerReport, "state" | "resetAt"> {
+  if (trippedAt === null) return { state: "closed", resetAt: null };
+  return resetAt !== null && resetAt <= now ? { state: "unknown", resetAt: null } : { state: "open", resetAt };
 }
 
 /** What blocks nodes under the ceiling on all policies together, as far as it concerns this one. */

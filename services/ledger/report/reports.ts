@@ -1,6 +1,7 @@
 /** Reports on nodes, zones, policies and pods: copies of the present state, ready for JSON. */
 import type { LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../../protocols/ledger-reader.ts";
 import type { Io } from "../../../protocols/ports.ts";
+import { freezeText } from "../../domain/freeze-report.ts";
 import { conditionText, waitingTaintOf } from "../../domain/judgement.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { MinHeap } from "../../structures/heap.ts";
@@ -16,7 +17,7 @@ import { policyReports } from "./policy-reports.ts";
 
 /** The answers that report the present state. */
 export function reportsOf(
-  { io: { clock, policies }, isShadow }: Pick<LedgerSetup, "io" | "isShadow">,
+  { io: { clock, policies, profile }, isShadow }: Pick<LedgerSetup, "io" | "isShadow">,
   state: StateSubscriber,
 ): Pick<LedgerReader, "overview" | "nodes" | "policies" | "pendingEvictions"> {
   const { cluster, heartbeats, watchHealth } = state;
@@ -27,6 +28,7 @@ export function reportsOf(
       zones: zonesOf(cluster, state.freezes),
       pendingEvictions: pendingCount(state, state.freezes),
       watchHealth: watchHealth.report(clock.monotonicMs()),
+      ...(profile.upstream === "beside" ? { isBeside: true as const } : {}),
     }),
     policies: () => policyReports(policies.current(), cluster, clock.wallMs()),
     nodes: () => {
@@ -43,12 +45,14 @@ export function reportsOf(
 /** Every zone that has not vanished, by title. */
 function zonesOf(state: ClusterState, freezes: PresentFreezes): ZoneReport[] {
   const holds = zoneHolds(state, freezes);
+  const freeze = freezes.ofNode(null);
+  const frozen = freeze === null ? {} : { frozenBy: freezeText(freeze).text };
   const present = [...state.zones.values()].filter(
     ({ judged, publishedAt }) => judged.size > 0 || freezes.at - publishedAt < VANISHED_MS,
   );
   const zones = present.map(({ judged }) => {
     const heldBack = holds.get(judged.zone);
-    return { ...judged, title: zoneTitleOf(judged.zone), ...(heldBack === undefined ? {} : { heldBack }) };
+    return { ...judged, title: zoneTitleOf(judged.zone), ...(heldBack === undefined ? {} : { heldBack }), ...frozen };
   });
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
 }
@@ -64,9 +68,11 @@ function nodesOf(
 ): NodeReport[] {
   const now = freezes.at;
   const reports: NodeReport[] = [];
-  for (const { name, observed, judged } of state.nodes.values()) {
+  for (const { name, observed, judged, readyChange } of state.nodes.values()) {
     if (observed === null || judged === null) continue;
-    const { readiness, ready, since, eviction, evictionFromAt, zone, conditions = [] } = judged;
+    const { readiness, since, eviction, evictionFromAt, zone, conditions = [] } = judged;
+    // Shadow mode judges as if its verdict had been written; the API still shows the status before.
+    const ready = observed.shadow?.verdict === undefined ? judged.ready : (readyChange?.before ?? null);
     // A judgement is not published again for each heartbeat: only that of a silent node is its last.
     const heartbeatAt = readiness === "unknown" ? judged.heartbeatAt : heartbeatOf(name);
     const queue = state.zones.get(zone);

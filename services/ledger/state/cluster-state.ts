@@ -10,6 +10,7 @@ import { waitingTaintOf } from "../../domain/judgement.ts";
 import { limitedNames } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
+import { isOlderVersion } from "../../structures/resource-version.ts";
 import { type ByType, dispatch } from "../by-type.ts";
 import { isNodeRequest, NodeRequests, outcomeOf } from "./node-requests.ts";
 import { PodRecords } from "./pod-records.ts";
@@ -31,13 +32,22 @@ export interface NodeRecord {
   judged: NodeJudgement | null;
   /** When that was last published, on its sender's wall clock; null without one. */
   judgedAt: number | null;
-  /** When another Ready status than before was published, on the observer's wall clock; null while there was none. */
-  readyChangedAt: number | null;
+  /** The last change of its Ready status; null while there was none. */
+  readyChange: ReadyChange | null;
   readonly requests: NodeRequests;
   /** Whether an Event has reported its silence since it was last ready. */
   silenceReported: boolean;
   /** Whether an Event has reported its drain since it was last `unmarked` (direct mode). */
   drainReported: boolean;
+}
+
+/** A change of the Ready status of a node. */
+interface ReadyChange {
+  /** When it was published, on the observer's wall clock. */
+  readonly at: number;
+  /** The version of the node with which it was first shown. */
+  readonly resourceVersion: string;
+  readonly before: ConditionStatus | null;
 }
 
 /** The last judgement of a kind, and when it was published on the sender's wall clock. */
@@ -145,7 +155,10 @@ export class ClusterState {
     const node = this.#node(body.node, body.uid);
     const ready = readyConditionOf(body)?.status;
     if (node.observed === null && node.judged !== null) this.readiness[node.judged.readiness]++;
-    if (node.observed !== null && readyConditionOf(node.observed)?.status !== ready) node.readyChangedAt = at;
+    const before = node.observed === null ? ready : readyConditionOf(node.observed)?.status;
+    if (before !== ready) {
+      node.readyChange = { at, resourceVersion: body.resourceVersion, before: before ?? null };
+    }
     node.observed = body;
     if (ready === "True") node.silenceReported = false;
   }
@@ -186,7 +199,7 @@ export class ClusterState {
     const { at, cause, body } = message;
     if (body.ask === "asked.eviction") this.#settlePod(body, at);
     const node = body.kind === "Node" ? this.nodes.get(body.name) : undefined;
-    if (node?.uid === body.uid) node.requests.settle(message);
+    if (node?.uid === body.uid) node.requests.settle(message, this.request(cause)?.message, node.observed);
     // A request whose reply was lost is needed again once the watch shows its change.
     if (cause !== null && !body.retrying && body.outcome !== "unknown") this.#requests.delete(cause);
   }
@@ -208,9 +221,14 @@ export class ClusterState {
     if (node?.uid === message.body.uid) node.requests.request(message);
   }
 
-  #keep(message: AnyMessage, node: string): void {
-    const observed = this.nodes.get(node)?.observed;
-    this.#requests.set(message.id, { message, ready: (observed && readyConditionOf(observed)?.status) ?? null });
+  #keep(message: Message<"asked.condition"> | Message<"asked.taint"> | Message<"asked.eviction">, node: string): void {
+    const { observed = null, readyChange = null } = this.nodes.get(node) ?? {};
+    const present = (observed && readyConditionOf(observed)?.status) ?? null;
+    const { resourceVersion } = { resourceVersion: null, ...message.body };
+    // A node that already shows what is requested was sent later than the request.
+    const isLater =
+      readyChange !== null && resourceVersion !== null && isOlderVersion(resourceVersion, readyChange.resourceVersion);
+    this.#requests.set(message.id, { message, ready: isLater ? readyChange.before : present });
   }
 
   #forget({ node: name, uid }: BodyOf<"observed.gone">): void {
@@ -226,7 +244,7 @@ export class ClusterState {
     if (known?.uid === uid) return known;
     if (known !== undefined) this.#forget({ node: name, uid: known.uid });
     const reported = { silenceReported: false, drainReported: false };
-    const unseen = { observed: null, judged: null, judgedAt: null, readyChangedAt: null };
+    const unseen = { observed: null, judged: null, judgedAt: null, readyChange: null };
     const node = { name, uid, ...unseen, requests: new NodeRequests(), ...reported };
     this.nodes.set(name, node);
     return node;
@@ -245,8 +263,9 @@ export function wasSent(outcome: Outcome): boolean {
 export function reducedNode(node: ObservedNode, labels: ObservedNode["labels"] = NO_LABELS): ObservedNode {
   const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
   const ready = readyConditionOf(node);
+  const { writtenBy: _writtenBy, ...kept } = node;
   return {
-    ...node,
+    ...kept,
     labels,
     taints: taints.length === 0 ? NO_TAINTS : taints,
     conditions: ready === null ? [] : [ready],

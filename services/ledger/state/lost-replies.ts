@@ -1,10 +1,11 @@
 /**
  * Writes whose reply was lost. The API server may have carried such a write out, and only later observations show it.
- * Once a change shows after an unknown outcome, the write counts as done: metrics, Events and history report it.
+ * Once a change shows after an unknown outcome, the write counts as done: metrics, Events and history report it. A
+ * change that the API attributes to another client is none of Vigil's.
  * Requests and outcomes pass through here on their way to the rest of the ledger.
  */
 import type { AnyMessage, Message } from "../../../protocols/messages.ts";
-import { ConditionType } from "../../../protocols/names.ts";
+import { ConditionType, FIELD_MANAGER } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
@@ -50,16 +51,18 @@ export class LostReplies {
   #requestCondition({ id, body }: Message<"asked.condition">): undefined {
     const wanted = body.conditions.find(({ type }) => type === ConditionType.ready);
     if (wanted === undefined) return;
-    this.#follow(`asked.condition/${body.uid}`, id, (node) => readyConditionOf(node)?.status === wanted.status);
+    this.#follow(`asked.condition/${body.uid}`, id, (node) => {
+      return readyConditionOf(node)?.status === wanted.status && mayBeOurs(node.writtenBy?.ready);
+    });
   }
 
   /** Only grants: they are counted, and their writer does not retry them, which would show that they are done. */
   #requestGrant({ id, body: { uid, add, why } }: Message<"asked.taint">): undefined {
     if (why !== "granted") return;
     const wanted = add.map(taintName);
-    this.#follow(`asked.taint/${uid}`, id, ({ taints }) => {
+    this.#follow(`asked.taint/${uid}`, id, ({ taints, writtenBy }) => {
       const present = new Set(taints.map(taintName));
-      return wanted.every((name) => present.has(name));
+      return wanted.every((name) => present.has(name)) && mayBeOurs(writtenBy?.taints);
     });
   }
 
@@ -109,6 +112,11 @@ export class LostReplies {
     if (outcome === "gone" && ask !== "asked.eviction") return [message];
     return [{ ...message, body: { ...message.body, outcome: "ok", change: lost, detail: SHOWN_BY_POD } }];
   }
+}
+
+/** Whether a change that the API shows may be Vigil's, by its field manager, which is not always known. */
+function mayBeOurs(manager: string | undefined): boolean {
+  return manager === undefined || manager === FIELD_MANAGER;
 }
 
 function keysOf(uid: string): readonly string[] {

@@ -1,6 +1,7 @@
 /**
  * The last requests for one node and their outcomes. A request is kept until its change shows, so that an explanation
- * rests on the last outcome and not on a schedule.
+ * rests on the last outcome and not on a schedule. The node and the outcome have different publishers, so either may
+ * come first: versions show which is the later one.
  */
 
 import type { Outcome } from "../../../protocols/done.ts";
@@ -10,6 +11,7 @@ import type { ObservedNode } from "../../../protocols/objects.ts";
 import { listText } from "../../domain/format.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
+import { isOlderVersion } from "../../structures/resource-version.ts";
 import { SHOWN_BY_NODE } from "./lost-replies.ts";
 
 /** Characters kept of a reason, because a hundred thousand pods may be denied at once. */
@@ -59,7 +61,7 @@ export class NodeRequests {
   /** Records a request. A repeated one keeps its outcome. */
   request({ type, source, at, body }: Message<"asked.condition"> | Message<"asked.taint">): void {
     const key = `${type}/${serviceOf(source)}`;
-    const what = "conditions" in body ? conditionsText(body) : `the change of taints ${taintsText(body)}`;
+    const what = requestText(body);
     if (what === "") {
       this.#requests.delete(key);
       return;
@@ -70,11 +72,19 @@ export class NodeRequests {
     this.#requests.set(key, { what, ask, askedAt: at, last: isSame ? known.last : null });
   }
 
-  /** Records an outcome. The writer's change names a request that was not received. */
-  settle({ at, cause, body }: Message<"done.write">): void {
+  /**
+   * Records the outcome of a request, which is undefined if it was not received: the writer's change names it then.
+   * Changes nothing if the node showed the change first, or if the request is over or has been replaced.
+   */
+  settle(
+    { at, cause, body }: Message<"done.write">,
+    asked: AnyMessage | undefined,
+    observed: Pick<ObservedNode, "resourceVersion"> | null,
+  ): void {
     const key = `${body.ask}/${serviceOf(cause ?? "")}`;
     const known = this.#requests.get(key);
-    if (body.detail === SHOWN_BY_NODE) {
+    if (asked !== undefined && isOver(asked, known)) return;
+    if (body.detail === SHOWN_BY_NODE || isShownBy(observed, body)) {
       this.#requests.delete(key);
       return;
     }
@@ -113,6 +123,26 @@ export function outcomeOf(at: number, { outcome, detail, retrying, retryAt }: Bo
 /** Whether a message is a request that `NodeRequests` keeps. */
 export function isNodeRequest(message: AnyMessage): message is Message<"asked.condition"> | Message<"asked.taint"> {
   return message.type === "asked.condition" || message.type === "asked.taint";
+}
+
+/** Whether a request has ended, or another one has taken its place. */
+function isOver(asked: AnyMessage, known: TrackedRequest | undefined): boolean {
+  return known === undefined || (isNodeRequest(asked) && requestText(asked.body) !== known.what);
+}
+
+/** Whether the watch has shown an accepted write: the node is at its version or a later one, or nothing was written. */
+function isShownBy(
+  observed: Pick<ObservedNode, "resourceVersion"> | null,
+  { outcome, change, resourceVersion }: BodyOf<"done.write">,
+): boolean {
+  if (outcome !== "ok") return false;
+  if (change === "") return true;
+  return observed !== null && resourceVersion !== null && !isOlderVersion(observed.resourceVersion, resourceVersion);
+}
+
+/** A request as text; empty for one that withdraws another. */
+function requestText(body: BodyOf<"asked.condition"> | BodyOf<"asked.taint">): string {
+  return "conditions" in body ? conditionsText(body) : `the change of taints ${taintsText(body)}`;
 }
 
 function isApplied({ add, remove }: BodyOf<"asked.taint">, present: ReadonlySet<string>): boolean {

@@ -150,7 +150,7 @@ function presentStep({ index, object }: Placed, situation: RemediationSituation)
     return { state: "running", ...known, ...until(untilAt), ...(object.isAnswered ? {} : { detail: UNANSWERED }) };
   }
   if (heldBy !== null) return { state: "held", ...known, detail: heldBy };
-  return { state: "running", ...known, act: { kind: "timeOut", index, object } };
+  return { state: "running", ...known, ...until(untilAt), act: { kind: "timeOut", index, object } };
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type LimitCounts,
   type LimitMemory,
   type Limits,
+  remembered,
   trippedAt,
   trips,
   tripsByDown,
@@ -25,6 +26,9 @@ export interface LimitRoundStart {
   readonly permitted: Iterable<LimitedNode>;
   readonly at: Instant;
 }
+
+/** Holds that follow each other and are looked at; the end of the last one is the earliest instant then. */
+const HOLDS_FOLLOWED_MAX = 200;
 
 /** A round about one policy. */
 export class LimitRound {
@@ -83,6 +87,25 @@ export class LimitRound {
     return holdOf(this.limits, { counts: this.counts(node), allowance, zoneAdmittedMs, memory }, this.#at);
   }
 
+  /**
+   * When none of these limits holds a node back any more, in epoch milliseconds, if every node stays as it is; null if
+   * that does not come by itself. Example: a breaker resets after 1 min, and its window of 10 min is still full. Each
+   * time the node would trip it again, so the node is held until the first admission leaves the window.
+   */
+  releasedAt(node: LimitedNode, held: Hold): number | null {
+    let { memory } = this;
+    let hold = held;
+    for (let followed = 0; followed < HOLDS_FOLLOWED_MAX && hold.untilAt !== null; followed++) {
+      const later = this.#later(hold.untilAt, memory);
+      if (later.trips(node)) later.trip();
+      const next = later.holdOf(node);
+      if (next === null) return hold.untilAt;
+      ({ memory } = later);
+      hold = next;
+    }
+    return hold.untilAt;
+  }
+
   /** Whether nothing but the breaker holds a node back, which is closed, and that node is the one too many. */
   trips(node: LimitedNode): boolean {
     const isBreaker = this.memory.trippedMs === null && this.holdOf(node)?.field === "circuitBreaker";
@@ -110,6 +133,16 @@ export class LimitRound {
   /** Records that a node may be admitted. */
   permit({ observed, zone }: LimitedNode): void {
     this.#permitted.set(observed.node, zone);
+  }
+
+  /** The same round at a later instant, in epoch milliseconds, with the memory of the instant before. */
+  #later(wallMs: number, memory: LimitMemory): LimitRound {
+    const [limits, group] = [this.limits, this.#group];
+    const at = { wallMs, nowMs: this.#at.nowMs + wallMs - this.#at.wallMs };
+    const later = new LimitRound({ limits, group, memory, permitted: [], at });
+    for (const [node, zone] of this.#permitted) later.#permitted.set(node, zone);
+    later.memory = remembered(memory, { limits, counts: later.counts(), isHalted: false }, at.nowMs);
+    return later;
   }
 
   get #windowFromMs(): number {

@@ -96,6 +96,8 @@ export class LimitsActor {
   /** How far the wall clock is ahead of the monotonic one, as counted here; null before the first decision. */
   #aheadMs: number | null = null;
   #timer: Timer | null = null;
+  /** Decides when the first of what holds nodes back now ends before the next tick. */
+  #endTimer: Timer | null = null;
 
   constructor(context: LimitsContext) {
     this.#context = context;
@@ -123,7 +125,8 @@ export class LimitsActor {
     this.#ownerSinceMs = null;
     this.#published.clear();
     this.#timer?.cancel();
-    this.#timer = null;
+    this.#endTimer?.cancel();
+    this.#timer = this.#endTimer = null;
   }
 
   /** Decides soon, because something changed. */
@@ -224,6 +227,16 @@ export class LimitsActor {
       const decision = decisions.get(policy) ?? NO_DECISION;
       this.#publish(announcementOf({ policy, round, decision }, this.#context.io.profile.bounds, at), repeated);
     }
+    this.#wakeAtEnd(decisions.values(), at.wallMs);
+  }
+
+  /** A hold that ends between two ticks would last up to a second longer: a third of the pause at 0.5 nodes/s. */
+  #wakeAtEnd(decisions: Iterable<Decision>, wallMs: number): void {
+    const { clock, profile } = this.#context.io;
+    const ends = [...decisions].flatMap(({ holds }) => holds.map(({ untilAt }) => (untilAt ?? wallMs) - wallMs));
+    const leftMs = Math.min(...ends.filter((ms) => ms > 0));
+    this.#endTimer?.cancel();
+    this.#endTimer = leftMs < profile.pulsePeriodMs ? clock.after(leftMs, () => this.#decide("none")) : null;
   }
 
   /** The limits that time alone may change the decision of, or whose repetition is due; any, while a node waits. */
@@ -302,7 +315,7 @@ export class LimitsActor {
       if (groups === null) continue;
       if (leaseHold === null) tripBreakers(groups);
       const hold = firstHold(groups) ?? leaseHold;
-      if (hold !== null) addHeld(decision.holds, hold);
+      if (hold !== null) addHeld(decision.holds, hold, () => releasedAt(groups, hold));
       else if (decision.permitted.length < this.#context.io.profile.bounds.permitsMax) {
         decision.permitted.push(node);
         for (const { round, counted } of groups) round.permit(counted);
@@ -406,10 +419,28 @@ function firstHold(groups: readonly GroupRound[]): PolicyHold | null {
   return null;
 }
 
-/** Counts a node that is held back; nodes that the same field holds back share one entry. */
-function addHeld(holds: Announced["holds"], { policy, field, untilAt, detail }: PolicyHold): void {
+/** When none of a node's limits holds it back any more, if every node stays as it is; null for not by itself. */
+function releasedAt(groups: readonly GroupRound[], first: PolicyHold): number | null {
+  if (first.untilAt === null) return null;
+  let latest = first.untilAt;
+  for (const { round, counted } of groups) {
+    const hold = round.holdOf(counted);
+    if (hold === null) continue;
+    const at = round.releasedAt(counted, hold);
+    if (at === null) return null;
+    latest = Math.max(latest, at);
+  }
+  return latest;
+}
+
+/** Counts a node that is held back; nodes that the same field holds back share one entry, with the end of the first. */
+function addHeld(
+  holds: Announced["holds"],
+  { policy, field, detail }: PolicyHold,
+  releasedAtOf: () => number | null,
+): void {
   const known = holds.find((hold) => hold.policy === policy && hold.field === field);
-  if (known === undefined) holds.push({ policy, field, untilAt, detail, nodes: 1 });
+  if (known === undefined) holds.push({ policy, field, untilAt: releasedAtOf(), detail, nodes: 1 });
   else known.nodes += 1;
 }
 

@@ -205,7 +205,10 @@ function cooldownHold(
 function budgetHold({ nodes, untilAt }: Allowance, { selected, admitted, permitted }: LimitCounts): Hold | null {
   if (admitted + permitted < nodes) return null;
   const evicted = `${admitted} of ${selected} nodes are evicted${permittedToo(permitted)}`;
-  return { field: "budgets", untilAt, detail: `${evicted}, at most ${nodes} may be at once` };
+  const detail = `${evicted}, at most ${nodes} may be at once`;
+  // Its schedule does not end first where a node heals.
+  const isFreed = nodes > 0 && untilAt !== null;
+  return { field: "budgets", untilAt, detail: isFreed ? `${detail}, unless one of them recovers` : detail };
 }
 
 function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {

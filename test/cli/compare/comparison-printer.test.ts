@@ -77,11 +77,42 @@ test("the page is Markdown, and a bar in a reason does not end its cell", () => 
 test("JSON holds the report with its figures and differences", () => {
   expect(JSON.parse(comparisonText(REPORT, "json"))).toEqual({
     ...REPORT,
+    isOtherSeen: true,
     figures: figuresOf(REPORT),
     differences: differencesOf(REPORT),
   });
 });
 
 test("without a difference both sides did the same", () => {
-  expect(comparisonText({ ...REPORT, nodes: [], pods: [] }, "table")).toContain("Both sides did the same.");
+  const report = { ...REPORT, nodes: [nodeOf("a", both(10_000), NONE)], pods: [] };
+  expect(comparisonText(report, "table")).toContain("Both sides did the same.");
+});
+
+test("where no other controller was seen, Vigil's steps are compared with nothing", () => {
+  const report = { ...REPORT, nodes: [nodeOf("c", alone, alone)], pods: [] };
+  expect(comparisonText(report, "table").split("\n")).toEqual([
+    "From 2026-01-01T00:00:00Z, the start of the record, to 2026-01-01T01:00:00Z: 1 failed or tainted node.",
+    "It begins again when Vigil restarts, because JetStream does not keep it.",
+    "",
+    "STEP              VIGIL",
+    "Ready=Unknown     1",
+    "NoExecute taint   1",
+    "pod NotReady      0",
+    "pod deleted       0",
+    "",
+    "No other controller was seen: nothing that the API showed was another client's.",
+    "",
+  ]);
+});
+
+test("what is recorded of pods in place of upstream is said", () => {
+  expect(comparisonText({ ...REPORT, ownPodsFrom: AT }, "table")).toContain(
+    "Of pods it has what Vigil did from 2026-01-01T00:00:00Z on, and no more.",
+  );
+});
+
+test("steps without a known author are counted apart", () => {
+  const authorless = { ...NONE, why: "not known: nothing shows who wrote it" };
+  const report = { ...REPORT, nodes: [nodeOf("a", authorless, authorless)], pods: [] };
+  expect(comparisonText(report, "table")).toContain("Nothing shows who took 2 steps more.");
 });

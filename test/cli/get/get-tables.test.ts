@@ -2,7 +2,15 @@
 import { describe, expect, test } from "vitest";
 import type { PendingEviction, PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { MEMBERS, remarkOn, withShards } from "../../../services/cli/get/fleet-members.ts";
-import { NODES, POLICIES, type Table, TIMERS, ZONES } from "../../../services/cli/get/get-tables.ts";
+import {
+  FREEZES,
+  freezeRows,
+  NODES,
+  POLICIES,
+  type Table,
+  TIMERS,
+  ZONES,
+} from "../../../services/cli/get/get-tables.ts";
 import { compared } from "../../../services/cli/get/watch.policy.ts";
 import { tableText } from "../../../services/cli/output/text-table.ts";
 import { explanationText } from "../../../services/cli/verbs/explain.ts";
@@ -72,6 +80,25 @@ const GPU: PolicyReport = {
   holds: [],
   freeze: null,
 };
+
+test("a freeze of all nodes stands in place of the rate, and is listed once", () => {
+  const zone = { zone: "a", title: "a", state: "Normal", since: NOW, size: 3, notReady: 0, tokens: 1 } as const;
+  const rated = { ...zone, taintsPerSecond: 0.1, queueLength: 0, halted: false, frozenBy: "alice" };
+  expect(ZONES.cells(rated, NOW)).toContain("frozen");
+  expect(ZONES.wide?.cells(rated).at(-1)).toBe("0");
+  const ofAll = { policy: null, by: "alice", reason: "switch" };
+  const freeze = { sinceAt: NOW - 60_000, untilAt: null, causes: [ofAll] };
+  const own = { ...freeze, untilAt: NOW, causes: [ofAll, { policy: "gpu", by: "bob", reason: null }] };
+  const rows = freezeRows([
+    { ...GPU, name: "", mode: null, freeze },
+    { ...GPU, freeze: own },
+    { ...GPU, name: "spot" },
+  ]);
+  expect(rows.map((row) => FREEZES.cells(row, NOW))).toEqual([
+    ["(all nodes)", "alice", "switch", "2026-11-20T11:59:00Z", "thawed"],
+    ["gpu", "bob", "", "2026-11-20T11:59:00Z", "2026-11-20T12:00:00Z"],
+  ]);
+});
 
 test("policies show their nodes, their limits, and who froze them until when", () => {
   const freeze = { sinceAt: NOW - 60_000, untilAt: NOW, causes: [{ policy: "gpu", by: "alice", reason: "switch" }] };

@@ -5,10 +5,14 @@ import { previewText } from "../../../services/cli/preview/preview-printer.ts";
 
 const STAYS = { zone: "a", unknownAfterMs: null, admittedAfterMs: null, heldBy: null, pods: 1, podsDeleted: 0 };
 
+const RATES = { nodeEvictionsPerSecond: 0.1, secondaryNodeEvictionsPerSecond: 0.01 };
+const NOTHING = { fault: "n-0 is down", at: 0, zones: [], pods: [], overAfterMs: 0, unread: [] };
+const ASSUMES = { nodeMonitorGraceMs: 50_000, ...RATES, source: "flags" };
+
 /** The policies that a preview prints, one of each node; null without the column. */
 function printedPolicies(...nodes: readonly Pick<PreviewedNodeReport, "policy" | "conflict">[]): string[] | null {
   const reports = nodes.map((node, index) => ({ node: `n-${index}`, ...STAYS, ...node }));
-  const preview = { fault: "n-0 is down", at: 0, zones: [], nodes: reports, pods: [], overAfterMs: 0, unread: [] };
+  const preview = { ...NOTHING, nodes: reports, assumes: ASSUMES };
   const [heading = "", ...rows] = previewText(preview, 20)
     .split("\n")
     .filter((line) => /^(?:NODE|n-)/.test(line));

@@ -83,13 +83,18 @@ export function previewedOn(
   world: EvictionWorld,
   flags: Partial<FaultFlags>,
   configured: readonly ConfiguredPolicy[] = [],
-): Preview {
+): ReturnType<typeof previewOf> {
   const snapshot = snapshotOf(world, configured);
   return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags }, snapshot.nodes), world.profile);
 }
 
 /** Holds every taint and deletion of the cluster after `fromMs` against the preview, to within some seconds. */
-export function expectToHold(preview: Preview, world: EvictionWorld, fromMs: number, lateS = LATE_S): void {
+export function expectToHold(
+  preview: Pick<Preview, "nodes" | "pods">,
+  world: EvictionWorld,
+  fromMs: number,
+  lateS = LATE_S,
+): void {
   const seenS = (seen: readonly { readonly name: string; readonly atMs: number }[]) =>
     seen.filter(({ atMs }) => atMs >= fromMs).map(({ name, atMs }) => ({ name, atS: (atMs - fromMs) / S }));
   const tainted = preview.nodes.flatMap(({ node, admittedAfterMs }) =>

@@ -55,6 +55,14 @@ test("a node that several policies select is reported with their names", () => {
   expect(nodes.find(({ node }) => node === "up-0")).not.toHaveProperty("conflict");
 });
 
+test("only nodes that were not down before are touched by the fault", () => {
+  const { nodes } = previewedUnder({});
+  expect(nodes.map(({ node, isDownAlready = false }) => [node, isDownAlready])).toEqual([
+    ["down", true],
+    ["up-0", false],
+  ]);
+});
+
 /** The pods of these on node down, by name, under a policy of these fields. */
 function previewedPods(fields: Omit<NodePolicySpec, "selector">, ...pods: readonly ObservedPod[]) {
   const bound = pods.map((pod) => ({ node: "down", resourceVersion: "1", pod }));

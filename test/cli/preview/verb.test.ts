@@ -1,11 +1,15 @@
 /** `vigil preview` against the embedded API over HTTP, and what it prints. */
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { kubeconfigOf } from "../../../services/cli/apiserver/served-api.ts";
 import type { Preview } from "../../../services/cli/preview/preview.ts";
 import { previewText } from "../../../services/cli/preview/preview-printer.ts";
+import { runSettingsOf } from "../../../services/cli/preview/run-tunables.ts";
 import { hollowVerb } from "../../../services/cli/verbs/hollow.ts";
 import { previewVerb } from "../../../services/cli/verbs/preview.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
@@ -39,6 +43,12 @@ const PREVIEW: Preview = {
     { namespace: "shop", name: "proxy", node: "b-0", deletedAfterMs: null, why: "tolerates x" },
   ],
   overAfterMs: 346_001,
+  assumes: {
+    nodeMonitorGraceMs: 50_000,
+    nodeEvictionsPerSecond: 0.1,
+    secondaryNodeEvictionsPerSecond: 0.01,
+    source: "flags",
+  },
   unread: [],
 };
 
@@ -46,6 +56,7 @@ test("a preview is one sentence and three tables", () => {
   expect(previewText(PREVIEW, 20).split("\n")).toEqual([
     "If zone b is down from 2026-01-01T00:00:00Z on:",
     "2 nodes would become Unknown, 1 would be admitted for eviction, 1 pod would be deleted and 1 would stay; all of it within 5m46s.",
+    "Where no policy sets others: a grace of 50s, one node every 10 s, and in a large disrupted zone one node every 100 s; by flags.",
     "",
     "ZONE   STATE                     NOT READY    EVICTION RATE         WAITING",
     "b      Normal → FullDisruption   0 → 2 of 2   one node every 10 s   0",
@@ -61,12 +72,21 @@ test("a preview is one sentence and three tables", () => {
   ]);
 });
 
+test("nodes that are down already are counted apart from what the fault adds", () => {
+  const [first, second] = PREVIEW.nodes;
+  if (first === undefined || second === undefined) throw new Error("there are two nodes");
+  const nodes = [{ ...first, isDownAlready: true as const }, second];
+  expect(previewText({ ...PREVIEW, nodes }, 20)).toContain(
+    "1 more node would become Unknown, 0 would be admitted for eviction, 0 pods would be deleted and 0 would stay; all of it within 5m46s. 1 node is down or tainted already, where 1 pod would be deleted.",
+  );
+});
+
 test("policies, holds and what could not be read show where there are any", () => {
   const nodes = PREVIEW.nodes.map((node, index) =>
     index === 0 ? { ...node, policy: "trial" } : { ...node, policy: "gpu", heldBy: "budgets of gpu" },
   );
   const lines = previewText({ ...PREVIEW, zones: [], pods: [], nodes, unread: ["NodePolicy objects"] }, 20).split("\n");
-  expect(lines.slice(3)).toEqual([
+  expect(lines.slice(4)).toEqual([
     "NODE   ZONE   POLICY   UNKNOWN   ADMITTED   PODS DELETED   HELD BACK BY",
     "b-0    b      trial    in 46s    in 46s     1 of 2         -",
     "b-1    b      gpu      in 47s    -          0 of 0         budgets of gpu",
@@ -130,6 +150,16 @@ test("the verb reads a cluster and a configuration, prints what would follow", a
   const { nodes: frozen } = JSON.parse(configured.out()) as Preview;
   expect(frozen).toMatchObject(Array(2).fill({ policy: "held", heldBy: "NodePolicy held: spec.mode (Freeze)" }));
   expect(Math.min(...frozen.map(({ unknownAfterMs }) => unknownAfterMs ?? 0))).toBeGreaterThan(80_000);
+  const running = fakeHost();
+  const settings = runSettingsOf({ ...STANDARD_PROFILE, nodeMonitorGraceMs: 100_000 });
+  const console = createServer((_request, response) => response.end(JSON.stringify({ settings })));
+  await new Promise<void>((listening) => console.listen(0, "127.0.0.1", listening));
+  const { port } = console.address() as AddressInfo;
+  const ofProcess = ["--zone=zone-1", "--down", "-o=json", `--server=http://127.0.0.1:${port}`, ...flags];
+  expect(await previewVerb.start(ofProcess, running)).toBe(0);
+  const { assumes } = JSON.parse(running.out()) as Preview;
+  expect(assumes).toMatchObject({ nodeMonitorGraceMs: 100_000, source: `http://127.0.0.1:${port}` });
+  console.close();
   await expect(previewVerb.start(["--node=hollow-9", "--down", ...flags], host)).rejects.toThrow(
     "--node=hollow-9: there is no node hollow-9; did you mean hollow-",
   );

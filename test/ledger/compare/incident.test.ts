@@ -4,6 +4,12 @@ import { Incident } from "../../../services/ledger/compare/incident.ts";
 import { Step } from "../../../services/ledger/compare/step.ts";
 import { observedPod } from "../../support/observed-objects.ts";
 
+const own = (at: number, id: string, isWritten: boolean, version: string | null = null) => ({
+  at,
+  id,
+  isWritten,
+  version,
+});
 const why = (missing: string) => `missing: ${missing}`;
 
 describe("a step", () => {
@@ -12,7 +18,7 @@ describe("a step", () => {
     [
       "of both sides has a lead",
       (step) => {
-        step.byVigil(1_000, "v", false);
+        step.byVigil(own(1_000, "v", false));
         step.shown({ at: 5_000, id: "o" });
       },
       { vigil: { at: 1_000, id: "v" }, others: { at: 5_000, id: "o" }, leadMs: 4_000, why: null },
@@ -21,14 +27,14 @@ describe("a step", () => {
       "that the others took first has a negative lead",
       (step) => {
         step.shown({ at: 1_000, id: "o" });
-        step.byVigil(3_000, "v", false);
+        step.byVigil(own(3_000, "v", false));
       },
       { vigil: { at: 3_000, id: "v" }, others: { at: 1_000, id: "o" }, leadMs: -2_000, why: null },
     ],
     [
       "that Vigil wrote is shown by the API as Vigil's",
       (step) => {
-        step.byVigil(1_000, "v", true);
+        step.byVigil(own(1_000, "v", true));
         step.shown({ at: 1_010, id: "o" });
       },
       { vigil: { at: 1_000, id: "v" }, others: null, leadMs: null, why: "missing: others" },
@@ -36,8 +42,8 @@ describe("a step", () => {
     [
       "counts the first time only",
       (step) => {
-        step.byVigil(1_000, "v", false);
-        step.byVigil(2_000, "later", false);
+        step.byVigil(own(1_000, "v", false));
+        step.byVigil(own(2_000, "later", false));
         step.shown({ at: 5_000, id: "o" });
         step.shown({ at: 6_000, id: "later" });
       },
@@ -56,7 +62,7 @@ describe("a step", () => {
       "that was planned and then taken was taken",
       (step) => {
         step.planned(8_000, "p");
-        step.byVigil(8_001, "v", false);
+        step.byVigil(own(8_001, "v", false));
       },
       { vigil: { at: 8_001, id: "v" }, others: null, leadMs: null, why: "missing: others" },
     ],
@@ -64,6 +70,52 @@ describe("a step", () => {
       "of the others alone",
       (step) => step.shown({ at: 5_000, id: "o" }),
       { vigil: null, others: { at: 5_000, id: "o" }, leadMs: null, why: "missing: vigil" },
+    ],
+  ])("%s", (_name, act, report) => {
+    const step = new Step();
+    act(step);
+    expect(step.report(why)).toEqual(report);
+  });
+});
+
+describe("a step that the API shows", () => {
+  test.each<[string, (step: Step) => void, ReturnType<Step["report"]>]>([
+    [
+      "before the reply is Vigil's",
+      (step) => {
+        step.shown({ at: 990, id: "o" }, "7", "unknown");
+        step.byVigil(own(1_000, "v", true, "7"));
+      },
+      { vigil: { at: 1_000, id: "v" }, others: null, leadMs: null, why: "missing: others" },
+    ],
+    [
+      "before the request is Vigil's",
+      (step) => {
+        step.shown({ at: 990, id: "o" }, "7");
+        step.byVigil(own(1_000, "v", true, "7"));
+      },
+      { vigil: { at: 1_000, id: "v" }, others: null, leadMs: null, why: "missing: others" },
+    ],
+    [
+      "in an older version is the others'",
+      (step) => {
+        step.shown({ at: 990, id: "o" }, "6");
+        step.byVigil(own(1_000, "v", true, "7"));
+      },
+      { vigil: { at: 1_000, id: "v" }, others: { at: 990, id: "o" }, leadMs: -10, why: null },
+    ],
+    [
+      "while Vigil's request ends without a write is the others'",
+      (step) => {
+        step.shown({ at: 990, id: "o" }, "7", "unknown");
+        step.settled();
+      },
+      { vigil: null, others: { at: 990, id: "o" }, leadMs: null, why: "missing: vigil" },
+    ],
+    [
+      "while the request has no outcome is of no known author",
+      (step) => step.shown({ at: 990, id: "o" }, "7", "unknown"),
+      { vigil: null, others: null, leadMs: null, why: "not known: nothing shows who wrote it" },
     ],
   ])("%s", (_name, act, report) => {
     const step = new Step();
@@ -80,19 +132,19 @@ describe("an incident", () => {
   });
 
   test.each<[string, (incident: Incident) => void, string]>([
-    ["lasts", ({ unknown }) => unknown.byVigil(1, "v", false), "the others have not done it yet"],
+    ["lasts", ({ unknown }) => unknown.byVigil(own(1, "v", false)), "the others have not done it yet"],
     [
       "is over",
       (incident) => {
-        incident.unknown.byVigil(1, "v", false);
+        incident.unknown.byVigil(own(1, "v", false));
         incident.to = 2;
       },
-      "the node recovered before the others did it",
+      "the failure ended before the others did it",
     ],
     [
       "the others saw first",
       ({ unknown }) => unknown.shown({ at: 1, id: "o" }),
-      "the API showed Unknown before Vigil's grace period was over",
+      "not known: this ledger has received no verdict about the node",
     ],
     [
       "a live read refuted",
@@ -107,4 +159,11 @@ describe("an incident", () => {
     act(incident);
     expect(incident.report()?.unknown.why).toBe(reason);
   });
+});
+
+test("a step as old as the record is not another's because Vigil writes it again", () => {
+  const step = new Step();
+  step.shownBefore({ at: 500, id: "o" }, "6", "unknown");
+  step.byVigil(own(1_000, "v", true, "7"));
+  expect(step.report(why)).toMatchObject({ vigil: { at: 1_000 }, others: null });
 });

@@ -9,11 +9,12 @@ import {
 import type { AnyMessage, BodyOf, MessageType } from "../../../protocols/messages.ts";
 import { Comparison } from "../../../services/ledger/compare/comparison.ts";
 import { noExecute, observedNode, observedPod } from "../../support/observed-objects.ts";
-import { askedTaint, doneNode, donePod, judgedPod } from "../ledger-world.ts";
+import { doneNode, donePod, judgedPod } from "../ledger-world.ts";
 
 const S = 1000;
 const NODE = "n-1";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
+const TAINTED = `taints: +${UNREACHABLE}:NoExecute`;
 const VERDICT = { verdict: { at: 0, leaseRenewedAt: 60 * S, statusHeartbeatAt: null, conditions: [] } };
 
 function messageOf<T extends MessageType>(type: T, body: BodyOf<T>, atS: number): AnyMessage {
@@ -37,6 +38,8 @@ class Restarts {
     this.#comparison = new Comparison({
       member: "m-0",
       startedAt: atS * S,
+      comparesPods: true,
+      isShadow: !this.#isBeside,
       isBeside: this.#isBeside,
       nodeMonitorGraceMs: 50 * S,
       keep: (record) => this.bucket.set(recordKeyOf(record), encodeRecord(record)),
@@ -56,7 +59,7 @@ class Restarts {
   }
 
   receive<T extends MessageType>(atS: number, type: T, body: BodyOf<T>): void {
-    this.#comparison.onMessage(messageOf(type, body, atS), messageOf("asked.taint", askedTaint(NODE), atS));
+    this.#comparison.onMessage(messageOf(type, body, atS));
   }
 
   /** Observes the node: Unknown since an instant, or well; with taints. */
@@ -93,7 +96,7 @@ test("a failure that was over is reported as it was", () => {
   world.node(110, 110);
   world.pods(111, observedPod("web"));
   world.receive(112, "judged.pod", judgedPod({ deadlineAt: 400 * S }));
-  world.receive(115, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed" }));
+  world.receive(115, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed", change: TAINTED }));
   world.node(120, 110, { taints: [noExecute(UNREACHABLE, { timeAdded: new Date(120 * S).toISOString() })] });
   world.receive(400, "done.write", donePod("asked.eviction", { outcome: "shadowed" }));
   world.pods(420);
@@ -117,7 +120,7 @@ test.each([
   world.node(106, 105);
   if (!isRestored) world.restore(107);
   world.node(110, 105, { taints: [noExecute(UNREACHABLE, { timeAdded: new Date(110 * S).toISOString() })] });
-  world.receive(120, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed" }));
+  world.receive(120, "done.write", doneNode("asked.taint", NODE, { outcome: "shadowed", change: TAINTED }));
   expect(world.steps(200)).toEqual([[[5 * S, -10 * S, null]], []]);
   world.node(300, null);
   expect(world.steps(300)[0]).toEqual([[5 * S, -10 * S, 300 * S]]);

@@ -165,7 +165,12 @@ describe("what holds nodes back", () => {
     [
       "open for a while",
       { memory: { ...open, resetAt: START_AT + MINUTE } },
-      "Its circuit breaker is open: no further node is tainted NoExecute or drained until 2026-01-01T00:01:00Z.",
+      "Its circuit breaker is open: no further node is tainted NoExecute or drained until 2026-01-01T00:01:00Z at the earliest.",
+    ],
+    [
+      "to have reset by now",
+      { memory: { ...open, resetAt: START_AT } },
+      "Whether its circuit breaker is open is not known at present.",
     ],
   ])("is a breaker that is %s", (_, limits, expected) => {
     const world = explainedWorld(BREAKER);
@@ -183,7 +188,7 @@ describe("what holds nodes back", () => {
     expect(world.sentences().slice(3)).toEqual([
       "Its budgets allow 3 nodes to be disrupted at once now, and leave 1.",
       "Held back by budgets: 2 nodes (1 of 1 disrupted).",
-      "Held back by stormCooldownDuration until 2026-01-01T00:01:00Z: 1 node (1 of 1 disrupted).",
+      "Held back by stormCooldownDuration until 2026-01-01T00:01:00Z at the earliest: 1 node (1 of 1 disrupted).",
       "Held back by circuitBreaker of the cluster: 1 node (1 of 1 disrupted).",
     ]);
   });

@@ -167,7 +167,8 @@ describe("a node", () => {
     world.receive("judged.node", { ...judged, eviction: "evicted" }, null);
     world.receive("judged.node", { ...judged, eviction: "evicted" }, null);
     expect(timeline(world)).toMatchObject([
-      { at: START_AT + 50_000, times: 1, text: "judged unknown: silent for 50 s; already admitted for eviction" },
+      { at: START_AT + 50_000, times: 1, text: "judged unknown: silent for 50 s" },
+      { at: START_AT + 60_000, times: 1, text: "already admitted for eviction" },
     ]);
   });
 
@@ -177,6 +178,21 @@ describe("a node", () => {
     world.clock.advance(60_000);
     world.receive("judged.node", judged, null);
     expect(timeline(world)).toMatchObject([{ at: START_AT, times: 1, text: "judged unknown: silent for 50 s" }]);
+  });
+
+  test("has the past that was restored, and no second one", () => {
+    const judged = judgedNode("n-1", { ...unknown, since: START_AT - 20_700, heartbeatAt: START_AT - 70_700 });
+    const store = remembering();
+    const world = ledgerWorld({ store });
+    for (const eviction of ["toBeEvicted", "evicted"] as const) store.remember("judged.node", { ...judged, eviction });
+    world.clock.advance(60_000);
+    // A process that has judged it since its restart knows the stamp of the API alone.
+    world.receive("judged.node", { ...judged, since: START_AT - 21_000, eviction: "evicted" }, null);
+    expect(timeline(world)).toMatchObject([
+      { at: START_AT - 20_700, text: "judged unknown: silent for 50 s" },
+      { at: START_AT, text: "waits for eviction in zone a" },
+      { at: START_AT, text: "admitted for eviction" },
+    ]);
   });
 
   test("that replaced another of its name has its own timeline", () => {

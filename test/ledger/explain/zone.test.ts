@@ -1,6 +1,8 @@
 /** Explanations of a zone: its state, its queue, and how it is named. */
 import { describe, expect, test } from "vitest";
-import { judgedZone, ledgerWorld } from "../ledger-world.ts";
+import { policySet } from "../../../services/domain/node-policy.ts";
+import { fixedPolicies } from "../../../services/platform/node-policies/policy-receiver.ts";
+import { judgedNode, judgedZone, ledgerWorld } from "../ledger-world.ts";
 
 const B = { zone: "eu:\u0000:b" };
 
@@ -16,6 +18,29 @@ describe("a zone is explained", () => {
       "5 nodes in its eviction queue; next: n-1 and n-2.",
     ]);
     expect(explained?.timeline.map(({ text }) => text.split(":")[0])).toEqual(["is Normal", "is PartialDisruption"]);
+  });
+
+  test("with a freeze of all nodes, whatever its rate", () => {
+    const everywhere = {
+      frozen: [{ fromAt: Date.UTC(2026, 0, 1), toAt: null }],
+      pauseRequests: [{ name: "alice", reason: null, sinceAt: null, untilAt: null }],
+    };
+    const { receive, ledger } = ledgerWorld({ policies: fixedPolicies(policySet([], everywhere)) });
+    receive("judged.zone", judgedZone(B), null);
+    expect(ledger.reader.explainZone("b")?.sentences).toContain(
+      "All nodes are frozen by alice through vigil freeze --all until a user thaws them, so it admits none.",
+    );
+    expect(ledger.reader.overview().zones).toMatchObject([{ frozenBy: "alice through vigil freeze --all" }]);
+  });
+
+  test("beside upstream as one that upstream keeps", () => {
+    const { receive, ledger } = ledgerWorld({ profile: { upstream: "beside" } });
+    receive("judged.node", judgedNode("n-1", B), null);
+    expect(ledger.reader.explainZone("eu/b")?.sentences).toEqual([
+      "Vigil works beside upstream, whose controllers keep the zone and its eviction rate.",
+    ]);
+    expect(ledger.reader.explainZone("eu/c")).toBeNull();
+    expect(ledger.reader.overview().isBeside).toBe(true);
   });
 
   test("as last known when its owner has stopped publishing", () => {

@@ -124,6 +124,14 @@ describe("NodeNotReady", () => {
     expect(eventsWith(world, "NodeNotReady")).toEqual([]);
   });
 
+  test("is not written where the writer found the verdict withdrawn", () => {
+    const world = ledgerWorld();
+    world.receive("observed.node", observedNode("n-1"), null);
+    const ask = world.receive("asked.condition", askedCondition("n-1"), null);
+    world.receive("done.write", doneNode("asked.condition", "n-1", { change: "", resourceVersion: null }), ask);
+    expect(eventsWith(world, "NodeNotReady")).toEqual([]);
+  });
+
   test("is written once per change, however often the request is repeated", () => {
     const world = silenced("True");
     const again = world.receive("asked.condition", askedCondition("n-1"), null);

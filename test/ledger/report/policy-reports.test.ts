@@ -68,7 +68,7 @@ describe("the limits of a policy", () => {
     world.receive("judged.limits", limits({ memory, budget: 3, permits }), null);
     expect(report(world, "gpu")).toMatchObject({
       breaker: { state: "open", resetAt: START_AT + 60_000 },
-      budget: { nodes: 3, left: 1 },
+      budget: { nodes: 3, left: 2 },
     });
   });
 

@@ -62,6 +62,15 @@ describe("a taint with a lost reply", () => {
     expect(await evictions(world)).toBe(1);
   });
 
+  test.each([
+    ["kube-controller-manager", 0],
+    ["vigil", 1],
+  ])("that the API shows as written by %s counts %i times", async (taints, times) => {
+    const world = lostTurn();
+    world.receive("observed.node", { ...nodeShown("Unknown", true), writtenBy: { taints } }, null);
+    expect(await evictions(world)).toBe(times);
+  });
+
   test("counts when it was already removed again", async () => {
     expect(await evictions(lostTurn(nodeShown("Unknown", true), nodeShown("True")))).toBe(1);
   });

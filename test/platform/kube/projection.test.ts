@@ -8,6 +8,7 @@ import {
   projectLease,
   projectNode,
   projectPod,
+  UNREPORTED,
 } from "../../../services/platform/kube/watch/projection.ts";
 import { Interner } from "../../../services/structures/interner.ts";
 
@@ -126,6 +127,34 @@ describe("a node", () => {
       "status.conditions",
       "status.conditions.status",
     ]);
+  });
+});
+
+describe("the authors of a node's failure", () => {
+  const ofReady = { "f:status": { "f:conditions": { 'k:{"type":"Ready"}': { "f:status": {} } } } };
+  const ofTaints = { "f:spec": { "f:taints": {} } };
+  const node = (status: string, managedFields: unknown) => ({
+    metadata: { name: "n-1", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z", managedFields },
+    spec: { taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] },
+    status: { conditions: [{ type: "Ready", status }] },
+  });
+  const entry = (manager: string, fieldsV1: object) => ({ manager, operation: "Update", fieldsV1 });
+
+  test.each<[string, unknown, object | undefined]>([
+    [
+      "are the managers of the fields",
+      [entry("kubelet", { "f:metadata": {} }), entry("kcm", ofReady), entry("vigil", ofTaints)],
+      { ready: "kcm", taints: "vigil" },
+    ],
+    ["are not known where two manage a field", [entry("a", ofReady), entry("b", ofReady)], undefined],
+    ["are not known without managed fields", undefined, undefined],
+    ["are not known from fields of another form", [entry("a", { "f:status": 1 }), null, "x"], undefined],
+  ])("%s", (_what, managedFields, writtenBy) => {
+    expect(projectNode(node("Unknown", managedFields), UNREPORTED)?.writtenBy).toEqual(writtenBy);
+  });
+
+  test("are read only of a failure", () => {
+    expect(projectNode(node("True", [entry("kubelet", ofReady)]), UNREPORTED)?.writtenBy).toBeUndefined();
   });
 });
 

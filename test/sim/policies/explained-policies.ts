@@ -238,6 +238,7 @@ export const POLICY_RULES: Readonly<Record<OfPolicies, Rule>> = {
   nodeRemediationWaits: remediated,
   nodeRemediationDry: () => false,
   nodeRemediationAccepted: () => false,
+  nodeRemediationDue: remediated,
   nodeRemediated: remediated,
   nodeRemediationUnanswered: remediated,
   nodeRemediationSucceeded: remediated,

@@ -86,6 +86,83 @@ test("a node whose labels only a new policy shows has not joined it", () => {
   expect(nodes.group("gpu")?.selected).toBe(1);
 });
 
+describe("a node that is held back", () => {
+  /** Two nodes of a policy fall silent. What was said until when the second is held, and when it was tainted. */
+  const held = (fields: PolicyFields, minutes: number) => {
+    const world = new EvictionWorld({ nodeEvictionsPerSecond: 1 });
+    world.addZone("a", 6);
+    world.start(EVICTING, { member: "vigil", policies: new HandPolicies(fields) });
+    world.advance(30 * S);
+    world.silence(["a-0", "a-1"]);
+    const taintedAt: number[] = [];
+    for (let second = 0; second < minutes * 60; second++) {
+      world.advance(1 * S);
+      if (world.tainted.length > taintedAt.length) taintedAt.push(world.clock.wallMs());
+    }
+    const holds = world
+      .published("judged.limits")
+      .flatMap(({ body }) => body.holds.filter(({ policy }) => policy === "pool"));
+    return { untils: [...new Set(holds.flatMap(({ untilAt }) => untilAt ?? []))], taintedAt };
+  };
+
+  test.each<[string, PolicyFields, number]>([
+    [
+      "a breaker that resets while its window is full",
+      { circuitBreaker: { maxNodes: 1, duration: "10m", resetAfter: "1m" } },
+      15,
+    ],
+    [
+      "a breaker and the cooldown after it",
+      { circuitBreaker: { maxNodes: 1, duration: "1m", resetAfter: "2m" }, stormCooldownDuration: "3m" },
+      10,
+    ],
+    [
+      "budgets whose schedules follow each other",
+      {
+        budgets: [
+          { nodes: 1, schedule: "0 0 * * *", duration: "65m" },
+          { nodes: 0, schedule: "4 1 * * *", duration: "10m" },
+        ],
+      },
+      80,
+    ],
+  ])("by %s is tainted when that was to end", (_what, fields, minutes) => {
+    const { untils, taintedAt } = held(fields, minutes);
+    expect(taintedAt).toHaveLength(2);
+    const earlyMs = untils.map((untilAt) => (taintedAt[1] ?? 0) - untilAt);
+    expect(earlyMs).not.toEqual([]);
+    for (const ms of earlyMs) {
+      expect(ms).toBeGreaterThanOrEqual(0);
+      expect(ms).toBeLessThan(10 * S);
+    }
+  });
+});
+
+test("after a storm, nodes follow each other at the secondary rate", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 100, secondaryNodeEvictionsPerSecond: 0.5 });
+  world.addZone("a", 20);
+  const fields = { maxUnhealthy: 8, stormCooldownDuration: "1m" };
+  world.start(EVICTING, { member: "vigil", policies: new HandPolicies(fields) });
+  world.advance(30 * S);
+  const silent = Array.from({ length: 10 }, (_, index) => `a-${index}`);
+  world.silence(silent);
+  world.advance(60 * S);
+  world.revive(silent.slice(0, 3));
+  world.advance(62 * S);
+  const before = world.tainted.length;
+  const atMs: number[] = [];
+  for (let step = 0; step < 150; step++) {
+    world.advance(0.1 * S);
+    if (world.tainted.length > before + atMs.length) atMs.push(step * 100);
+  }
+  const gaps = atMs.slice(1).map((at, index) => at - (atMs[index] ?? 0));
+  expect(gaps.length).toBeGreaterThan(2);
+  for (const gap of gaps) {
+    expect(gap).toBeGreaterThanOrEqual(2 * S);
+    expect(gap).toBeLessThanOrEqual(2.2 * S);
+  }
+});
+
 describe("two breakers", () => {
   /** Zone a has the policy, zone c none; each breaker trips on the second node. */
   const start = (fields: PolicyFields) => {

@@ -223,6 +223,14 @@ test.each([
   expect(held({}, { counts: state, allowed: 1 })?.detail).toBe(detail);
 });
 
+test("a scheduled budget with nodes ends earlier for a node that recovers, and says so", () => {
+  const state = { counts: counts({ admitted: 1 }), memory: NO_MEMORY, zoneAdmittedMs: null };
+  const untilAt = AT.wallMs + MINUTE;
+  const detailOf = (nodes: number) => holdOf(limits({}), { ...state, allowance: { nodes, untilAt } }, AT)?.detail;
+  expect(detailOf(1)).toContain(", unless one of them recovers");
+  expect(detailOf(0)).not.toContain("recovers");
+});
+
 test.each([
   [{ inWindow: 2 }, "2 nodes were admitted for eviction within 600 s"],
   [{ inWindow: 1, permitted: 1 }, "1 nodes were admitted for eviction within 600 s and 1 may be at any moment"],

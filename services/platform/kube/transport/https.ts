@@ -2,9 +2,11 @@
  * The wire to an API server over sockets: streamed responses on one keep-alive agent, with credentials from a hook. It
  * retries only with fresh credentials, and reads on a connection that was closed while idle.
  */
+
 import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
+import { FIELD_MANAGER } from "../../../../protocols/names.ts";
 import type { HttpExchange, HttpRequest, Wire } from "../../../../protocols/ports.ts";
 import { readInBursts } from "./bursts.ts";
 import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./https-agent.ts";
@@ -34,7 +36,7 @@ export interface HttpsWireOptions {
 export type SocketWire = Wire & { close(): void };
 
 /** The part before the slash becomes the manager in managedFields. */
-const USER_AGENT = `vigil/v1 (${process.platform}/${process.arch})`;
+const USER_AGENT = `${FIELD_MANAGER}/v1 (${process.platform}/${process.arch})`;
 /** The peer stopped answering, as opposed to refusing or closing the connection. */
 const SILENT_CODES: ReadonlySet<string> = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"]);
 

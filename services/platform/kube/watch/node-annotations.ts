@@ -31,7 +31,7 @@ type Problem = (field: string) => void;
 /** The fields of an observed node that follow from other parts of the object, or from shadow mode. */
 type OtherField =
   | ("node" | "uid" | "resourceVersion" | "createdAt" | "labels" | "policyLabels" | "unschedulable")
-  | ("taints" | "taintsOmitted" | "conditions" | "shadow");
+  | ("taints" | "taintsOmitted" | "conditions" | "writtenBy" | "shadow");
 /** The parts of an observed node that its annotations record. */
 export type NodeRecords = Omit<ObservedNode, OtherField>;
 

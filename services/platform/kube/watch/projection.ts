@@ -1,6 +1,6 @@
 /** Projects API objects to the fields Vigil keeps. What a field means is decided elsewhere. */
 import { INT64_MAX, NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
-import { ConditionType, MIRROR_ANNOTATION, OBSERVED_LABELS } from "../../../../protocols/names.ts";
+import { ConditionType, MIRROR_ANNOTATION, OBSERVED_LABELS, TaintEffect } from "../../../../protocols/names.ts";
 import type {
   Condition,
   ConditionStatus,
@@ -47,6 +47,8 @@ const REASON_CHARACTERS_MAX = 256;
 /** An unreadable toleration tolerates everything: no pod is evicted when its tolerations are unclear. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
 const NO_KEYS: PolicyKeys = { labelKeys: [], conditionTypes: [] };
+/** The Ready condition of a node in managedFields. */
+const READY_FIELD = `k:{"type":"${ConditionType.ready}"}`;
 /** A neutral instant: every rule takes the latest of several instants. */
 const LONG_AGO = 0;
 
@@ -58,6 +60,7 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
   const keys = io.policyKeys?.() ?? NO_KEYS;
   const policyLabels = labelsChecksum(keys);
+  const conditions = projectConditions(status.conditions, { metadata, types: keys.conditionTypes }, io);
   return {
     node: identity.name,
     uid: identity.uid,
@@ -67,9 +70,38 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
     ...(policyLabels === 0 ? {} : { policyLabels }),
     unschedulable: spec.unschedulable === true,
     taints,
-    conditions: projectConditions(status.conditions, { metadata, types: keys.conditionTypes }, io),
+    conditions,
     ...nodeRecords(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
+    ...writersOf(metadata, conditions, taints),
   };
+}
+
+/** Who wrote Ready=Unknown and the list of taints. Most nodes have neither, so their managedFields are not read. */
+function writersOf(
+  metadata: JsonRecord,
+  conditions: readonly Condition[],
+  taints: readonly Taint[],
+): Pick<ObservedNode, "writtenBy"> {
+  const isUnknown = conditions.some(({ type, status }) => type === ConditionType.ready && status === "Unknown");
+  const isTainted = taints.some(({ effect }) => effect === TaintEffect.noExecute);
+  if (!isUnknown && !isTainted) return {};
+  const ready = isUnknown ? managerOf(metadata, "f:status", "f:conditions", READY_FIELD, "f:status") : null;
+  const tainted = isTainted ? managerOf(metadata, "f:spec", "f:taints") : null;
+  if (ready === null && tainted === null) return {};
+  return { writtenBy: { ...(ready === null ? {} : { ready }), ...(tainted === null ? {} : { taints: tainted }) } };
+}
+
+/** The only manager of a field; null for none or several. */
+function managerOf({ managedFields }: JsonRecord, ...path: readonly string[]): string | null {
+  const owners = listOf(managedFields)
+    .map(recordOf)
+    .filter(({ fieldsV1 }) => {
+      const parent = path.slice(0, -1).reduce((fields, field) => recordOf(fields[field]), recordOf(fieldsV1));
+      return Object.hasOwn(parent, path.at(-1) ?? "");
+    });
+  const managers = new Set(owners.map(({ manager }) => identityText(manager)));
+  const [manager = null] = managers;
+  return managers.size === 1 ? manager : null;
 }
 
 /** A node's lease; null when it has no name. A lease without renewTime is kept, with `renewedAt` null. */

@@ -1,0 +1,98 @@
+/**
+ * What comparisons say about who wrote what, held against the audit of the simulated API: a step that a process calls
+ * another client's was some other client's write, and one that it calls Vigil's was Vigil's. It shares no code with the
+ * services.
+ */
+import type { ComparedNode, ComparedStep, LedgerReader } from "../../protocols/ledger-reader.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
+
+const STEPS = ["unknown", "noExecute"] as const;
+type Step = (typeof STEPS)[number] | "deleted";
+
+/** How often comparisons are read. */
+const LOOKED_MS = 30_000;
+/** The taints that both sides set. */
+const OWN_TAINTS: readonly string[] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+/** The parts of a run in which users compare. */
+export interface ComparedRun {
+  readonly nowMs: () => number;
+  /** The processes that can explain now. */
+  readonly explaining: () => readonly {
+    readonly name: string;
+    readonly ledger: Pick<LedgerReader, "compare"> | null;
+  }[];
+  /** Whether forged messages name an object, so that a ledger may say anything about it. */
+  readonly isForged: (name: string) => boolean;
+}
+
+/** Follows who wrote the steps of failures, and reads comparisons. */
+export class Compared {
+  readonly #run: ComparedRun;
+  /** The authors of each step of each node and pod. */
+  readonly #authors = new Map<string, Set<"vigil" | "others">>();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(run: ComparedRun) {
+    this.#run = run;
+  }
+
+  /** Takes a change of a node by a process of Vigil, or by another client with an empty name. */
+  node(before: CheckedNode | null, after: CheckedNode, writer: string): void {
+    for (const step of STEPS) {
+      if (!shows(after, step) || (before !== null && shows(before, step))) continue;
+      this.#authorsOf(after.metadata.name, step).add(writer === "" ? "others" : "vigil");
+    }
+  }
+
+  /** Takes the deletion of a pod, or that it is terminating. */
+  podDeleted(name: string, writer: string): void {
+    this.#authorsOf(name, "deleted").add(writer === "" ? "others" : "vigil");
+  }
+
+  /** Reads the comparison of each process now and then. Throws for a step with a wrong author. */
+  look(): void {
+    const nowMs = this.#run.nowMs();
+    if (nowMs - this.#lookedMs < LOOKED_MS) return;
+    this.#lookedMs = nowMs;
+    for (const { name, ledger } of this.#run.explaining()) {
+      const { nodes, pods } = ledger?.compare(0) ?? { nodes: [], pods: [] };
+      const known = nodes.filter(({ node }) => !this.#run.isForged(node));
+      const named = pods.filter((pod) => !this.#run.isForged(pod.node) && !this.#run.isForged(pod.name));
+      const problems = [
+        ...known.flatMap((node) => this.#problemsOf(node)),
+        ...named.flatMap((pod) => problemsWith(pod.name, this.#problemOf(pod.name, "deleted", pod.deleted))),
+      ];
+      if (problems.length > 0) throw new BrokenInvariant(`${name} compares ${problems[0]}`);
+    }
+  }
+
+  #problemsOf(compared: ComparedNode): string[] {
+    const { node } = compared;
+    return STEPS.flatMap((step) => problemsWith(node, this.#problemOf(node, step, compared[step])));
+  }
+
+  #problemOf(node: string, step: Step, { vigil, others }: ComparedStep): string | null {
+    const authors = this.#authorsOf(node, step);
+    if (others !== null && !authors.has("others")) return `no other client wrote its step ${step}`;
+    if (vigil !== null && vigil.isPlanned !== true && !authors.has("vigil"))
+      return `Vigil never wrote its step ${step}`;
+    return null;
+  }
+
+  #authorsOf(node: string, step: Step): Set<"vigil" | "others"> {
+    const key = `${step}/${node}`;
+    const known = this.#authors.get(key) ?? new Set();
+    this.#authors.set(key, known);
+    return known;
+  }
+}
+
+function problemsWith(name: string, problem: string | null): string[] {
+  return problem === null ? [] : [`${name}: ${problem}`];
+}
+
+function shows(node: CheckedNode, step: Step): boolean {
+  if (step === "unknown") return conditionOf(node, "Ready")?.status === "Unknown";
+  return (node.spec?.taints ?? []).some(({ key, effect }) => effect === "NoExecute" && OWN_TAINTS.includes(key));
+}

@@ -9,7 +9,7 @@ import type { Bus, Clock, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { outageMinMs } from "../domain/paused-time/outages.ts";
-import { WatchHealth, type WatchHealthProfile } from "../platform/shard-view/watch-health.ts";
+import { translated, WatchHealth, type WatchHealthProfile } from "../platform/shard-view/watch-health.ts";
 
 /** What is known of outages that concern a node. */
 export interface OutagesSeen {
@@ -21,11 +21,6 @@ export interface OutagesSeen {
 
 type OutagesProfile = WatchHealthProfile & Pick<Profile, "nodeMonitorGraceMs">;
 
-/** Nodes that were heard longer ago may not be heard now: a pulse, had it come, would say so. */
-function unheardMs(profile: OutagesProfile): number {
-  return outageMinMs(profile) + profile.pulsePeriodMs;
-}
-
 interface ShardPulses {
   readonly health: WatchHealth;
   outages: readonly FrozenInterval[];
@@ -36,20 +31,24 @@ const HEARD_SHARD = 0;
 
 /** The last pulse of each followed shard, and until when nodes were heard. */
 export class ObservedOutages {
-  readonly #clock: Pick<Clock, "monotonicMs" | "wallMs">;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #profile: OutagesProfile;
   readonly #shards = new Map<number, ShardPulses>();
-  #heardAt = Number.POSITIVE_INFINITY;
+  /** From when on nodes may not be heard, on the monotonic clock: a pulse, had it come, would say so. */
+  #unheardFromMs = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Pick<Clock, "monotonicMs" | "wallMs">, profile: OutagesProfile) {
+  constructor(clock: Pick<Clock, "monotonicMs">, profile: OutagesProfile) {
     this.#clock = clock;
     this.#profile = profile;
   }
 
   /** Follows until when nodes were heard. */
   followHeard(bus: Pick<Bus, "subscribe">): Stop {
-    return bus.subscribe("observed.pulse", HEARD_SHARD, ({ body }) => {
-      this.#heardAt = body.heard?.at ?? Number.POSITIVE_INFINITY;
+    return bus.subscribe("observed.pulse", HEARD_SHARD, ({ at, body: { heard } }) => {
+      const heardMs =
+        heard === undefined ? Number.POSITIVE_INFINITY : translated(heard.at, at, this.#clock.monotonicMs());
+      const nextMs = outageMinMs(this.#profile) + this.#profile.pulsePeriodMs;
+      this.#unheardFromMs = heardMs + nextMs;
     });
   }
 
@@ -76,8 +75,8 @@ export class ObservedOutages {
   about(node: string): OutagesSeen {
     const pulses = this.#shards.get(shardOf(node));
     if (pulses === undefined) return { blindness: "the shard has another owner", outages: [] };
-    const isUnheard = this.#clock.wallMs() - this.#heardAt > unheardMs(this.#profile);
-    const unheard = isUnheard ? "no pulse says that any node has been heard lately" : null;
-    return { blindness: pulses.health.blindness(this.#clock.monotonicMs()) ?? unheard, outages: pulses.outages };
+    const nowMs = this.#clock.monotonicMs();
+    const unheard = nowMs > this.#unheardFromMs ? "no pulse says that any node has been heard lately" : null;
+    return { blindness: pulses.health.blindness(nowMs) ?? unheard, outages: pulses.outages };
   }
 }

@@ -149,6 +149,8 @@ function allOf<R>(rows: readonly R[]): WatchAnswer<R> {
   return { rows, total: rows.length, blind: null };
 }
 
+const blindIn = (watchHealth?: WatchHealthReport) => (watchHealth === undefined ? null : blindnessOf(watchHealth));
+
 /** An answer of the console. One that does not report its watch health counts as synced. */
 type ConsoleAnswer = Readonly<Record<string, unknown>> & { readonly watchHealth?: WatchHealthReport };
 
@@ -158,9 +160,11 @@ function consoleSource<R>(field: string, path: (wanted: Wanted) => string, total
     ask: async () => {
       const answer = await getFromConsole<ConsoleAnswer>(wanted, path(wanted), host);
       const rows = answer[field] as readonly R[];
-      const { watchHealth } = answer;
-      const blind = watchHealth === undefined ? null : blindnessOf(watchHealth);
-      return { rows, total: total === undefined ? rows.length : Number(answer[total]), blind };
+      return {
+        rows,
+        total: total === undefined ? rows.length : Number(answer[total]),
+        blind: blindIn(answer.watchHealth),
+      };
     },
   });
 }
@@ -171,7 +175,7 @@ async function openZones(wanted: Wanted, host: Host): Promise<Source<ZoneReport>
     ask: async () => {
       const { zones, watchHealth, isBeside } = await getFromConsole<Overview>(wanted, "/api/overview", host);
       const why = isBeside === true && zones.length === 0 ? { why: ZONES_BESIDE } : {};
-      return { rows: zones, total: zones.length, blind: blindnessOf(watchHealth), ...why };
+      return { rows: zones, total: zones.length, blind: blindIn(watchHealth), ...why };
     },
   };
 }

@@ -369,8 +369,8 @@ describeWithChromium("the dashboard in a browser", () => {
       receive("observed.node", observedNode("n-1"), null);
       receive("done.write", doneNode("asked.condition", "n-1", { outcome: "shadowed" }), null);
       const { conditions, ...later } = observedNode("n-1", { ready: "Unknown" });
-      const transitionAt = clock.wallMs() + 40_000;
-      clock.advance(41_000);
+      clock.advance(40_000);
+      const transitionAt = clock.wallMs();
       receive("observed.node", { ...later, conditions: conditions.map((each) => ({ ...each, transitionAt })) }, null);
       await page.evaluate("location.reload()");
       await shows("timeline", /0 pods evicted\s+40 s ahead of upstream, median of 1 node$/);

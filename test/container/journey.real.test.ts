@@ -73,7 +73,7 @@ describeWithDocker("the image", () => {
 
   test("holds Node, the product and its packages, no shell, and runs without rights", async () => {
     const { output } = await containers.reader.exec(["node", "-e", LOOK_AROUND]);
-    const files = ["LICENSE", "node_modules", "package.json", "protocols", "services"];
+    const files = ["LICENSE", "deploy", "node_modules", "package.json", "protocols", "services"];
     expect(JSON.parse(output)).toEqual({ files, programs: ["node"], user: 65532, shipped: true, unshipped: [] });
   });
 

@@ -67,7 +67,7 @@ export class FrozenTimes {
     });
   }
 
-  /** The times between past freezes of a scope that Vigil may count as frozen, because it remembers too many of them. */
+  /** The times between past freezes of a scope over which Vigil may have joined them, because there are too many. */
   #joined(records: readonly Record[], nowMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
     const frozen = records.filter(({ fromLeast, toMost }) => toMost > fromLeast);
     const past = frozen.filter(({ toLeast }) => toLeast <= nowMs);

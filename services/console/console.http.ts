@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Bus, Clock, Io, Log, Stop } from "../../protocols/ports.ts";
+import type { Bus, Clock, Io, Log, Stop, Timer } from "../../protocols/ports.ts";
 import { listenProblem } from "../platform/config/address.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
 import { isOwnHost } from "../platform/process/own-host.ts";
@@ -24,6 +24,8 @@ const FOLLOWER_BACKLOG_BYTES_MAX = 1024 * 1024;
 const REQUESTS_PER_SOCKET_MAX = 100;
 /** How old the text of metrics may be, in milliseconds. Scrapers read it every 15 s or so. */
 const METRICS_AGE_MAX_MS = 1_000;
+/** How often a page that follows is checked again, in milliseconds. */
+const FOLLOWER_CHECK_MS = 60_000;
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Headers of every answer: no caching, no content of other sites. */
@@ -211,7 +213,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, sources
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { metricsText, serving, streams }: Sources,
+  { front, metricsText, serving, streams }: Sources,
 ): Promise<void> {
   const { method = "", url: target = "/" } = request;
   const url = urlOf(request);
@@ -228,6 +230,7 @@ async function answer(
     else {
       const isFromNow = url.searchParams.get("from") === "now";
       follow(response, stream, { client: request.socket.remoteAddress ?? "", isFromNow });
+      endWhenRefused(response, front);
     }
     streams();
   } else {
@@ -290,6 +293,23 @@ function follow(response: ServerResponse, stream: EventStream, page: Pick<Follow
   };
   response.on("close", () => stream.leave(follower));
   if (!stream.follow(follower)) response.end("event: full\ndata: {}\n\n");
+}
+
+/**
+ * Ends the stream of a client whose token no longer allows it. A check without an answer, as when the API is away, ends
+ * no stream.
+ */
+function endWhenRefused(response: ServerResponse, front: FrontOptions): void {
+  const { token = null, access = null, clock } = front;
+  if (token === null && access === null) return;
+  const check = async (): Promise<void> => {
+    const refused = await refusalOf(response.req, front);
+    if (refused !== null && refused.status !== 503) response.destroy();
+    if (!response.destroyed) timer = later();
+  };
+  const later = (): Timer => clock.after(FOLLOWER_CHECK_MS, () => void check());
+  let timer = later();
+  response.once("close", () => timer.cancel());
 }
 
 function send(response: ServerResponse, { status, contentType, body }: RouteAnswer): void {

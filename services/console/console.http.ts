@@ -13,7 +13,7 @@ import { carriesToken, isProbe, tokenIn } from "./console.access.policy.ts";
 import { EventStream, type Follower } from "./console.events.ts";
 import { type About, answerTo, answerWaiting, problem, type RouteAnswer } from "./console.routes.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
-import { atTheDoor } from "./first-request.ts";
+import { atTheDoor, SILENT_MS } from "./first-request.ts";
 import { pageFile } from "./page-files.ts";
 import { Readers } from "./readers.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
@@ -57,6 +57,8 @@ export interface FrontOptions {
   readonly access?: Pick<DelegatedAccess, "decide"> | null;
   /** Gives the current certificate, a new object after each renewal; null for plain HTTP. */
   readonly tls?: (() => ListenTls) | null;
+  /** How long a connection may say nothing, in milliseconds; absent for ten seconds. */
+  readonly silentMs?: number;
 }
 
 /** A certificate with its chain, and its key, in PEM. */
@@ -101,16 +103,16 @@ interface Serving {
 
 /** Starts to listen. Rejects with an Error of one line when the address cannot be used. */
 export async function startConsole(front: FrontOptions): Promise<RunningConsole> {
-  const { host, port, tls = null, clock, metrics } = front;
+  const { host, port, tls = null, silentMs = SILENT_MS, clock, metrics } = front;
   const readers = new Readers({ turns: front.turns ?? new ReaderTurns(clock), metrics });
   const metricsText = kept(() => metrics.text(), METRICS_AGE_MAX_MS, clock);
   let serving = waiting("starting");
-  const server = serverOf(tls, (request, response) => {
+  const server = serverOf({ tls, silentMs }, (request, response) => {
     const answer = (streams: Stop) => void serve(request, response, { front, metricsText, serving, streams });
     const probe = isProbe(urlOf(request)?.pathname ?? "");
     readers.take(request, response, { isProbe: probe, answer, refuse: () => refuse(response) });
   });
-  guard(server, tls === null ? "connection" : "secureConnection", readers);
+  guard(server, tls === null ? "connection" : "secureConnection", { readers, silentMs });
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -133,12 +135,12 @@ export async function startConsole(front: FrontOptions): Promise<RunningConsole>
 }
 
 function serverOf(
-  tls: (() => ListenTls) | null,
+  { tls, silentMs }: { readonly tls: (() => ListenTls) | null; readonly silentMs: number },
   take: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   if (tls === null) return createServer(take);
   let used = tls();
-  const server = createTlsServer({ ...used }, take);
+  const server = createTlsServer({ ...used, handshakeTimeout: silentMs }, take);
   server.prependListener("connection", () => {
     const now = tls();
     if (now === used) return;
@@ -149,13 +151,18 @@ function serverOf(
 }
 
 /** Lets connections into the server by its door. */
-function guard(server: Server, event: "connection" | "secureConnection", readers: Readers): void {
+function guard(
+  server: Server,
+  event: "connection" | "secureConnection",
+  { readers, silentMs }: { readonly readers: Readers; readonly silentMs: number },
+): void {
   const listeners = server.listeners(event);
   server.removeAllListeners(event);
   const admit = (socket: Socket): void => {
     for (const listener of listeners) listener.call(server, socket);
   };
-  server.on(event, (socket: Socket) => atTheDoor(socket, { admit, refuse: (refused) => readers.cut(refused) }));
+  const refuse = (socket: Socket): void => readers.cut(socket);
+  server.on(event, (socket: Socket) => atTheDoor(socket, { silentMs, admit, refuse }));
 }
 
 function waiting(why: string): Serving {

@@ -65,7 +65,7 @@ test("an outage before any countdown is known for a grace", () => {
   expect(detection.outages).toEqual([{ fromAt: heardAt, toAt }]);
 });
 
-test("an outage is found though the machine was suspended, and its monotonic clock with it", () => {
+test("an outage is found after a suspension of the machine", () => {
   const clock = new VirtualClock();
   const heardAt = clock.wallMs();
   const io: Partial<Io> = { clock, log: recordingLog(), profile: STANDARD_PROFILE };

@@ -74,7 +74,7 @@ describe("a deletion by a node-health taint", () => {
     expect(deletionAt(200 + GRACE_S, on, after)).not.toThrow();
   });
 
-  it("is free on a node that registers after the outage, and not on an older one", () => {
+  it("is free on a node that registers after it", () => {
     const after = heard({ away: [100, 200] });
     const created = (second: number): CheckedNode => {
       const creationTimestamp = new Date(second * S).toISOString();

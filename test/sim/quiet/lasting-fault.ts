@@ -127,8 +127,8 @@ function missingRight(reach: Reach, random: Random): LastingFault {
 }
 
 /**
- * Whether a NoSchedule taint is replaced in one patch with a NoExecute taint: its node carries that of another status. A
- * node that is ready loses both, which follows no live read.
+ * Whether a NoSchedule taint is replaced in one patch with a NoExecute taint: its node carries that of another status.
+ * A node that is ready loses both, which follows no live read.
  */
 export function isPartOfSwap({ kind, node: name }: Wrong, { api, swarm }: Pick<World, "api" | "swarm">): boolean {
   const stored = api.store.collection("nodes").get("", name);

@@ -94,8 +94,8 @@ function lookAfter(postedMs: number, startedMs: number, keptMs: number) {
   return () => checks.look();
 }
 
-describe("the taint of a node that was ready for a while when a process started", () => {
-  test("may stay as if the node had been ready for as long as at its last post", () => {
+describe("the taint of a ready node that is found", () => {
+  test("stays by the age at its last post", () => {
     expect(lookAfter(0, 40 * S, 75 * S)).not.toThrow();
     expect(lookAfter(0, 40 * S, 80 * S)).toThrow(BrokenInvariant);
     expect(lookAfter(30 * S, 10 * S, 45 * S)).not.toThrow();

@@ -18,7 +18,7 @@ function isSwapped(status: string, key: string | null, evictionMode: "taint" | "
   return isPartOfSwap({ kind: "noSchedule", node: name, pod: null, text: "" }, world);
 }
 
-test("a NoSchedule taint waits for the live read of a node whose NoExecute taint is replaced", () => {
+test("a NoSchedule taint waits with the NoExecute taint that is replaced", () => {
   expect(isSwapped("Unknown", NOT_READY)).toBe(true);
   expect(isSwapped("False", UNREACHABLE)).toBe(true);
 });

@@ -7,7 +7,7 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { until } from "../support/until.ts";
 import { ApiserverKubelets } from "./apiserver-kubelets.ts";
-import { measurement, quantile, quantiles } from "./measurements.ts";
+import { measurement, quantile, quantiles, tableOf, withMissing } from "./measurements.ts";
 import { parseBenchCommand } from "./options.ts";
 import { podsOf } from "./pod-template.ts";
 import { resetPeak, usageOf } from "./process-usage.ts";
@@ -96,4 +96,14 @@ describe("pods of a large cluster", () => {
     expect([of("nodes").length, of("leases").length, of("pods").length]).toEqual([3, 3, 6]);
     expect(of("nodes").map((stored) => stored.object().spec)).toEqual([{}, {}, {}]);
   });
+});
+
+test("what has not happened in time is a figure of its side", () => {
+  const late = withMissing([0.5, 0.7], 4);
+  const measurements = quantiles("4 pods evicted: kube-controller-manager", "s", [late], 60);
+  const rows = tableOf({ bench: "versus", load: "real API server", measurements }).split("\n");
+  expect(rows.slice(1)).toEqual([
+    "  4 pods evicted: kube-controller-manager, p50  0.700 s",
+    "  4 pods evicted: kube-controller-manager, p99  not within 60 s",
+  ]);
 });

@@ -8,6 +8,8 @@ export interface Measurement {
   readonly median: number;
   readonly least: number;
   readonly most: number;
+  /** How long was waited for what never happened, which counts as infinitely late. */
+  readonly within?: number;
 }
 
 /** The result of a benchmark. */
@@ -49,23 +51,34 @@ export function measurement(name: string, unit: string, runs: readonly number[])
   return { name, unit, median: median(runs), least: Math.min(...runs), most: Math.max(...runs) };
 }
 
-/** The p50 and the p99 of each run, over the runs. */
-export function quantiles(name: string, unit: string, runs: readonly (readonly number[])[]): Measurement[] {
-  return [0.5, 0.99].map((share) =>
-    measurement(
+/** The p50 and the p99 of each run, over the runs; `within` is how long was waited. */
+export function quantiles(
+  name: string,
+  unit: string,
+  runs: readonly (readonly number[])[],
+  within?: number,
+): Measurement[] {
+  return [0.5, 0.99].map((share) => ({
+    ...measurement(
       `${name}, p${share * 100}`,
       unit,
       runs.map((values) => quantile(values, share)),
     ),
-  );
+    ...(within !== undefined && { within }),
+  }));
+}
+
+/** Values and, for each of what was expected and did not happen, infinity. */
+export function withMissing(values: readonly number[], expected: number): readonly number[] {
+  return [...values, ...new Array<number>(Math.max(0, expected - values.length)).fill(Number.POSITIVE_INFINITY)];
 }
 
 /** A report as a table for a person. */
 export function tableOf({ bench, load, warmUp, measurements }: BenchReport): string {
-  const rows = measurements.map(({ name, unit, median, least, most }) => [
+  const rows = measurements.map(({ name, unit, median, least, most, within }) => [
     name,
-    `${short(median)} ${unit}`,
-    least === most ? "" : `${short(least)} to ${short(most)}`,
+    `${short(median, within)} ${unit}`,
+    least === most ? "" : `${short(least, within)} to ${short(most, within)}`,
   ]);
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
   const lines = rows.map((row) =>
@@ -75,6 +88,8 @@ export function tableOf({ bench, load, warmUp, measurements }: BenchReport): str
   return [title, ...lines].join("\n");
 }
 
-function short(value: number): string {
+function short(value: number, within?: number): string {
+  if (value === Number.POSITIVE_INFINITY) return within === undefined ? "not in time" : `not within ${within}`;
+  if (Number.isNaN(value)) return "not known";
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

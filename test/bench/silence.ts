@@ -2,11 +2,12 @@
 
 import { epochMsOf } from "../../services/domain/api-time.ts";
 import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
-import { until } from "../support/until.ts";
 import type { World } from "./bench-world.ts";
+import { withMissing } from "./measurements.ts";
+import { pause } from "./pause.ts";
 import { changesOf, LEASES_PATH, listOf, type RawObject } from "./raw-api.ts";
 
-/** The lateness of each result, in milliseconds. */
+/** The lateness of each result, in milliseconds; infinity for each that did not happen in time. */
 export interface SilenceFound {
   readonly silent: number;
   /** How many requests the controller sent until everything was marked; NaN where nobody counted. */
@@ -29,7 +30,7 @@ export interface Silence {
   readonly graceMs: number;
   /** How many requests the controller has sent so far. */
   readonly requests?: () => Promise<number>;
-  /** How long after the grace everything must have happened. */
+  /** How long after the grace results are waited for. */
   readonly withinMs?: number;
 }
 
@@ -51,27 +52,35 @@ export async function fallSilent(
     const before = await requests();
     const silent = await world.order({ order: "silence", selector });
     const pods = silent * world.size.podsPerNode;
-    const waiting = { withinMs: graceMs + withinMs, everyMs: LOOK_MS };
-    const isFound = () => seen.taintedAt.size >= silent && seen.unreadyAt.size >= pods;
-    await until("silent nodes are tainted and their pods not ready", isFound, waiting).catch((error: Error) => {
-      const { unknownAt, taintedAt, unreadyAt } = seen;
-      const counts = `${unknownAt.size} Unknown, ${taintedAt.size} tainted of ${silent}; ${unreadyAt.size} of ${pods} pods`;
-      throw new Error(`${error.message}: ${counts}`);
-    });
+    const waitsMs = graceMs + withinMs;
+    await waited(() => seen.taintedAt.size >= silent && seen.unreadyAt.size >= pods, waitsMs);
     const sent = (await requests()) - before;
     const renewals = await lastRenewals(world);
     await world.order({ order: "resume", selector });
-    await until("the nodes are healed", () => seen.illNodes.size === 0, waiting);
-    return { silent, requests: sent, ...seen.found(renewals, graceMs) };
+    await waited(() => seen.illNodes.size === 0, waitsMs);
+    return { silent, requests: sent, ...seen.found(renewals, { graceMs, silent, pods }) };
   } finally {
     for (const stop of stops) stop();
   }
+}
+
+/** Waits until it holds, or for so long: what has not happened by then is a result, too. */
+async function waited(holds: () => boolean, withinMs: number): Promise<void> {
+  const untilMs = performance.now() + withinMs;
+  while (!holds() && performance.now() < untilMs) await pause(LOOK_MS);
 }
 
 /** When each node last renewed its lease, in wall milliseconds. */
 async function lastRenewals({ wire }: World): Promise<ReadonlyMap<string, number>> {
   const { items } = await listOf(wire, LEASES_PATH);
   return new Map(items.map(({ metadata, spec }) => [metadata.name, epochMsOf(spec.renewTime) ?? Number.NaN]));
+}
+
+/** How much a silence has to bring. */
+interface Expected {
+  readonly graceMs: number;
+  readonly silent: number;
+  readonly pods: number;
 }
 
 /** When each result of a silence was first observed. */
@@ -99,14 +108,21 @@ class Seen {
     if (readyOf(status) === "False" && !this.unreadyAt.has(uid)) this.unreadyAt.set(uid, { node: nodeName, atMs });
   }
 
-  found(renewals: ReadonlyMap<string, number>, graceMs: number): Omit<SilenceFound, "silent" | "requests"> {
+  found(renewals: ReadonlyMap<string, number>, expected: Expected): Omit<SilenceFound, "silent" | "requests"> {
+    const { graceMs, silent, pods } = expected;
     const since = (instants: ReadonlyMap<string, number>, node: string) => instants.get(node) ?? Number.NaN;
+    const unready = [...this.unreadyAt.values()];
+    const verdicts = [...this.unknownAt].map(([node, atMs]) => atMs - since(renewals, node) - graceMs);
+    const taints = [...this.taintedAt].map(([node, atMs]) => atMs - since(this.unknownAt, node));
+    const marks = unready.map(({ node, atMs }) => atMs - since(this.unknownAt, node));
+    const pastGrace = unready.map(({ node, atMs }) => atMs - since(renewals, node) - graceMs);
+    const healed = [...this.healedAt].map(([node, atMs]) => atMs - since(this.readyAgainAt, node));
     return {
-      verdicts: [...this.unknownAt].map(([node, atMs]) => atMs - since(renewals, node) - graceMs),
-      taints: [...this.taintedAt].map(([node, atMs]) => atMs - since(this.unknownAt, node)),
-      pods: [...this.unreadyAt.values()].map(({ node, atMs }) => atMs - since(this.unknownAt, node)),
-      podsPastGrace: [...this.unreadyAt.values()].map(({ node, atMs }) => atMs - since(renewals, node) - graceMs),
-      healed: [...this.healedAt].map(([node, atMs]) => atMs - since(this.readyAgainAt, node)),
+      verdicts: withMissing(verdicts, silent),
+      taints: withMissing(taints, silent),
+      pods: withMissing(marks, pods),
+      podsPastGrace: withMissing(pastGrace, pods),
+      healed: withMissing(healed, this.healedAt.size + this.illNodes.size),
     };
   }
 }

@@ -6,7 +6,7 @@
 import { deleteBarely } from "./bare-deletions.ts";
 import { openWorld, type World } from "./bench-world.ts";
 import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
-import { evictionsOf } from "./evictions.ts";
+import { evictionsOf, WITHIN_MS } from "./evictions.ts";
 import { type ClusterSize, firstNodes } from "./load.ts";
 import { type BenchReport, type Measurement, measurement, quantiles } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
@@ -116,7 +116,8 @@ async function evictFrom(
 ): Promise<Pick<Measured, "evicted" | "evictionRequests">> {
   const before = await requests();
   const evicted = await evictionsOf(world, nodes);
-  return { evicted, evictionRequests: ((await requests()) - before) / evicted.length };
+  const deleted = evicted.filter(Number.isFinite).length;
+  return { evicted, evictionRequests: ((await requests()) - before) / deleted };
 }
 
 /** How late a client that does nothing else deletes the pods of these nodes: the bound of what is possible. */
@@ -125,7 +126,7 @@ async function bareEvictions(world: World, nodes: readonly string[]): Promise<Me
   const { nodes: all, podsPerNode } = world.size;
   const late = await evictionsOf(world, nodes).finally(stop);
   const name = `${late.length} pods of ${all} nodes, ${all * podsPerNode} pods evicted: a client that only deletes`;
-  return quantiles(`${name}, after the deadline`, "s", [inSeconds(late)]);
+  return quantiles(`${name}, after the deadline`, "s", [inSeconds(late)], WITHIN_MS / 1000);
 }
 
 /** The nodes whose pods a controller evicts: never those that fall silent, and no node twice. */
@@ -171,7 +172,12 @@ function measurementsOf({ nodes, podsPerNode, silent }: Size, measured: Measured
     ),
     measurement(`${outage}, memory at the peak`, "MiB", [peakMebibytes]),
     measurement(`${outage}, memory afterwards`, "MiB", [afterMebibytes]),
-    ...quantiles(`${evicted.length} pods of ${where} evicted: ${name}, after the deadline`, "s", [inSeconds(evicted)]),
+    ...quantiles(
+      `${evicted.length} pods of ${where} evicted: ${name}, after the deadline`,
+      "s",
+      [inSeconds(evicted)],
+      WITHIN_MS / 1000,
+    ),
     measurement(`${evicted.length} pods of ${where} evicted: ${name}, requests per pod`, "", [evictionRequests]),
   ];
 }

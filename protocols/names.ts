@@ -89,6 +89,12 @@ export const Annotation = {
   leasesVersion: "vigil.v1/leases-version",
 } as const;
 
+/**
+ * The label of a node with the seal of Annotation.provedDown. NodeRestriction keeps kubelets from labels under such a
+ * prefix, so a proof without its seal is not one.
+ */
+export const PROOF_SEAL_LABEL = "vigil.node-restriction.kubernetes.io/proved-down";
+
 /** The node labels that the observer keeps; all others are dropped while parsing. */
 export const OBSERVED_LABELS: readonly string[] = [
   Label.zone,

@@ -1,6 +1,7 @@
 /**
  * The proof that the machine of a node is off, as Annotation.provedDown records it. A proof comes from outside the
- * node: somebody who looked, or a remediation that succeeded. Silence is none, however long it lasts.
+ * node: somebody who looked, or a remediation that succeeded. Silence is none, however long it lasts. A kubelet may
+ * write the annotation, so a label that it may not write seals it.
  */
 import { DOWN_PROOFS } from "../../protocols/names.ts";
 import type { DownProof } from "../../protocols/objects.ts";
@@ -9,6 +10,9 @@ import { apiMicroTime, epochMsOf } from "./api-time.ts";
 
 /** Longest name and reason that are kept, in characters: they travel in every message about the node. */
 export const PROOF_WORDS_MAX = 256;
+
+/** A sealed record that was changed: older than every silence, so it proves nothing and leaves with the next return. */
+export const BROKEN_PROOF: DownProof = { proof: "Manual", by: "", at: 0, reason: "" };
 
 /** The value of Annotation.provedDown. */
 export function downProofText({ proof, by, at, reason }: DownProof): string {

@@ -5,7 +5,7 @@
  * data: while anything is not known, it is not put on. The node service decides by this rule, and the node-writer again
  * on the live node. It reads no clock.
  */
-import { TaintEffect, TaintKey } from "../../protocols/names.ts";
+import { isOwnTaintValue, OWN_TAINT_VALUE, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { FrozenInterval, OutOfServiceSettings } from "../../protocols/policy-set.ts";
 import { API_TIME_STEP_MS, epochMsOf } from "./api-time.ts";
@@ -13,10 +13,10 @@ import { readyConditionOf } from "./node-conditions.ts";
 import { NO_OUTAGES, type OutageTime, silenceCountdownEndAt } from "./paused-time/outages.ts";
 import { isSwappable } from "./toleration.ts";
 
-/** The taint, with the value that Kubernetes' documentation gives it. */
+/** The taint. Kubernetes reads no value of it; this one says that it is Vigil's. */
 export const OUT_OF_SERVICE: Taint = {
   key: TaintKey.outOfService,
-  value: "nodeshutdown",
+  value: `${OWN_TAINT_VALUE}-nodeshutdown`,
   effect: TaintEffect.noExecute,
 };
 
@@ -67,11 +67,12 @@ export function outOfServiceStage(
   return { state: node.taints.some(isSwappable) ? "due" : "notAdmitted" };
 }
 
-/** Vigil's own out-of-service taint on a node; null when there is none, or another client put it on. */
+/** Vigil's own out-of-service taint on a node; null when there is none, or another client added it. */
 export function ownOutOfServiceTaint({
   taints,
   outOfServiceAt,
 }: Pick<ObservedNode, "taints" | "outOfServiceAt">): Taint | null {
   if (outOfServiceAt === undefined) return null;
-  return taints.find((taint) => isOutOfService(taint) && epochMsOf(taint.timeAdded) === outOfServiceAt) ?? null;
+  const isOwn = (taint: Taint): boolean => isOutOfService(taint) && isOwnTaintValue(taint.value);
+  return taints.find((taint) => isOwn(taint) && epochMsOf(taint.timeAdded) === outOfServiceAt) ?? null;
 }

@@ -1,6 +1,6 @@
 /** Decides whether a request about a node still holds, and builds its patch. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { Annotation, ConditionType } from "../../protocols/names.ts";
+import { Annotation, ConditionType, PROOF_SEAL_LABEL } from "../../protocols/names.ts";
 import type { NodeShadowChange, ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";
@@ -37,7 +37,7 @@ interface LabelPatch {
   readonly metadata: {
     readonly uid: string;
     readonly resourceVersion?: undefined;
-    readonly labels?: Readonly<Record<string, string>>;
+    readonly labels?: Readonly<Record<string, string | null>>;
     readonly annotations?: Readonly<Record<string, string | null>>;
   };
 }
@@ -155,9 +155,12 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
   const other = otherTaint(ask.taints ?? [], live.taints);
   if (other !== undefined)
     return { kind: "refused", detail: `taint ${taintName(other)} has another timeAdded than the request saw` };
+  // A proof goes with its seal, so that its kubelet cannot write it again.
+  const seals = ask.annotations?.[Annotation.provedDown] === null ? [[PROOF_SEAL_LABEL, null] as const] : [];
+  const written = [...labels, ...seals];
   const metadata = {
     uid: ask.uid,
-    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
+    ...(written.length === 0 ? {} : { labels: Object.fromEntries(written) }),
     ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
   };
   return {

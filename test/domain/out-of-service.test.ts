@@ -80,6 +80,11 @@ describe("the taint that Vigil takes off", () => {
     ["is its own", silent({ taints: [taint], outOfServiceAt: own }), true],
     ["is none without a record", silent({ taints: [taint] }), false],
     ["is none with another stamp", silent({ taints: [taint], outOfServiceAt: own + S }), false],
+    [
+      "is none with the value of another",
+      silent({ taints: [{ ...taint, value: "nodeshutdown" }], outOfServiceAt: own }),
+      false,
+    ],
     ["is none of another effect", silent({ taints: [{ ...taint, effect: "NoSchedule" }], outOfServiceAt: own }), false],
   ])("%s", (_what, node, isOwn) => {
     expect(ownOutOfServiceTaint(node) !== null).toBe(isOwn);

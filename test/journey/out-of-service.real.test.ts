@@ -84,7 +84,7 @@ describeWithKube("the out-of-service taint on a real kube-apiserver", () => {
     const { out } = await proveDown("gpu-0");
     expect(out).toMatch(/^proved down: node gpu-0 at \S+ by oncall: power off\n$/);
     await until("it is out of service", () => taint() !== undefined, WITHIN);
-    expect(taint()).toMatchObject({ value: "nodeshutdown", effect: "NoExecute" });
+    expect(taint()).toMatchObject({ value: "vigil-nodeshutdown", effect: "NoExecute" });
     await stage.restart();
     expect((await stuck())[0]?.heldBy.map(({ why }) => why)).toEqual([
       expect.stringContaining("node gpu-0 is out of service"),

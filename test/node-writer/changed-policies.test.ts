@@ -1,7 +1,8 @@
 /** Policies that change while a request about a node is under way. */
 import { expect, test } from "vitest";
-import { Annotation, ConditionType } from "../../protocols/names.ts";
+import { ConditionType } from "../../protocols/names.ts";
 import { downProofText } from "../../services/domain/down-proof.ts";
+import { proofMetadata } from "../../services/platform/kube/proof-seal.ts";
 import { HandPolicies, type PolicyFields } from "../support/hand-policies.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
@@ -21,8 +22,7 @@ function outOfService(after: PolicyFields): Scene {
   cluster.advance(240 * S);
   const provedAt = cluster.clock.wallMs();
   const proof = { proof: "Manual" as const, by: "oncall", at: provedAt, reason: "off" };
-  const annotations = { [Annotation.provedDown]: downProofText(proof) };
-  cluster.patch(NODE, { metadata: { annotations }, spec: { taints: [UNREACHABLE] } });
+  cluster.patch(NODE, { metadata: proofMetadata(downProofText(proof)), spec: { taints: [UNREACHABLE] } });
   const isLease = ({ resource }: { resource: { plural: string } }): boolean => resource.plural === "leases";
   cluster.api.faults.add({ fault: { kind: "latency", answerMs: 500 }, when: isLease });
   const request = { add: [TAINT], ready: "Unknown" as const, outOfService: { provedAt, leaseRenewedAt: null } };

@@ -1,6 +1,8 @@
 /** Whether a request for labels and annotations still holds, and its patch. */
 import { describe, expect, test } from "vitest";
+import { Annotation, PROOF_SEAL_LABEL } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import { OUT_OF_SERVICE } from "../../services/domain/out-of-service.ts";
 import { decideLabels } from "../../services/node-writer/node-writer.policy.ts";
 import { nodeWith, taint } from "../node/node-fixtures.ts";
 
@@ -56,7 +58,7 @@ describe("asked.label", () => {
       ["records an absent taint", '{"other:NoExecute":"2026-01-01T00:00:00Z"}'],
     ])("refuses one that %s", (_what, text) => expect(decided(text).kind).toBe("refused"));
 
-    const OUT = { ...taint("node.kubernetes.io/out-of-service", "NoExecute"), timeAdded: "2026-01-01T00:00:00Z" };
+    const OUT = { ...OUT_OF_SERVICE, timeAdded: "2026-01-01T00:00:00Z" };
     const declared = { taints: [OUT], outOfServiceAt: Date.UTC(2026, 0, 1) };
     test.each([
       ["proved-down", "a Ready node", "write", nodeWith("True")],
@@ -69,6 +71,13 @@ describe("asked.label", () => {
     ])("takes %s off %s: %s", (name, _what, kind, node) => {
       const annotations = { [`vigil.v1/${name}`]: null };
       expect(decideLabels({ ...ask, labels: {}, annotations }, node).kind).toBe(kind);
+    });
+
+    test("takes a proof off with its seal", () => {
+      const annotations = { [Annotation.provedDown]: null };
+      const decision = decideLabels({ ...ask, labels: {}, annotations }, nodeWith("True"));
+      const labels = { [PROOF_SEAL_LABEL]: null };
+      expect(decision).toMatchObject({ kind: "write", body: { metadata: { annotations, labels } } });
     });
   });
 });

@@ -5,6 +5,8 @@ import { apiTime } from "../../services/domain/api-time.ts";
 import { downProofText } from "../../services/domain/down-proof.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
+import { OUT_OF_SERVICE } from "../../services/domain/out-of-service.ts";
+import { proofMetadata } from "../../services/platform/kube/proof-seal.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
@@ -23,7 +25,7 @@ class ProvedScene extends Scene {
     this.provedAt = this.silentAt + 60 * S;
     this.cluster.advance(600 * S);
     this.fallSilent(this.silentAt);
-    this.annotate({ "vigil.v1/proved-down": this.proofOf(this.provedAt) });
+    this.cluster.patch(NODE, { metadata: proofMetadata(this.proofOf(this.provedAt)) });
     this.cluster.patch(NODE, { spec: { taints: [UNREACHABLE] } });
   }
 
@@ -63,10 +65,14 @@ describe("a proved node is not declared out of service", () => {
   test.each<[string, (scene: ProvedScene) => void, readonly string[]]>([
     [
       "its proof is replaced by one from before its silence",
-      (scene) => scene.annotate({ "vigil.v1/proved-down": scene.proofOf(scene.silentAt - 600 * S) }),
+      (scene) => scene.cluster.patch(NODE, { metadata: proofMetadata(scene.proofOf(scene.silentAt - 600 * S)) }),
       ["conflict…", "refused"],
     ],
-    ["its proof is withdrawn", (scene) => scene.annotate({ "vigil.v1/proved-down": null }), ["conflict…", "refused"]],
+    [
+      "its proof is withdrawn",
+      (scene) => scene.cluster.patch(NODE, { metadata: proofMetadata(null) }),
+      ["conflict…", "refused"],
+    ],
     [
       "it returns and falls silent again",
       (scene) => scene.fallSilent(scene.provedAt + 60 * S),
@@ -105,7 +111,7 @@ describe("of a node that is out of service", () => {
   function declared(stamp?: string): ProvedScene {
     const scene = new ProvedScene();
     const own = apiTime(scene.provedAt + 180 * S);
-    const taints = [UNREACHABLE, { ...OUT, timeAdded: stamp ?? own }];
+    const taints = [UNREACHABLE, { ...OUT_OF_SERVICE, timeAdded: stamp ?? own }];
     scene.cluster.patch(NODE, { spec: { taints }, metadata: { annotations: { "vigil.v1/out-of-service": own } } });
     return scene;
   }
@@ -119,7 +125,7 @@ describe("of a node that is out of service", () => {
 
   test.each([undefined, "1"])("the taint goes with its proof: %#", (version) => {
     const scene = declared();
-    scene.annotate({ "vigil.v1/proved-down": null });
+    scene.cluster.patch(NODE, { metadata: proofMetadata(null) });
     expect(takeOff(scene, version)).toEqual(["ok"]);
     expect(scene.isOut()).toBe(false);
     expect(scene.cluster.records("node-1")).toEqual({});
@@ -134,7 +140,7 @@ describe("of a node that is out of service", () => {
 
   test("the taint of another client stays", () => {
     const scene = declared(BY_OTHERS);
-    scene.annotate({ "vigil.v1/proved-down": null });
+    scene.cluster.patch(NODE, { metadata: proofMetadata(null) });
     expect(takeOff(scene)).toEqual(["refused"]);
     expect(scene.isOut()).toBe(true);
   });

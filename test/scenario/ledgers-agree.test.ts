@@ -1,7 +1,6 @@
 /** A ledger that started late, or was cut off meanwhile, says the same as one that was there from the start. */
 import { describe, expect, test } from "vitest";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import { Annotation } from "../../protocols/names.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { Toleration } from "../../protocols/objects.ts";
 import type { Random, Stop } from "../../protocols/ports.ts";
@@ -9,6 +8,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { downProofText } from "../../services/domain/down-proof.ts";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
+import { proofMetadata } from "../../services/platform/kube/proof-seal.ts";
 import { PolicyReceiver } from "../../services/platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
@@ -179,8 +179,7 @@ class AgreeingWorld extends ExplainedWorld {
 
   #prove(name: string): void {
     const proof = { proof: "Manual", by: "oncall", at: this.clock.wallMs(), reason: "power off" } as const;
-    const annotations = { [Annotation.provedDown]: downProofText(proof) };
-    this.patch({ kind: "Node", namespace: "", name }, { metadata: { annotations } });
+    this.patch({ kind: "Node", namespace: "", name }, { metadata: proofMetadata(downProofText(proof)) });
   }
 
   #removeAnyPod(): void {

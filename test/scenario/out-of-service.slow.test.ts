@@ -1,12 +1,12 @@
 /** A node is declared out of service by a proof, and is back when it returns; all services on virtual time. */
 import { describe, expect, test } from "vitest";
-import { Annotation } from "../../protocols/names.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { NODES } from "../../services/cli/get/get-tables.ts";
 import { proveDown, withdrawProof } from "../../services/cli/prove-down/prove-down.ts";
 import { downProofText } from "../../services/domain/down-proof.ts";
+import { proofMetadata } from "../../services/platform/kube/proof-seal.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { ExplainedWorld } from "../support/explained-world.ts";
 import type { StartOptions } from "../support/virtual-cluster.ts";
@@ -95,7 +95,7 @@ describe("a silent node", () => {
     world.advance(2 * S);
     expect(world.isOut()).toBe(true);
     const taint = world.node("a-0").spec.taints?.find(({ key }) => OUT.startsWith(key));
-    expect(taint?.value).toBe("nodeshutdown");
+    expect(taint?.value).toBe("vigil-nodeshutdown");
     expect(world.annotations()).toEqual(["vigil.v1/out-of-service", "vigil.v1/proved-down"]);
     expect(world.says()).toContain(
       "It is out of service by node.kubernetes.io/out-of-service: kube-controller-manager 1.26",
@@ -128,7 +128,7 @@ describe("a silent node", () => {
     const world = new ProofWorld({ outOfService: { after: "1m", proof: ["Manual"] } });
     const at = world.clock.wallMs() + seconds * S;
     const proof = downProofText({ proof: "Manual", by: "oncall", reason: "", at });
-    world.patch(NODE, { metadata: { annotations: { [Annotation.provedDown]: proof } } });
+    world.patch(NODE, { metadata: proofMetadata(proof) });
     world.advance((seconds - 2) * S);
     expect(world.isOut()).toBe(false);
     world.advance(5 * S);
@@ -306,7 +306,7 @@ describe("a proof is refused", () => {
   test("of before its silence, also if somebody wrote it by hand", () => {
     const world = new ProofWorld();
     const proof = { proof: "Manual", by: "script", at: "2025-12-31T00:00:00Z", reason: "power off" };
-    world.patch(NODE, { metadata: { annotations: { "vigil.v1/proved-down": JSON.stringify(proof) } } });
+    world.patch(NODE, { metadata: proofMetadata(JSON.stringify(proof)) });
     world.advance(10 * MINUTE);
     expect(world.isOut()).toBe(false);
     expect(world.says()).toContain("is older than its silence");

@@ -2,6 +2,8 @@
  * When Vigil may declare a node out of service, checked at each write: by a proof that is newer than its silence, of a
  * node that is silent, was admitted for eviction, and whose kubelet has said nothing since the proof.
  */
+import { PROOF_SEAL_LABEL } from "../../protocols/names.ts";
+import { proofSeal } from "../../services/platform/kube/proof-seal.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -25,6 +27,8 @@ export const isDeclared = ({ spec }: CheckedNode): boolean => spec?.taints?.some
 
 /** The proof of a node as it is written; null when it says nothing. */
 function proofIn({ metadata }: CheckedNode): { readonly proof: string; readonly at: number } | null {
+  // A kubelet may write the annotation, and not its seal.
+  if (metadata.labels?.[PROOF_SEAL_LABEL] !== proofSeal(metadata.annotations?.[PROVED_DOWN] ?? "")) return null;
   try {
     const { proof, at } = JSON.parse(metadata.annotations?.[PROVED_DOWN] ?? "{}");
     return typeof proof === "string" && typeof at === "string" ? { proof, at: Date.parse(at) } : null;
@@ -61,7 +65,10 @@ export function checkDeclared(before: CheckedNode, after: CheckedNode, context: 
 function checkTakenOff(before: CheckedNode, after: CheckedNode): void {
   if (!isDeclared(before) || isDeclared(after)) return;
   const own = before.metadata.annotations?.[RECORD];
-  const isOwn = before.spec?.taints?.some((taint) => isDeclaring(taint) && taint.timeAdded === own) === true;
+  const isOwn =
+    before.spec?.taints?.some(
+      (taint) => isDeclaring(taint) && taint.timeAdded === own && taint.value?.startsWith("vigil-"),
+    ) === true;
   if (!isOwn)
     throw new BrokenInvariant(`the out-of-service taint of another client was taken off ${after.metadata.name}`);
 }

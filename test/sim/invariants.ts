@@ -179,6 +179,7 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context:
 /** What Vigil may set on a node beside taints: labels, annotations and types of conditions. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["os", "arch"].map((what) => `label beta.kubernetes.io/${what}`),
+  "label vigil.node-restriction.kubernetes.io/proved-down",
   ...["taints-seen", "taint-swap", "proved-down", "out-of-service"].map((what) => `annotation vigil.v1/${what}`),
   ...["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => `condition ${type}`),
 ]);

@@ -53,6 +53,13 @@ export interface KubeApiserverOptions {
   readonly untaintedNodes?: boolean;
   /** Whether every pod gets a service account, which a controller manager has to create. */
   readonly serviceAccounts?: boolean;
+  /** Nodes whose kubelets have a token of their own, under the Node authorizer and NodeRestriction. */
+  readonly kubelets?: readonly string[];
+}
+
+/** The token of the kubelet of a node that the server was started with. */
+export function kubeletToken(node: string): string {
+  return `kubelet-${node}`;
 }
 
 /** A running API server. */
@@ -75,7 +82,7 @@ export class KubeApiserver {
 
   constructor(
     ports: { readonly etcd: number; readonly peer: number; readonly secure: number },
-    { auditedGroup, untaintedNodes = false, serviceAccounts = false }: KubeApiserverOptions,
+    { auditedGroup, untaintedNodes = false, serviceAccounts = false, kubelets = [] }: KubeApiserverOptions,
   ) {
     this.url = `https://127.0.0.1:${ports.secure}`;
     this.#etcdUrl = `http://127.0.0.1:${ports.etcd}`;
@@ -91,9 +98,11 @@ export class KubeApiserver {
         ...(serviceAccounts ? [] : ["ServiceAccount"]),
         ...(untaintedNodes ? ["TaintNodesByCondition"] : []),
       ]),
+      kubelets.length === 0 ? "--authorization-mode=RBAC" : "--authorization-mode=Node,RBAC",
+      ...(kubelets.length === 0 ? [] : ["--enable-admission-plugins=NodeRestriction"]),
       ...auditArgs(this.#folder, auditedGroup),
     ]);
-    writeSecrets(this.#folder);
+    writeSecrets(this.#folder, kubelets);
     this.kubeconfig = this.kubeconfigFor(ADMIN_TOKEN);
   }
 
@@ -270,10 +279,14 @@ function withoutPlugins(names: readonly string[]): string[] {
   return names.length === 0 ? [] : [`--disable-admission-plugins=${names.join(",")}`];
 }
 
-function writeSecrets(folder: string): void {
+function writeSecrets(folder: string, kubelets: readonly string[]): void {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   writeFileSync(join(folder, SERVICE_ACCOUNT_KEY), privateKey.export({ type: "pkcs1", format: "pem" }));
-  const tokens = [`${ADMIN_TOKEN},admin,admin,system:masters`, `${STRANGER_TOKEN},stranger,stranger,`];
+  const tokens = [
+    `${ADMIN_TOKEN},admin,admin,system:masters`,
+    `${STRANGER_TOKEN},stranger,stranger,`,
+    ...kubelets.map((node) => `${kubeletToken(node)},system:node:${node},${node},system:nodes`),
+  ];
   writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
 }
 
@@ -299,7 +312,6 @@ function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] 
     `--secure-port=${port}`,
     `--cert-dir=${folder}`,
     `--token-auth-file=${join(folder, "tokens.csv")}`,
-    "--authorization-mode=RBAC",
     "--anonymous-auth=false",
     "--service-cluster-ip-range=10.0.0.0/24",
     "--service-account-issuer=https://kubernetes.default.svc",

@@ -1,5 +1,4 @@
 /** Records on a Node that its machine is off, or takes that back. Every try reads the node and its lease live. */
-import { Annotation } from "../../../protocols/names.ts";
 import type { ConditionStatus, DownProof, ObservedNode } from "../../../protocols/objects.ts";
 import { type Kube, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { API_TIME_STEP_MS } from "../../domain/api-time.ts";
@@ -7,6 +6,7 @@ import { downProofText } from "../../domain/down-proof.ts";
 import { spanText } from "../../domain/format.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
+import { proofMetadata } from "../../platform/kube/proof-seal.ts";
 import { projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import type { NodePatch } from "../../platform/kube/write/sent-bodies.ts";
 import { leaseRenewal, readLive } from "../connect/api-connection.ts";
@@ -69,7 +69,7 @@ async function changeAnnotation<R>(
       metadata: {
         uid: node.uid,
         resourceVersion: node.resourceVersion,
-        annotations: { [Annotation.provedDown]: text },
+        ...proofMetadata(text),
       },
     });
     if (reply.outcome === "ok") return result;

@@ -63,7 +63,7 @@ function isRecord(name: string, text: string | null, live: ObservedNode): boolea
 /** What an annotation records; null if any part of it cannot be read. */
 function readRecords(name: string, text: string, taints: readonly Taint[]): NodeRecords | null {
   let isSound = true;
-  const recorded = nodeRecords({ [name]: text }, taints, () => {
+  const recorded = nodeRecords({ annotations: { [name]: text } }, taints, () => {
     isSound = false;
   });
   return isSound ? recorded : null;

@@ -1,6 +1,6 @@
 /** Carries out what was decided about one node: live reads of the node and its lease, the decision again, one write. */
 
-import { Annotation, LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { NodePolicy, PolicySet, Remediation } from "../../../protocols/policy-set.ts";
 import { type Io, type KubeObject, type ReadReply, Urgency, type WriteReply } from "../../../protocols/ports.ts";
@@ -9,6 +9,7 @@ import { downProofText } from "../../domain/down-proof.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { provableFrom } from "../../domain/out-of-service.ts";
+import { proofMetadata } from "../../platform/kube/proof-seal.ts";
 import { projectLease, projectNode, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import type { NodePatch } from "../../platform/kube/write/sent-bodies.ts";
 import { isProof, liveRefusal, type RemediationAct, type RemediationObject } from "./remediation.policy.ts";
@@ -149,7 +150,7 @@ function prove(
   const reason = `its condition Succeeded is True, by NodePolicy ${policy.name}`;
   const text = downProofText({ proof: "RemediationSucceeded", by, at, reason });
   const { uid, resourceVersion } = node;
-  const body: NodePatch = { metadata: { uid, resourceVersion, annotations: { [Annotation.provedDown]: text } } };
+  const body: NodePatch = { metadata: { uid, resourceVersion, ...proofMetadata(text) } };
   const ref = { kind: "Node", namespace: "", name: node.node } as const;
   io.kube.write({ verb: "patch", patch: "merge", ref, urgency: Urgency.taint, body, readAtMs }, written(done));
 }

@@ -1,17 +1,20 @@
 /** Objects as the API would send them, from what a watch keeps of them. Projecting them again gives the same. */
-import { LEASE_NAMESPACE, MIRROR_ANNOTATION } from "../../../protocols/names.ts";
+import { Annotation, LEASE_NAMESPACE, MIRROR_ANNOTATION, PROOF_SEAL_LABEL } from "../../../protocols/names.ts";
 import type { Condition, ObservedNode } from "../../../protocols/objects.ts";
 import type { BoundPod, KubeObject, PolicyResource } from "../../../protocols/ports.ts";
 import { apiMicroTime, apiTime } from "../../domain/api-time.ts";
+import { proofSeal } from "../../platform/kube/proof-seal.ts";
 import { recordedAnnotations } from "../../platform/kube/watch/node-annotations.ts";
 
 /** A Node. */
 export function nodeObject(node: ObservedNode): KubeObject {
   const { node: name, uid, resourceVersion, createdAt, labels, unschedulable, taints, conditions } = node;
   const annotations = recordedAnnotations(node);
+  const proof = annotations[Annotation.provedDown];
+  const seal = proof === undefined ? {} : { [PROOF_SEAL_LABEL]: proofSeal(proof) };
   const creationTimestamp = apiTime(createdAt);
   return {
-    metadata: { name, uid, resourceVersion, creationTimestamp, labels, annotations },
+    metadata: { name, uid, resourceVersion, creationTimestamp, labels: { ...labels, ...seal }, annotations },
     spec: { unschedulable, taints },
     status: { conditions: conditions.map(rawCondition) },
   };

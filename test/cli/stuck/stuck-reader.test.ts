@@ -5,6 +5,7 @@ import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { readStuckPods } from "../../../services/cli/stuck/stuck-reader.ts";
 import { stuckPodsSource } from "../../../services/cli/stuck/stuck-topic.ts";
 import { createKube } from "../../../services/platform/kube/kube.ts";
+import { proofMetadata } from "../../../services/platform/kube/proof-seal.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
@@ -139,8 +140,8 @@ test.each([
   ["of a node whose kubelet reports again", "False", "2025-12-31T23:10:00Z", "is not Ready, and not proved down"],
 ])("a proof %s", async (_what, ready, at, why) => {
   const { metadata, ...node } = nodeOf("dead", ready);
-  const annotations = { "vigil.v1/proved-down": JSON.stringify({ proof: "Manual", by: "alice", at, reason: "" }) };
-  const nodes = list({ ...node, metadata: { ...metadata, annotations } });
+  const proof = proofMetadata(JSON.stringify({ proof: "Manual", by: "alice", at, reason: "" }));
+  const nodes = list({ ...node, metadata: { ...metadata, ...proof } });
   const { found } = await readFrom({ ...CLUSTER, "/api/v1/nodes": nodes });
   expect(found.pods.find(({ name }) => name === "db-0")?.holds[0]?.why).toContain(why);
 });

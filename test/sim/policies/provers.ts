@@ -2,8 +2,10 @@
  * People who let policies declare nodes out of service, and say which machines are off. They say it of machines that
  * are, which may be switched on again at any time; scripts of theirs write records that say nothing, or are old.
  */
+import { PROOF_SEAL_LABEL } from "../../../protocols/names.ts";
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../services/domain/api-time.ts";
+import { proofSeal } from "../../../services/platform/kube/proof-seal.ts";
 import { type ApiObject, isObject, type JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { oneOf } from "../chance.ts";
 import { type CheckedNode, conditionOf } from "../invariants.ts";
@@ -65,8 +67,10 @@ function silentAt({ world }: Reach, name: string): number | null {
 function annotate({ world }: Reach, name: string, text: string | null): void {
   world.edit("nodes", name, (node: ApiObject) => {
     const { [PROVED_DOWN]: _, ...others } = isObject(node.metadata.annotations) ? node.metadata.annotations : {};
+    const { [PROOF_SEAL_LABEL]: __, ...rest } = isObject(node.metadata.labels) ? node.metadata.labels : {};
     const annotations = text === null ? others : { ...others, [PROVED_DOWN]: text };
-    return { ...node, metadata: { ...node.metadata, annotations } };
+    const labels = text === null ? rest : { ...rest, [PROOF_SEAL_LABEL]: proofSeal(text) };
+    return { ...node, metadata: { ...node.metadata, annotations, labels } };
   });
 }
 

@@ -101,11 +101,7 @@ export function shadowedNode(real: ObservedNode, shadow: NodeShadowChange, revis
     labels: { ...real.labels, ...entriesWhere(labels, (label) => OBSERVED_LABELS.includes(label)) },
     taints,
     conditions: shadowedConditions(real.conditions, verdict),
-    ...nodeRecords(
-      entriesWhere(annotations, (_annotation, text) => text !== null),
-      taints,
-      () => {},
-    ),
+    ...nodeRecords({ annotations: entriesWhere(annotations, (_annotation, text) => text !== null) }, taints, () => {}),
     ...(Object.keys(own).length === 0 ? {} : { shadow: own }),
   };
 }

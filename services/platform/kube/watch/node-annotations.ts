@@ -2,7 +2,7 @@
  * Reads Vigil's own annotations of a node. Kubelets can write them too, so only records about present taints count, and
  * an oversized annotation is not parsed.
  */
-import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
+import { Annotation, PROOF_SEAL_LABEL, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import {
@@ -13,11 +13,12 @@ import {
   readSightings,
   sightingsText,
 } from "../../../domain/condition-records.ts";
-import { downProofText, readDownProof } from "../../../domain/down-proof.ts";
+import { BROKEN_PROOF, downProofText, readDownProof } from "../../../domain/down-proof.ts";
 import { readReadyTransitions, readyTransitionsText } from "../../../domain/ready-transitions.ts";
 import { readTaintSwap, taintSwapText } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
 import { type JsonRecord, parsed, recordOf, textOf } from "../../../structures/json.ts";
+import { proofSeal } from "../proof-seal.ts";
 
 /** Longest annotation that is parsed, in characters. TAINTS_MAX taints with the longest names take 23,000. */
 const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
@@ -45,6 +46,8 @@ interface RecordReader<V> {
   readonly charactersMax: number;
   /** What an unreadable record counts as; undefined if it counts as none. */
   readonly unreadable: V | undefined;
+  /** The label that seals the text; absent where the kubelet may write it. */
+  readonly sealLabel?: string;
 }
 
 function reader<V>(
@@ -73,7 +76,10 @@ const RECORDS = {
     ...reader(Annotation.conditionTaints, { read: readConditionTaints, write: conditionTaintsText }, {}),
     ...aboutConditions,
   },
-  provedDown: reader(Annotation.provedDown, { read: readDownProof, write: downProofText }),
+  provedDown: {
+    ...reader(Annotation.provedDown, { read: readDownProof, write: downProofText }, BROKEN_PROOF),
+    sealLabel: PROOF_SEAL_LABEL,
+  },
   outOfServiceAt: reader(Annotation.outOfService, { read: epochMsOf, write: apiTime }),
   holds: { ...reader(Annotation.holds, { read: readHolds, write: holdsText }, []), ...aboutConditions },
 } as const satisfies {
@@ -83,19 +89,31 @@ const RECORDS = {
 };
 
 /** What a node's annotations record: of its taints and conditions, when it became ready, and whether it is off. */
-export function nodeRecords(annotations: JsonRecord, taints: readonly Taint[], problem: Problem): NodeRecords {
+export function nodeRecords(
+  { annotations, labels = {} }: { readonly annotations: JsonRecord; readonly labels?: JsonRecord },
+  taints: readonly Taint[],
+  problem: Problem,
+): NodeRecords {
   const records: Record<string, unknown> = taintsSeen(annotations, taints, problem);
-  for (const [field, { annotation, read, charactersMax, unreadable }] of Object.entries<RecordReader<unknown>>(
-    RECORDS,
-  )) {
+  for (const [field, recordReader] of Object.entries<RecordReader<unknown>>(RECORDS)) {
+    const { annotation, unreadable, sealLabel } = recordReader;
     const text = textOf(annotations[annotation]);
-    if (text === null) continue;
-    const recorded = text.length > charactersMax ? null : read(text);
+    const seal = sealLabel === undefined ? null : textOf(labels[sealLabel]);
+    if (sealLabel === undefined ? text === null : seal === null) continue;
+    const recorded = text === null || isForged(text, seal) ? null : readText(recordReader, text);
     if (recorded === null) problem(`metadata.annotations.${annotation}`);
     const value = recorded ?? unreadable;
     if (value !== undefined) records[field] = value;
   }
   return records;
+}
+
+function isForged(text: string, seal: string | null): boolean {
+  return seal !== null && seal !== proofSeal(text);
+}
+
+function readText<V>({ read, charactersMax }: RecordReader<V>, text: string): V | null {
+  return text.length > charactersMax ? null : read(text);
 }
 
 /** The annotations that are read as these records, for a cluster in memory. */

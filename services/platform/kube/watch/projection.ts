@@ -60,18 +60,19 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
   const keys = io.policyKeys?.() ?? NO_KEYS;
   const policyLabels = labelsChecksum(keys);
+  const labels = recordOf(metadata.labels);
   const conditions = projectConditions(status.conditions, { metadata, types: keys.conditionTypes }, io);
   return {
     node: identity.name,
     uid: identity.uid,
     resourceVersion: identity.resourceVersion,
     createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
-    labels: observedLabels(recordOf(metadata.labels), keys.labelKeys, io.interner),
+    labels: observedLabels(labels, keys.labelKeys, io.interner),
     ...(policyLabels === 0 ? {} : { policyLabels }),
     unschedulable: spec.unschedulable === true,
     taints,
     conditions,
-    ...nodeRecords(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
+    ...nodeRecords({ annotations: recordOf(metadata.annotations), labels }, taints, (field) => io.problem(field)),
     ...writersOf(metadata, conditions, taints),
   };
 }

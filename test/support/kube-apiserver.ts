@@ -59,6 +59,7 @@ export interface KubeApiserverOptions {
   readonly serviceAccounts?: boolean;
 }
 
+/** Whose requests a wire carries, and where. */
 interface WireOptions {
   readonly token?: string;
   readonly port?: number | undefined;
@@ -211,13 +212,7 @@ export class KubeApiserver {
    * A wire to the server, closed when it stops; the administrator's unless another token is given, and direct unless the
    * port of a proxy is.
    */
-  wire({
-    token = ADMIN_TOKEN,
-    port,
-  }: {
-    readonly token?: string;
-    readonly port?: number | undefined;
-  } = {}): SocketWire {
+  wire({ token = ADMIN_TOKEN, port }: WireOptions = {}): SocketWire {
     // A write still under way when the files are removed fails in a later turn of the event loop, as with the product's
     // credentials.
     const server = port === undefined ? this.url : `https://127.0.0.1:${port}`;

@@ -22,6 +22,8 @@ const PLAYED = [
 const SEED = 43;
 /** Clusters of each controller at once, as many as two cores have room for. */
 const AT_ONCE = 3;
+/** Two rounds of such clusters take three minutes. */
+const PLAY_MS = 900_000;
 
 describeWithKube("incidents", () => {
   let played: readonly PlayedIncident[];
@@ -29,7 +31,7 @@ describeWithKube("incidents", () => {
     const chosen = INCIDENTS.filter(({ name }) => PLAYED.includes(name));
     played = await playIncidents(chosen, { seed: SEED, atOnce: AT_ONCE });
     console.log(incidentTable(played));
-  });
+  }, PLAY_MS);
 
   test.each(PLAYED)("Vigil is right in %s", (name) => {
     const outcome = played.find(({ incident }) => incident.name === name)?.outcomes.vigil;

@@ -209,8 +209,8 @@ export class KubeApiserver {
   }
 
   /**
-   * A wire to the server, closed when it stops; the administrator's unless another token is given, and direct unless the
-   * port of a proxy is.
+   * A wire to the server, closed when it stops; the administrator's unless another token is given, and direct unless
+   * the port of a proxy is.
    */
   wire({ token = ADMIN_TOKEN, port }: WireOptions = {}): SocketWire {
     // A write still under way when the files are removed fails in a later turn of the event loop, as with the product's

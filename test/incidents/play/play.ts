@@ -134,11 +134,8 @@ async function works(cluster: IncidentCluster): Promise<boolean> {
   const stage = new Stage(cluster, drawIncident(PROBE, 0));
   try {
     await stage.open();
-    await stage.act({
-      taint: { key: "maintenance", of: Object.keys(PROBE.groups) },
-      untilDeleted: Object.keys(PROBE.groups),
-    });
-    return stage.missed.length === 0;
+    await stage.act({ taint: { key: "maintenance", of: Object.keys(PROBE.groups) } });
+    return await stage.evicts(Object.keys(PROBE.groups));
   } catch {
     return false;
   } finally {

@@ -33,10 +33,8 @@ const PLAYED = [
 ];
 
 test("what is right is short, what is wrong comes first", () => {
-  expect(outcomeText(RIGHT)).toBe("right, 2 evicted, found after 12.3 s, 8 writes");
-  expect(outcomeText(WRONG)).toBe(
-    "**1 evicted wrongly**, **2 false verdicts**, **blind afterwards**, found after 12.3 s, 8 writes",
-  );
+  expect(outcomeText(RIGHT)).toBe("right, 2 evicted, 12.3 s, 8 w");
+  expect(outcomeText(WRONG)).toBe("**1 wrongly**, **2 false**, **blind afterwards**, 12.3 s, 8 w");
 });
 
 test("a row links its reports", () => {

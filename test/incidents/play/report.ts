@@ -24,21 +24,23 @@ export function pageOf(played: readonly PlayedIncident[], frame: ReportFrame): s
   return `# Incidents
 
 What people reported, played on a real etcd and kube-apiserver against kube-controller-manager and against Vigil. Each
-is a file of \`test/incidents\`: nodes, events with times, and the right answer. A seed picks times and sizes. The grace is
-${GRACE_SECONDS} s, and tolerations are seconds instead of minutes.
+is a file of \`test/incidents\`: nodes, events with times, and the right answer; a seed picks times and sizes. The grace
+is ${GRACE_SECONDS} s, and pods tolerate seconds instead of minutes.
 
-Kubernetes ${kubernetes}, Vigil ${vigil}, ${date}, by \`npm run incidents -- --seed=${seed}\`, which needs the programs
-of a control plane in \`KUBEBUILDER_ASSETS\` or, of any version, in \`KUBE_TESTS\`.
+Kubernetes ${kubernetes}, Vigil ${vigil}, ${date}: \`npm run incidents -- --seed=${seed}\`, with the programs of a
+control plane in \`KUBEBUILDER_ASSETS\` or, of any version, in \`KUBE_TESTS\`.
 
 ${summaryTable(played)}
 
-A node-year is one node for a year *in incidents like these*: the nodes of each incident times its seconds, added up,
-${years(played, "vigil")} of a year. *Evicted wrongly* are pods that should have stayed, or were not due yet; *too late*
-are pods not deleted within 8 s of their deadline; a *false verdict* is a \`Ready=Unknown\` of a machine that lived.
+*Wrongly* evicted are pods that should have stayed, or were not due yet; *too late* are those not deleted within 8 s of
+their deadline; a *false* verdict is a \`Ready=Unknown\` of a machine that lived. A node-year is one node for a year
+*in such incidents*: the nodes of each times its seconds, added up, ${years(played, "vigil")} here.
+
+Below, *evicted* are pods that had to go and went in time, seconds are those from the last heartbeat of a dead node to
+its verdict, at most, and *w* are writes about these nodes and pods. *Open* marks where upstream's rules, which Vigil
+keeps, give another answer.
 
 ${incidentTable(played)}
-
-*open* marks where upstream's rules, which Vigil keeps, give another answer.
 `;
 }
 
@@ -46,7 +48,7 @@ ${incidentTable(played)}
 export function incidentTable(played: readonly PlayedIncident[]): string {
   const rows = played.map(({ incident, outcomes }) => [
     `${incident.title} (${incident.reports.map(linkOf).join(", ")})`,
-    `${incident.because}${incident.unsolved === undefined ? "" : ` *open*: ${incident.unsolved}`}`,
+    `${incident.because}${incident.unsolved === undefined ? "" : ` *Open*: ${incident.unsolved}`}`,
     ...CONTROLLERS.map((name) => outcomeText(outcomes[name])),
   ]);
   return table(["incident", "right", ...CONTROLLERS.map((name) => SHOWN_NAMES[name])], rows);
@@ -64,7 +66,7 @@ export function summaryTable(played: readonly PlayedIncident[]): string {
     return [SHOWN_NAMES[name], right, rate(wrong), rate(falseVerdicts), `${count(outcomes, "missing")}`];
   });
   return table(
-    ["", "incidents right", "evicted wrongly (per node-year)", "false verdicts (per node-year)", "too late"],
+    ["", "incidents right", "wrongly evicted (per node-year)", "false verdicts (per node-year)", "too late"],
     rows,
   );
 }
@@ -73,9 +75,9 @@ export function summaryTable(played: readonly PlayedIncident[]): string {
 export function outcomeText(outcome: Outcome): string {
   const { wrong, missing, falseVerdicts, notFound, verdictSeconds, rightly, writes, missed, worksAfter } = outcome;
   const faults = [
-    [wrong, "evicted wrongly"],
+    [wrong, "wrongly"],
     [missing, "too late"],
-    [falseVerdicts, "false verdicts"],
+    [falseVerdicts, "false"],
     [notFound, "not found"],
   ] as const;
   const texts = [
@@ -84,8 +86,8 @@ export function outcomeText(outcome: Outcome): string {
     ...(worksAfter ? [] : ["**blind afterwards**"]),
     ...(isRight(outcome) ? ["right"] : []),
     ...(rightly > 0 ? [`${rightly} evicted`] : []),
-    ...(verdictSeconds.length > 0 ? [`found after ${Math.max(...verdictSeconds).toFixed(1)} s`] : []),
-    `${writes} writes`,
+    ...(verdictSeconds.length > 0 ? [`${Math.max(...verdictSeconds).toFixed(1)} s`] : []),
+    `${writes} w`,
   ];
   return texts.join(", ");
 }

@@ -45,6 +45,8 @@ interface StagedNode {
 type Drawns = { readonly [K in keyof Actions]: Drawn<Actions[K]> };
 type Does = { readonly [K in keyof Actions]: (value: Drawns[K]) => Promise<void> | void };
 
+type Holds = (nodes: readonly StagedNode[]) => Promise<boolean>;
+
 /** One incident's nodes; begun with `open`, and every step is done with `act`. */
 export class Stage {
   readonly incident: DrawnIncident;
@@ -79,6 +81,11 @@ export class Stage {
     for (const [action, value] of Object.entries(step)) {
       await (this.#does[action as keyof Actions] as (value: unknown) => Promise<void> | void)(value);
     }
+  }
+
+  /** Waits for the deletion of the pods of groups; resolves with whether it came. */
+  evicts(groups: readonly string[]): Promise<boolean> {
+    return this.#reaches("evicted", groups, (nodes) => this.#areEvicted(nodes));
   }
 
   /** The nodes as the judge reads them. */
@@ -169,7 +176,7 @@ export class Stage {
         node.replacement?.stop();
       }),
       untilTainted: (groups: readonly string[]) => this.#await("tainted", groups, (nodes) => this.#areTainted(nodes)),
-      untilDeleted: (groups: readonly string[]) => this.#await("evicted", groups, (nodes) => this.#areEvicted(nodes)),
+      untilDeleted: async (groups: readonly string[]) => void (await this.evicts(groups)),
       untilWell: (groups: readonly string[]) => this.#await("well", groups, (nodes) => this.#areWell(nodes)),
     };
   }
@@ -289,16 +296,16 @@ export class Stage {
   }
 
   /** Waits for a state of the cluster; a controller that does not reach it has missed that. */
-  async #await(
-    what: keyof typeof WAIT_SECONDS,
-    groups: readonly string[],
-    holds: (nodes: readonly StagedNode[]) => Promise<boolean>,
-  ): Promise<void> {
+  async #await(what: keyof typeof WAIT_SECONDS, groups: readonly string[], holds: Holds): Promise<void> {
+    if (!(await this.#reaches(what, groups, holds))) this.missed.push(`not ${what} within ${WAIT_SECONDS[what]} s`);
+  }
+
+  #reaches(what: keyof typeof WAIT_SECONDS, groups: readonly string[], holds: Holds): Promise<boolean> {
     const nodes = this.#of(groups);
-    const seconds = WAIT_SECONDS[what];
-    await until(what, () => holds(nodes), { withinMs: seconds * 1000, everyMs: 250 }).catch(() => {
-      this.missed.push(`not ${what} within ${seconds} s`);
-    });
+    return until(what, () => holds(nodes), { withinMs: WAIT_SECONDS[what] * 1000, everyMs: 250 }).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #areTainted(nodes: readonly StagedNode[]): Promise<boolean> {

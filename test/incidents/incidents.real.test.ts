@@ -1,4 +1,4 @@
-/** Ten public incidents: Vigil does what is right. What upstream does is printed. */
+/** Ten public incidents: Vigil does what is right. Upstream plays them too, for the table in the log of a failure. */
 import { beforeAll, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { INCIDENTS } from "./catalogue.ts";

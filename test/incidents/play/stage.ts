@@ -15,7 +15,7 @@ const LEASE_PERIOD_MS = 3_000;
 const ZONE_LABEL = "topology.kubernetes.io/zone";
 const LOSS_KEYS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 /** How long a step waits for a state of the nodes; healing needs no grace. */
-const WAIT_SECONDS = { tainted: 40, evicted: 50, well: 15 };
+const WAIT_SECONDS = { tainted: 40, evicted: 40, well: 15 };
 const OPEN = { withinMs: 40_000, everyMs: 500 };
 const LOG_CHARACTERS_MAX = 3_000;
 /** How often a kubelet compares the status of its node: 10 s of upstream's are 4 s here. */

@@ -6,7 +6,7 @@ export const API_FROZEN: Incident = {
   name: "api-frozen",
   title: "API server hangs with open connections",
   reports: ["kubernetes#24200"],
-  seen: "An overloaded API server answered nobody for minutes, and no connection broke. Then it went on.",
+  seen: "An overloaded API server answered no request for minutes, and no connection broke. Then it went on.",
   groups: { well: { nodes: between(12, 18), pod: { toleratesLoss: 15 } } },
   timeline: [
     { after: between(0, 3), freeze: ["API server"] },

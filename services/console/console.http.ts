@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Bus, Clock, Io, Log, Stop } from "../../protocols/ports.ts";
+import type { Bus, Clock, Io, Log, Stop, Timer } from "../../protocols/ports.ts";
 import { listenProblem } from "../platform/config/address.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
 import { isOwnHost } from "../platform/process/own-host.ts";
@@ -13,7 +13,7 @@ import { carriesToken, isProbe, tokenIn } from "./console.access.policy.ts";
 import { EventStream, type Follower } from "./console.events.ts";
 import { type About, answerTo, answerWaiting, problem, type RouteAnswer } from "./console.routes.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
-import { atTheDoor } from "./first-request.ts";
+import { atTheDoor, SILENT_MS } from "./first-request.ts";
 import { pageFile } from "./page-files.ts";
 import { Readers } from "./readers.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
@@ -24,6 +24,8 @@ const FOLLOWER_BACKLOG_BYTES_MAX = 1024 * 1024;
 const REQUESTS_PER_SOCKET_MAX = 100;
 /** How old the text of metrics may be, in milliseconds. Scrapers read it every 15 s or so. */
 const METRICS_AGE_MAX_MS = 1_000;
+/** How often a page that follows is checked again, in milliseconds. */
+const FOLLOWER_CHECK_MS = 60_000;
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Headers of every answer: no caching, no content of other sites. */
@@ -55,6 +57,8 @@ export interface FrontOptions {
   readonly access?: Pick<DelegatedAccess, "decide"> | null;
   /** Gives the current certificate, a new object after each renewal; null for plain HTTP. */
   readonly tls?: (() => ListenTls) | null;
+  /** How long a connection may say nothing, in milliseconds; absent for ten seconds. */
+  readonly silentMs?: number;
 }
 
 /** A certificate with its chain, and its key, in PEM. */
@@ -99,16 +103,16 @@ interface Serving {
 
 /** Starts to listen. Rejects with an Error of one line when the address cannot be used. */
 export async function startConsole(front: FrontOptions): Promise<RunningConsole> {
-  const { host, port, tls = null, clock, metrics } = front;
+  const { host, port, tls = null, silentMs = SILENT_MS, clock, metrics } = front;
   const readers = new Readers({ turns: front.turns ?? new ReaderTurns(clock), metrics });
   const metricsText = kept(() => metrics.text(), METRICS_AGE_MAX_MS, clock);
   let serving = waiting("starting");
-  const server = serverOf(tls, (request, response) => {
+  const server = serverOf({ tls, silentMs }, (request, response) => {
     const answer = (streams: Stop) => void serve(request, response, { front, metricsText, serving, streams });
     const probe = isProbe(urlOf(request)?.pathname ?? "");
     readers.take(request, response, { isProbe: probe, answer, refuse: () => refuse(response) });
   });
-  guard(server, tls === null ? "connection" : "secureConnection", readers);
+  guard(server, tls === null ? "connection" : "secureConnection", { readers, silentMs });
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -131,12 +135,12 @@ export async function startConsole(front: FrontOptions): Promise<RunningConsole>
 }
 
 function serverOf(
-  tls: (() => ListenTls) | null,
+  { tls, silentMs }: { readonly tls: (() => ListenTls) | null; readonly silentMs: number },
   take: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   if (tls === null) return createServer(take);
   let used = tls();
-  const server = createTlsServer({ ...used }, take);
+  const server = createTlsServer({ ...used, handshakeTimeout: silentMs }, take);
   server.prependListener("connection", () => {
     const now = tls();
     if (now === used) return;
@@ -147,13 +151,18 @@ function serverOf(
 }
 
 /** Lets connections into the server by its door. */
-function guard(server: Server, event: "connection" | "secureConnection", readers: Readers): void {
+function guard(
+  server: Server,
+  event: "connection" | "secureConnection",
+  { readers, silentMs }: { readonly readers: Readers; readonly silentMs: number },
+): void {
   const listeners = server.listeners(event);
   server.removeAllListeners(event);
   const admit = (socket: Socket): void => {
     for (const listener of listeners) listener.call(server, socket);
   };
-  server.on(event, (socket: Socket) => atTheDoor(socket, { admit, refuse: (refused) => readers.cut(refused) }));
+  const refuse = (socket: Socket): void => readers.cut(socket);
+  server.on(event, (socket: Socket) => atTheDoor(socket, { silentMs, admit, refuse }));
 }
 
 function waiting(why: string): Serving {
@@ -211,7 +220,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, sources
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { metricsText, serving, streams }: Sources,
+  { front, metricsText, serving, streams }: Sources,
 ): Promise<void> {
   const { method = "", url: target = "/" } = request;
   const url = urlOf(request);
@@ -228,6 +237,7 @@ async function answer(
     else {
       const isFromNow = url.searchParams.get("from") === "now";
       follow(response, stream, { client: request.socket.remoteAddress ?? "", isFromNow });
+      endWhenRefused(response, front);
     }
     streams();
   } else {
@@ -290,6 +300,23 @@ function follow(response: ServerResponse, stream: EventStream, page: Pick<Follow
   };
   response.on("close", () => stream.leave(follower));
   if (!stream.follow(follower)) response.end("event: full\ndata: {}\n\n");
+}
+
+/**
+ * Ends the stream of a client whose token no longer allows it. A check without an answer, as when the API is away, ends
+ * no stream.
+ */
+function endWhenRefused(response: ServerResponse, front: FrontOptions): void {
+  const { token = null, access = null, clock } = front;
+  if (token === null && access === null) return;
+  const check = async (): Promise<void> => {
+    const refused = await refusalOf(response.req, front);
+    if (refused !== null && refused.status !== 503) response.destroy();
+    if (!response.destroyed) timer = later();
+  };
+  const later = (): Timer => clock.after(FOLLOWER_CHECK_MS, () => void check());
+  let timer = later();
+  response.once("close", () => timer.cancel());
 }
 
 function send(response: ServerResponse, { status, contentType, body }: RouteAnswer): void {

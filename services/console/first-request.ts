@@ -9,21 +9,23 @@
  */
 import type { Socket } from "node:net";
 
-/** How long a connection may say nothing before its first request, in milliseconds. */
-const SILENT_MS = 10_000;
+/** How long a connection may say nothing before its first request, and its TLS handshake may take, in milliseconds. */
+export const SILENT_MS = 10_000;
 /** What the first line of every request ends with. */
 const VERSION = " HTTP/1.";
 
 /** What becomes of a connection. */
 export interface Door {
+  /** How long a connection may say nothing, in milliseconds. */
+  readonly silentMs: number;
   readonly admit: (socket: Socket) => void;
   /** Called instead for a client that did not wait for its first answer; the socket is paused. */
   readonly refuse: (socket: Socket) => void;
 }
 
 /** Looks at the first bytes of a connection; the server that admits it reads them again. */
-export function atTheDoor(socket: Socket, { admit, refuse }: Door): void {
-  socket.setTimeout(SILENT_MS, () => socket.destroy());
+export function atTheDoor(socket: Socket, { silentMs, admit, refuse }: Door): void {
+  socket.setTimeout(silentMs, () => socket.destroy());
   const failed = (): void => {
     socket.destroy();
   };

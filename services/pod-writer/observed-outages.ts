@@ -29,15 +29,21 @@ interface ShardPulses {
 /** The shard whose pulses say until when nodes were heard. */
 const HEARD_SHARD = 0;
 
+/** Until when nodes were heard is not known: an observer that reads its evidence publishes an outage that lasts. */
+const UNKNOWN = { monotonicMs: Number.POSITIVE_INFINITY, wallMs: Number.POSITIVE_INFINITY };
+
 /** The last pulse of each followed shard, and until when nodes were heard. */
 export class ObservedOutages {
-  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #clock: Pick<Clock, "monotonicMs" | "wallMs">;
   readonly #profile: OutagesProfile;
   readonly #shards = new Map<number, ShardPulses>();
-  /** From when on nodes may not be heard, on the monotonic clock: a pulse, had it come, would say so. */
-  #unheardFromMs = Number.POSITIVE_INFINITY;
+  /**
+   * From when on nodes may not be heard: a pulse, had it come, would say so. On both clocks, because one is set and the
+   * other stands still while its machine is suspended.
+   */
+  #unheardFrom = UNKNOWN;
 
-  constructor(clock: Pick<Clock, "monotonicMs">, profile: OutagesProfile) {
+  constructor(clock: Pick<Clock, "monotonicMs" | "wallMs">, profile: OutagesProfile) {
     this.#clock = clock;
     this.#profile = profile;
   }
@@ -45,10 +51,13 @@ export class ObservedOutages {
   /** Follows until when nodes were heard. */
   followHeard(bus: Pick<Bus, "subscribe">): Stop {
     return bus.subscribe("observed.pulse", HEARD_SHARD, ({ at, body: { heard } }) => {
-      const heardMs =
-        heard === undefined ? Number.POSITIVE_INFINITY : translated(heard.at, at, this.#clock.monotonicMs());
-      const nextMs = outageMinMs(this.#profile) + this.#profile.pulsePeriodMs;
-      this.#unheardFromMs = heardMs + nextMs;
+      if (heard === undefined) {
+        this.#unheardFrom = UNKNOWN;
+        return;
+      }
+      const silentMaxMs = outageMinMs(this.#profile) + this.#profile.pulsePeriodMs;
+      const heardMs = translated(heard.at, at, this.#clock.monotonicMs());
+      this.#unheardFrom = { monotonicMs: heardMs + silentMaxMs, wallMs: heard.at + silentMaxMs };
     });
   }
 
@@ -76,7 +85,9 @@ export class ObservedOutages {
     const pulses = this.#shards.get(shardOf(node));
     if (pulses === undefined) return { blindness: "the shard has another owner", outages: [] };
     const nowMs = this.#clock.monotonicMs();
-    const unheard = nowMs > this.#unheardFromMs ? "no pulse says that any node has been heard lately" : null;
+    const { monotonicMs, wallMs } = this.#unheardFrom;
+    const isUnheard = nowMs > monotonicMs || this.#clock.wallMs() > wallMs;
+    const unheard = isUnheard ? "no pulse says that any node has been heard lately" : null;
     return { blindness: pulses.health.blindness(nowMs) ?? unheard, outages: pulses.outages };
   }
 }

@@ -11,6 +11,7 @@ import {
   type ShownOptions,
   startConsole,
 } from "../../services/console/console.http.ts";
+import type { AccessDecision } from "../../services/console/delegated-access.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { HELD_MS } from "../../services/platform/process/reader-turns.ts";
@@ -291,6 +292,66 @@ describe("the event stream", () => {
     for (const page of pages) await page.body?.cancel();
     const taken = async () => (await events(await get("/api/stream"), 1))[0]?.name === "snapshot";
     await until("there is room again", taken);
+  });
+});
+
+describe("a page that follows", () => {
+  const MINUTE_MS = 60_000;
+  const REVOKED: AccessDecision = { status: 401, problem: "revoked" };
+  const FORBIDDEN: AccessDecision = { status: 403, problem: "no right" };
+  const UNANSWERED: AccessDecision = { status: 503, problem: "the API server is away" };
+
+  /** Follows, and lets minutes pass; each says whether the stream has ended. */
+  const follows = async (front: Pick<FrontOptions, "access" | "token">) => {
+    const { get, world } = await setup(front);
+    const response = await get("/api/stream", { headers: { authorization: "Bearer first" } });
+    expect(response.status).toBe(200);
+    let isEnded = false;
+    const end = () => {
+      isEnded = true;
+    };
+    void response.body?.pipeTo(new WritableStream()).then(end, end);
+    /** Waits for the answer to a later request, by which time an end has arrived. */
+    const minute = async () => {
+      world.clock.advance(MINUTE_MS);
+      await get("/livez");
+      await new Promise(setImmediate);
+      return isEnded;
+    };
+    return { minute, ended: () => until("the stream ends", () => isEnded) };
+  };
+
+  test.each([
+    ["its token is revoked", REVOKED],
+    ["its user loses the right", FORBIDDEN],
+  ])("is cut off when %s, not by an outage of the API", async (_what, refusal) => {
+    const decisions: AccessDecision[] = ["ok", "ok", UNANSWERED, "ok", UNANSWERED, UNANSWERED, refusal];
+    const access = { decide: async () => decisions.shift() ?? "ok" };
+    const page = await follows({ access });
+    for (let minute = 1; minute <= 5; minute++) expect(await page.minute()).toBe(false);
+    await page.minute();
+    await page.ended();
+  });
+
+  test("is cut off when the token of the file changes", async () => {
+    let token = "first";
+    const page = await follows({ token: () => token });
+    expect(await page.minute()).toBe(false);
+    token = "second";
+    await page.minute();
+    await page.ended();
+  });
+
+  test("is no longer checked once it has left", async () => {
+    let checks = 0;
+    const access = { decide: async (): Promise<AccessDecision> => (++checks > 0 ? "ok" : REVOKED) };
+    const { get, world } = await setup({ access });
+    const response = await get("/api/stream", { headers: { authorization: "Bearer first" } });
+    const before = world.clock.pendingTimers;
+    await response.body?.cancel();
+    await until("its timer rests", () => world.clock.pendingTimers === before - 1);
+    world.clock.advance(MINUTE_MS);
+    expect(checks).toBe(1);
   });
 });
 

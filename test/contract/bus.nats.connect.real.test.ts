@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { permissionsOf } from "../../deploy/nats/roles.ts";
 import { connectNats } from "../../services/platform/bus/nats.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { type Certificates, makeCertificates } from "../support/certificates.ts";
+import { type Certificates, makeCertificate, makeCertificates } from "../support/certificates.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { atEnd, clock, echoes, folder, hear, link, say, serve } from "../support/nats-links.ts";
 import { natsOperator } from "../support/nats-operator.ts";
@@ -103,6 +103,26 @@ describeWithEachNats("TLS", () => {
     const { url } = await serve({ config: tlsConfig() });
     const { clientCert: certFile, clientKey: keyFile } = files;
     await expect(link(url, { tls: { certFile, keyFile } })).rejects.toThrow(/cannot be reached: .*certificate/);
+  });
+
+  test.each([
+    ["expired yesterday", { names: "IP:127.0.0.1", days: -1 }, /cannot be reached: .*certificate has expired/],
+    ["is for another name", { names: "DNS:elsewhere", days: 1 }, /cannot be reached: .*(altnames|does not match)/],
+  ])("to a server whose certificate %s is refused, and its seed not used", async (_what, made, problem) => {
+    const { cert, key } = makeCertificate(keys, "stale", made);
+    const server = await serve({ config: `tls { cert_file: "${cert}", key_file: "${key}" }` });
+    const nkeyFile = join(keys, "seed.nk");
+    writeFileSync(nkeyFile, `${new TextDecoder().decode(nkeys.createUser().getSeed())}\n`);
+    const options = { nkeyFile, tls: { caFile: files.caFile } };
+    await expect(link(server.url.replace("nats:", "tls:"), options)).rejects.toThrow(problem);
+    expect(server.log()).not.toContain("authentication");
+  });
+
+  test("of a client whose certificate has expired is refused", async () => {
+    const { cert: certFile, key: keyFile } = makeCertificate(keys, "late", { names: "DNS:client", days: -1 });
+    const { url } = await serve({ config: tlsConfig() });
+    const tls = { caFile: files.caFile, certFile, keyFile };
+    await expect(link(url.replace("nats:", "tls:"), { tls })).rejects.toThrow(/NATS at \S+ cannot be reached/);
   });
 
   test("is required when the address asks for it", async () => {

@@ -2,7 +2,7 @@
  * The manifests on a real API server: each overlay is applied, its processes run under their accounts, and every right
  * that is used was given, and every right that was given is used.
  */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Kube } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
@@ -28,11 +28,8 @@ const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
  */
 const LEASE_PERIOD_MS = 2_500;
 const WITHIN = { withinMs: 40_000, everyMs: 200 };
-/** The two ways to run Vigil: what marks the objects of each journey, and how a mode is rendered. */
-const INSTALLS: readonly (readonly [string, string, (mode: string) => Promise<Manifests>])[] = [
-  ["a fleet", "of-many", (mode) => render(mode)],
-  ["one process of the chart", "of-one", (mode) => renderChart({ mode }, "--kube-version=1.20.2")],
-];
+/** A test of an install: what marks the objects of its journey, and how a mode is rendered. */
+type InstallTest = (suffix: string, rendered: (mode: string) => Promise<Manifests>) => Promise<void>;
 const WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 /** Refuses every deletion of a pod, because nobody answers. */
 const REFUSING_WEBHOOK = {
@@ -54,6 +51,14 @@ const isRefusedDeletion = ({ verb, resource, status }: AuditedRequest): boolean 
   verb === "delete" && resource === "pods" && status === 500;
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
+
+/** The same test of the two ways to run Vigil. The chart alone needs helm. */
+function testInstalls(what: string, run: InstallTest): void {
+  test(`a fleet ${what}`, () => run("of-many", (mode) => render(mode)));
+  describeWithHelm("from the chart", () => {
+    test(`one process ${what}`, () => run("of-one", (mode) => renderChart({ mode }, "--kube-version=1.20.2")));
+  });
+}
 
 describeWithKube("on a real kube-apiserver with RBAC", () => {
   describeWithNats("and NATS with its roles", () => {
@@ -156,8 +161,8 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       return counts.some((line) => line.includes(`"${request}"`));
     };
 
-    describeWithHelm("in place of taint eviction alone", () => {
-      test.each(INSTALLS)("%s evicts, and only needs to read nodes", async (_, suffix, rendered) => {
+    describe("in place of taint eviction alone", () => {
+      testInstalls("evicts, and only needs to read nodes", async (suffix, rendered) => {
         const [node, restless, patient] = [`marked-${suffix}`, `restless-${suffix}`, `patient-${suffix}`];
         const kubelet = joins(node);
         const use = await cluster.run(await rendered("taint-eviction-only"), async (url) => {
@@ -184,8 +189,8 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       });
     });
 
-    describeWithHelm("in shadow", () => {
-      test.each(INSTALLS)("%s reads, counts what it would do, and writes nothing", async (_, suffix, rendered) => {
+    describe("in shadow", () => {
+      testInstalls("reads, counts what it would do, and writes nothing", async (suffix, rendered) => {
         const node = `doomed-${suffix}`;
         const doomed = joins(node);
         joins(`steady-${suffix}`);
@@ -207,32 +212,29 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       });
     });
 
-    describeWithHelm("in place of both", () => {
-      test.each(INSTALLS)(
-        "%s marks, taints, evicts and heals with just the rights it has",
-        async (_, suffix, rendered) => {
-          const node = `actor-${suffix}`;
-          const actor = joins(node);
-          const use = await cluster.run(await rendered("full"), async () => {
+    describe("in place of both", () => {
+      testInstalls("marks, taints, evicts and heals with just the rights it has", async (suffix, rendered) => {
+        const node = `actor-${suffix}`;
+        const actor = joins(node);
+        const use = await cluster.run(await rendered("full"), async () => {
+          await shows(taints(node), /^$/);
+          await isEvicted(`${suffix}-in-place-of-both`);
+          await isReadBeforeRetry(`${suffix}-in-place-of-both`);
+          await runsPod(`${node}-goes`, node, 0);
+          await runsPod(`${node}-stays`, node, 300);
+          for (const _ of [1, 2]) {
+            kubelets.delete(actor);
+            await shows(ready("node", node), /Unknown/);
+            await shows(taints(node), /NoSchedule NoExecute|NoExecute NoSchedule/);
+            await isLeaving(`${node}-goes`);
+            await shows(ready("pod", `${node}-stays`), /False/);
+            kubelets.add(actor);
+            actor.post();
             await shows(taints(node), /^$/);
-            await isEvicted(`${suffix}-in-place-of-both`);
-            await isReadBeforeRetry(`${suffix}-in-place-of-both`);
-            await runsPod(`${node}-goes`, node, 0);
-            await runsPod(`${node}-stays`, node, 300);
-            for (const _ of [1, 2]) {
-              kubelets.delete(actor);
-              await shows(ready("node", node), /Unknown/);
-              await shows(taints(node), /NoSchedule NoExecute|NoExecute NoSchedule/);
-              await isLeaving(`${node}-goes`);
-              await shows(ready("pod", `${node}-stays`), /False/);
-              kubelets.add(actor);
-              actor.post();
-              await shows(taints(node), /^$/);
-            }
-          });
-          expect(mismatches(use)).toEqual([]);
-        },
-      );
+          }
+        });
+        expect(mismatches(use)).toEqual([]);
+      });
     });
   });
 });

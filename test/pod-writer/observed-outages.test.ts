@@ -48,3 +48,10 @@ test("pulses of shard 0 that say when nodes were heard keep evictions going", ()
   }
   expect(blindness()).toBeNull();
 });
+
+test("a machine was suspended with its monotonic clock: nodes may not have been heard", () => {
+  const { clock, receive, blindness } = heard();
+  receive(0, clock.wallMs());
+  clock.stepWall(27 * S);
+  expect(blindness()).toBe("no pulse says that any node has been heard lately");
+});

@@ -57,3 +57,19 @@ test("reports a deletion of a person's as Vigil's", () => {
 test("says nothing of a node that forged messages name", () => {
   expect(problemOf("p0", { others: AT }, true)).toBeNull();
 });
+
+test("takes a taint that replaces another client's for Vigil's step", () => {
+  const tainted = (key: string): CheckedNode => ({ ...nodeWith("Unknown"), spec: { taints: [taintOf(key)] } });
+  const noExecute = { ...NONE, vigil: AT, others: AT };
+  const node = { node: "n-1", from: 0, to: null, otherTaints: [], unknown: NONE, noExecute };
+  const report = { from: 0, at: 0, isCut: false, isKept: false, gaps: [], nodes: [node], pods: [] };
+  const explaining = () => [{ name: "p0", ledger: { compare: () => report } }];
+  const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => false });
+  compared.node(nodeWith("Unknown"), tainted("not-ready"), "");
+  compared.node(tainted("not-ready"), tainted("unreachable"), "p0");
+  expect(() => compared.look()).not.toThrow();
+});
+
+function taintOf(key: string) {
+  return { key: `node.kubernetes.io/${key}`, effect: "NoExecute" };
+}

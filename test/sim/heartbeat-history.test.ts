@@ -1,6 +1,8 @@
 /** What a check knows of a kubelet's heartbeats, including posts that no watch could show. */
 import { expect, test } from "vitest";
 import { HeartbeatHistory } from "./heartbeat-history.ts";
+import { drawSwarm } from "./swarm.ts";
+import { World } from "./world.ts";
 
 test("the last heartbeat of any kind counts; without any, silence has no beginning", () => {
   const signs = new HeartbeatHistory(10);
@@ -35,4 +37,17 @@ test("it is the second of the kubelet's clock, however far that is off", () => {
   signs.note("a", "status", 2_100, 70_300);
   signs.note("a", "status", 2_900, 71_100);
   expect([2_500, 2_950].map((byMs) => signs.lastBy("a", byMs))).toEqual([1_900, 2_900]);
+});
+
+test("a restored backup gives the heartbeats of a deleted node back", () => {
+  const world = new World(drawSwarm(1));
+  world.clock.advance(20_000);
+  const [name = ""] = world.kubelets.keys();
+  const lastMs = (): number => world.signs.lastBy(name, world.clock.wallMs());
+  const [backup, backedUpMs] = [world.backup(), lastMs()];
+  world.clock.advance(20_000);
+  world.leave(name);
+  expect(lastMs()).toBe(Number.NEGATIVE_INFINITY);
+  world.restore(backup, "cut");
+  expect(lastMs()).toBe(backedUpMs);
 });

@@ -15,6 +15,9 @@ const SIGNS_KEPT = 16;
 
 const secondOf = (atMs: number): number => Math.floor(atMs / 1000);
 
+/** The heartbeats of each node at the time of a backup. */
+export type HeartbeatBackup = ReadonlyMap<string, readonly Sign[]>;
+
 /** Heartbeats by node. All instants are on the world's wall clock. */
 export class HeartbeatHistory {
   readonly #unseenMs: number;
@@ -44,6 +47,19 @@ export class HeartbeatHistory {
   /** Forgets a deleted node and its heartbeats. */
   forget(node: string): void {
     this.#signs.delete(node);
+  }
+
+  /** The heartbeats of now, for a backup of the API. */
+  backup(): HeartbeatBackup {
+    return new Map(this.#signs);
+  }
+
+  /**
+   * Takes the restore of a backup. It gives deleted nodes back, and their heartbeats with them. Vigil dates those by
+   * when it sees them.
+   */
+  restored(backup: HeartbeatBackup): void {
+    for (const [node, signs] of backup) if (!this.#signs.has(node)) this.#signs.set(node, signs);
   }
 
   /** When a node gave its last heartbeat before an instant; minus infinity when it gave none. */

@@ -11,6 +11,7 @@ export interface CheckedNode {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
+    readonly creationTimestamp?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };

@@ -15,10 +15,15 @@ export interface KeptSeed {
 export function keptSeeds(): readonly KeptSeed[] {
   const lines = readFileSync(new URL("seeds.txt", import.meta.url), "utf8").split("\n");
   return lines.flatMap((line) => {
-    const [, seed, policies, upTo, story = ""] = /^(\d+) (policies )?(?:upTo=(\w+) )?(.*)$/.exec(line) ?? [];
+    const parts = /^(\d+) (policies )?(?:upTo=(\w+) )?(?:with=(\w+) )?(.*)$/.exec(line) ?? [];
+    const [, seed, policies, upTo, always, story = ""] = parts;
     if (seed === undefined) return [];
     const last = FAULT_CLASSES.find((name) => name === upTo);
-    const draw = { policies: policies !== undefined, ...(last !== undefined && { upTo: last }) };
+    const draw = {
+      policies: policies !== undefined,
+      with: FAULT_CLASSES.filter((name) => name === always),
+      ...(last !== undefined && { upTo: last }),
+    };
     return [{ seed: Number(seed), draw, story, hasTest: /\.test\.ts[^(]*\)\.?$/.test(story) }];
   });
 }

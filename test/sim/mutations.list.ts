@@ -3,14 +3,15 @@ import type { PlantedChange } from "../support/planted-change.ts";
 import { CEILING_MUTATIONS } from "./mutations.ceiling.ts";
 import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
 import { SAYING_MUTATIONS } from "./mutations.sayings.ts";
+import type { Disturbance } from "./policies/attack.stage.ts";
 import type { Situation } from "./swarm.ts";
 
 /** A bug as a change of the source. */
 export interface Mutation extends PlantedChange {
   /** The class or plot that makes the bug show: seeds that draw it run first. */
   readonly showsIn?: Situation;
-  /** Whether only the stage of policies of an attacker shows it (policies/attack.stage.ts). */
-  readonly showsUnderAttack?: boolean;
+  /** Where only policies of an attacker show it: what disturbs their fleet besides (policies/attack.stage.ts). */
+  readonly showsUnderAttack?: Disturbance;
 }
 
 /** The bugs, each of which the simulator must catch. */
@@ -186,13 +187,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: '.evictionMode !== "taint" || this.#grants.complete(node, this.#now())) return;',
     to: '.evictionMode !== "taint" || this.#now() < 0) return;',
     showsIn: "longQueue",
-  },
-  {
-    name: "taint without a received grant is not paid",
-    file: "services/zone/zone.service.ts",
-    from: "    this.#spend(this.#roster.zoneOf(node), null);\n",
-    to: "",
-    showsIn: "taintsUnderWay",
   },
   {
     name: "late pulse that counts as on time",

@@ -36,7 +36,7 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
   const copy = copiedTree(["protocols", "services", "test/sim", "test/support"]);
   try {
     plant(mutation, copy);
-    if (mutation.showsUnderAttack === true) return await triedUnderAttack(mutation, copy);
+    if (mutation.showsUnderAttack !== undefined) return await triedUnderAttack(mutation, copy);
     const crew: typeof import("./crew.ts") = await import(pathToFileURL(join(copy, "test/sim/crew.ts")).href);
     const { runs, failures, tookMs } = await crew.runSeeds({
       from: 1,
@@ -58,11 +58,11 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
 }
 
 /** The same on the stage of policies of an attacker. */
-async function triedUnderAttack({ name, file }: Mutation, copy: string): Promise<string> {
+async function triedUnderAttack({ name, file, showsUnderAttack = "nothing" }: Mutation, copy: string): Promise<string> {
   const path = join(copy, "test/sim/policies/attack.stage.ts");
   const { playAttack }: typeof import("./policies/attack.stage.ts") = await import(pathToFileURL(path).href);
   for (let seed = 1; seed <= ATTACKS; seed++) {
-    const { problem } = playAttack(seed, "nothing");
+    const { problem } = playAttack(seed, showsUnderAttack);
     if (problem !== null) return `${name} | ${file} | attack ${seed} | ${problem.split("\n")[0]}`;
   }
   process.exitCode = 1;

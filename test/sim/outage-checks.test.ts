@@ -74,6 +74,16 @@ describe("a deletion by a node-health taint", () => {
     expect(deletionAt(200 + GRACE_S, on, after)).not.toThrow();
   });
 
+  it("is free on a node that registers after it", () => {
+    const after = heard({ away: [100, 200] });
+    const created = (second: number): CheckedNode => {
+      const creationTimestamp = new Date(second * S).toISOString();
+      return { ...NOT_READY, metadata: { ...NOT_READY.metadata, creationTimestamp } };
+    };
+    expect(deletionAt(201, created(200), after)).not.toThrow();
+    expect(deletionAt(201, created(199), after)).toThrow("has a grace of 50000 ms to be heard");
+  });
+
   it("is free where another taint evicts too", () => {
     const both = node("node.kubernetes.io/not-ready", "example.com/maintenance");
     expect(deletionAt(201, both, heard({ away: [100, 200] }))).not.toThrow();

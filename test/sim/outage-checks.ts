@@ -16,6 +16,9 @@ import {
   type WriteContext,
 } from "./invariants.ts";
 
+/** A creation is stamped in whole seconds. */
+const STAMP_MS = 1_000;
+
 /** What a deletion is checked against. */
 interface DeletionContext extends WriteContext {
   /** How long before the deletion its last read may have been, in milliseconds. */
@@ -69,9 +72,18 @@ function checkLease(pod: CheckedPod, node: CheckedNode, heard: Heard, context: D
   );
 }
 
+/**
+ * Whether a node was there before an instant. One that registers after an outage has been heard since, and none of its
+ * countdowns met the outage: what its kubelet says of itself counts at once (seeds 904065555 and 904065893).
+ */
+function isOlder({ metadata: { creationTimestamp = "" } }: CheckedNode, at: number): boolean {
+  const createdAt = Date.parse(creationTimestamp);
+  return Number.isNaN(createdAt) || createdAt + STAMP_MS <= at;
+}
+
 function checkGrace(pod: CheckedPod, node: CheckedNode, heard: Heard, context: DeletionContext): void {
   const { wallMs, skewMs, readAgeMs } = context;
-  const outages = heard.pauses(wallMs - readAgeMs).least;
+  const outages = heard.pauses(wallMs - readAgeMs).least.filter(([, toAt]) => isOlder(node, toAt));
   const endedAt = Math.max(...outages.map(([, toAt]) => toAt));
   const graceMs = graceSince(node, wallMs - readAgeMs, context);
   const leftMs = endedAt + graceMs - wallMs - skewMs;

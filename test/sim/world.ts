@@ -21,7 +21,7 @@ import { silentMaxMs } from "./fault-bounds.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import { Heard } from "./heard.ts";
-import { HeartbeatHistory, type HeartbeatKind } from "./heartbeat-history.ts";
+import { type HeartbeatBackup, HeartbeatHistory, type HeartbeatKind } from "./heartbeat-history.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
 import { KubeletAccess } from "./kubelet-access.ts";
@@ -94,6 +94,7 @@ export interface Backup {
   /** When it was made, on the wall clock. */
   readonly atMs: number;
   readonly objects: StoreSnapshot;
+  readonly signs: HeartbeatBackup;
 }
 
 /** How the objects of a collection differ between two states. */
@@ -309,7 +310,7 @@ export class World {
   backup(): Backup {
     const objects = this.api.snapshot();
     for (let written = 0; written < FOREIGN_WRITES; written += 1) this.api.store.nextRevision();
-    return { atMs: this.clock.wallMs(), objects };
+    return { atMs: this.clock.wallMs(), objects, signs: this.signs.backup() };
   }
 
   /** Whether the API's store was ever taken back to a backup. */
@@ -318,12 +319,13 @@ export class World {
   }
 
   /** Takes the API's store back to a backup, unless that is of a time that another restore has undone. */
-  restore({ atMs, objects }: Backup, watches: "cut" | "silent"): void {
+  restore({ atMs, objects, signs }: Backup, watches: "cut" | "silent"): void {
     if (atMs < this.#restoredMs) return;
     this.#restoredMs = this.clock.wallMs();
     const before = (["nodes", "pods"] as const).map((storage) => this.api.store.collection(storage).sorted(""));
     this.asWorld(() => this.api.restore(objects, { watches }));
     this.heard.restored(atMs);
+    this.signs.restored(signs);
     for (const [index, kind] of (["node", "pod"] as const).entries()) {
       const after = this.api.store.collection(`${kind}s`).sorted("");
       for (const change of changesBetween(before[index] ?? [], after)) this.restored(kind, change);

@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+const KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+
 /** Paths of the files that were made. */
 export interface Certificates {
   readonly caFile: string;
@@ -15,21 +17,34 @@ export interface Certificates {
 /** Makes certificates in a folder, valid for a day, for 127.0.0.1 and localhost. */
 export function makeCertificates(folder: string): Certificates {
   const file = (name: string) => join(folder, name);
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-  openssl("req", "-x509", ...key, "-days", "1", "-subj", "/CN=test", "-keyout", file("ca.key"), "-out", file("ca.pem"));
-  writeFileSync(file("names.cnf"), "subjectAltName=IP:127.0.0.1,DNS:localhost\n");
-  for (const name of ["server", "client"]) {
-    openssl("req", ...key, "-subj", `/CN=${name}`, "-keyout", file(`${name}.key`), "-out", file(`${name}.csr`));
-    const signer = ["-CA", file("ca.pem"), "-CAkey", file("ca.key"), "-CAcreateserial", "-extfile", file("names.cnf")];
-    openssl("x509", "-req", "-days", "1", "-in", file(`${name}.csr`), ...signer, "-out", file(`${name}.pem`));
-  }
+  openssl("req", "-x509", ...KEY, "-days", "1", "-subj", "/CN=test", "-keyout", file("ca.key"), "-out", file("ca.pem"));
+  const own = { names: "IP:127.0.0.1,DNS:localhost", days: 1 };
+  const server = makeCertificate(folder, "server", own);
+  const client = makeCertificate(folder, "client", own);
   return {
     caFile: file("ca.pem"),
-    serverCert: file("server.pem"),
-    serverKey: file("server.key"),
-    clientCert: file("client.pem"),
-    clientKey: file("client.key"),
+    serverCert: server.cert,
+    serverKey: server.key,
+    clientCert: client.cert,
+    clientKey: client.key,
   };
+}
+
+/**
+ * Makes one more certificate of the authority of that folder, with its key, for these names. It is valid from now on,
+ * or was until now if its days are negative.
+ */
+export function makeCertificate(
+  folder: string,
+  name: string,
+  { names, days }: { readonly names: string; readonly days: number },
+): { readonly cert: string; readonly key: string } {
+  const file = (ending: string) => join(folder, ending);
+  writeFileSync(file(`${name}.cnf`), `subjectAltName=${names}\n`);
+  openssl("req", ...KEY, "-subj", `/CN=${name}`, "-keyout", file(`${name}.key`), "-out", file(`${name}.csr`));
+  const signer = ["-CA", file("ca.pem"), "-CAkey", file("ca.key"), "-CAcreateserial", "-extfile", file(`${name}.cnf`)];
+  openssl("x509", "-req", "-days", String(days), "-in", file(`${name}.csr`), ...signer, "-out", file(`${name}.pem`));
+  return { cert: file(`${name}.pem`), key: file(`${name}.key`) };
 }
 
 function openssl(...words: string[]): void {

@@ -20,7 +20,10 @@ const RATES = { nodeEvictionRate: 1e9, secondaryNodeEvictionRate: 1e9, fullDisru
 /** The condition that every node has. */
 const TYPE = "GpuLost";
 /** What disturbs the fleet. */
-export type Disturbance = "nothing" | "deaths" | "splits";
+export type Disturbance = "nothing" | "deaths" | "splits" | "relaunches";
+
+/** The window of the ceiling where policies and processes begin again: long enough for both. */
+const RELAUNCHED_WINDOW_MS = 60 * SECOND;
 
 /** Runs a fleet under attack. */
 export function playAttack(seed: number, disturbance: Disturbance): Verdict {
@@ -41,13 +44,14 @@ function swarmOf(seed: number, disturbance: Disturbance): Swarm {
       pulsePeriodMs: 4 * SECOND,
       pulseTimeoutMs: 14 * SECOND,
       nodeEvictionsPerSecond: 1,
+      ...(disturbance === "relaunches" && { policyTaintedDurationMs: RELAUNCHED_WINDOW_MS }),
     },
     policies: {
       theme: "any",
       isProving: false,
       isRemediating: false,
       isExact: false,
-      isRestarted: disturbance === "deaths",
+      isRestarted: disturbance === "deaths" || disturbance === "relaunches",
       isSplit: disturbance === "splits",
       isChaos: false,
       hasBothOrders: false,
@@ -81,6 +85,7 @@ function play(reach: Reach, disturbance: Disturbance): Stop {
   ];
   if (disturbance === "deaths") stops.push(dying(reach, random));
   if (disturbance === "splits") stops.push(splittingAgain(reach, random));
+  if (disturbance === "relaunches") stops.push(relaunching(reach, random, attacker));
   return () => {
     for (const stop of stops) stop();
     attacker.end();
@@ -100,6 +105,26 @@ function dying({ world, processes }: Reach, random: Random): Stop {
   );
 }
 
+/** Deletes all policies now and then, and creates them again once every process has died and begun again. */
+function relaunching({ world, processes }: Reach, random: Random, attacker: Attacker): Stop {
+  const begin = (): void => {
+    for (const process of processes) process.start();
+    attacker.launch(random);
+  };
+  const die = (): void => {
+    for (const process of processes) process.kill();
+    world.clock.after(SECOND, begin);
+  };
+  return repeatedly(
+    world.clock,
+    () => between(random, 70, 120) * SECOND,
+    () => {
+      attacker.withdraw();
+      world.clock.after(between(random, 3, 8) * SECOND, die);
+    },
+  );
+}
+
 class Attacker {
   readonly #reach: Reach;
 
@@ -112,6 +137,16 @@ class Attacker {
     const name = oneOf(random, POOLS);
     if (random() < 0.3) this.#remove(name);
     else this.#create(name, random);
+  }
+
+  /** Creates the policies of all pools. */
+  launch(random: Random): void {
+    for (const name of POOLS) this.#create(name, random);
+  }
+
+  /** Deletes every policy. */
+  withdraw(): void {
+    for (const name of POOLS) this.#remove(name);
   }
 
   /** One node reports the opposite of what it has reported, so that taints heal and others are due. */
@@ -143,7 +178,7 @@ class Attacker {
 
   end(): void {
     const { world } = this.#reach;
-    for (const name of POOLS) this.#remove(name);
+    this.withdraw();
     for (const kubelet of world.kubelets.values()) world.asWorld(() => kubelet.say("True"));
   }
 

@@ -8,6 +8,7 @@ test.each<[number, Disturbance]>([
   [3, "splits"],
   [4, "deaths"],
   [5, "splits"],
+  [6, "relaunches"],
 ])("policies of seed %i with %s harm no node beyond the ceiling", (seed, disturbance) => {
   const { problem, sometimes } = playAttack(seed, disturbance);
   expect(problem).toBeNull();

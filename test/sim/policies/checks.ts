@@ -6,6 +6,7 @@
 import { isDeclared } from "../declared.ts";
 import type { Pauses } from "../heard.ts";
 import { BrokenInvariant, type CheckedNode, type CountdownEnds, conditionOf, zoneOf } from "../invariants.ts";
+import { boundsOf } from "../small-bounds.ts";
 import { isFrozen, policiesOf } from "./api-policies.ts";
 import { CeilingChecks } from "./ceiling-checks.ts";
 import { ConditionChecks } from "./condition-checks.ts";
@@ -41,9 +42,9 @@ export class PolicyChecks {
       this.#frozen.take(snapshot);
       this.#recount();
     });
-    this.#frozen = new FrozenTimes(
-      this.#view.unknownMs + (run.world.swarm.policies?.isRestarted === true ? RECOVERY_MS : 0),
-    );
+    const { swarm } = run.world;
+    const lagMs = this.#view.unknownMs + (swarm.policies?.isRestarted === true ? RECOVERY_MS : 0);
+    this.#frozen = new FrozenTimes(lagMs, boundsOf(swarm).frozenIntervalsMax);
     this.#limits = new LimitChecks(this.#view);
     this.#rates = new DomainRates(this.#view);
     const context = { view: this.#view, limits: this.#limits, rates: this.#rates };
@@ -88,7 +89,10 @@ export class PolicyChecks {
     const heldMs = this.#conditions.heldMostMs(node);
     return {
       least: (startAt, ms) => Math.min(leastEndAt(startAt, ms), leastEndAt(startAt - earlierMs, ms) + earlierMs),
-      most: (startAt, ms) => this.#frozen.mostEndAt(names, startAt, ms + heldMs, others.most),
+      most: (startAt, ms) => {
+        const times = [...this.#frozen.mostTimes(names, this.#view.nowMs), ...others.most];
+        return endAfter(startAt, ms + heldMs, times);
+      },
     };
   }
 

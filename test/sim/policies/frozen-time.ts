@@ -2,8 +2,8 @@
  * How long countdowns have to stand still, from the objects of the API alone. A request that names its instants is
  * exact. Of any other freeze only what Vigil can know counts: it begins and ends up to a lag after its change. Where it
  * cannot be known whether Vigil still remembers a freeze, the least frozen time is without it and the most with it.
+ * Vigil remembers a bounded number of past freezes of each scope: beyond it, the two closest become one (decision 8).
  */
-import type { Pauses } from "../heard.ts";
 import type { PolicySnapshot } from "./api-policies.ts";
 import type { Pause } from "./policy-state.ts";
 
@@ -33,9 +33,12 @@ const EVERYWHERE = "";
 export class FrozenTimes {
   readonly #records = new Map<string, readonly Record[]>();
   readonly #lagMs: number;
+  readonly #intervalsMax: number;
 
-  constructor(lagMs: number) {
+  /** `intervalsMax` is how many frozen intervals of a scope Vigil remembers. */
+  constructor(lagMs: number, intervalsMax: number) {
     this.#lagMs = lagMs;
+    this.#intervalsMax = intervalsMax;
   }
 
   /** Takes what the API shows from now on. */
@@ -56,10 +59,25 @@ export class FrozenTimes {
     return sure.map(({ fromMost, toLeast }) => [fromMost, toLeast]);
   }
 
-  /** When a countdown under these policies ends at the latest that stands still in other times too. */
-  mostEndAt(policies: readonly string[], startAt: number, durationMs: number, others: Pauses["most"] = []): number {
-    const frozen = this.#of(policies).map(({ fromLeast, toMost }) => [fromLeast, toMost] as const);
-    return endAfter(startAt, durationMs, [...frozen, ...others]);
+  /** When nodes under these policies have been frozen at most, as Vigil may remember it now. */
+  mostTimes(policies: readonly string[], nowMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
+    return [EVERYWHERE, ...policies].flatMap((scope) => {
+      const records = this.#records.get(scope) ?? [];
+      return [...records.map(({ fromLeast, toMost }) => [fromLeast, toMost] as const), ...this.#joined(records, nowMs)];
+    });
+  }
+
+  /** The times between past freezes of a scope over which Vigil may have joined them, because there are too many. */
+  #joined(records: readonly Record[], nowMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
+    const frozen = records.filter(({ fromLeast, toMost }) => toMost > fromLeast);
+    const past = frozen.filter(({ toLeast }) => toLeast <= nowMs);
+    // Up to half of the list is for freezes that are not over.
+    const ahead = frozen.filter(({ toMost }) => toMost > nowMs - this.#lagMs).length;
+    const rememberedMax = this.#intervalsMax - Math.min(Math.floor(this.#intervalsMax / 2), ahead);
+    const gaps = gapsBetween(past);
+    const isJoined = ({ leastMs }: Gap): boolean =>
+      gaps.filter(({ mostMs }) => mostMs < leastMs).length < past.length - rememberedMax;
+    return gaps.filter(isJoined).map(({ fromMs, toMs }) => [fromMs, toMs]);
   }
 
   #of(policies: readonly string[]): readonly Record[] {
@@ -116,6 +134,29 @@ export class FrozenTimes {
     });
     this.#records.set(scope, records);
   }
+}
+
+/** The time between two freezes, and how long Vigil may take it for. */
+interface Gap {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly leastMs: number;
+  /** Infinite where one of the freezes may be forgotten: then it is part of a longer one. */
+  readonly mostMs: number;
+}
+
+function gapsBetween(records: readonly FrozenTime[]): readonly Gap[] {
+  const [first, ...later] = records.toSorted((left, right) => left.fromLeast - right.fromLeast);
+  if (first === undefined) return [];
+  let before: FrozenTime = first;
+  return later.map((after) => {
+    const [fromMs, toMs] = [before.toMost, Math.max(before.toMost, after.fromLeast)];
+    const isDoubtful = before.isDoubtful || after.isDoubtful;
+    const mostMs = isDoubtful ? Number.POSITIVE_INFINITY : Math.max(0, after.fromMost - before.toLeast);
+    const [toLeast, toMost] = [Math.max(before.toLeast, after.toLeast), Math.max(before.toMost, after.toMost)];
+    before = { ...after, toLeast, toMost };
+    return { fromMs, toMs, leastMs: toMs - fromMs, mostMs };
+  });
 }
 
 /** The latest end of a request whose end has not changed. */

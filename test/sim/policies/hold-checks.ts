@@ -22,6 +22,12 @@ const RECORDED_MS = 3_000;
 /** Transitions that are older count for no policy of a run. */
 const KEPT_MS = 600_000;
 
+/** A state of a ready node, and for how long it had been ready by its kubelet's stamps. */
+interface Post {
+  readonly atMs: number;
+  readonly agedMs: number;
+}
+
 /** Follows the readiness of all nodes. */
 export class HoldChecks {
   readonly #view: PolicyView;
@@ -33,6 +39,8 @@ export class HoldChecks {
   /** The transitions that the annotation of a node has shown. */
   readonly #written = new Map<string, Set<number>>();
   readonly #status = new Map<string, string>();
+  /** The posts of a node since it has been ready, the first one first. */
+  readonly #posts = new Map<string, readonly Post[]>();
   /** Since when a node that was ready has reported that it is not. */
   readonly #unhealthySince = new SinceWhen();
 
@@ -55,6 +63,8 @@ export class HoldChecks {
     if (status === undefined) this.#status.delete(name);
     else this.#status.set(name, status);
     this.#readySince.note(name, status === "True", nowMs);
+    if (status === "True") this.#posts.set(name, [...(this.#posts.get(name) ?? []), postOf(node, nowMs)]);
+    else this.#posts.delete(name);
     // A grant to a silent node may be under way when its kubelet is back and reports that it is not ready.
     const wasReady = before === "True" || this.#unhealthySince.of(name) !== null;
     this.#unhealthySince.note(name, status === "False" && wasReady, nowMs);
@@ -163,12 +173,35 @@ export class HoldChecks {
     const transitions = this.#transitionsOf(name, nowMs - KEPT_MS);
     const held = states.map(({ flapping }) => (flapping === null ? null : heldUntil(transitions, loose(flapping))));
     const heldMs = Math.max(...held.map((untilMs) => untilMs ?? Number.NEGATIVE_INFINITY));
-    return Math.max((this.#readySince.of(name) ?? nowMs) + delayMs, heldMs);
+    return Math.max((this.#readySince.of(name) ?? nowMs) + delayMs, this.#foundMs(name) + delayMs, heldMs);
+  }
+
+  /**
+   * The latest instant to which a process that has started since dates the last transition of a ready node. It has only
+   * the kubelet's two stamps, so the node has been ready for as long as it had been at the last post of its status.
+   */
+  #foundMs(name: string): number {
+    const posts = this.#posts.get(name) ?? [];
+    const starts = this.#view.disturbances
+      .map((atMs) => atMs + RECOVERY_MS)
+      .filter((ms) => ms > (posts[0]?.atMs ?? ms));
+    const foundMs = starts.map((ms) => {
+      return ms - Math.max(0, ...posts.filter(({ atMs }) => atMs <= ms - RECOVERY_MS).map(({ agedMs }) => agedMs));
+    });
+    return Math.max(Number.NEGATIVE_INFINITY, ...foundMs);
   }
 
   #transitionsOf(name: string, fromMs: number): number[] {
     return (this.#transitions.get(name) ?? []).filter((atMs) => atMs >= fromMs);
   }
+}
+
+function postOf(node: CheckedNode, atMs: number): Post {
+  const { lastTransitionTime, lastHeartbeatTime } = conditionOf(node, "Ready") ?? {};
+  const [transitionMs, postedMs] = [Date.parse(lastTransitionTime ?? ""), Date.parse(lastHeartbeatTime ?? "")];
+  // A clock that was set in between, from before the node existed, shows no age.
+  const isSet = transitionMs < Date.parse(node.metadata.creationTimestamp ?? "");
+  return { atMs, agedMs: isSet ? 0 : postedMs - transitionMs - STAMP_MS || 0 };
 }
 
 /** Instants on a node are whole seconds, so its window may be a second wider than the API's. */

@@ -5,8 +5,10 @@
 import type { Random } from "../../../protocols/ports.ts";
 import type { Call, Verb } from "../../../services/sandbox/apiserver/routes.ts";
 import { between, oneOf } from "../chance.ts";
+import { type CheckedNode, conditionOf, isPaced } from "../invariants.ts";
 import type { Reach } from "../meddler.ts";
 import type { Wrong, WrongKind } from "../oracle.ts";
+import type { World } from "../world.ts";
 
 /** The resources that are watched. */
 const WATCHED = ["nodes", "pods", "leases"] as const;
@@ -39,6 +41,8 @@ interface Right {
   readonly plural: string;
   readonly subresource?: string;
   readonly without: readonly WrongKind[];
+  /** Whether a taint that evicts is not replaced, and with it the NoSchedule taints of its node. */
+  readonly holdsSwaps?: boolean;
   /** What is warned about in a process that remembers outages. */
   readonly warning?: string;
 }
@@ -51,7 +55,7 @@ const RIGHTS: readonly Right[] = [
   { verb: "delete", plural: "pods", without: ["eviction"] },
   { verb: "create", plural: "events", without: [] },
   // A taint that evicts, a mark and a deletion follow a live read of the node, a verdict one of its lease.
-  { verb: "get", plural: "nodes", without: ["noExecute", "mark", "eviction"] },
+  { verb: "get", plural: "nodes", without: ["noExecute", "mark", "eviction"], holdsSwaps: true },
   { verb: "get", plural: "leases", without: ["status", "eviction"] },
   { verb: "patch", plural: "leases", without: [], warning: "the memory of outages cannot be written" },
 ];
@@ -60,6 +64,12 @@ const SEEN_IN: Readonly<Record<(typeof WATCHED)[number], readonly WrongKind[]>> 
   nodes: ["status", "noSchedule", "noExecute", "mark", "eviction"],
   pods: ["mark", "eviction"],
   leases: ["status", "noSchedule", "noExecute", "mark", "eviction"],
+};
+
+/** The key of the NoExecute taint that each status of a node replaces another one by. */
+const SWAPPED: Readonly<Record<string, string>> = {
+  False: "node.kubernetes.io/not-ready",
+  Unknown: "node.kubernetes.io/unreachable",
 };
 
 /** The kinds of lasting faults, each of which begins one. */
@@ -100,7 +110,7 @@ function laggingWatches(reach: Reach, random: Random): LastingFault {
 }
 
 function missingRight(reach: Reach, random: Random): LastingFault {
-  const { verb, plural, subresource, without, warning } = oneOf(random, RIGHTS);
+  const { verb, plural, subresource, without, holdsSwaps = false, warning } = oneOf(random, RIGHTS);
   deny(
     reach,
     (call) =>
@@ -109,10 +119,23 @@ function missingRight(reach: Reach, random: Random): LastingFault {
       (subresource === undefined || call.subresource === subresource),
   );
   const name = `${verb} ${plural}${subresource ? `/${subresource}` : ""}`;
-  const excuses = ({ kind }: Wrong): boolean => without.includes(kind);
+  const excuses = (wrong: Wrong): boolean =>
+    without.includes(wrong.kind) || (holdsSwaps && isPartOfSwap(wrong, reach.world));
   const isRemembered = reach.world.swarm.remembersOutages === true;
   const reported = warning === undefined || !isRemembered ? {} : { warning };
   return faultOf(reach, `missing right: ${name}`, { excuses, isShown: !without.includes("status"), ...reported });
+}
+
+/**
+ * Whether a NoSchedule taint is replaced in one patch with a NoExecute taint: its node carries that of another status.
+ * A node that is ready loses both, which follows no live read.
+ */
+export function isPartOfSwap({ kind, node: name }: Wrong, { api, swarm }: Pick<World, "api" | "swarm">): boolean {
+  const stored = api.store.collection("nodes").get("", name);
+  if (kind !== "noSchedule" || stored === undefined || swarm.profile.evictionMode === "direct") return false;
+  const node = JSON.parse(stored.json) as CheckedNode;
+  const key = SWAPPED[conditionOf(node, "Ready")?.status ?? ""];
+  return key !== undefined && (node.spec?.taints ?? []).some((taint) => isPaced(taint) && taint.key !== key);
 }
 
 /** Neither lists nor watches of a resource are allowed any more, and its watches end. */

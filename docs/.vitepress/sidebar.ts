@@ -82,6 +82,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       { text: "Parity with upstream", link: "/docs/parity" },
       { text: "Conformance", link: "/docs/conformance" },
       { text: "Performance", link: "/docs/performance" },
+      { text: "Incidents, played again", link: "/docs/incidents" },
     ],
   },
   {

@@ -64,7 +64,7 @@ export class AgentScene {
 
   /** A client of the server; the administrator's unless a token is given. */
   client(token?: string): Kube {
-    const wire = token === undefined ? this.server.wire() : this.server.wire(token);
+    const wire = token === undefined ? this.server.wire() : this.server.wire({ token });
     const { clock, log } = this;
     return createKube({ wire, clock, random: systemRandom, log, metrics: createMetrics(), profile: PROFILE });
   }

@@ -11,7 +11,7 @@ describeWithKube("the real kube-apiserver", () => {
       const server = await startKubeApiserver();
       return {
         wire: server.wire(),
-        wireWith: (token: string) => server.wire(token),
+        wireWith: (token: string) => server.wire({ token }),
         compact: () => server.compact(),
         kubectl: (...args: string[]) => server.kubectl(...args),
         stop: () => server.stop(),

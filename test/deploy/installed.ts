@@ -62,7 +62,7 @@ export class InstalledCluster {
     makeKeys(keys);
     const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
     const nats = await startNatsServer({ config: 'include "roles.conf"', files, jetstream: true });
-    const api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
+    const api = await startKubeApiserver({ audit: { group: `system:serviceaccounts:${NAMESPACE}` } });
     writeFileSync(join(folder, "config.yaml"), JSON.stringify({ policies: CONFIG_POLICIES }));
     return new InstalledCluster(api, nats, folder);
   }

@@ -35,7 +35,7 @@ describeWithKube("the job that rescues Vigil", () => {
 
   beforeAll(async () => {
     manifests = await renderWithRescue("full-without-nats");
-    api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
+    api = await startKubeApiserver({ audit: { group: `system:serviceaccounts:${NAMESPACE}` } });
     await applyTo(api, join(folder, "all.yaml"), manifests);
   });
   afterAll(async () => {

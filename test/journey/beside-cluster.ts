@@ -61,7 +61,7 @@ export class BesideCluster {
   /** Starts the servers, and nodes by name with their zone; neither controller runs yet. */
   static async start(zones: Readonly<Record<string, string>>): Promise<BesideCluster> {
     const folder = mkdtempSync(join(tmpdir(), "vigil-beside-"));
-    const api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
+    const api = await startKubeApiserver({ audit: { group: `system:serviceaccounts:${NAMESPACE}` } });
     const manifests = await render("beside");
     await applyTo(api, join(folder, "beside.yaml"), manifests);
     const { stdout } = await api.kubectl("create", "token", "vigil-beside", `--namespace=${NAMESPACE}`);
@@ -243,7 +243,7 @@ export class BesideCluster {
   dryRun(path: string, patch: object): Promise<number> {
     const headers = { "content-type": "application/merge-patch+json" };
     const request = { method: "PATCH", path: `/api/v1/${path}?dryRun=All`, headers, body: JSON.stringify(patch) };
-    const io = { wire: this.api.wire(this.#token), clock: realClock() };
+    const io = { wire: this.api.wire({ token: this.#token }), clock: realClock() };
     return new Promise((resolve) =>
       call(io, request, 10_000, (answer) => resolve(answer.kind === "answer" ? answer.status : 0)),
     );

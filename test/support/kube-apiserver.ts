@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Credentials, SocketWire } from "../../services/platform/kube/transport/https.ts";
 import { httpsWire } from "../../services/platform/kube/transport/https.ts";
 import { kubeProgram } from "./kube-assets.ts";
-import { type AuditedRequest, auditArgs, readAudit } from "./kube-audit.ts";
+import { type AuditedRequest, type AuditOptions, auditArgs, readAudit } from "./kube-audit.ts";
 import { type KubectlResult, kubectl, writeKubeconfig } from "./kubectl.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -19,6 +19,10 @@ import { until } from "./until.ts";
 const ADMIN_TOKEN = "admin-token";
 /** The token of a known user without rights. */
 const STRANGER_TOKEN = "stranger-token";
+/** The token of an administrator whose requests can be audited apart from all others. */
+const CONTROLLER_TOKEN = "controller-token";
+/** The group of that user alone. */
+export const CONTROLLER_GROUP = "controllers";
 const SERVICE_ACCOUNT_KEY = "service-account.key";
 const READY_MS = 180_000;
 const DATA_FOLDER = "etcd";
@@ -47,8 +51,8 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
 
 /** The options of a server. */
 export interface KubeApiserverOptions {
-  /** The group whose requests are recorded; absent for none. */
-  readonly auditedGroup?: string;
+  /** Whose requests are recorded; absent for none. */
+  readonly audit?: AuditOptions;
   /** Whether new nodes come without the not-ready taint, which a controller would have to remove first. */
   readonly untaintedNodes?: boolean;
   /** Whether every pod gets a service account, which a controller manager has to create. */
@@ -62,11 +66,18 @@ export function kubeletToken(node: string): string {
   return `kubelet-${node}`;
 }
 
+/** Whose requests a wire carries, and where. */
+interface WireOptions {
+  readonly token?: string;
+  readonly port?: number | undefined;
+}
+
 /** A running API server. */
 export class KubeApiserver {
   readonly url: string;
   readonly adminToken = ADMIN_TOKEN;
   readonly strangerToken = STRANGER_TOKEN;
+  readonly controllerToken = CONTROLLER_TOKEN;
   /** Path of a kubeconfig for the administrator. */
   readonly kubeconfig: string;
   /** Path of the certificate authority of the server. */
@@ -82,7 +93,7 @@ export class KubeApiserver {
 
   constructor(
     ports: { readonly etcd: number; readonly peer: number; readonly secure: number },
-    { auditedGroup, untaintedNodes = false, serviceAccounts = false, kubelets = [] }: KubeApiserverOptions,
+    { audit, untaintedNodes = false, serviceAccounts = false, kubelets = [] }: KubeApiserverOptions,
   ) {
     this.url = `https://127.0.0.1:${ports.secure}`;
     this.#etcdUrl = `http://127.0.0.1:${ports.etcd}`;
@@ -100,7 +111,7 @@ export class KubeApiserver {
       ]),
       kubelets.length === 0 ? "--authorization-mode=RBAC" : "--authorization-mode=Node,RBAC",
       ...(kubelets.length === 0 ? [] : ["--enable-admission-plugins=NodeRestriction"]),
-      ...auditArgs(this.#folder, auditedGroup),
+      ...auditArgs(this.#folder, audit),
     ]);
     writeSecrets(this.#folder, kubelets);
     this.kubeconfig = this.kubeconfigFor(ADMIN_TOKEN);
@@ -206,11 +217,15 @@ export class KubeApiserver {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** A wire to the server, closed when it stops; the administrator's unless another token is given. */
-  wire(token = ADMIN_TOKEN): SocketWire {
+  /**
+   * A wire to the server, closed when it stops; the administrator's unless another token is given, and direct unless
+   * the port of a proxy is.
+   */
+  wire({ token = ADMIN_TOKEN, port }: WireOptions = {}): SocketWire {
     // A write still under way when the files are removed fails in a later turn of the event loop, as with the product's
     // credentials.
-    const wire = httpsWire({ server: this.url, authorize: async () => this.#credentials(token) });
+    const server = port === undefined ? this.url : `https://127.0.0.1:${port}`;
+    const wire = httpsWire({ server, authorize: async () => this.#credentials(token) });
     this.#wires.push(wire);
     return wire;
   }
@@ -285,7 +300,11 @@ function writeSecrets(folder: string, kubelets: readonly string[]): void {
   const tokens = [
     `${ADMIN_TOKEN},admin,admin,system:masters`,
     `${STRANGER_TOKEN},stranger,stranger,`,
+<<<<<<< HEAD
     ...kubelets.map((node) => `${kubeletToken(node)},system:node:${node},${node},system:nodes`),
+=======
+    `${CONTROLLER_TOKEN},controller,controller,"system:masters,${CONTROLLER_GROUP}"`,
+>>>>>>> v-museum
   ];
   writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
 }

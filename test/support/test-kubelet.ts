@@ -37,7 +37,7 @@ export class TestKubelet {
   readonly name: string;
   /** Details of writes that did not succeed. */
   readonly refusals: string[] = [];
-  readonly #kube: Kube;
+  readonly #kube: Pick<Kube, "write">;
   readonly #clock: Clock;
   readonly #options: KubeletOptions;
   readonly #statuses = new Map<string, ConditionStatus>();
@@ -46,7 +46,7 @@ export class TestKubelet {
   #posts: boolean;
   #hasLease = false;
 
-  constructor(kube: Kube, clock: Clock, options: KubeletOptions) {
+  constructor(kube: Pick<Kube, "write">, clock: Clock, options: KubeletOptions) {
     this.name = options.name;
     this.#kube = kube;
     this.#clock = clock;

@@ -300,11 +300,8 @@ function writeSecrets(folder: string, kubelets: readonly string[]): void {
   const tokens = [
     `${ADMIN_TOKEN},admin,admin,system:masters`,
     `${STRANGER_TOKEN},stranger,stranger,`,
-<<<<<<< HEAD
     ...kubelets.map((node) => `${kubeletToken(node)},system:node:${node},${node},system:nodes`),
-=======
     `${CONTROLLER_TOKEN},controller,controller,"system:masters,${CONTROLLER_GROUP}"`,
->>>>>>> v-museum
   ];
   writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
 }

@@ -70,7 +70,8 @@ export function quantiles(
 
 /** Values and, for each of what was expected and did not happen, infinity. */
 export function withMissing(values: readonly number[], expected: number): readonly number[] {
-  return [...values, ...new Array<number>(Math.max(0, expected - values.length)).fill(Number.POSITIVE_INFINITY)];
+  const missing = { length: Math.max(0, expected - values.length) };
+  return [...values, ...Array.from(missing, () => Number.POSITIVE_INFINITY)];
 }
 
 /** A report as a table for a person. */

@@ -48,7 +48,7 @@ describeWithKube("kubelets under NodeRestriction on a real kube-apiserver", () =
 
   /** The status of a write to a Node with the token of a kubelet. */
   const writes = async (kubelet: string, node: string, body: object): Promise<number> => {
-    const client = new RawClient(api.wire(kubeletToken(kubelet)));
+    const client = new RawClient(api.wire({ token: kubeletToken(kubelet) }));
     return (await client.patch(`/api/v1/nodes/${node}`, "merge-patch", body)).status;
   };
   const annotates = (node: string, name: string, text: string) =>

@@ -4,7 +4,7 @@
  */
 
 /** What a field is; a table for a message or a list of them. */
-type Kind = "text" | "integer" | "truth" | "time" | "microTime" | "labels" | "skipped" | Table;
+type Kind = "text" | "integer" | "truth" | "time" | "microTime" | "labels" | "json" | "skipped" | Table;
 interface Table {
   readonly [name: string]: readonly [number: number, kind: Kind];
 }
@@ -22,7 +22,7 @@ const metadata: Table = {
   labels: [11, "labels"],
   annotations: [12, "labels"],
   ownerReferences: [13, { kind: [1, "text"], name: [3, "text"], controller: [6, "truth"] }],
-  managedFields: [17, { manager: [1, "text"], time: [4, "time"] }],
+  managedFields: [17, { manager: [1, "text"], time: [4, "time"], fieldsV1: [7, "json"] }],
   /** No field of Kubernetes: numbers of every wire type that a later version might add. */
   later: [200, "skipped"],
 };
@@ -102,6 +102,7 @@ function fieldsOf(value: unknown, number: number, kind: Kind): Buffer[] {
   if (kind === "skipped") return [oneOfEach(number)];
   if (value === undefined || value === null) return [];
   if (kind === "integer" || kind === "truth") return [varint(number, Number(value))];
+  if (kind === "json") return [counted(number, counted(1, Buffer.from(JSON.stringify(value))))];
   if (kind === "labels") return Object.entries(value).map((entry) => counted(number, label(entry)));
   if (kind === "time" || kind === "microTime") return [counted(number, timestamp(value as string))];
   return (Array.isArray(value) ? value : [value]).map((message) => counted(number, encode(message, kind)));

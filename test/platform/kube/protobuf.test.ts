@@ -25,6 +25,13 @@ const labels = fc.dictionary(fc.oneof(fc.constant("topology.kubernetes.io/zone")
 /** An object in which any of these fields may be missing. */
 const some = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(fields, { requiredKeys: [] });
 
+/** What a manager has set: the fields of a verdict, of a list of taints, or others. */
+const managed = fc.constantFrom(
+  { "f:status": { "f:conditions": { 'k:{"type":"Ready"}': { ".": {}, "f:status": {} } } } },
+  { "f:spec": { "f:taints": {} } },
+  { "f:metadata": { "f:labels": { "f:ä": {} } } },
+);
+
 const metadata = some({
   name: text,
   generateName: text,
@@ -37,12 +44,12 @@ const metadata = some({
   labels,
   annotations: labels,
   ownerReferences: fc.array(some({ kind: someText, name: text, controller: fc.boolean() })),
-  managedFields: fc.array(some({ manager: text, time })),
+  managedFields: fc.array(some({ manager: text, time, fieldsV1: managed })),
 });
 const conditions = fc.array(
   some({
     type: fc.oneof(fc.constantFrom("Ready", "PodScheduled"), someText),
-    status: fc.oneof(fc.constantFrom("True", "False"), someText),
+    status: fc.oneof(fc.constantFrom("True", "False", "Unknown"), someText),
     lastHeartbeatTime: time,
     lastTransitionTime: time,
     reason: someText,
@@ -50,7 +57,7 @@ const conditions = fc.array(
   }),
 );
 const taint = fc.record(
-  { key: someText, value: someText, effect: someText, timeAdded: time },
+  { key: someText, value: someText, effect: fc.oneof(fc.constant("NoExecute"), someText), timeAdded: time },
   { requiredKeys: ["key"] },
 );
 const toleration = some({

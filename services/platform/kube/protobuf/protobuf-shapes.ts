@@ -3,7 +3,7 @@
  * those that projections and refusals use.
  */
 import { MIRROR_ANNOTATION } from "../../../../protocols/names.ts";
-import { integer, label, labels, many, microTime, one, type Shape, text, time, truth } from "./protobuf.ts";
+import { bytes, integer, label, labels, many, microTime, one, type Shape, text, time, truth } from "./protobuf.ts";
 
 const OWNER_REFERENCE: Shape = { 1: text("kind"), 4: text("uid"), 6: truth("controller") };
 
@@ -18,7 +18,15 @@ const METADATA: Shape = {
   13: many("ownerReferences", OWNER_REFERENCE),
 };
 
-const NODE_METADATA: Shape = { ...METADATA, 11: labels("labels"), 12: labels("annotations") };
+/** Who manages which fields. These are JSON in bytes, which stay undecoded: they are read of failed nodes alone. */
+const MANAGED_FIELDS: Shape = { 1: text("manager"), 7: one("fieldsV1", { 1: bytes("raw") }) };
+
+const NODE_METADATA: Shape = {
+  ...METADATA,
+  11: labels("labels"),
+  12: labels("annotations"),
+  17: many("managedFields", MANAGED_FIELDS),
+};
 
 const TAINT: Shape = { 1: text("key"), 2: text("value"), 3: text("effect"), 4: time("timeAdded") };
 

@@ -15,7 +15,7 @@ import { epochMsOf } from "../../../domain/api-time.ts";
 import { labelsChecksum } from "../../../domain/node-policy.ts";
 import { reducedTolerations } from "../../../domain/toleration.reduced.ts";
 import { Interner } from "../../../structures/interner.ts";
-import { type JsonRecord, listOf, recordOf, textOf } from "../../../structures/json.ts";
+import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { nodeRecords } from "./node-annotations.ts";
 
 /** What a projection needs besides the object. */
@@ -97,12 +97,18 @@ function managerOf({ managedFields }: JsonRecord, ...path: readonly string[]): s
   const owners = listOf(managedFields)
     .map(recordOf)
     .filter(({ fieldsV1 }) => {
-      const parent = path.slice(0, -1).reduce((fields, field) => recordOf(fields[field]), recordOf(fieldsV1));
+      const parent = path.slice(0, -1).reduce((fields, field) => recordOf(fields[field]), fieldsOf(fieldsV1));
       return Object.hasOwn(parent, path.at(-1) ?? "");
     });
   const managers = new Set(owners.map(({ manager }) => identityText(manager)));
   const [manager = null] = managers;
   return managers.size === 1 ? manager : null;
+}
+
+/** The fields of an entry: JSON, or in protobuf its bytes. */
+function fieldsOf(fieldsV1: unknown): JsonRecord {
+  const { raw } = recordOf(fieldsV1);
+  return raw instanceof Uint8Array ? recordOf(parsed(Buffer.from(raw).toString())) : recordOf(fieldsV1);
 }
 
 /** A node's lease; null when it has no name. A lease without renewTime is kept, with `renewedAt` null. */

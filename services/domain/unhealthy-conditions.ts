@@ -3,7 +3,7 @@
  * Vigil's for that reason. The node service requests them, the zone grants those that evict, and the node-writer checks
  * each of them again on the node as read live.
  */
-import { TaintEffect } from "../../protocols/names.ts";
+import { isOwnTaintValue, TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { NodePolicy, UnhealthyCondition } from "../../protocols/policy-set.ts";
 import { isSameTaint, isSwappable, taintName } from "./toleration.ts";
@@ -64,9 +64,11 @@ export function conditionTaintsOf({
 
 const NONE: readonly Taint[] = [];
 
-/** Those of them that evict pods. */
+/** Those of them that evict pods and are Vigil's. A record that its kubelet forged counts in no limit. */
 export function evictingConditionTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints">): readonly Taint[] {
-  return conditionTaintsOf(node).filter(({ effect }) => effect === TaintEffect.noExecute);
+  return conditionTaintsOf(node).filter(
+    ({ effect, value }) => effect === TaintEffect.noExecute && isOwnTaintValue(value),
+  );
 }
 
 /** The rules of a policy with this taint. */

@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
@@ -59,6 +61,27 @@ test("EvictThenDelete deletes it once deleteAfter has passed since its deadline"
   world.advance(2 * S);
   expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
   expect(outcomes(world).at(-1)).toMatchObject({ outcome: "ok", change: expect.stringContaining(REFUSAL) });
+});
+
+test("EvictThenDelete deletes on time what its owner changes before each write", () => {
+  const world = tainted({ method: "EvictThenDelete", deleteAfter: "2m" });
+  let changes = 0;
+  const change = ({ verb, resource, name }: Call): boolean => {
+    if (resource.plural !== "pods" || name !== "kept" || !["create", "delete"].includes(verb)) return false;
+    changes += 1;
+    const place = { resource: storedAs("pods"), namespace: "default", name };
+    world.api.registry.update(place, "main", (pod) => {
+      const labels = { app: "web", changes: `${changes}` };
+      return { ...pod, metadata: { ...pod.metadata, labels } };
+    });
+    return false;
+  };
+  world.api.faults.add({ fault: { kind: "stall" }, when: change });
+  world.advance(119 * S);
+  expect(world.deleted).toEqual([]);
+  world.advance(10 * S);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["kept"]);
+  expect(outcomes(world).some(({ outcome }) => outcome === "conflict")).toBe(true);
 });
 
 describe("EvictThenDelete of a drained pod", () => {

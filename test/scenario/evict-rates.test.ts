@@ -43,6 +43,15 @@ describe("evictions.maxPerMinute", () => {
     expect(mostInAMinute(world.deleted)).toBe(2);
   });
 
+  test("is not used up by mirrors of static pods", () => {
+    const world = ratedWorld({ evictions: { maxPerMinute: 1 }, pods: 1 });
+    const annotations = { "kubernetes.io/config.mirror": "forged" };
+    for (let index = 0; index < 20; index++) world.addPod("a-0", `a-mirror-${index}`, { metadata: { annotations } });
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(2 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0"]);
+  });
+
   test("holds nobody back below it", () => {
     const world = ratedWorld({ evictions: { maxPerMinute: 5 } });
     world.taint("a-0", [MAINTENANCE]);

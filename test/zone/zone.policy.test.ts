@@ -232,7 +232,10 @@ describe("a node with a due NoExecute rule", () => {
   const taint = { key: "vigil.io/deadlock", effect: "NoExecute" };
   const dueWith = (state: "due" | "waiting" | "tainted", fields = {}) =>
     judgedNode("a", { conditions: [{ type: "Deadlock", status: "True", since: 5000, taint, state }], ...fields });
-  const carried = { taints: [taint], conditionTaints: { "vigil.io/deadlock:NoExecute": "Deadlock" } };
+  const carried = {
+    taints: [{ ...taint, value: "vigil" }],
+    conditionTaints: { "vigil.io/deadlock:NoExecute": "Deadlock" },
+  };
 
   test.each([
     ["waits for a grant", observedNode("a"), dueWith("due"), true],

@@ -196,11 +196,16 @@ export class WriteJobs<A> {
     return againMs - job.requestedMs > retriedForMs ? null : pauseMs;
   }
 
-  /** A first conflict only means that the object has changed: it is read and attempted again at once. */
-  #pauseMs({ failures, lates }: TryHistory, { outcome, retryAfterMs = 0 }: TryResult): number {
+  /**
+   * A first conflict only means that the object has changed: it is read and attempted again at once. Further ones pause
+   * by their own number, so that changes of a pod whose eviction was refused for long do not delay its deletion.
+   */
+  #pauseMs({ failures, conflicts, lates }: TryHistory, { outcome, retryAfterMs = 0 }: TryResult): number {
     const { random, retryMaxMs } = this.#options;
-    if (outcome === "conflict" && failures === 1) return 0;
-    return retryAfterMs + retryPauseMs(failures + lates, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs, random });
+    const isConflict = outcome === "conflict";
+    if (isConflict && conflicts === 1) return 0;
+    const tries = (isConflict ? conflicts : failures) + lates;
+    return retryAfterMs + retryPauseMs(tries, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs, random });
   }
 }
 

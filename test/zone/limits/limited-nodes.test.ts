@@ -45,7 +45,8 @@ test("all policies together count only taints for conditions", () => {
   const nodes = new LimitedNodes("taint");
   nodes.regroup(() => ["", "*"], AT);
   const key = "vigil.io/broken";
-  const tainted = { taints: [{ key, effect: "NoExecute" }], conditionTaints: { [`${key}:NoExecute`]: "Broken" } };
+  const conditionTaints = { [`${key}:NoExecute`]: "Broken" };
+  const tainted = { taints: [{ key, effect: "NoExecute", value: "vigil" }], conditionTaints };
   const silent = { taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] };
   nodes.take({ ...nodeWith("Unknown"), node: "silent", uid: "u", ...silent }, null, AT);
   nodes.take({ ...nodeWith("True"), node: "ill", uid: "u", ...tainted }, null, AT);

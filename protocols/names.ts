@@ -163,9 +163,10 @@ export const LEASE_NAMESPACE = "kube-node-lease";
 /** The manager of Vigil's writes in the API's managedFields: the part of its User-Agent before the slash. */
 export const FIELD_MANAGER = "vigil";
 
-/** Source components of Events, as upstream's, because dashboards select on them. */
+/** Source components of Events; all but `policy` are upstream's, because dashboards select on them. */
 export const EventSource = {
   node: "node-controller",
   taint: "taint-eviction-controller",
   kubelet: "kubelet",
+  policy: "vigil",
 } as const;

@@ -1,6 +1,7 @@
 /**
  * Writes the status of NodePolicy objects: counts the nodes of each policy, and patches an object whose status differs
- * from what it should be. It follows the nodes only once there is a policy.
+ * from what it should be. It follows the nodes only once there is a policy. What changed in a status that the watch
+ * shows becomes Events.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -18,7 +19,9 @@ import { freezeReport } from "../domain/freeze-report.ts";
 import { CEILING_FLAG, evictsForConditions, hasLimits, POLICY_CEILING } from "../domain/limited-policies.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { policyOf } from "../domain/node-policy.ts";
+import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
+import { type PolicyState, policyEvents, policyState } from "./policy-events.policy.ts";
 import { type PolicyActivity, type PolicyNodes, statusChange } from "./policy-status.policy.ts";
 import type { RemediationProblem } from "./remediations/remediation-object.policy.ts";
 import type { ResolvedPolicy } from "./resolved-policies.policy.ts";
@@ -50,6 +53,9 @@ export class PolicyStatuses {
   readonly #limits = new Map<string, ReceivedLimits>();
   readonly #resolutions = new Map<string, { readonly node: ObservedNode; readonly resolved: PolicyOfNode }>();
   readonly #writing = new Set<string>();
+  readonly #recorder: EventRecorder;
+  /** What each object has said last. */
+  #states: ReadonlyMap<string, PolicyState> = new Map();
   #limitsAwaitedUntilMs = 0;
   #feeds: readonly ShardFeed[] = [];
   #resolved: readonly ResolvedPolicy[] = [];
@@ -60,11 +66,13 @@ export class PolicyStatuses {
   constructor(io: Io, problems: PolicyProblems) {
     this.#io = io;
     this.#problems = problems;
+    this.#recorder = new EventRecorder(io);
     this.#timer = io.clock.after(REVIEW_MS, () => this.#review());
   }
 
   stop(): void {
     this.#timer.cancel();
+    this.#recorder.stop();
     for (const stop of this.#stops) stop();
     for (const feed of this.#feeds) feed.stop();
   }
@@ -74,6 +82,17 @@ export class PolicyStatuses {
     this.#resolved = resolved;
     this.#resources = resources;
     if (resources.size > 0 && this.#feeds.length === 0) this.#follow();
+  }
+
+  #recordEvents(): void {
+    const states = [...this.#resources.values()].map((resource): [string, PolicyState] => {
+      const before = this.#states.get(resource.name) ?? null;
+      const after = policyState(resource, before);
+      const events = before === null ? [] : policyEvents(resource.name, before, after);
+      for (const event of events) this.#recorder.record(event);
+      return [resource.name, after];
+    });
+    this.#states = new Map(states);
   }
 
   #follow(): void {
@@ -108,6 +127,9 @@ export class PolicyStatuses {
   #review(): void {
     const { clock } = this.#io;
     this.#timer = clock.after(REVIEW_MS, () => this.#review());
+    this.#recordEvents();
+    // A status says that nothing freezes its nodes only where the policies are known.
+    if (this.#io.policies.current() === null) return;
     if (this.#feeds.some(({ view }) => view.blindness(clock.monotonicMs()) !== null)) return;
     const counts = this.#counts();
     for (const policy of this.#resolved) {

@@ -90,6 +90,16 @@ describe("the dashboard", () => {
     expect(Math.min(...spans)).toBeGreaterThanOrEqual(120);
   });
 
+  test.each([
+    ["vigil_outage", "VigilNoNodeHeard"],
+    ['vigil_policy_held_nodes{field="ceiling"}', "VigilCeilingReached"],
+    ["vigil_console_refused_total", "VigilReadersRefused"],
+    ["vigil_query_cuts_total", "VigilReadersRefused"],
+  ])("shows %s, and %s warns of it", (metric, alert) => {
+    expect(shown.some(({ targets = [] }) => targets.some(({ expr }) => expr.includes(metric)))).toBe(true);
+    expect(rules.find((rule) => rule.alert === alert)?.expr).toContain(metric);
+  });
+
   test("has panels with unique ids", () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   });

@@ -8,6 +8,7 @@ import { startController } from "../../services/cli/process/controller.ts";
 import { taintName } from "../../services/domain/toleration.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
+import { policyEvents } from "../../services/policy/policy-events.policy.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import {
   askedCondition,
@@ -103,6 +104,24 @@ describe("docs/events.md", () => {
         .replaceAll(/\bweb\b/g, "<pod>");
       return [reason, type, component, involvedObject.kind, template];
     });
+    const quiet = { uid: "u", isOpen: false, frozenBy: null, conflict: null };
+    const conflict = "node <node>: also selected by <others>; neither applies there";
+    const busy = { uid: "u", isOpen: true, frozenBy: "<who>", conflict };
+    for (const [before, after] of [
+      [quiet, busy],
+      [busy, quiet],
+    ] as const) {
+      const events = policyEvents("gpu", before, after);
+      written.push(
+        ...events.map(({ reason, type, component, involvedObject, message }) => [
+          reason,
+          type,
+          component,
+          involvedObject.kind,
+          message,
+        ]),
+      );
+    }
     const listed = rowsOf("docs/events.md").map((row) => row.slice(0, 5));
     expect(written.map(String).toSorted()).toEqual(listed.map(String).toSorted());
   });

@@ -19,6 +19,15 @@ const S = 1000;
 const OTHER_SERVICES = SERVICE_NAMES.filter((name) => name !== "policy");
 const NO_EXECUTE = "node.kubernetes.io/unreachable:NoExecute";
 
+interface KubeEvent {
+  readonly involvedObject: { readonly kind: string; readonly name: string };
+  readonly reason: string;
+  readonly type: string;
+  readonly message: string;
+  readonly count: number;
+  readonly firstTimestamp: string;
+}
+
 class PolicyWorld extends VirtualWorld {
   readonly log = recordingLog();
   readonly zones = new Map<string, BodyOf<"judged.zone">>();
@@ -49,6 +58,20 @@ class PolicyWorld extends VirtualWorld {
     this.api.wire.send(request, { response, data: () => {}, end: () => {}, failed: () => {} });
     this.advance(0);
     expect(created).toBe(201);
+  }
+
+  /** The Events about a NodePolicy object, the first one first. */
+  eventsAbout(name: string): KubeEvent[] {
+    const headers = { accept: "application/json" };
+    const chunks: Uint8Array[] = [];
+    this.api.wire.send(
+      { method: "GET", path: "/api/v1/namespaces/default/events", headers, body: null },
+      { response: () => {}, data: (chunk) => chunks.push(chunk), end: () => {}, failed: () => {} },
+    );
+    this.advance(0);
+    const { items } = JSON.parse(Buffer.concat(chunks).toString()) as { items: KubeEvent[] };
+    const about = items.filter(({ involvedObject: { kind, name: of } }) => kind === "NodePolicy" && of === name);
+    return about.toSorted((left, right) => Date.parse(left.firstTimestamp) - Date.parse(right.firstTimestamp));
   }
 
   silence(...names: readonly string[]): void {
@@ -314,6 +337,50 @@ describe("a NodePolicy object", () => {
     world.write({ verb: "patch", patch: "merge", ref, body, urgency: Urgency.status });
     world.advance(10 * S);
     expect(statusOf("gpu")).toMatchObject({ ...open, frozenBy: "alice" });
+  });
+
+  test("has one Event for each thing that happens to it", () => {
+    const eventsOf = (name: string) =>
+      world.eventsAbout(name).map(({ reason, type, count, message }) => [reason, type, count, message]);
+    const change = (spec: object, wait: number) => {
+      const ref = { kind: "NodePolicy", namespace: "", name: "gpu" } as const;
+      world.write({ verb: "patch", patch: "merge", ref, body: { spec }, urgency: Urgency.status });
+      world.advance(wait);
+    };
+    const circuitBreaker = { maxNodes: 1, duration: "10m", resetAfter: "30m" };
+    apply("gpu", ofPool("gpu", { circuitBreaker, unhealthyZoneThreshold: 1 }));
+    world.advance(90 * S);
+    expect(eventsOf("gpu")).toEqual([]);
+    world.silence("gpu-0", "gpu-1");
+    world.advance(120 * S);
+    const opened = [
+      "CircuitBreakerOpened",
+      "Warning",
+      1,
+      "The circuit breaker is open, and none of its nodes is evicted",
+    ];
+    expect(eventsOf("gpu")).toEqual([opened]);
+    world.restart({});
+    world.advance(60 * S);
+    expect(eventsOf("gpu")).toEqual([opened]);
+    change({ circuitBreaker: null }, 10 * S);
+    change({ pauseRequests: [{ name: "alice" }] }, 10 * S);
+    world.restart({});
+    world.advance(60 * S);
+    change({ pauseRequests: null }, 10 * S);
+    apply("other", ofPool("gpu"));
+    world.advance(10 * S);
+    const ref = { kind: "NodePolicy", namespace: "", name: "other" } as const;
+    world.write({ verb: "delete", ref, urgency: Urgency.status });
+    world.advance(20 * S);
+    expect(eventsOf("gpu")).toEqual([
+      opened,
+      ["CircuitBreakerReset", "Normal", 1, "The circuit breaker is reset"],
+      ["FreezeBegan", "Normal", 1, "Frozen by alice: no pod of its nodes is evicted"],
+      ["FreezeEnded", "Normal", 1, "Its nodes are no longer frozen"],
+      ["SelectorConflict", "Warning", 1, expect.stringContaining("also selected by other; neither applies there")],
+      ["SelectorConflictEnded", "Normal", 1, "No other policy selects its nodes"],
+    ]);
   });
 
   test("keeps an open breaker in its status over a restart", () => {

@@ -25,9 +25,9 @@ const NANOSECONDS_PER_MS = 1_000_000n;
 
 /** The object an Event is about. */
 export interface InvolvedObject {
-  readonly apiVersion: "v1";
-  readonly kind: "Node" | "Pod";
-  /** Empty for a node, whose Events go to namespace `default`. */
+  readonly apiVersion: string;
+  readonly kind: "Node" | "Pod" | "NodePolicy";
+  /** Empty for a node or a policy, whose Events go to namespace `default`. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;

@@ -167,6 +167,8 @@ export const FIELD_MANAGER = "vigil";
 export const EventSource = {
   node: "node-controller",
   taint: "taint-eviction-controller",
+  /** The same before Kubernetes 1.29, where taints are evicted by a part of the node lifecycle controller. */
+  taintBefore29: "taint-controller",
   kubelet: "kubelet",
   policy: "vigil",
 } as const;

@@ -6,13 +6,14 @@ import { EFFECT_RULES } from "./architecture/effects.rules.ts";
 import { IMPORT_RULES, importCircles, unusedDependencies } from "./architecture/imports.rules.ts";
 import { completedLock, unhashedPackages } from "./architecture/lockfile.ts";
 import { PLANTED } from "./architecture/planted.ts";
+import { SAYINGS_RULES } from "./architecture/sayings.rules.ts";
 import { SHAPE_RULES } from "./architecture/shape.rules.ts";
 import { type Breach, filesBelow, parse, sourcesBelow } from "./architecture/source.ts";
 import { STOREY_RULES } from "./architecture/storeys.rules.ts";
 import { layoutBreaches, surroundingsNamed } from "./architecture/tree.rules.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const RULES = [...IMPORT_RULES, ...EFFECT_RULES, ...SHAPE_RULES, ...STOREY_RULES];
+const RULES = [...IMPORT_RULES, ...EFFECT_RULES, ...SHAPE_RULES, ...SAYINGS_RULES, ...STOREY_RULES];
 const lineOf = ({ path, line, problem }: Breach) => `${path}:${line} ${problem}`;
 
 describe("the source", () => {

@@ -19,6 +19,7 @@ const MODULES = [
   "nodes",
   "policies",
   "timeline",
+  "zone-rate",
 ];
 
 /** The files by path, with the name of each: in the folder `page`, or in a package. */

@@ -19,6 +19,10 @@ const inProtocol = (what: string, body: string, caught: string): Planted => ({
   ...inNode(what, body, caught),
   path: "protocols/planted.ts",
 });
+const inTable = (what: string, body: string, caught: string): Planted => ({
+  ...inNode(what, body, caught),
+  path: "services/ledger/explain/planted.policy.ts",
+});
 const nested = (depth: number): string => (depth === 0 ? "run();" : `if (ready) { ${nested(depth - 1)} }`);
 
 /** The planted breaches; exactly one rule must catch each. */
@@ -145,4 +149,15 @@ export const PLANTED: readonly Planted[] = [
     text: `${HEAD}import { describeWithNats } from "../support/nats-programs.ts";\ndescribeWithNats("x", run);\n`,
     caught: "name it *.real.test.ts",
   },
+  inTable(
+    "a table of sentences has a guess for the rest",
+    'switch (state) { default: say("all is well"); }',
+    "a default",
+  ),
+  inTable("a missing instant is left out of a sentence", 'sentence("due", { at: at ?? "" });', "a missing value"),
+  inTable(
+    "a table of reasons ends in a guess",
+    'function why() { if (a) return "late"; if (b) return "early"; return "it is not due"; }',
+    "the last branch",
+  ),
 ];

@@ -378,7 +378,7 @@ describe("the page", () => {
       for (const [, imported = ""] of scripts.get(path)?.matchAll(/ from "([^"]+)"/g) ?? []) await load(imported);
     };
     await load("/page.js");
-    expect(scripts.size).toBe(11);
+    expect(scripts.size).toBe(12);
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
     const named = [...[...scripts.values()].join("").matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
     expect(named.length).toBeGreaterThan(9);

@@ -54,6 +54,8 @@ export class LedgerKube implements Kube {
   readonly pods = new Map<string, KubeObject>([["default/web", livePod()]]);
   /** The answer to every read, or that there is none; null answers from `pods`. */
   readAnswer: ReadReply | "none" | null = null;
+  /** The API server's minor version; null for one that it does not say. */
+  minor: number | null = null;
   /** Every pod that was read, in order. */
   readonly reads: string[] = [];
   readonly #clock: VirtualClock;
@@ -81,8 +83,8 @@ export class LedgerKube implements Kube {
     if (reply !== "none") this.#clock.soon(() => done(reply));
   }
 
-  minorVersion(): never {
-    throw new Error("the ledger asks for no version");
+  minorVersion(done: (minor: number | null) => void): void {
+    this.#clock.soon(() => done(this.minor));
   }
 
   leaseHistory(): never {

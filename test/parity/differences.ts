@@ -53,10 +53,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/**
- * One of upstream's lines as controller 1.36 would write it: its Events about taints have the new controller's name
- * (D5) and the pod's uid (D6).
- */
+/** One of upstream's lines, where its Events about taints have the pod's uid (D6). */
 export function bettered(line: string): string {
-  return line.replace(/ of taint-controller about (Pod \S+) without uid /, " of taint-eviction-controller about $1 ");
+  return line.replace(/ (of taint-controller about Pod \S+) without uid /, " $1 ");
 }

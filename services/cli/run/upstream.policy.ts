@@ -70,8 +70,7 @@ export interface UpstreamFinding {
 export function eventSourcesOf({ upstream, services }: UpstreamStance): readonly string[] {
   const judges = upstream === "beside" || services.includes("node");
   const evicts = upstream === "beside" || services.includes("taint-manager");
-  // Before 1.29 taints are evicted by a part of the node lifecycle controller, under a name of its own.
-  return [...(judges ? [EventSource.node] : []), ...(evicts ? [EventSource.taint, "taint-controller"] : [])];
+  return [...(judges ? [EventSource.node] : []), ...(evicts ? [EventSource.taint, EventSource.taintBefore29] : [])];
 }
 
 /** The newest Event in a list that Vigil did not write. */

@@ -1,5 +1,6 @@
 /** The banner: what is held back at present and why, in words. */
 import { byId, element, explained, policyParts, replaceRows, span, timeOf } from "/elements.js";
+import { freezeSentences } from "/zone-rate.js";
 
 /** The sentences about a snapshot, each a list of texts and elements. */
 function heldBack({ zones, watchHealth }) {
@@ -7,9 +8,7 @@ function heldBack({ zones, watchHealth }) {
   const unsynced = Object.keys(watches).filter((name) => watches[name] === null);
   const why = unsynced.length === 0 ? "" : `: the watch of ${unsynced.join(" and ")} is not synced`;
   const blind = blindShards === 0 ? [] : [[`Nothing harmful is decided in ${blindShards} of ${shards} shards${why}.`]];
-  const { frozenBy } = zones.find((zone) => zone.frozenBy !== undefined) ?? {};
-  const frozen =
-    frozenBy === undefined ? [] : [[`All nodes are frozen by ${frozenBy}: none is tainted and no pod is evicted.`]];
+  const frozen = freezeSentences(zones).map((text) => [text]);
   return [...blind, ...frozen, ...zones.flatMap((zone) => [...ofZone(zone), ...ofLimits(zone)])];
 }
 

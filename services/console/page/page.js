@@ -7,6 +7,7 @@ import { showHeldBack } from "/held-back.js";
 import { followNodes, offerFilters } from "/nodes.js";
 import { showPolicies } from "/policies.js";
 import { followTimeline } from "/timeline.js";
+import { rateOf } from "/zone-rate.js";
 
 const DECISIONS_SHOWN = 200;
 /** A standby may lead by then. */
@@ -47,12 +48,8 @@ function showWatchHealth({ shards, blindShards, oldestPulseMs, watches }) {
 }
 
 function rate(zone) {
-  if (zone.frozenBy !== undefined) return element("span", "harm", `frozen by ${zone.frozenBy}`);
-  if (zone.halted) return element("span", "harm", "halted: all zones are disrupted");
-  if (zone.taintsPerSecond <= 0) return element("span", "care", "0 nodes a second");
-  // The rate is a float32: 0.01 arrives as slightly less, which must not round up to another second.
-  const perSecond = Number(zone.taintsPerSecond.toPrecision(6));
-  return perSecond >= 1 ? `${perSecond} nodes a second` : `one node every ${span(1000 / perSecond)}`;
+  const { text, mood } = rateOf(zone, span);
+  return mood === "" ? text : element("span", mood, text);
 }
 
 /** How bad the share of nodes that are not ready is. */

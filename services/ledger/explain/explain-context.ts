@@ -14,6 +14,9 @@ import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
 import type { StateSubscriber } from "../state/state-subscriber.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
+/** What a sentence says in place of an instant that no message names. */
+export const UNDATED = "an instant that is not known";
+
 /**
  * How long the judgement of a node may be older than its Ready status, in milliseconds. Its owner follows within a
  * second; a judgement that was lost is published again after a request for a resync.

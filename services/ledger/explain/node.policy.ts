@@ -13,7 +13,7 @@ import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
 import { isRecent } from "../state/waiting-nodes.policy.ts";
-import { type ExplainContext, freezeSentences, isOutdated, leasePathSentences } from "./explain-context.ts";
+import { type ExplainContext, freezeSentences, isOutdated, leasePathSentences, UNDATED } from "./explain-context.ts";
 import { outOfServiceSentences } from "./out-of-service.policy.ts";
 import { limiterText, queueSentences } from "./queue.policy.ts";
 import { remediationSentences } from "./remediation.policy.ts";
@@ -126,7 +126,7 @@ function readinessHoldSentences({ readiness, policy }: NodeJudgement, context: E
 
 function conditionSentence(judged: NonNullable<NodeJudgement["conditions"]>[number]): Sentence {
   const values = { condition: conditionText(judged), taint: taintName(judged.taint) };
-  const since = judged.since === undefined ? "" : apiTime(judged.since);
+  const since = judged.since === undefined ? UNDATED : apiTime(judged.since);
   const at = judged.untilAt === undefined ? null : apiTime(judged.untilAt);
   switch (judged.state) {
     case "waiting":
@@ -136,7 +136,7 @@ function conditionSentence(judged: NonNullable<NodeJudgement["conditions"]>[numb
     case "tainted":
       return sentence("nodeConditionCalls", { ...values, since });
     case "healing":
-      return sentence("nodeConditionHeals", { ...values, since, at: at ?? "" });
+      return sentence("nodeConditionHeals", { ...values, since, at: at ?? UNDATED });
     case "missing":
       return sentence("nodeConditionMissing", values);
     case "left":

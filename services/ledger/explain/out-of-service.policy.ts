@@ -4,7 +4,7 @@ import type { DownProof } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import type { NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
-import type { ExplainContext } from "./explain-context.ts";
+import { type ExplainContext, UNDATED } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -33,7 +33,12 @@ export function outOfServiceSentences(
     case "notAdmitted":
       return [sentence("nodeProofNotAdmitted", values)];
     case "held":
-      return [sentence("nodeProofHeld", { ...values, field: quotedText(report.heldBy ?? "", state.nodes) })];
+      return [
+        sentence("nodeProofHeld", {
+          ...values,
+          field: quotedText(report.heldBy ?? "something that is not known", state.nodes),
+        }),
+      ];
     case "due":
       return [sentence("nodeProofDue", values)];
     case "on":
@@ -53,6 +58,6 @@ function waitSentence({ fromAt }: Report, values: ProofValues, now: number): Sen
 }
 
 function proofValues(proof: DownProof | undefined): Readonly<Record<"by" | "at" | "reason", string>> {
-  if (proof === undefined) return { by: "somebody", at: "an instant that is not known", reason: "no reason known" };
+  if (proof === undefined) return { by: "somebody", at: UNDATED, reason: "no reason known" };
   return { by: proof.by || "somebody", at: apiTime(proof.at), reason: proof.reason || "no reason given" };
 }

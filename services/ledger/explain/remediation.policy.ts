@@ -4,7 +4,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import type { NodeRecord } from "../state/cluster-state.ts";
 import { isRecent } from "../state/waiting-nodes.policy.ts";
-import type { ExplainContext } from "./explain-context.ts";
+import { type ExplainContext, UNDATED } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
@@ -18,7 +18,7 @@ export function remediationSentences({ name, judged }: NodeRecord, { state, now 
 
 function sentenceOf(report: RemediatedNode, nodes: ExplainContext["state"]["nodes"], now: number): Sentence {
   const { kind = "", state, sinceAt, detail = "" } = report;
-  const at = sinceAt === undefined ? "an instant that is not known" : apiTime(sinceAt);
+  const at = sinceAt === undefined ? UNDATED : apiTime(sinceAt);
   switch (state) {
     case "dryRun":
       return sentence(detail === "" ? "nodeRemediationDry" : "nodeRemediationAccepted", { kind });

@@ -42,6 +42,12 @@ export function eventsOf(message: AnyMessage, before: ClusterState, upstream: Pr
   return dispatch(EVENTS, message, before) ?? NONE;
 }
 
+/** The source component of an Event at an API server of this version, as upstream's is there (D5); null for unknown. */
+export function sourceAt(minorVersion: number | null, component: string): string {
+  const isEarlier = minorVersion !== null && minorVersion < 29;
+  return isEarlier && component === EventSource.taint ? EventSource.taintBefore29 : component;
+}
+
 /** R2.9: registers a new node and removes one of another uid. Nodes that older ledgers have registered are left out. */
 function eventsOfNode({ node, uid, createdAt }: BodyOf<"observed.node">, before: ClusterState): Events {
   const known = before.nodes.get(node);

@@ -4,12 +4,13 @@
  */
 import type { Decision } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf } from "../../../protocols/messages.ts";
+import { EventSource } from "../../../protocols/names.ts";
 import { EventRecorder } from "../../platform/kube/events/event-recorder.ts";
 import type { LedgerSetup } from "../ledger.setup.ts";
 import type { StateSubscriber } from "../state/state-subscriber.ts";
 import { activityOf } from "./activity.policy.ts";
 import { ActivityLog } from "./activity-log.ts";
-import { eventsOf } from "./events.policy.ts";
+import { type EventToWrite, eventsOf, sourceAt } from "./events.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -45,8 +46,16 @@ export class ReportSubscriber {
     this.timeline.onMessage(message, before, clock.wallMs());
     for (const event of eventsOf(message, before, profile.upstream)) {
       if (event.marks !== undefined) before.noteReported(event.involvedObject.name, event.marks);
-      if (isOurs) this.#recorder.record(event, { isUnsent: this.#setup.isShadow });
+      if (isOurs) this.#record(event);
     }
+  }
+
+  /** Only Events about taints have a source that the version decides. */
+  #record(event: EventToWrite): void {
+    const { isShadow, io } = this.#setup;
+    if (isShadow || event.component !== EventSource.taint) this.#recorder.record(event, { isUnsent: isShadow });
+    else
+      io.kube.minorVersion((minor) => this.#recorder.record({ ...event, component: sourceAt(minor, event.component) }));
   }
 
   /** Logs what a message has added to the history, if the message has no effect: nothing else would show it. */

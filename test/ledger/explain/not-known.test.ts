@@ -52,6 +52,29 @@ describe("a preview does not guess", () => {
   });
 });
 
+describe("a judgement without its instants", () => {
+  const said = (judged: Parameters<typeof judgedNode>[1]): string => {
+    const world = ledgerWorld();
+    seePulses(world);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1", judged), null);
+    return world.ledger.reader.explainNode("n-1")?.sentences.join("\n") ?? "";
+  };
+
+  test("has a condition that heals, without a date", () => {
+    const taint = { key: "disk", effect: "NoExecute" as const };
+    const conditions = [{ type: "DiskOk", status: "True" as const, taint, state: "healing" as const }];
+    expect(said({ conditions })).toMatch(
+      /since an instant that is not known, so the taint \S+ has to go at an instant that is not known\./,
+    );
+  });
+
+  test("has a proof that something holds back", () => {
+    const outOfService = { state: "held" as const };
+    expect(said({ readiness: "unknown", outOfService })).toMatch(/, and something that is not known holds /);
+  });
+});
+
 describe("a remediation", () => {
   const spec = { selector: { matchLabels: { pool: "gpu" } } };
   const said = (report: Partial<RemediatedNode>): string => {

@@ -186,6 +186,19 @@ describe("TaintManagerEviction", () => {
     ]);
   });
 
+  test.each([
+    [20, "taint-controller"],
+    [28, "taint-controller"],
+    [29, "taint-eviction-controller"],
+    [null, "taint-eviction-controller"],
+  ])("D5: of minor version %s has the source %s", (minor, component) => {
+    const world = ledgerWorld();
+    world.kube.minor = minor;
+    order(world, "ok");
+    world.clock.advance(1);
+    expect(world.kube.events).toMatchObject([{ source: { component }, reportingComponent: component }]);
+  });
+
   test("L31: is written once, though the deletion is retried", () => {
     const world = ledgerWorld();
     order(world, "denied");

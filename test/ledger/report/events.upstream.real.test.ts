@@ -149,12 +149,10 @@ function essenceOf(event: ApiEvent, whose: "ours" | "theirs", uids: ReadonlyMap<
 }
 type Essence = ReturnType<typeof essenceOf>;
 
-/**
- * Upstream's Events about taints, with the controller name of 1.36 and the pod's real uid.
- */
+/** Upstream's Events about taints, with the pod's real uid. */
 function bettered(event: Essence): Essence {
   if (event.reason !== "TaintManagerEviction") return event;
-  return { ...event, component: "taint-eviction-controller", uid: "real" };
+  return { ...event, uid: "real" };
 }
 
 async function create({ node, pods: [marked, spared] }: typeof OURS | typeof THEIRS): Promise<void> {

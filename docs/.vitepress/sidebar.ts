@@ -41,6 +41,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       { text: "Monitor Vigil", link: "/docs/how-to/monitor" },
       { text: "Run more processes", link: "/docs/how-to/more-processes" },
       { text: "Listen to messages", link: "/docs/listen" },
+      { text: "Run hollow nodes", link: "/docs/how-to/hollow-nodes" },
       { text: "Go back to upstream", link: "/docs/how-to/go-back" },
     ],
   },

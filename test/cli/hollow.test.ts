@@ -79,13 +79,16 @@ describe("progress", () => {
 });
 
 test("nodes are named by number and spread over the zones", () => {
-  const settings = { nodes: 3, zones: 2, podsPerNode: 4, namePrefix: "h", removeOnStop: false };
+  const settings = { nodes: 3, zones: 2, podsPerNode: 4, namePrefix: "h", noSchedule: false, removeOnStop: false };
+  const labels = { "vigil.io/hollow": "true" };
   expect(hollowSpecs(settings)).toEqual([
-    { name: "h-0", zone: "zone-0", pods: 4 },
-    { name: "h-1", zone: "zone-1", pods: 4 },
-    { name: "h-2", zone: "zone-0", pods: 4 },
+    { name: "h-0", zone: "zone-0", pods: 4, labels },
+    { name: "h-1", zone: "zone-1", pods: 4, labels },
+    { name: "h-2", zone: "zone-0", pods: 4, labels },
   ]);
-  expect(hollowSpecs({ ...settings, nodes: 1, zones: 0 })).toEqual([{ name: "h-0", pods: 4 }]);
+  expect(hollowSpecs({ ...settings, nodes: 1, zones: 0 })).toEqual([{ name: "h-0", pods: 4, labels }]);
+  const taints = [{ key: "vigil.io/hollow", value: "true", effect: "NoSchedule" }];
+  expect(hollowSpecs({ ...settings, nodes: 1, noSchedule: true })).toMatchObject([{ labels, taints }]);
 });
 
 test("a run registers its nodes, takes orders, and removes its nodes at the end", async () => {

@@ -226,6 +226,11 @@ export function renderWithRescue(overlay: string): Promise<Manifests> {
   });
 }
 
+/** Renders the hollow nodes. */
+export function renderHollow(): Promise<Manifests> {
+  return rendered(join(DEPLOY, "hollow"));
+}
+
 /** Renders an overlay of a changed copy of the folder kustomize. */
 async function renderChanged(overlay: string, change: (kustomize: string) => void): Promise<Manifests> {
   const copy = mkdtempSync(join(tmpdir(), "vigil-manifests-"));

@@ -1,4 +1,5 @@
 /** The process of `vigil hollow`: starts the nodes, shows their progress, and takes orders until it is stopped. */
+import { TaintEffect } from "../../../protocols/names.ts";
 import type { Clock, Stop } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { countSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
@@ -18,12 +19,20 @@ import { openCluster } from "../run/open-cluster.ts";
 import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { isComplete, progressLine, summaryLine } from "./progress.ts";
 
+/** The label of every hollow node, and the key of its taint. */
+const HOLLOW = "vigil.io/hollow";
+
 /** The flags that define the nodes. */
 export const HOLLOW_NODE_SETTINGS = {
   nodes: countSetting("nodes", 100, "Number of nodes.", 1),
   zones: countSetting("zones", 3, "Number of zones that the nodes are spread over; 0 for no zones."),
   podsPerNode: countSetting("pods-per-node", 0, "Number of pods on each node."),
   namePrefix: textSetting("name-prefix", "hollow", "Prefix of the nodes' names.", "hollow"),
+  noSchedule: switchSetting(
+    "no-schedule",
+    false,
+    `Register the nodes with the taint ${HOLLOW}:NoSchedule, so that no pod is scheduled to one by mistake.`,
+  ),
   removeOnStop: switchSetting(
     "remove-on-stop",
     false,
@@ -39,10 +48,12 @@ const PROGRESS_MS = 250;
 const REMOVE_MS_MAX = 60_000;
 
 /** The nodes that the flags define. */
-export function hollowSpecs({ nodes, zones, podsPerNode, namePrefix }: NodeSettings): HollowNodeSpec[] {
+export function hollowSpecs({ nodes, zones, podsPerNode, namePrefix, noSchedule }: NodeSettings): HollowNodeSpec[] {
   return Array.from({ length: nodes }, (_, index) => ({
     name: `${namePrefix}-${index}`,
     pods: podsPerNode,
+    labels: { [HOLLOW]: "true" },
+    ...(noSchedule && { taints: [{ key: HOLLOW, value: "true", effect: TaintEffect.noSchedule }] }),
     ...(zones > 0 && { zone: `zone-${index % zones}` }),
   }));
 }

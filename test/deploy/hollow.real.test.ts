@@ -23,7 +23,7 @@ describeWithKube("the manifest of hollow nodes", () => {
 
   beforeAll(async () => {
     manifests = await renderHollow();
-    api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
+    api = await startKubeApiserver({ audit: { group: `system:serviceaccounts:${NAMESPACE}` } });
     await applyTo(api, join(folder, "all.yaml"), manifests);
   });
   afterAll(async () => {

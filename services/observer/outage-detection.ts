@@ -72,6 +72,8 @@ export class OutageDetection {
   readonly #graceMs: number;
   #outages: readonly FrozenInterval[];
   #heardAt: number;
+  /** The same on the monotonic clock, which no step of the other one moves. */
+  #heardMs = Number.NEGATIVE_INFINITY;
   /** The version of the leases at the last review before a gap. */
   #version: string | null;
   /** What has been heard since the last gap began; null while there is none. */
@@ -117,8 +119,8 @@ export class OutageDetection {
     if (this.#gap !== null) {
       if (isFound) this.#collect(pastStamps([{ by, at: stampAt }], nowAt));
       else this.#collect([{ by, at: acceptedAt(stampAt, this.#gap.fromAt, nowAt), arrivedAt: nowAt }]);
-    } else if (!isFound) this.#heardAt = nowAt;
-    else for (const { at } of pastStamps([{ by, at: stampAt }], nowAt)) this.#heardAt = Math.max(this.#heardAt, at);
+    } else if (!isFound) this.#hear(nowAt);
+    else for (const { at } of pastStamps([{ by, at: stampAt }], nowAt)) if (at > this.#heardAt) this.#hear(at);
   }
 
   /** Notices that nothing was heard for too long; called with every pulse. */
@@ -149,6 +151,7 @@ export class OutageDetection {
     this.#timer = null;
     this.#gap = null;
     this.#heardAt = UNKNOWN_START_AT;
+    this.#heardMs = Number.NEGATIVE_INFINITY;
     this.#version = null;
     this.#hasBegun = false;
     this.#cluster.restored();
@@ -175,7 +178,7 @@ export class OutageDetection {
     if (this.#cluster.countingSinceAt() === null && record === null) {
       // No countdown has met an outage that may have been, and this may be the first start ever.
       this.#hasBegun = true;
-      this.#heardAt = nowAt;
+      this.#hear(nowAt);
       return;
     }
     if (record !== null && record.at <= nowAt && this.#isOfThisStore(record)) {
@@ -198,15 +201,18 @@ export class OutageDetection {
     return leasesVersion === null || present === null || !isOlderVersion(present, leasesVersion);
   }
 
-  /**
-   * By the API server's clock alone: the monotonic one stands still while its machine is suspended, perhaps together
-   * with all others. Where only a clock was set ahead, what is collected shows no outage.
-   */
+  #hear(at: number): void {
+    const { clock } = this.#io;
+    this.#heardMs = clock.monotonicMs() - (clock.wallMs() - at);
+    this.#heardAt = at;
+  }
+
   #openGap(nowAt: number): void {
     if (this.#gap !== null) return;
-    // The clock may have been set back.
+    // The clock may have been set back, or ahead.
     this.#heardAt = Math.min(this.#heardAt, nowAt);
-    if (nowAt - this.#heardAt <= this.#minMs) return;
+    const silentMs = Math.min(nowAt - this.#heardAt, this.#io.clock.monotonicMs() - this.#heardMs);
+    if (silentMs <= this.#minMs) return;
     this.#gap = { fromAt: this.#heardAt, fromVersion: this.#version, heard: [] };
     this.#cluster.changed();
   }
@@ -269,7 +275,7 @@ export class OutageDetection {
     this.#timer?.cancel();
     this.#timer = null;
     this.#gap = null;
-    if (heardAt !== null) this.#heardAt = heardAt;
+    if (heardAt !== null) this.#hear(heardAt);
     this.#outages = knownOutages(this.#outages, counted);
     for (const { fromAt, toAt } of counted) {
       const fields = { from: fromAt === UNKNOWN_START_AT ? "unknown" : apiTime(fromAt), to: apiTime(toAt ?? 0) };

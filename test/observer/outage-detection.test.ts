@@ -65,26 +65,6 @@ test("an outage before any countdown is known for a grace", () => {
   expect(detection.outages).toEqual([{ fromAt: heardAt, toAt }]);
 });
 
-test("an outage is found after a suspension of the machine", () => {
-  const clock = new VirtualClock();
-  const heardAt = clock.wallMs();
-  const io: Partial<Io> = { clock, log: recordingLog(), profile: STANDARD_PROFILE };
-  const cluster = {
-    isSynced: () => true,
-    leasesVersion: () => null,
-    stamps: () => [],
-    countingSinceAt: () => null,
-    changed: () => {},
-    restored: () => {},
-  };
-  const before = { heard: { at: heardAt, leasesVersion: null }, outages: [] };
-  const detection = new OutageDetection(io as Io, cluster, before);
-  detection.take({ by: "a", at: heardAt }, false);
-  clock.stepWall(HOUR_MS);
-  detection.review();
-  expect(detection.outages).toEqual([{ fromAt: heardAt, toAt: null }]);
-});
-
 test("an outage before a start counts for a grace, even if no countdown met it", () => {
   const clock = new VirtualClock();
   clock.advance(HOUR_MS);

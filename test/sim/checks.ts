@@ -108,6 +108,7 @@ export class Checks {
     const wallMs = clock.wallMs();
     const was = this.#states.now(after.metadata.name);
     this.#states.note(after, isGone, wallMs);
+    this.#silentNodes.nodeChanged();
     const is = this.#states.now(after.metadata.name);
     if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.grants.counted();
     this.explanations.node(after, isGone);

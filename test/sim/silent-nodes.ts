@@ -46,13 +46,16 @@ export class SilentNodes {
     this.#disturbedMs = this.#world.clock.wallMs();
   }
 
+  /** A node changed: a halt may be over before the next look (seed 922418796). */
+  nodeChanged(): void {
+    if (this.#applies && this.#isHalted()) this.disturbed();
+  }
+
   /** Checks every node; `isServed` is whether each service runs in some undisturbed process. */
   look(isServed: boolean): void {
     if (!this.#applies) return;
     const world = this.#world;
-    // When a halt ends, every node has its whole grace again (R6.11).
-    const isHalted = ratesOf(countsOf(this.#states.present()), world.swarm) === null;
-    if (!isServed || isHalted) this.disturbed();
+    if (!isServed || this.#isHalted()) this.disturbed();
     const { clock, kubelets, signs } = world;
     const nowMs = clock.wallMs();
     for (const { name, alive } of kubelets.values()) {
@@ -66,5 +69,10 @@ export class SilentNodes {
       const lateMs = nowMs - lastMs - graceMs - WAY_MS;
       if (lateMs > 0) throw new BrokenInvariant(`${name} is silent and was not made Unknown for ${lateMs} ms too long`);
     }
+  }
+
+  /** Whether all zones are down. When a halt ends, every node has its whole grace again (R6.11). */
+  #isHalted(): boolean {
+    return ratesOf(countsOf(this.#states.present()), this.#world.swarm) === null;
   }
 }

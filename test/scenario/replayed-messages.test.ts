@@ -1,6 +1,6 @@
 /**
- * A thief records what the services request while a node dies and returns, and publishes all of it again with the seeds
- * of those services. Every request names the state that it was made for, so nothing is done a second time.
+ * An attacker records what the services request while a node dies and returns, and publishes all of it again with the
+ * seeds of those services. Every request names the state that it was made for, so nothing is done a second time.
  */
 import { expect, test } from "vitest";
 import { EvictionWorld } from "../support/eviction-world.ts";
@@ -33,7 +33,7 @@ test.each(["taint", "direct"] as const)("old requests do nothing a second time i
   world.advance(60 * S);
   const before = names.map((name) => [world.taints(name), world.conditions(name), world.records(name)]);
   const [tainted, deleted] = [world.tainted.length, world.deleted.length];
-  for (const { type, body } of old) world.busOf(SENDERS[type], "thief").publish(type, body, null);
+  for (const { type, body } of old) world.busOf(SENDERS[type], "attacker").publish(type, body, null);
   world.advance(60 * S);
   expect(old.length).toBeGreaterThan(4);
   expect([world.tainted.length, world.deleted.length]).toEqual([tainted, deleted]);

@@ -1,4 +1,4 @@
-/** A static pod stands on a node that is tainted NoExecute, and does not tolerate that. */
+/** A static pod runs on a node that is tainted NoExecute, and does not tolerate that. */
 import { between, type Incident } from "../incident.ts";
 
 /** The incident. */

@@ -1,6 +1,6 @@
 /**
  * The proof that the machine of a node is off, as Annotation.provedDown records it. A proof comes from outside the
- * node: somebody who looked, or a remediation that succeeded. Silence is none, however long it lasts. A kubelet may
+ * node: a person who looked, or a remediation that succeeded. Silence is none, however long it lasts. A kubelet may
  * write the annotation, so a label that it may not write seals it.
  */
 import { DOWN_PROOFS } from "../../protocols/names.ts";

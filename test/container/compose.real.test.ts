@@ -16,7 +16,14 @@ const WITHIN = { withinMs: 120_000, everyMs: 250 };
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
 /** Panels that are empty until something fails, and those of node policies, which this cluster does not have. */
-const EMPTY_IN_CALM = ["Messages dropped", "Held back", "Breakers open", "Frozen or in shadow mode"];
+const EMPTY_IN_CALM = [
+  "Messages dropped",
+  "Readers refused",
+  "Held back",
+  "Breakers open",
+  "Frozen",
+  "Held by the ceiling",
+];
 
 interface ComposeService {
   readonly profiles: readonly string[];

@@ -114,6 +114,7 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
+    repeatedForMs: profile.askRetryMs,
     retriesDenied: true,
     isRepeated,
     isSame: isRepeated,

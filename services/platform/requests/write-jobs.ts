@@ -6,6 +6,7 @@ import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
 import type { EvictionPermit, Outcome } from "../../../protocols/done.ts";
 import type { NodeShadowChange, PodShadow } from "../../../protocols/objects.ts";
 import type { Io, Timer } from "../../../protocols/ports.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
 import { retryPauseMs } from "../../structures/retry-schedule.ts";
 
 /** How one attempt ended. */
@@ -56,6 +57,8 @@ export interface TryTiming {
 /** How a writer carries out requests of type A. */
 export interface WriteJobsOptions<A> extends Pick<Io, "clock" | "random"> {
   readonly retryMaxMs: number;
+  /** For how long after a request is done one that repeats it is done with it: it was sent before that was known. */
+  readonly repeatedForMs?: number;
   /** Whether a denied request is retried too, because a webhook or a role may change. */
   readonly retriesDenied?: boolean;
   /** Whether a request asks for nothing beyond an earlier one, and so is done with it. */
@@ -88,11 +91,15 @@ const DONE: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone"]);
 const UNTRIED: TryHistory = { failures: 0, conflicts: 0, lates: 0, failingSinceMs: null };
 /** The shortest pause between attempts before jitter, in milliseconds. */
 const RETRY_BASE_MS = 200;
+/** Done requests beyond this are forgotten, the one done first. */
+const DONE_MAX = 10_000;
 
 /** The unsettled requests of one writer. */
 export class WriteJobs<A> {
   readonly #options: WriteJobsOptions<A>;
   readonly #jobs = new Map<string, WriteJob<A>>();
+  /** The requests done last, and when on the monotonic clock. */
+  readonly #done = new BoundedMap<string, { readonly request: A; readonly doneMs: number }>(DONE_MAX);
 
   constructor(options: WriteJobsOptions<A>) {
     this.#options = options;
@@ -113,6 +120,7 @@ export class WriteJobs<A> {
       return;
     }
     const requestedMs = this.#options.clock.monotonicMs();
+    if (known === undefined && this.#wasDone(key, request, requestedMs)) return;
     if (
       known !== undefined &&
       requestedMs < known.quietUntilMs &&
@@ -136,6 +144,7 @@ export class WriteJobs<A> {
       job.timer?.cancel();
       this.#jobs.delete(key);
     }
+    for (const key of this.#done.keys()) if (isDropped(key)) this.#done.delete(key);
   }
 
   #try(key: string, job: WriteJob<A>): void {
@@ -165,6 +174,7 @@ export class WriteJobs<A> {
       job.requestedMs = clock.monotonicMs();
     } else if (pauseMs === null) {
       this.#jobs.delete(key);
+      this.#keep(key, job, result);
       return;
     }
     job.quietUntilMs = clock.monotonicMs() + (isAtOnce ? 0 : (result.retryAfterMs ?? 0));
@@ -184,6 +194,18 @@ export class WriteJobs<A> {
   /** Whether the request that arrived meanwhile is done with the one attempted. */
   #isDone({ request, next }: WriteJob<A>, { outcome }: TryResult): boolean {
     return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, request) === true;
+  }
+
+  #keep(key: string, { request }: WriteJob<A>, { outcome }: TryResult): void {
+    const isKept = this.#options.repeatedForMs !== undefined && DONE.has(outcome);
+    if (isKept) this.#done.set(key, { request, doneMs: this.#options.clock.monotonicMs() });
+  }
+
+  /** Whether a request repeats one that was done a moment ago. */
+  #wasDone(key: string, request: A, nowMs: number): boolean {
+    const { repeatedForMs = 0, isRepeated } = this.#options;
+    const done = this.#done.get(key);
+    return done !== undefined && nowMs - done.doneMs < repeatedForMs && isRepeated?.(request, done.request) === true;
   }
 
   /** The pause before a retry; null when there is none. */

@@ -12,7 +12,14 @@ const LIMIT_MAX = 256;
 
 /** A request of this duration that ended at this instant. */
 function took(latencyMs: number, endedAtMs: number, more: Partial<RequestResult> = {}): RequestResult {
-  return { method: "PATCH", startedAtMs: endedAtMs - latencyMs, endedAtMs, overloaded: false, atLimit: true, ...more };
+  return {
+    likeness: "patch Pod",
+    startedAtMs: endedAtMs - latencyMs,
+    endedAtMs,
+    overloaded: false,
+    atLimit: true,
+    ...more,
+  };
 }
 
 function learned(known: Concurrency, experiences: readonly RequestResult[]): Concurrency {
@@ -118,8 +125,14 @@ describe("the limit", () => {
   });
 
   test("does not compare writes with quicker reads", () => {
-    const mixed = times(1000, (i) => (i % 2 === 0 ? took(1, 100, { method: "GET" }) : took(30, 100)));
+    const mixed = times(1000, (i) => (i % 2 === 0 ? took(1, 100, { likeness: "get Pod" }) : took(30, 100)));
     expect(learned(concurrencyAtStart(LIMIT_MAX), mixed).limit).toBe(LIMIT_MAX);
+  });
+
+  test("does not compare writes of pods with those of leases", () => {
+    const lease = took(2, 100, { likeness: "patch Lease" });
+    const pods = times(1000, () => took(80, 100));
+    expect(learned(concurrencyAtStart(LIMIT_MAX), [lease, ...pods]).limit).toBe(LIMIT_MAX);
   });
 
   test("stays while answers take the target latency", () => {
@@ -183,7 +196,7 @@ describe("the limit", () => {
 
   test("always stays between one and its maximum", () => {
     const experience = fc.record({
-      method: fc.constantFrom("GET", "PATCH"),
+      likeness: fc.constantFrom("get Pod", "patch Pod"),
       startedAtMs: fc.nat(1e6),
       endedAtMs: fc.nat(1e6).map((ms) => ms + 1e6),
       overloaded: fc.boolean(),

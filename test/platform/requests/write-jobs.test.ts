@@ -5,9 +5,7 @@ import { type TryResult, WriteJobs, type WriteJobsOptions } from "../../../servi
 import { VirtualClock } from "../../support/clock.virtual.ts";
 
 /** Jobs whose attempts the test answers. */
-function jobs(
-  options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated" | "isSame" | "isContinued">> = {},
-) {
+function jobs(options: Partial<Omit<WriteJobsOptions<string>, "clock" | "random" | "attempt" | "reportOutcome">> = {}) {
   const clock = new VirtualClock();
   const tries: { ask: string; hasFailed: boolean; atMs: number; report: (result: TryResult) => void }[] = [];
   const reported: string[] = [];
@@ -258,6 +256,39 @@ describe("during a server's pause", () => {
 
 describe("a request for nothing new", () => {
   const isRepeated = (ask: string, earlier: string) => ask[0] === earlier[0];
+
+  test("is done with one that was done a moment ago", () => {
+    const { clock, tries, reported, written, answer } = jobs({ isRepeated, repeatedForMs: 2000 });
+    written.take("k", "a");
+    answer("ok");
+    clock.advance(1999);
+    written.take("k", "a2");
+    expect(reported).toEqual(["a ok after 0"]);
+    expect(tries).toHaveLength(1);
+    written.take("k", "b");
+    expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
+  });
+
+  test.each<[Outcome, number]>([
+    ["ok", 2000],
+    ["refused", 0],
+  ])("is attempted if the earlier ended %s %i ms ago", (outcome, agoMs) => {
+    const { clock, tries, written, answer } = jobs({ isRepeated, repeatedForMs: 2000 });
+    written.take("k", "a");
+    answer(outcome);
+    clock.advance(agoMs);
+    written.take("k", "a2");
+    expect(tries.map(({ ask }) => ask)).toEqual(["a", "a2"]);
+  });
+
+  test("is attempted after the shard had another owner", () => {
+    const { tries, written, answer } = jobs({ isRepeated, repeatedForMs: 2000 });
+    written.take("k", "a");
+    answer("ok");
+    written.drop(() => true);
+    written.take("k", "a2");
+    expect(tries).toHaveLength(2);
+  });
 
   test.each<Outcome>(["ok", "gone"])("is done with the one under way when that ended %s", (outcome) => {
     const { clock, tries, reported, written, answer } = jobs({ isRepeated });

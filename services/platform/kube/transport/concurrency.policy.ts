@@ -6,7 +6,10 @@
 export interface Concurrency {
   /** Requests allowed at once. Grows by fractions; the whole part counts. */
   readonly limit: number;
-  /** The latency without load, by HTTP method: reads may be quick where writes are not. */
+  /**
+   * The latency without load, by verb and kind: webhooks make writes slower than reads, and those of pods slower than
+   * those of leases.
+   */
   readonly unloaded: Readonly<Record<string, UnloadedLatency>>;
   /** Present latency as a share of the target, smoothed; null before the first request. */
   readonly strain: number | null;
@@ -16,13 +19,14 @@ export interface Concurrency {
 
 interface UnloadedLatency {
   readonly latencyMs: number;
-  /** When the last request of this method ended. */
+  /** When the last request of this likeness ended. */
   readonly learnedAtMs: number;
 }
 
 /** How one request went. */
 export interface RequestResult {
-  readonly method: string;
+  /** Its verb and kind, such as `patch Pod`. */
+  readonly likeness: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** The server answered 429, or not in time. */
@@ -73,12 +77,12 @@ function halved(known: Concurrency, { startedAtMs, endedAtMs }: RequestResult): 
  * it neither below its start nor below what sustains the least rate.
  */
 function followed(known: Concurrency, experience: RequestResult, limitMax: number): Concurrency {
-  const { method, startedAtMs, endedAtMs, atLimit } = experience;
+  const { likeness, startedAtMs, endedAtMs, atLimit } = experience;
   const tookMs = endedAtMs - startedAtMs;
-  const latencyMs = Math.min(tookMs, drifted(known.unloaded[method], endedAtMs));
+  const latencyMs = Math.min(tookMs, drifted(known.unloaded[likeness], endedAtMs));
   const share = tookMs / (latencyMs * AIM_FACTOR + AIM_SLACK_MS);
   const strain = known.strain === null ? share : known.strain + (share - known.strain) * SMOOTHING;
-  const unloaded = { ...known.unloaded, [method]: { latencyMs, learnedAtMs: endedAtMs } };
+  const unloaded = { ...known.unloaded, [likeness]: { latencyMs, learnedAtMs: endedAtMs } };
   if (!atLimit) return { ...known, unloaded, strain };
   const stepMost = known.halvedAtMs === null ? 1 : 1 / known.limit;
   const isBelowLeastRate = known.limit < (RATE_LEAST_PER_SECOND * tookMs) / 1000;

@@ -100,13 +100,15 @@ const STALL_CHECK_MS = 500;
 const STALLED_SHARE = 0.5;
 
 interface RunningRequest {
-  readonly method: string;
+  readonly likeness: string;
   readonly startedAtMs: number;
   readonly stalled: () => void;
 }
 
 /** How a request is sent. */
 interface Sending {
+  /** Its verb and kind: requests of one likeness take equally long on an idle server. */
+  readonly likeness: string;
   readonly timeoutMs: number;
   /** When the oldest live read behind the request was answered; absent if it rests on none. */
   readonly readAtMs?: number | undefined;
@@ -153,14 +155,15 @@ export class Writer {
   /** Reads an object past every cache, in the order that `place` gives. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
-    const sending = { timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
+    const likeness = `get ${ref.kind}`;
+    const sending = { likeness, timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
     const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
     this.#enqueue(
       { operation: `GET ${request.path}`, lane: null, urgency: rank, group: groupOf(ref) },
       () => request,
       sending,
       (answer, latencyMs) => {
-        if (ref.kind !== "CustomResource") this.#remember(`get ${ref.kind}`, answer, latencyMs);
+        if (ref.kind !== "CustomResource") this.#remember(likeness, answer, latencyMs);
         const reply = readReplyOf(answer, ref.name === "");
         this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
         done(reply);
@@ -193,7 +196,7 @@ export class Writer {
     this.#enqueue(
       place,
       () => request,
-      { timeoutMs: this.#within(READ_TIMEOUT_MS) },
+      { likeness: place.operation, timeoutMs: this.#within(READ_TIMEOUT_MS) },
       (answer) => {
         this.#evictionVersion = evictionVersionOf(answer);
         for (const send of this.#undiscovered.splice(0)) send();
@@ -206,12 +209,13 @@ export class Writer {
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
     // A server retries a conflicting eviction by itself for seconds.
     const isUnmeasured = verb === "evict";
-    const sending = { timeoutMs: this.#within(WRITE_TIMEOUT_MS), readAtMs, isUnmeasured };
+    const likeness = `${verb} ${ref.kind}`;
+    const sending = { likeness, timeoutMs: this.#within(WRITE_TIMEOUT_MS), readAtMs, isUnmeasured };
     const isBackground = urgency === Urgency.event;
     const operation = `${verb} ${objectPath(ref)} ${request.subresource ?? ""}`;
     const place = { operation, lane, urgency: rankOf(urgency, stepsBefore), isBackground, group: groupOf(ref) };
     this.#enqueue(place, http, sending, (answer, latencyMs) => {
-      if (!isBackground && !isUnmeasured) this.#remember(`${verb} ${ref.kind}`, answer, latencyMs);
+      if (!isBackground && !isUnmeasured) this.#remember(likeness, answer, latencyMs);
       const reply = writeReplyOf(answer, ref, request.verb === "patch" && request.patch === "json");
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -226,7 +230,7 @@ export class Writer {
     this.#enqueue(
       place,
       () => request,
-      { timeoutMs: this.#within(REVIEW_TIMEOUT_MS) },
+      { likeness: place.operation, timeoutMs: this.#within(REVIEW_TIMEOUT_MS) },
       (answer, latencyMs) => {
         const reply = reviewReplyOf(answer);
         this.#io.observe({ verb: "create", kind, outcome: reply.outcome, latencyMs });
@@ -243,7 +247,7 @@ export class Writer {
   #enqueue(
     place: Omit<QueuedRequest, "run">,
     made: () => HttpRequest | null,
-    { timeoutMs, readAtMs, sent, isUnmeasured = false }: Sending,
+    { likeness, timeoutMs, readAtMs, sent, isUnmeasured = false }: Sending,
     answered: (answer: Answer, latencyMs: number) => void,
   ): void {
     const run = (ended: () => void, stalled: () => void): void => {
@@ -257,7 +261,7 @@ export class Writer {
         });
         return;
       }
-      const running = { method: request.method, startedAtMs, stalled };
+      const running = { likeness, startedAtMs, stalled };
       this.#running.add(running);
       this.#checkStalls();
       call(this.#io, request, timeoutMs, (answer) => {
@@ -351,13 +355,13 @@ export class Writer {
   }
 
   #learn(request: RunningRequest, answer: Answer): void {
-    const { method, startedAtMs } = request;
+    const { likeness, startedAtMs } = request;
     const overloaded = isOverload(answer);
     // A broken connection says nothing about load, nor does an object that hangs while others are answered.
     if (answer.kind === "lost" && (!overloaded || this.#isStalled(request))) return;
     const endedAtMs = this.#io.clock.monotonicMs();
     const atLimit = this.#queue.underWay >= Math.floor(this.#concurrency.limit);
-    const experience = { method, startedAtMs, endedAtMs, overloaded, atLimit };
+    const experience = { likeness, startedAtMs, endedAtMs, overloaded, atLimit };
     this.#concurrency = concurrencyAfter(this.#concurrency, experience, this.#io.inFlightMax);
   }
 

@@ -1,6 +1,7 @@
 /** Every incident, in the order of docs/incidents.md. */
 import type { Incident } from "./incident.ts";
 import { CLOCK_BACK, CLOCK_STEP } from "./nodes/clock-jumps.ts";
+import { FLEET_START } from "./nodes/fleet-start.ts";
 import { KUBELET_RESTART } from "./nodes/kubelet-restart.ts";
 import { MACHINE_DIES } from "./nodes/machine-dies.ts";
 import { OLD_KUBELET } from "./nodes/old-kubelet.ts";
@@ -53,4 +54,5 @@ export const INCIDENTS: readonly Incident[] = [
   LONGER_TOLERATION,
   ONE_OF_TWO_TAINTS,
   DENIED_DELETION,
+  FLEET_START,
 ];

@@ -135,6 +135,8 @@ export interface Incident {
   readonly reports: readonly string[];
   /** What people saw. */
   readonly seen: string;
+  /** Whether it is of a cluster as large as real ones: with upstream's own periods, one controller after the other. */
+  readonly isLarge?: true;
   /** Flags of both controllers beside the usual ones. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly groups: Readonly<Record<string, NodeGroup>>;

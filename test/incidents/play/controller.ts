@@ -7,15 +7,26 @@ export const CONTROLLERS = ["kube-controller-manager", "vigil"] as const;
 /** One of them. */
 export type ControllerName = (typeof CONTROLLERS)[number];
 
-/** How long a node may be silent, in seconds: longer than a kubelet here takes to post its status after an outage. */
-export const GRACE_SECONDS = 12;
+/** The periods of a played cluster, in seconds. */
+export interface Periods {
+  /** How long a node may be silent: longer than a kubelet here takes to post its status after an outage. */
+  readonly graceSeconds: number;
+  /** How often a kubelet renews its lease. */
+  readonly leaseSeconds: number;
+}
+
+/** Shorter than real ones, so that an incident takes a minute. */
+export const SHORT_PERIODS: Periods = { graceSeconds: 12, leaseSeconds: 3 };
+/** Upstream's defaults, which thousands of nodes on one machine need. */
+export const REAL_PERIODS: Periods = { graceSeconds: 40, leaseSeconds: 10 };
+
 /** Everything else is the controller's default; these are upstream's names. */
-const FLAGS: Readonly<Record<string, string>> = {
+const flagsOf = ({ graceSeconds }: Periods): Readonly<Record<string, string>> => ({
   "node-monitor-period": "1s",
-  "node-monitor-grace-period": `${GRACE_SECONDS}s`,
-  "node-startup-grace-period": `${GRACE_SECONDS}s`,
+  "node-monitor-grace-period": `${graceSeconds}s`,
+  "node-startup-grace-period": `${graceSeconds}s`,
   "node-eviction-rate": "1",
-};
+});
 
 /** A process of a controller. */
 export interface RunningController {
@@ -29,9 +40,9 @@ export interface RunningController {
 export async function startController(
   name: ControllerName,
   kubeconfig: string,
-  changed: Readonly<Record<string, string>>,
+  { periods, flags: changed }: { readonly periods: Periods; readonly flags: Readonly<Record<string, string>> },
 ): Promise<RunningController> {
-  const flags = { ...FLAGS, ...changed };
+  const flags = { ...flagsOf(periods), ...changed };
   if (name === "kube-controller-manager") {
     const manager = await startControllerManager({ kubeconfig, controllers: ["nodelifecycle"], flags });
     const [pause, resume, log] = [() => manager.pause(), () => manager.resume(), () => manager.log()];

@@ -16,7 +16,7 @@ import { writeKubeconfig } from "../../support/kubectl.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 import { until } from "../../support/until.ts";
 import type { Part, PathState, Refusable } from "../incident.ts";
-import { type ControllerName, type RunningController, startController } from "./controller.ts";
+import { type ControllerName, type Periods, type RunningController, startController } from "./controller.ts";
 import type { Outage } from "./judge.ts";
 import { type AgedObject, agedEntry } from "./stored-object.ts";
 
@@ -70,6 +70,7 @@ interface Backup {
 
 /** How the controller of a cluster runs. */
 export interface ClusterSetup {
+  readonly periods: Periods;
   /** Its flags beside the usual ones. */
   readonly flags: Readonly<Record<string, string>>;
   /** Whether its way to the API server can stall or break. */
@@ -125,6 +126,11 @@ export class IncidentCluster {
     this.balancedKube = kubeOver(parts.paths.loadBalancer.port);
   }
 
+  /** The periods of its controller and its kubelets. */
+  get periods(): Periods {
+    return this.#setup.periods;
+  }
+
   /** Ends a part at once. */
   async kill(part: Part): Promise<void> {
     if (part === "controller") {
@@ -147,10 +153,10 @@ export class IncidentCluster {
       this.#endOutage();
     }
     if (!this.#isDue || this.#controller !== null) return;
-    const { flags, hasControllerPath } = this.#setup;
+    const { hasControllerPath } = this.#setup;
     // Clients retry in another way after a refused connection than after one that a proxy accepts and breaks.
     const port = hasControllerPath ? this.#paths.controller.port : Number(new URL(this.api.url).port);
-    this.#controller = await startController(this.controllerName, this.#kubeconfig(port), flags);
+    this.#controller = await startController(this.controllerName, this.#kubeconfig(port), this.#setup);
   }
 
   /** Stops a part with its connections open. */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Actions, Incident } from "../incident.ts";
-import { CONTROLLERS, type ControllerName, GRACE_SECONDS } from "./controller.ts";
+import { CONTROLLERS, type ControllerName, REAL_PERIODS, SHORT_PERIODS } from "./controller.ts";
 import { type DrawnIncident, drawIncident } from "./draw.ts";
 import { IncidentCluster } from "./incident-cluster.ts";
 import { isRight, judge, type Outcome, type Play } from "./judge.ts";
@@ -58,9 +58,7 @@ export async function playIncidents(incidents: readonly Incident[], options: Pla
   const playOn = async () => {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       const drawn = group.map((incident) => drawIncident(incident, options.seed));
-      const [upstream = [], own = []] = await Promise.all(
-        CONTROLLERS.map((name) => playTogether(name, drawn, options)),
-      );
+      const [upstream = [], own = []] = await playAgainstEach(drawn, options);
       for (const [index, { name }] of group.entries()) {
         const sides = { "kube-controller-manager": upstream[index], vigil: own[index] };
         outcomes.set(name, sides as Record<ControllerName, Outcome>);
@@ -71,6 +69,16 @@ export async function playIncidents(incidents: readonly Incident[], options: Pla
   return incidents.map((incident) => ({ incident, outcomes: given(outcomes.get(incident.name)) }));
 }
 
+/** Both controllers at once, where one machine has room for that. */
+async function playAgainstEach(incidents: readonly DrawnIncident[], options: PlayOptions): Promise<Outcome[][]> {
+  if (incidents.every(({ isLarge }) => isLarge !== true)) {
+    return Promise.all(CONTROLLERS.map((name) => playTogether(name, incidents, options)));
+  }
+  const outcomes: Outcome[][] = [];
+  for (const name of CONTROLLERS) outcomes.push(await playTogether(name, incidents, options));
+  return outcomes;
+}
+
 /** The incidents of each cluster. */
 function clustersFor(incidents: readonly Incident[]): Incident[][] {
   const alone = incidents.filter((incident) => needsCluster(incident));
@@ -78,8 +86,12 @@ function clustersFor(incidents: readonly Incident[]): Incident[][] {
   return [...(together.length === 0 ? [] : [together]), ...alone.map((incident) => [incident])];
 }
 
-function needsCluster({ flags, timeline }: Incident): boolean {
-  return flags !== undefined || timeline.some((step) => Object.keys(step).some((action) => OF_THE_CLUSTER.has(action)));
+function needsCluster({ flags, timeline, isLarge }: Incident): boolean {
+  return (
+    isLarge === true ||
+    flags !== undefined ||
+    timeline.some((step) => Object.keys(step).some((action) => OF_THE_CLUSTER.has(action)))
+  );
 }
 
 async function playTogether(
@@ -88,7 +100,9 @@ async function playTogether(
   { report = () => {}, showsLogs = false }: PlayOptions,
 ): Promise<Outcome[]> {
   const hasControllerPath = incidents.some(({ timeline }) => timeline.some((step) => "controllerPath" in step));
-  const cluster = await IncidentCluster.open(controller, { flags: incidents[0]?.flags ?? {}, hasControllerPath });
+  const [first] = incidents;
+  const periods = first?.isLarge === true ? REAL_PERIODS : SHORT_PERIODS;
+  const cluster = await IncidentCluster.open(controller, { periods, flags: first?.flags ?? {}, hasControllerPath });
   try {
     const plays = await Promise.all(incidents.map((incident) => playOne(cluster, incident)));
     const worksAfter = await works(cluster);
@@ -118,7 +132,8 @@ async function playOne(cluster: IncidentCluster, incident: DrawnIncident): Promi
       await stage.act(step);
     }
     const { missed } = stage;
-    return { incident, nodes: stage.played(), startedAt, endedAt: Date.now(), graceMs: GRACE_SECONDS * 1000, missed };
+    const graceMs = cluster.periods.graceSeconds * 1000;
+    return { incident, nodes: stage.played(), startedAt, endedAt: Date.now(), graceMs, missed };
   } finally {
     stage.close();
   }

@@ -1,5 +1,5 @@
 /** What people read of played incidents: the page docs/incidents.md, and the table that a run prints. Pure. */
-import { CONTROLLERS, type ControllerName, GRACE_SECONDS } from "./controller.ts";
+import { CONTROLLERS, type ControllerName, SHORT_PERIODS } from "./controller.ts";
 import { isRight, type Outcome } from "./judge.ts";
 import type { PlayedIncident } from "./play.ts";
 
@@ -25,7 +25,7 @@ export function pageOf(played: readonly PlayedIncident[], frame: ReportFrame): s
 
 What people reported, played on a real etcd and kube-apiserver against kube-controller-manager and against Vigil. Each
 is a file of \`test/incidents\`: nodes, events with times, and the right answer; a seed picks times and sizes. The grace
-is ${GRACE_SECONDS} s, and pods tolerate seconds instead of minutes.
+is ${SHORT_PERIODS.graceSeconds} s, and pods tolerate seconds instead of minutes.
 
 Kubernetes ${kubernetes}, Vigil ${vigil}, ${date}: \`npm run incidents -- --seed=${seed}\`, with the programs of a
 control plane in \`KUBEBUILDER_ASSETS\` or, of any version, in \`KUBE_TESTS\`.
@@ -34,7 +34,8 @@ ${summaryTable(played)}
 
 *Wrongly* evicted are pods that should have stayed, or were not due yet; *too late* are those not deleted within 8 s of
 their deadline; a *false* verdict is a \`Ready=Unknown\` of a machine that lived. A node-year is one node for a year
-*in such incidents*: the nodes of each times its seconds, added up, ${years(played, "vigil")} here.
+*in such incidents*: the nodes of each times its seconds, added up, ${years(played, "vigil")} here, without
+those of the large cluster.
 
 Below, *evicted* are pods that had to go and went in time, seconds are those from the last heartbeat of a dead node to
 its verdict, at most, and *w* are writes about these nodes and pods. *Open* marks where upstream's rules, which Vigil
@@ -58,7 +59,7 @@ export function incidentTable(played: readonly PlayedIncident[]): string {
 export function summaryTable(played: readonly PlayedIncident[]): string {
   const rows = CONTROLLERS.map((name) => {
     const outcomes = played.map(({ outcomes }) => outcomes[name]);
-    const exposed = outcomes.reduce((sum, { nodeSeconds }) => sum + nodeSeconds, 0) / YEAR_SECONDS;
+    const exposed = exposedSeconds(played, name) / YEAR_SECONDS;
     const wrong = count(outcomes, "wrong");
     const falseVerdicts = count(outcomes, "falseVerdicts");
     const rate = (events: number) => `${events} (${Math.round(events / exposed).toLocaleString("en")})`;
@@ -97,8 +98,13 @@ function count(outcomes: readonly Outcome[], what: "wrong" | "missing" | "falseV
 }
 
 function years(played: readonly PlayedIncident[], name: ControllerName): string {
-  const seconds = played.reduce((sum, { outcomes }) => sum + outcomes[name].nodeSeconds, 0);
-  return (seconds / YEAR_SECONDS).toFixed(6);
+  return (exposedSeconds(played, name) / YEAR_SECONDS).toFixed(6);
+}
+
+/** The time of a cluster with thousands of nodes would be nearly all of it, and hide what happened in the others. */
+function exposedSeconds(played: readonly PlayedIncident[], name: ControllerName): number {
+  const counted = played.filter(({ incident }) => incident.isLarge !== true);
+  return counted.reduce((sum, { outcomes }) => sum + outcomes[name].nodeSeconds, 0);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -11,12 +11,15 @@ import type { Drawn, DrawnIncident } from "./draw.ts";
 import type { IncidentCluster, ListedObject } from "./incident-cluster.ts";
 import type { PlayedNode, UserTaint } from "./judge.ts";
 
-const LEASE_PERIOD_MS = 3_000;
 const ZONE_LABEL = "topology.kubernetes.io/zone";
 const LOSS_KEYS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-/** How long a step waits for a state of the nodes; healing needs no grace. */
-const WAIT_SECONDS = { tainted: 40, evicted: 40, well: 15 };
-const OPEN = { withinMs: 40_000, everyMs: 500 };
+/** How long a step waits for a state of the nodes, beside a grace; healing needs none. */
+const WAIT_SECONDS = { tainted: 28, evicted: 28, well: 3 };
+const OPEN_MS = 40_000;
+/** How long a look at all nodes takes the API server, at most, and how long one takes to join, in milliseconds each. */
+const NODE_MS = { look: 1, join: 20 };
+/** Nodes that register in the same instant, and what time the next ones leave them. */
+const JOINING = { nodes: 50, pauseMs: 100 };
 const LOG_CHARACTERS_MAX = 3_000;
 /** How often a kubelet compares the status of its node: 10 s of upstream's are 4 s here. */
 const REFUTE_MS = 4_000;
@@ -68,11 +71,14 @@ export class Stage {
 
   /** Registers the nodes and waits until the controller has found them well; then creates their pods. */
   async open(): Promise<void> {
-    for (const { kubelet } of this.#nodes) kubelet.register();
+    for (const [index, { kubelet }] of this.#nodes.entries()) {
+      kubelet.register();
+      if (index % JOINING.nodes === JOINING.nodes - 1) await pause(JOINING.pauseMs);
+    }
     const what = () => `all are well\n${this.#cluster.log().slice(-LOG_CHARACTERS_MAX)}`;
-    await until(what, () => this.#areWell(this.#nodes), OPEN);
+    await until(what, () => this.#areWell(this.#nodes), this.#within(OPEN_MS));
     await Promise.all(this.#nodes.map((node) => this.#createPod(node)));
-    this.#loops.push(setInterval(() => void this.#refuteUnknown(), REFUTE_MS));
+    this.#loops.push(setInterval(() => void this.#refuteUnknown(), Math.max(REFUTE_MS, this.#lookMs)));
     if (this.#nodes.some(({ isMirror }) => isMirror)) this.#keepMirrors();
   }
 
@@ -109,6 +115,15 @@ export class Stage {
     }
   }
 
+  /** How often all nodes are looked at: a large cluster has better things to do. */
+  get #lookMs(): number {
+    return this.#nodes.length * NODE_MS.look;
+  }
+
+  #within(ms: number, everyMs = 500): { readonly withinMs: number; readonly everyMs: number } {
+    return { withinMs: ms + this.#nodes.length * NODE_MS.join, everyMs: Math.max(everyMs, this.#lookMs) };
+  }
+
   #stagedNode(group: string, index: number): StagedNode {
     const { zone = "a", pod, behindLoadBalancer = false } = this.incident.groups[group] ?? { nodes: 0 };
     const name = `${this.incident.name}-${group}-${index}`;
@@ -118,7 +133,7 @@ export class Stage {
     const heard = { at: Date.now() };
     const kubelet = new TestKubelet(noting(kube, heard), clock, {
       name,
-      leasePeriodMs: LEASE_PERIOD_MS,
+      leasePeriodMs: this.#leasePeriodMs,
       statusPeriodMs: null,
       labels: { [ZONE_LABEL]: this.#zone(zone) },
     });
@@ -290,22 +305,27 @@ export class Stage {
     const lease = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/leases/${name}`;
     await this.#cluster.request("PATCH", lease, { metadata: { ownerReferences: [owner] } });
     await this.#cluster.request("DELETE", `/api/v1/nodes/${name}`);
-    const options = { name, leasePeriodMs: null, statusPeriodMs: LEASE_PERIOD_MS };
+    const options = { name, leasePeriodMs: null, statusPeriodMs: this.#leasePeriodMs };
     node.replacement = new TestKubelet(noting(this.#cluster.kube, node.heard), realClock(), options);
     node.replacement.register();
   }
 
   /** Waits for a state of the cluster; a controller that does not reach it has missed that. */
   async #await(what: keyof typeof WAIT_SECONDS, groups: readonly string[], holds: Holds): Promise<void> {
-    if (!(await this.#reaches(what, groups, holds))) this.missed.push(`not ${what} within ${WAIT_SECONDS[what]} s`);
+    if (!(await this.#reaches(what, groups, holds)))
+      this.missed.push(`not ${what} within ${this.#waitSeconds(what)} s`);
   }
 
   #reaches(what: keyof typeof WAIT_SECONDS, groups: readonly string[], holds: Holds): Promise<boolean> {
     const nodes = this.#of(groups);
-    return until(what, () => holds(nodes), { withinMs: WAIT_SECONDS[what] * 1000, everyMs: 250 }).then(
+    return until(what, () => holds(nodes), this.#within(this.#waitSeconds(what) * 1000, 250)).then(
       () => true,
       () => false,
     );
+  }
+
+  #waitSeconds(what: keyof typeof WAIT_SECONDS): number {
+    return WAIT_SECONDS[what] + this.#cluster.periods.graceSeconds;
   }
 
   async #areTainted(nodes: readonly StagedNode[]): Promise<boolean> {
@@ -343,6 +363,10 @@ export class Stage {
   async #write(request: WriteRequest): Promise<void> {
     const reply = await write(this.#cluster.kube, request);
     if (reply.outcome !== "ok") throw new Error(reply.detail);
+  }
+
+  get #leasePeriodMs(): number {
+    return this.#cluster.periods.leaseSeconds * 1000;
   }
 
   #zone(zone: string): string {

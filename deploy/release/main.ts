@@ -5,7 +5,7 @@ import { publishedValues, releaseNotes, releaseProblems } from "./release.ts";
 
 const USAGE = `node deploy/release/main.ts check v1.2.3 OWNER/NAME       fails unless this repository can release it
 node deploy/release/main.ts notes v1.2.3                  prints what CHANGELOG.md says about it
-node deploy/release/main.ts chart IMAGE sha256:DIGEST     writes the published image into the chart`;
+node deploy/release/main.ts chart IMAGE sha256:DIGEST     names what was published in the chart`;
 const ROOT = join(import.meta.dirname, "../..");
 const VALUES = join(ROOT, "deploy/helm/vigil/values.yaml");
 const [step, first = "", second = ""] = process.argv.slice(2);
@@ -19,7 +19,8 @@ if (step === "check") {
 } else if (step === "notes") {
   process.stdout.write(`${releaseNotes(first.replace(/^v/, ""), changelog) ?? ""}\n`);
 } else if (step === "chart" && /^sha256:[\da-f]{64}$/.test(second)) {
-  writeFileSync(VALUES, publishedValues(readFileSync(VALUES, "utf8"), first, second));
+  const published = { image: first, digest: second, version, repository: repository?.url ?? "" };
+  writeFileSync(VALUES, publishedValues(readFileSync(VALUES, "utf8"), published));
 } else {
   process.stderr.write(`${USAGE}\n`);
   process.exitCode = 2;

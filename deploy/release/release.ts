@@ -38,10 +38,21 @@ export function releaseNotes(version: string, changelog: string): string | null 
     .trim();
 }
 
-/** The chart's values with the image that was published. Throws an Error where they have no such fields. */
-export function publishedValues(values: string, repository: string, digest: string): string {
-  const named = replaced(values, "  repository: vigil\n", `  repository: ${repository}\n`);
-  return replaced(named, '  digest: ""\n', `  digest: ${digest}\n`);
+/** What a released chart names. */
+export interface PublishedChart {
+  readonly image: string;
+  readonly digest: string;
+  readonly version: string;
+  /** `repository.url` of package.json. */
+  readonly repository: string;
+}
+
+/** The chart's values with what was published. Throws an Error where they have no such fields. */
+export function publishedValues(values: string, { image, digest, version, repository }: PublishedChart): string {
+  const home = repository.replace(/^git\+/, "").replace(/\.git$/, "");
+  const named = replaced(values, "  repository: vigil\n", `  repository: ${image}\n`);
+  const pinned = replaced(named, '  digest: ""\n', `  digest: ${digest}\n`);
+  return replaced(pinned, "https://github.com/OWNER/NAME/blob/main/", `${home}/blob/v${version}/`);
 }
 
 /** The chart's description with the version of package.json. */

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { metricsIn, ROOT, read, rowsOf, unknownMetrics } from "./documented-metrics.ts";
+import { anchorsOf } from "../docs-site/page-links.ts";
+import { metricsIn, ROOT, read, unknownMetrics } from "./documented-metrics.ts";
 
 /** The process metrics that prom-client adds. */
 const PROCESS_METRIC = /\b(?:process|nodejs)_/;
@@ -14,7 +15,7 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
 }
 
 const RULES = "deploy/prometheus/vigil.rules.yaml";
@@ -32,9 +33,11 @@ describe("alert rules", () => {
     },
   );
 
-  test("are answered in docs/alerts.md, each in its place", () => {
-    const answered = rowsOf("docs/alerts.md").map(([alert]) => alert);
-    expect(answered).toEqual(rules.map(({ alert }) => alert));
+  test("lead by runbook_url to their place in docs/alerts.md", () => {
+    const answered = anchorsOf(read("docs/alerts.md")).filter((anchor) => anchor.startsWith("vigil"));
+    const page = "https://github.com/OWNER/NAME/blob/main/docs/alerts.md#";
+    expect(answered.map((anchor) => page + anchor)).toEqual(rules.map(({ annotations }) => annotations.runbook_url));
+    expect(answered).toEqual(rules.map(({ alert }) => alert.toLowerCase()));
   });
 
   test("fire and stay silent in promtool as their tests expect", ({ skip }) => {

@@ -152,6 +152,10 @@ describeWithHelm("the Helm chart", () => {
     const rules = readFileSync(join(CHART, "../../prometheus/vigil.rules.yaml"), "utf8");
     const dashboard = readFileSync(join(CHART, "../../grafana/vigil.json"), "utf8");
     expect(objects["PrometheusRule vigil-system/vigil"]).toMatchObject({ spec: parse(rules) });
+    const runbooks = "https://wiki.example/alerts";
+    const { text } = await renderChart({ monitoring: { prometheusRule: { enabled: true, runbooks } } });
+    expect(text).toContain(`runbook_url: ${runbooks}#vigilabsent\n`);
+    expect(text).not.toContain("OWNER/NAME");
     expect(objects["ConfigMap vigil-system/vigil-dashboard"]).toMatchObject({ data: { "vigil.json": dashboard } });
     expect(objects["PodMonitor vigil-system/vigil"]).toMatchObject({
       metadata: { labels: { release: "prometheus" } },

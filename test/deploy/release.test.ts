@@ -69,11 +69,15 @@ describe("a tag", () => {
 });
 
 describe("the chart of a release", () => {
-  test("names the image that was published, by its digest", () => {
+  test("names the image by its digest, and the page of its alerts", () => {
     const digest = `sha256:${"a".repeat(64)}`;
-    const { image } = parse(publishedValues(read("deploy/helm/vigil/values.yaml"), "ghcr.io/vigil/vigil", digest));
+    const repository = "git+https://github.com/vigil/vigil.git";
+    const chart = { image: "ghcr.io/vigil/vigil", digest, version: "0.1.0", repository };
+    const { image, monitoring } = parse(publishedValues(read("deploy/helm/vigil/values.yaml"), chart));
     expect(image).toMatchObject({ repository: "ghcr.io/vigil/vigil", digest });
-    expect(() => publishedValues("image: {}\n", "any", digest)).toThrow('values.yaml has no line "repository: vigil"');
+    const runbooks = "https://github.com/vigil/vigil/blob/v0.1.0/docs/alerts.md";
+    expect(monitoring.prometheusRule).toMatchObject({ runbooks });
+    expect(() => publishedValues("image: {}\n", chart)).toThrow('values.yaml has no line "repository: vigil"');
   });
 
   test("has the version of the package", () => {

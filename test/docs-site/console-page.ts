@@ -26,7 +26,7 @@ that leads where processes elect a leader. Instants are epoch milliseconds, dura
 its key, \`region:<NUL>:zone\`. An answer may get more fields later. A fault is \`{"error": "…"}\` with status 400, 404
 or 503. Below, what an earlier answer shows is a text that names its path. The same facts with readable instants are
 answered over NATS: [Listen to Vigil](../listen.md#queries). Who may ask is in
-[Run Vigil in a cluster](../run-in-a-cluster.md#what-is-installed).
+[Run Vigil in a cluster](../how-to/console-access.md).
 
 Besides, there are \`/metrics\` ([Metrics](../metrics.md)), the probes \`/livez\`, \`/healthz\` and \`/readyz\`, each with
 \`?verbose\`, and \`/api/stream\`, the events of the dashboard.`;

@@ -219,6 +219,8 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   podTerminating: (claim) => somePod(claim, (pod) => deletedAt(pod) === claim.values.since),
   // Where the reply to a deletion was lost, that of another client counts as Vigil's (decision 16).
   podOurs: ({ truth, pod, podSinceMs }) => truth.isVigils(pod, podSinceMs) || truth.outcomes.has(`${pod} unknown`),
+  podDisrupted: (claim) =>
+    somePod(claim, ({ status }) => (status?.conditions ?? []).some(({ reason }) => reason === claim.values.reason)),
   podFinalizers: (claim) => somePod(claim, ({ metadata }) => (metadata.finalizers?.length ?? 0) > 0),
   podNodeSilent: unknown,
   podNodeGone: (claim) => nodes(claim).includes(null),

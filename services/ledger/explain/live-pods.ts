@@ -9,6 +9,7 @@ import { spanText } from "../../domain/format.ts";
 import { projectPod, UNREPORTED } from "../../platform/kube/watch/projection.ts";
 import { SingleFlightReads } from "../../platform/requests/single-flight-reads.ts";
 import { listOf, textOf } from "../../structures/json.ts";
+import { type Disruption, disruptionOf } from "./disruption.policy.ts";
 
 /** The result of a live read of a pod. */
 export type PodRead =
@@ -20,6 +21,7 @@ export type PodRead =
       /** When its deletion was accepted, epoch milliseconds; null while it is not terminating. */
       readonly terminatingSince: number | null;
       readonly finalizers: readonly string[];
+      readonly disruption: Disruption | null;
     }
   | { readonly kind: "absent" }
   | { readonly kind: "unread"; readonly why: string };
@@ -72,5 +74,6 @@ function podReadOf(reply: ReadReply): PodRead {
     bound: bound === null ? null : { node: bound.node, pod: bound.pod },
     terminatingSince: deletedAt === null ? null : deletedAt - graceSeconds * 1000,
     finalizers: listOf(metadata.finalizers).flatMap((finalizer) => textOf(finalizer) ?? []),
+    disruption: disruptionOf(reply.object.status),
   };
 }

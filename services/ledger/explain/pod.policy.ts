@@ -73,12 +73,20 @@ function presentPodSentences(
   if (terminatingSince !== null) {
     const span = spanText(context.now - terminatingSince);
     const terminating = sentence("podTerminating", { pod, since: apiTime(terminatingSince), span });
-    return { sentences: [terminating, ...deletedByUsSentences(record), ...stayingSentences(read, context)], node };
+    const ours = deletedByUsSentences(record);
+    const by = ours.length > 0 ? ours : disruptionSentences(read);
+    return { sentences: [terminating, ...by, ...stayingSentences(read, context)], node };
   }
   if (bound === null) return { sentences: [sentence("podUnbound", { pod })], node };
   const isScheduled = record !== undefined && record.order !== "done" && !isTolerated(bound, context);
   const scheduled = isScheduled ? recordSentences(pod, record, context) : [];
-  return { sentences: scheduled.length > 0 ? scheduled : notEvictedSentences(pod, bound, context), node };
+  if (scheduled.length > 0) return { sentences: scheduled, node };
+  const ended = hasCompleted(bound.pod) ? disruptionSentences(read) : [];
+  return { sentences: [...notEvictedSentences(pod, bound, context), ...ended], node };
+}
+
+function disruptionSentences({ disruption }: PresentPod): Sentence[] {
+  return disruption === null ? [] : [sentence("podDisrupted", { reason: disruption.reason, who: disruption.who })];
 }
 
 /** Whether the pod may stay despite its record: it has completed, tolerates all taints, or its drain is cancelled. */

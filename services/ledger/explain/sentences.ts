@@ -220,6 +220,7 @@ export const POD_SENTENCES = {
   podGone: "Pod {pod} no longer exists.",
   podTerminating: "Pod {pod} has been terminating since {since} ({span}).",
   podOurs: "Vigil deleted it at {at}.",
+  podDisrupted: "Its condition DisruptionTarget says {reason}: it is ended by {who}.",
   podFinalizers: "It stays until its finalizers are removed: {finalizers}.",
   podNodeSilent: "Its node {node} is silent, so no kubelet confirms that it has ended.",
   podNodeGone: "Its node {node} no longer exists, so it stays until garbage collection removes it.",

@@ -163,6 +163,7 @@ export const SAID_WHEN: Readonly<
   podGone: "no pod has that name",
   podTerminating: "it has a deletionTimestamp",
   podOurs: "the API server accepted Vigil's deletion of this uid",
+  podDisrupted: "terminating or completed by another's doing, and its condition says whose",
   podFinalizers: "terminating, with finalizers",
   podNodeSilent: "terminating, its node is unknown",
   podNodeGone: "bound to a node that does not exist",

@@ -65,6 +65,37 @@ test("the mirror of a static pod stays despite the taint of its node", () => {
   );
 });
 
+test.each([
+  ["EvictionByEvictionAPI", "a client of the Eviction API, as kubectl drain is"],
+  ["DeletionByDeviceTaintManager", "the device taint manager, because of a taint of a device that it uses"],
+  ["PreemptionByScheduler", "the scheduler, which made room for a pod of a higher priority"],
+  ["DeletionByPodGC", "the pod garbage collector, because its node no longer exists or is out of service"],
+  ["DeletionByTaintManager", "a taint manager, Vigil's or upstream's, because of a NoExecute taint of its node"],
+  ["TerminationByKubelet", "its kubelet, under the pressure of its node or in a graceful shutdown"],
+  ["EndedByRobot", "a component that is not known"],
+])("a terminating pod says who ends it: %s", (reason, who) => {
+  const world = ledgerWorld();
+  const metadata = { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 };
+  const conditions = [{ type: "DisruptionTarget", status: "True", reason }];
+  world.kube.pods.set("default/web", livePod({ metadata, status: { conditions } }));
+  expect(podSentences(world)[1]).toBe(`Its condition DisruptionTarget says ${reason}: it is ended by ${who}.`);
+});
+
+test("a pod that its kubelet ended says so; one that Vigil deleted names Vigil", () => {
+  const conditions = [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" }];
+  const ended = ledgerWorld();
+  ended.receive("observed.node", observedNode("n-1"), null);
+  ended.kube.pods.set("default/web", livePod({ status: { phase: "Failed", conditions } }));
+  expect(podSentences(ended).slice(0, 2)).toEqual([
+    "Pod default/web has completed (Failed), so no taint evicts it.",
+    expect.stringContaining("TerminationByKubelet: it is ended by its kubelet"),
+  ]);
+  const ours = deletedWorld();
+  const metadata = { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 };
+  ours.kube.pods.set("default/web", livePod({ metadata, status: { conditions } }));
+  expect(podSentences(ours).join(" ")).not.toContain("DisruptionTarget");
+});
+
 test("a terminating pod is held by its finalizers", () => {
   const world = deletedWorld();
   world.kube.pods.set("default/web", terminating({ finalizers: ["example.com/backup"] }));

@@ -16,6 +16,7 @@ const SELF = "test/docs-site/commands.real.test.ts";
 /** The names of the pages, and those of the playground. */
 const NAMES = [
   ["npm run -s vigil --", "vigil"],
+  ["node NODE", "node node-a-07"],
   ["worker-7", "node-a-07"],
   ["worker-8", "node-a-08"],
   ["eu-west-1b", "zone-b"],

@@ -53,7 +53,6 @@ const RUNS: readonly (readonly [RegExp, Run])[] = [
   [ASKS, { test: "test/docs-site/commands.real.test.ts" }],
   [/^vigil run .*--print-config/, { test: "test/docs-site/commands.real.test.ts" }],
   [/^(?:vigil|npm run -s vigil --) run /, { test: "test/cli/run.real.test.ts" }],
-  [/^vigil top/, { test: "test/cli/top" }],
   [/^vigil rescue/, { test: "test/deploy/rescue.real.test.ts" }],
   [/^vigil rbac/, { test: "test/cli/rbac" }],
   [JOURNEY, { test: "test/journey/stranger.real.test.ts" }],

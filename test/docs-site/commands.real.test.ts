@@ -40,6 +40,8 @@ describe("the commands of the pages", () => {
     ended = playgroundVerb.start(["--serve", "--pause=0s", "--listen=127.0.0.1:0", ...files], host);
     await until("the playground runs", () => host.out().includes("Ask why:"));
     server = /VIGIL_SERVER=(\S+)/.exec(host.out())?.[1] ?? "";
+    const areKnown = async () => ((await (await fetch(`${server}/api/nodes?limit=1`)).json()).total ?? 0) === 60;
+    await until("every node is known", areKnown);
     const kubeconfig = host.files.get("play.kubeconfig") ?? "";
     writeFileSync(join(folder, "kubeconfig"), kubeconfig);
     writeFileSync(join(folder, "vigil"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/services/main.ts' "$@"\n`);

@@ -20,6 +20,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
     items: [
       { text: "Vigil", link: "/" },
       { text: "Three ways to start", link: "/docs/start" },
+      { text: "The first half hour", link: "/docs/first-half-hour" },
       { text: "Run it in a cluster", link: "/docs/run-in-a-cluster" },
       { text: "Managed clusters", link: "/docs/managed-clusters" },
       { text: "Helm chart", link: "/deploy/helm/vigil/README" },

@@ -309,6 +309,8 @@ describeWithChromium("the dashboard in a browser", () => {
     receive("observed.node", observedNode("n-1"), null);
     receive("judged.node", judgedNode("n-1", { zone, policy: "gpu" }), null);
     receive("judged.zone", judgedZone({ zone, size: 1 }), null);
+    await shows("node-count", /^1 node/, clock);
+    await page.evaluate(`document.getElementById("node-healthy").click()`);
     await shows("node-list", /n-1[\s\S]*eu\/a@gpu/, clock);
     await page.evaluate(`document.querySelector("#node-list td[data-label='Zone'] a").click()`);
     await shows("explanation", /^Zone eu\/a@gpu is Normal/);
@@ -431,6 +433,45 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(reached).toEqual(Array.from({ length: count }, (_, index) => ({ index, outline })));
   });
 
+  test("begins with the search, then zones, and ends with the fleet", async () => {
+    await open();
+    await shows("about", /cluster test/);
+    const titles = `[...document.querySelectorAll("main h2")].map((title) => title.firstChild.textContent.trim()).join()`;
+    expect(await page.evaluate(titles)).toBe(
+      "Explain,Zones,Timeline,Pending evictions,Latest decisions,Nodes by trouble,Node policies,Nodes,Watch health,Fleet",
+    );
+  });
+
+  test("stands still while it is paused, and goes on", async () => {
+    const { clock, receive } = await open();
+    await shows("link", /^live$/, clock);
+    receive("judged.zone", judgedZone({ notReady: 1 }), null);
+    await shows("zones", /1 of 10/, clock);
+    await page.evaluate(`document.getElementById("pause").click()`);
+    await shows("link", /^paused$/);
+    receive("judged.zone", judgedZone({ notReady: 2 }), null);
+    for (let sent = 0; sent < 3; sent++) clock.advance(SNAPSHOT_MS);
+    await shows("zones", /1 of 10/);
+    await page.evaluate(`document.getElementById("pause").click()`);
+    await shows("zones", /2 of 10/, clock);
+  });
+
+  test("writes times of 24 hours, and breaks no name", async () => {
+    const { clock, receive } = await open();
+    await page.moveTo("America/New_York");
+    await shows("link", /^live$/, clock);
+    receive("judged.zone", judgedZone(), null);
+    await shows("decisions", /^19:00:\d\d zone a is Normal/, clock);
+    const name = `worker-${"a-long-name-".repeat(8)}7`;
+    await page.show(390, "light");
+    receive("observed.node", observedNode(name), null);
+    receive("judged.node", judgedNode(name, { readiness: "unknown" }), null);
+    await shows("node-list", /worker-a-long/, clock);
+    const lines = `document.querySelector("#node-list a").getClientRects().length`;
+    expect(await page.evaluate(lines)).toBe(1);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  });
+
   test("says so where Vigil works beside upstream", async () => {
     await open({ beside: true });
     await shows("badges", /^beside kube-controller-manager: nobody is evicted$/);
@@ -505,11 +546,21 @@ describeWithChromium("the dashboard in a browser", () => {
       expect(page.problems).toEqual([]);
     });
 
+    test("folds healthy nodes until a reader asks for them", async () => {
+      const world = await open();
+      populate(world, 7);
+      await shows("node-count", /^7 nodes, none in trouble$/);
+      expect(await page.evaluate(`document.getElementById("node-list").offsetHeight`)).toBe(0);
+      await choose("node-search", "worker-3", "input");
+      await shows("node-list", /^worker-3\s+ready/);
+    });
+
     test("counts long ages in days", async () => {
       const { clock, receive } = await open();
       clock.advance(50 * 3_600_000);
       receive("observed.node", observedNode("n-1"), null);
       receive("judged.node", judgedNode("n-1", { since: clock.wallMs() - 50 * 3_600_000 }), null);
+      await page.evaluate(`document.getElementById("node-healthy").click()`);
       await shows("node-list", /n-1\s+ready\s+2 d 2 h/, clock);
     });
 
@@ -520,6 +571,8 @@ describeWithChromium("the dashboard in a browser", () => {
       receive("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
       receive("observed.node", observedNode("n-2"), null);
       receive("judged.node", judgedNode("n-2"), null);
+      await shows("node-list", /^n-1\n[^–]*\nto be evicted(?![\s\S]*n-2)/);
+      await page.evaluate(`document.getElementById("node-healthy").click()`);
       await shows("node-list", /^n-1\n[\s\S]*\nto be evicted[\s\S]*\nn-2\n/);
       await shows("node-list", /^[^–]*$/);
     });

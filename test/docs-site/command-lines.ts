@@ -7,10 +7,13 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Pages whose commands are a record, or which code writes. */
 const NOT_TYPED =
   /^(?:CHANGELOG|\.changeset\/.*|docs\/(?:decisions|reference)\/.*|CONTRIBUTING|protocols\/.*)\.?(?:md)?$/;
-const BLOCK = /^ *```(?:sh)?\n([\s\S]*?)^ *``` *$/gm;
-const COMMAND =
-  /^(?:aws|az|check|cosign|curl|docker|export|gcloud|helm|HOSTNAME|jq|journalctl|kubectl|KUBE\w+|kustomize|nats|npm|npx|sed|source|vigil) /;
-const ASSIGNMENT = /^\w+=\$\(/;
+const BLOCK = /^ *```(\w*)\n([\s\S]*?)^ *``` *$/gm;
+const SHELL: readonly string[] = ["", "sh"];
+const PROGRAMS = (
+  "aws az check cosign curl docker export gcloud helm HOSTNAME=nats jq journalctl kubectl kustomize nats npm npx sed " +
+  "source vigil"
+).split(" ");
+const ASSIGNMENT = /^[A-Z_]+=\S/i;
 
 /** A command line of a page, joined where it goes on behind a backslash, without its comment. */
 export interface CommandLine {
@@ -29,14 +32,17 @@ export function commandLines(): CommandLine[] {
   const pages = filesBelow(ROOT).filter((path) => path.endsWith(".md") && !NOT_TYPED.test(path));
   return pages.flatMap((page) => {
     const text = readFileSync(join(ROOT, page), "utf8");
-    const lines = [...text.matchAll(BLOCK)].flatMap(([, code = ""]) => code.replaceAll(/\\\n\s*/g, "").split("\n"));
-    const typed = lines.filter((line) => COMMAND.test(line) || ASSIGNMENT.test(line));
+    const blocks = [...text.matchAll(BLOCK)].filter(([, language = ""]) => SHELL.includes(language));
+    const lines = blocks.flatMap(([, , code = ""]) => code.replaceAll(/\\\n\s*/g, "").split("\n"));
+    const typed = lines.filter((line) => PROGRAMS.includes(line.split(" ", 1)[0] ?? "") || ASSIGNMENT.test(line));
     return typed.map((line) => ({ page, line: line.replace(/ {2,}(?:#.*|[^ ].*)$/, "").trimEnd() }));
   });
 }
 
 /** The lines of `vigil` that the playground answers. */
 const ASKS = /^(?:vigil|npm run -s vigil --) (?:compare|explain|freeze|get|preview|thaw|version)\b/;
+/** The page that a journey types. */
+const JOURNEY = /^export |hollow (?:stop|resume)/;
 /** What runs which lines; the first that matches counts. */
 const RUNS: readonly (readonly [RegExp, Run])[] = [
   [/--nats[ =]|NATS_NKEY|^vigil watch/, { test: "test/cli/listen/listen-page.real.test.ts" }],
@@ -47,10 +53,9 @@ const RUNS: readonly (readonly [RegExp, Run])[] = [
   [ASKS, { test: "test/docs-site/commands.real.test.ts" }],
   [/^vigil run .*--print-config/, { test: "test/docs-site/commands.real.test.ts" }],
   [/^(?:vigil|npm run -s vigil --) run /, { test: "test/cli/run.real.test.ts" }],
-  [/^vigil top/, { test: "test/cli/top" }],
   [/^vigil rescue/, { test: "test/deploy/rescue.real.test.ts" }],
   [/^vigil rbac/, { test: "test/cli/rbac" }],
-  [/^vigil prove-down/, { test: "test/cli/prove-down" }],
+  [JOURNEY, { test: "test/journey/stranger.real.test.ts" }],
   [/^npm ci/, { test: "test/journey/stranger.real.test.ts" }],
   [/^npm (?:pack|install)|^kubectl vigil version/, { test: "test/deploy/npm-package.real.test.ts" }],
   [/^source /, { test: "test/cli/completion" }],
@@ -60,7 +65,7 @@ const RUNS: readonly (readonly [RegExp, Run])[] = [
   [/^helm /, { test: "test/deploy/chart-install.real.test.ts" }],
   [/vigil-hollow|vigil.io\/hollow|deploy\/hollow|^kustomize/, { test: "test/deploy/hollow.real.test.ts" }],
   [/kubectl (?:apply|delete) -k|kubectl kustomize|overlays/, { test: "test/deploy/manifests.real.test.ts" }],
-  [/^kubectl apply -f|nodepolicies/, { test: "test/journey/policies" }],
+  [/^kubectl apply -f|nodepolicies/, { test: "test/journey/policies.real.test.ts" }],
   [/^kubectl patch configmap vigil-freeze/, { cannot: "needs the instants of an outage" }],
   [/^docker compose/, { test: "test/container/compose.real.test.ts" }],
   [/docker build -t/, { cannot: "pushes to a registry; test/container/images.ts builds the same file" }],

@@ -16,6 +16,7 @@ const SELF = "test/docs-site/commands.real.test.ts";
 /** The names of the pages, and those of the playground. */
 const NAMES = [
   ["npm run -s vigil --", "vigil"],
+  ["node NODE", "node node-a-07"],
   ["worker-7", "node-a-07"],
   ["worker-8", "node-a-08"],
   ["eu-west-1b", "zone-b"],
@@ -39,6 +40,8 @@ describe("the commands of the pages", () => {
     ended = playgroundVerb.start(["--serve", "--pause=0s", "--listen=127.0.0.1:0", ...files], host);
     await until("the playground runs", () => host.out().includes("Ask why:"));
     server = /VIGIL_SERVER=(\S+)/.exec(host.out())?.[1] ?? "";
+    const areKnown = async () => /"total":60\b/.test(await (await fetch(`${server}/api/nodes?limit=1`)).text());
+    await until("every node is known", areKnown);
     const kubeconfig = host.files.get("play.kubeconfig") ?? "";
     writeFileSync(join(folder, "kubeconfig"), kubeconfig);
     writeFileSync(join(folder, "vigil"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/services/main.ts' "$@"\n`);

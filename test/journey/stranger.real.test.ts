@@ -97,6 +97,15 @@ function stranger(): void {
     await explained("node-c-01", /deleted|gone|no longer/);
   });
 
+  test("stops evictions, lets them go on, and previews another failure", TRIED, async () => {
+    const exported = printed(/^ {2}(export KUBECONFIG=.*)$/m);
+    const typed = (line: RegExp) => type(`${exported}; ${printed(line)}`);
+    expect(await typed(/^ {2}(.* freeze .*)$/m)).toMatch(/^frozen: all nodes/);
+    await explained("node-b-01", /It has been frozen since .* \(trial\)/);
+    expect(await typed(/^ {2}(.* thaw .*)$/m)).toMatch(/^thawed: all nodes/);
+    expect(await typed(/^ {2}(.* preview .*)$/m)).toMatch(/^If zone zone-c is down[\s\S]*a grace of 6s/);
+  });
+
   test("repairs everything with one command", TRIED, async () => {
     expect(await type(printed(/^`(.* hollow resume.*)` brings/m))).toMatch(/^resume reached 60 nodes;/);
     await explained("node-b-01", /Node node-b-01 has been ready since/);

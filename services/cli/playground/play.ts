@@ -101,7 +101,7 @@ function playgroundCommand(host: Host): string {
   return host.environment.npm_lifecycle_event === "start" ? "npm start --" : `${programName(host)} playground`;
 }
 
-/** Three commands that break something, and one that says what Vigil thinks of it. */
+/** Commands that break something, say what Vigil thinks of it, stop evictions, and show what would be. */
 function invitation({ kubeconfig, dashboard }: ServedPlayground, socket: string, host: Host): string {
   const vigil = programName(host);
   const at = socket === HOLLOW_SOCKET ? "" : ` --socket=${socket}`;
@@ -115,6 +115,11 @@ function invitation({ kubeconfig, dashboard }: ServedPlayground, socket: string,
     `  ${vigil} hollow flap 10s --node=node-a-07${at}`,
     `  kubectl --kubeconfig=${kubeconfig} delete node node-c-01`,
     ...why,
+    "Stop evictions, let them go on, and see what another failure would do:",
+    `  export KUBECONFIG=${kubeconfig}`,
+    `  ${vigil} freeze --all --reason=trial`,
+    `  ${vigil} thaw --all`,
+    `  ${vigil} preview --zone=zone-c --down${dashboard === null ? "" : ` --server=${dashboard}`}`,
     `\`${vigil} hollow resume${at}\` brings them all back.`,
     "",
   ].join("\n");

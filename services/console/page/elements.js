@@ -30,16 +30,23 @@ export function span(ms) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** A time of day here, of 24 hours; `parts` says which parts of it. */
+export const timeOfDay = (at, parts = { timeStyle: "medium" }) =>
+  new Date(at).toLocaleTimeString(undefined, { ...parts, hourCycle: "h23" });
+
+/** Whether the reader has stopped the page, to read what it shows. */
+export const isPaused = () => byId("pause").ariaPressed === "true";
+
 /** A time of day here, with its date where that is not today's; the whole instant, with its time zone, in a tooltip. */
 export function timeOf(at, className = "quiet") {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date(now()).toDateString();
   const text = isToday
-    ? date.toLocaleTimeString()
-    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+    ? timeOfDay(at)
+    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const time = element("time", className, text);
   time.dateTime = date.toISOString();
-  time.title = date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
+  time.title = date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "long", hourCycle: "h23" });
   return time;
 }
 

@@ -1,11 +1,11 @@
 /** The pods that will be deleted, folded by node: those of a node are mostly due together. */
-import { byId, element, explained, policyParts, replaceRows, span } from "/elements.js";
+import { byId, element, explained, policyParts, replaceRows, span, timeOfDay } from "/elements.js";
 
 /** The nodes whose pods are unfolded. */
 const unfolded = new Set();
 
 function frozenText({ untilAt, remainingMs }) {
-  const until = untilAt === null ? "frozen" : `frozen until ${new Date(untilAt).toLocaleTimeString()}`;
+  const until = untilAt === null ? "frozen" : `frozen until ${timeOfDay(untilAt)}`;
   return remainingMs === null ? until : `${until}, ${span(remainingMs)} left`;
 }
 

@@ -1,11 +1,25 @@
 /** The list of nodes: searched, filtered and ordered by the console, so that thousands of nodes cost the page nothing. */
-import { byId, cell, element, explained, now, offer, replaceRows, rowHead, span, zoneTitle } from "/elements.js";
+import {
+  byId,
+  cell,
+  element,
+  explained,
+  isPaused,
+  now,
+  offer,
+  replaceRows,
+  rowHead,
+  span,
+  zoneTitle,
+} from "/elements.js";
 import { evictionText } from "/node-eviction.js";
 
 const ROWS_SHOWN = 50;
 const REFRESH_MS = 2000;
 /** A pause in typing. */
 const TYPED_MS = 150;
+/** The order and the limit. */
+const UNFILTERED = 2;
 const FILTERS = ["readiness", "zone", "policy"];
 const MOOD = { ready: "well", starting: "quiet", notReady: "care", unknown: "harm" };
 
@@ -19,7 +33,7 @@ function rowOf(node) {
   const beat = heartbeatAt === null ? "not known" : `${span(now() - heartbeatAt)} ago`;
   return element(
     "tr",
-    "",
+    readiness === "ready" && eviction === "–" ? "healthy" : "",
     rowHead(explained("node", name, name)),
     cell("Readiness", MOOD[readiness], readiness === "notReady" ? "not ready" : readiness),
     cell("For", "", span(now() - since)),
@@ -43,15 +57,21 @@ async function refresh() {
   clearTimeout(timer);
   asked += 1;
   const turn = asked;
-  const response = await fetch(`/api/nodes?${query()}`).catch(() => null);
+  const wanted = query();
+  const response = await fetch(`/api/nodes?${wanted}`).catch(() => null);
   // A later query has been sent meanwhile.
   if (turn !== asked) return;
   timer = setTimeout(() => void refresh(), REFRESH_MS);
-  if (!response?.ok) return;
+  if (!response?.ok || isPaused()) return;
   const { total, nodes } = await response.json();
   replaceRows(byId("node-list"), nodes.map(rowOf));
   const more = total > nodes.length ? `, the first ${nodes.length} shown` : "";
-  byId("node-count").textContent = `${total} ${total === 1 ? "node" : "nodes"}${more}`;
+  // A reader who asks for nodes sees them all; otherwise those in trouble, and how many are not.
+  const isFolded = !byId("node-healthy").checked && wanted.size === UNFILTERED;
+  byId("node-list").classList.toggle("sick-only", isFolded);
+  const isCalm = isFolded && byId("node-list").querySelector("tr:not(.healthy)") === null;
+  const said = isCalm ? ", none in trouble" : more;
+  byId("node-count").textContent = `${total} ${total === 1 ? "node" : "nodes"}${said}`;
 }
 
 /** Offers the zones and policies of a snapshot as filters. */
@@ -70,5 +90,6 @@ export function followNodes() {
     timer = setTimeout(() => void refresh(), TYPED_MS);
   });
   for (const name of FILTERS) byId(`node-${name}`).addEventListener("change", () => void refresh());
+  byId("node-healthy").addEventListener("change", () => void refresh());
   void refresh();
 }

@@ -1,5 +1,5 @@
 /** The dashboard in the browser: shows the console's event stream. It is read-only. */
-import { byId, cell, element, explained, replaceRows, rowHead, setNow, span } from "/elements.js";
+import { byId, cell, element, explained, isPaused, replaceRows, rowHead, setNow, span } from "/elements.js";
 import { showEvictions } from "/evictions.js";
 import { decisionRow, followAddress } from "/explain.js";
 import { followFleet } from "/fleet.js";
@@ -80,7 +80,7 @@ function showZones(zones) {
 }
 
 function showDecision(decision) {
-  if (!SHOWN_TYPES.test(decision.type)) return;
+  if (isPaused() || !SHOWN_TYPES.test(decision.type)) return;
   const list = byId("decisions");
   list.prepend(decisionRow(decision));
   while (list.children.length > DECISIONS_SHOWN) list.lastElementChild.remove();
@@ -115,6 +115,7 @@ function follow() {
   });
   source.addEventListener("decision", ({ data }) => showDecision(JSON.parse(data)));
   source.addEventListener("snapshot", ({ data }) => {
+    if (isPaused()) return;
     const snapshot = JSON.parse(data);
     setNow(snapshot.at);
     showNodes(snapshot.nodes);
@@ -133,6 +134,12 @@ byId("badges").replaceChildren(
   ...(about.shadow ? [element("span", "badge", "shadow: nothing is written")] : []),
   ...(about.beside ? [element("span", "badge", "beside kube-controller-manager: nobody is evicted")] : []),
 );
+byId("pause").addEventListener("click", ({ currentTarget }) => {
+  currentTarget.ariaPressed = String(!isPaused());
+  showLink("paused", "care");
+  // The decisions that were left out are not sent again.
+  if (!isPaused()) location.reload();
+});
 document.title = `Vigil: ${about.cluster}`;
 byId("time-zone").textContent = `times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 follow();

@@ -2,7 +2,7 @@
  * The last hours: bars for verdicts, recoveries and evictions, and a band for each zone in the colour of its state. The
  * charts share one axis of time and one cursor, and what it points at is said in words.
  */
-import { byId, element, explained, replaceRows, span, timeOf } from "/elements.js";
+import { byId, element, explained, isPaused, replaceRows, span, timeOf, timeOfDay } from "/elements.js";
 import uPlot from "/uplot.js";
 
 const REFRESH_MS = 10_000;
@@ -31,7 +31,7 @@ let shown = null;
 const lanes = new Map();
 
 const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
-const clockTime = (at) => new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+const clockTime = (at) => timeOfDay(at, { hour: "2-digit", minute: "2-digit" });
 /** The present colour of a mood, which the scheme decides; that of the text for none. */
 const colourOf = (mood) =>
   getComputedStyle(mood === "" ? document.body : byId("timeline-legend").querySelector(`.${mood}`)).color;
@@ -232,7 +232,7 @@ function resize() {
 async function refresh() {
   const response = await fetch("/api/timeline").catch(() => null);
   setTimeout(() => void refresh(), REFRESH_MS);
-  if (response?.ok) show(await response.json());
+  if (response?.ok && !isPaused()) show(await response.json());
 }
 
 /** Draws the timeline from now on. */

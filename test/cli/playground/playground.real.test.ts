@@ -38,6 +38,10 @@ test("with --serve says at once what one may break, takes orders and tells no st
   expect(host.out()).toMatch(
     /Ask why:\n {2}export VIGIL_SERVER=http:\/\/127\.0\.0\.1:\d+\n {2}vigil explain node node-b-01\n/,
   );
+  expect(host.out()).toContain(
+    "  export KUBECONFIG=play.kubeconfig\n  vigil freeze --all --reason=trial\n  vigil thaw --all\n",
+  );
+  expect(host.out()).toMatch(/ {2}vigil preview --zone=zone-c --down --server=http:\/\/127\.0\.0\.1:\d+\n/);
   expect(host.out()).not.toContain("60 nodes join");
   host.stop();
   expect(await ended).toBe(0);

@@ -71,8 +71,8 @@ async function fakeServer(maxVersion: "TLSv1.2" | "TLSv1.3"): Promise<{ url: str
   return { url: `tls://127.0.0.1:${port}`, secured: sockets };
 }
 
-describe("a server that Vigil connects to", () => {
-  test("speaks TLS 1.3, which has no renegotiation, where it can", async () => {
+describe("a NATS server", () => {
+  test("speaks TLS 1.3 with Vigil, which repeats no handshake", async () => {
     const { url, secured } = await fakeServer("TLSv1.3");
     await link(url, { tls: { caFile: files.caFile } });
     expect(secured.map((socket) => socket.getProtocol())).toEqual(["TLSv1.3"]);

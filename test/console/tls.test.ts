@@ -116,6 +116,11 @@ describe("a handshake", () => {
     expect(repeated).toBeLessThan(5);
   });
 
+  test("is of TLS 1.3, which repeats none, where the client can", async () => {
+    const { port } = await listening();
+    expect((await connected(port, {})).getProtocol()).toBe("TLSv1.3");
+  });
+
   test("of a version older than TLS 1.2 is refused", async () => {
     const { port } = await listening();
     const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };

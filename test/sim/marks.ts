@@ -1,6 +1,7 @@
 /** Counts how often a run met the situations that it is meant to reach. A mark judges nothing. */
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { API_CUTS } from "./api-path.ts";
+import { FORGED_PROOF_SITUATIONS } from "./faults/forged-proofs.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
 import { LYING_SITUATIONS } from "./faults/lying-members.ts";
 import { LYING_STAMP_SITUATIONS } from "./faults/lying-stamps.ts";
@@ -49,6 +50,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   moments: MOMENT_SITUATIONS,
   silentWatches: ["watches silent for good"],
   apartServers: ["API server with a clock behind", "API server with a clock ahead"],
+  forgedProofs: FORGED_PROOF_SITUATIONS,
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

@@ -10,6 +10,7 @@ import { API_PATH_FAULTS } from "./faults/api-path.ts";
 import { BUS_FAULTS } from "./faults/bus.ts";
 import { COMPARED_TAINT_FAULTS } from "./faults/compared-taints.ts";
 import { FOREIGN_TAINT_FAULTS } from "./faults/foreign-taints.ts";
+import { FORGED_PROOF_FAULTS } from "./faults/forged-proofs.ts";
 import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
@@ -51,6 +52,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, LastingClass>, Meddler>> = {
   ...LYING_STAMP_FAULTS,
   ...MOMENT_FAULTS,
   ...APART_SERVER_FAULTS,
+  ...FORGED_PROOF_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */

@@ -4,12 +4,14 @@ import { CEILING_MUTATIONS } from "./mutations.ceiling.ts";
 import { MEMORY_MUTATIONS } from "./mutations.memories.ts";
 import { SAYING_MUTATIONS } from "./mutations.sayings.ts";
 import type { Disturbance } from "./policies/attack.stage.ts";
-import type { Situation } from "./swarm.ts";
+import type { FaultClass, Situation } from "./swarm.ts";
 
 /** A bug as a change of the source. */
 export interface Mutation extends PlantedChange {
   /** The class or plot that makes the bug show: seeds that draw it run first. */
   readonly showsIn?: Situation;
+  /** A class that is on in every seed, where few of those that draw the situation draw it. */
+  readonly with?: FaultClass;
   /** Where only policies of an attacker show it: what disturbs their fleet besides (policies/attack.stage.ts). */
   readonly showsUnderAttack?: Disturbance;
 }
@@ -643,6 +645,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/pod-writer/pod-reads.ts",
     from: "else report(found.result);",
     to: 'else if (found.result.outcome !== "failed") report(found.result);',
+  },
+  {
+    name: "the seal of a proof is not checked",
+    file: "services/platform/kube/watch/node-annotations.ts",
+    from: "    sealLabel: PROOF_SEAL_LABEL,\n",
+    to: "",
+    showsIn: "policies",
+    with: "forgedProofs",
   },
   ...CEILING_MUTATIONS,
   ...SAYING_MUTATIONS,

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { copiedTree, plant } from "../support/planted-change.ts";
 import { MUTATIONS, type Mutation } from "./mutations.list.ts";
 import { simulate } from "./simulate.ts";
-import { drawSwarm } from "./swarm.ts";
+import { type DrawOptions, drawSwarm } from "./swarm.ts";
 
 const SEEDS_MAX = "500";
 const SECOND = 1000;
@@ -44,7 +44,7 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
       forMs: Number.POSITIVE_INFINITY,
       isEnough: ({ failures }) => failures.length > 0,
       ...(mutation.showsIn && { first: mutation.showsIn }),
-      ...(mutation.showsIn === "policies" && { draw: { policies: true } }),
+      draw: drawOf(mutation),
     });
     const caught = failures[0];
     const isOld = caught !== undefined && failsWithout(mutation, caught.seed);
@@ -70,6 +70,11 @@ async function triedUnderAttack({ name, file, showsUnderAttack = "nothing" }: Mu
 }
 
 /** Whether a seed fails in the present tree, without the bug. */
-function failsWithout({ showsIn }: Mutation, seed: number): boolean {
-  return simulate(seed, drawSwarm(seed, { policies: showsIn === "policies" })).problem !== null;
+function failsWithout(mutation: Mutation, seed: number): boolean {
+  return simulate(seed, drawSwarm(seed, drawOf(mutation))).problem !== null;
+}
+
+/** What the seeds of a bug draw from. */
+function drawOf({ showsIn, with: always }: Mutation): DrawOptions {
+  return { policies: showsIn === "policies", ...(always && { with: [always] }) };
 }

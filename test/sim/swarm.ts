@@ -68,6 +68,7 @@ export const FAULT_CLASSES = [
   "moments",
   "silentWatches",
   "apartServers",
+  "forgedProofs",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];

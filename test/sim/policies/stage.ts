@@ -16,10 +16,10 @@ const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
   ...BYSTANDERS,
   ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "apiRefusals"] as const),
   ...(["lostReplies", "watchCuts", "compaction", "apiTimeouts", "nodeChurn", "cacheSyncLag"] as const),
-  ...(["wrongClocks", "clockSteps", "clockDrift", "moments"] as const),
+  ...(["wrongClocks", "clockSteps", "clockDrift", "moments", "forgedProofs"] as const),
 ]);
 /** Faults under which times are still exact: wrong clocks of machines count for nothing. */
-const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping"]);
+const EXACT: ReadonlySet<FaultClass> = new Set<FaultClass>([...BYSTANDERS, "wrongClocks", "flapping", "forgedProofs"]);
 
 /** In how many runs people prove nodes down. */
 const PROVING_SHARE = 0.4;

@@ -15,7 +15,6 @@ import { nodeService } from "../../node/node.service.ts";
 import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
 import { observerService } from "../../observer/observer.service.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
-import { ShadowKube } from "../../platform/kube/shadow/shadow-kube.ts";
 import { PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { uncounted } from "../../platform/process/metrics.ts";
@@ -27,7 +26,9 @@ import { SnapshotWorld } from "../../sandbox/virtual/snapshot-world.ts";
 import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
 import { soleZoneService } from "../../zone/zone.service.ts";
 import { type AlikePods, alikePods } from "./alike-pods.ts";
+import { BudgetAnswers } from "./budget-answers.ts";
 import type { Fault } from "./fault.policy.ts";
+import { PreviewKube } from "./preview-kube.ts";
 import { PreviewRecord } from "./preview-record.ts";
 import { policiesInForce, type Snapshot } from "./snapshot.ts";
 
@@ -57,6 +58,9 @@ export class PreviewedCluster {
   readonly takenAt: number;
   /** The pods by node, grouped by their fate. */
   readonly pods: ReadonlyMap<string, readonly AlikePods[]>;
+  /** Where disruption budgets could not be read, none refuses. */
+  readonly budgets: BudgetAnswers;
+  readonly areBudgetsKnown: boolean;
   readonly #world: SnapshotWorld;
   readonly #policies: PolicySet;
   readonly #received: Policies;
@@ -77,7 +81,10 @@ export class PreviewedCluster {
     this.#paced = { ...profile, pulsePeriodMs: PULSE_MS.near, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
     this.#graced = { ...this.#paced };
     const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
-    const grouped = { takenAt, policies: this.#policies };
+    this.areBudgetsKnown = snapshot.budgets !== null;
+    this.budgets = new BudgetAnswers(snapshot.budgets ?? [], snapshot.pods);
+    const isProtected = (uid: string): boolean => this.budgets.protects(uid);
+    const grouped = { takenAt, policies: this.#policies, isProtected };
     this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
     const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
     const graces = this.#graces();
@@ -146,7 +153,7 @@ export class PreviewedCluster {
     const { clock, kube: api } = this.#world;
     const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted, profile: this.#paced };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
-    const kube = new ShadowKube({ ...shared, kube: api, bus: bus.of("shadow") });
+    const kube = new PreviewKube({ ...shared, kube: api, bus: bus.of("shadow") }, this.budgets);
     const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: this.#leases() };
     const services: Readonly<Record<string, Service>> = {
       observer: observerService,
@@ -203,7 +210,14 @@ export class PreviewedCluster {
     const isNear = nowMs < NEAR_MS || waitsMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
     this.#paced.pulsePeriodMs = isNear ? PULSE_MS.near : PULSE_MS.far;
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
-    return latestMs + Math.max(QUIET_MS, 2 * Math.max(...this.#graces(), this.record.slowestGrantMs));
+    const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
+    return latestMs + Math.max(QUIET_MS, slowestMs, this.#refusedForMs());
+  }
+
+  /** How long after its deadline a pod that a disruption budget refuses may be deleted all the same; 0 for none. */
+  #refusedForMs(): number {
+    if (!this.budgets.hasRefused) return 0;
+    return Math.max(0, ...this.policies.policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0));
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {

@@ -42,8 +42,8 @@ const STOPPED_SHARE = 0.5;
 const RENEWED_SHARE = 0.9;
 /** How far time goes on before it is decided again whether anything is to come, in milliseconds. */
 const STEP_MS = 60_000;
-/** The time between pulses at first and when a freeze or a limit is about to end, and at any other time. */
-const PULSE_MS = { near: 5_000, far: 60_000 } as const;
+/** The time between pulses while no freeze or limit is about to end. At first, and near such an end, it is that of a run. */
+const FAR_PULSE_MS = 60_000;
 /** How long readers wait for a pulse, and how long it is near before something that is known to come. */
 const NEAR_MS = 200_000;
 
@@ -78,7 +78,7 @@ export class PreviewedCluster {
     this.takenAt = takenAt;
     this.profile = profile;
     this.#policies = policiesInForce(snapshot, profile);
-    this.#paced = { ...profile, pulsePeriodMs: PULSE_MS.near, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
+    this.#paced = { ...profile, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
     this.#graced = { ...this.#paced };
     const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
     this.areBudgetsKnown = snapshot.budgets !== null;
@@ -88,7 +88,7 @@ export class PreviewedCluster {
     this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
     const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
     const graces = this.#graces();
-    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + PULSE_MS.near);
+    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + profile.pulsePeriodMs);
     const bus = new DirectBus(this.#world.clock, MEMBER);
     this.record = new PreviewRecord(bus.of("record"), this.#world.clock, takenAt);
     this.#received = this.#start(bus, policyService(snapshot.configured));
@@ -207,8 +207,9 @@ export class PreviewedCluster {
   #restsFromMs(nowMs: number): number {
     const waitsMs = this.#afterSnapshot(this.#waitsUntilAt());
     const countdownsMs = this.#afterSnapshot(this.record.deadlinesAt()).filter((ms) => ms <= nowMs + QUIET_MS);
-    const isNear = nowMs < NEAR_MS || waitsMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
-    this.#paced.pulsePeriodMs = isNear ? PULSE_MS.near : PULSE_MS.far;
+    const nearMs = [...waitsMs, ...this.#afterSnapshot(this.#limitsChangeAt())];
+    const isNear = nowMs < NEAR_MS || nearMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
+    this.#paced.pulsePeriodMs = isNear ? this.profile.pulsePeriodMs : FAR_PULSE_MS;
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
     const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
     return latestMs + Math.max(QUIET_MS, slowestMs, this.#refusedForMs());
@@ -222,6 +223,15 @@ export class PreviewedCluster {
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {
     return [...instants].filter((at) => at != null && Number.isFinite(at)).map((at) => (at ?? 0) - this.takenAt);
+  }
+
+  /** When breakers reset and pauses after storms end. What such an end leads to may hold nodes back for longer. */
+  *#limitsChangeAt(): Generator<number | null> {
+    for (const [policy, { memory }] of this.record.limits) {
+      const cooldown = this.policies.policies.find(({ name }) => name === policy)?.stormCooldownMs ?? 0;
+      yield memory.resetAt;
+      yield memory.stormEndedAt === null ? null : memory.stormEndedAt + cooldown;
+    }
   }
 
   *#waitsUntilAt(): Generator<number | null | undefined> {

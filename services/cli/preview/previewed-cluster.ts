@@ -42,7 +42,7 @@ const STOPPED_SHARE = 0.5;
 const RENEWED_SHARE = 0.9;
 /** How far time goes on before it is decided again whether anything is to come, in milliseconds. */
 const STEP_MS = 60_000;
-/** The time between pulses while no freeze or limit is about to end. At first, and near such an end, it is that of a run. */
+/** The time between pulses while no freeze or limit is about to end; at first, and near such an end, it is a run's. */
 const FAR_PULSE_MS = 60_000;
 /** How long readers wait for a pulse, and how long it is near before something that is known to come. */
 const NEAR_MS = 200_000;

@@ -1,7 +1,7 @@
 /**
  * Known bugs of what Vigil says as changes of the source. The simulator must catch those of comparisons. A unit test
- * must catch one of each kind of guess: an effect before its receipt, the end of one hold, a last branch, a cut instant,
- * a permit that counts as used.
+ * must catch one of each kind of guess: an effect before its receipt, the end of one hold, a last branch, a cut
+ * instant, a permit that counts as used.
  */
 import type { Mutation } from "./mutations.list.ts";
 

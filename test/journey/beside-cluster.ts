@@ -146,10 +146,19 @@ export class BesideCluster {
   }
 
   /** What `vigil compare` prints with these flags. */
-  async compare(...flags: readonly string[]): Promise<string> {
-    const comparing = new VigilProcess(["compare", `--server=${this.#vigil?.url}`, ...flags]);
-    if ((await comparing.exited()) !== 0) throw new Error(`vigil compare: ${comparing.err}`);
-    return comparing.out;
+  compare(...flags: readonly string[]): Promise<string> {
+    return this.#printed("compare", ...flags);
+  }
+
+  /** What `vigil preview` prints with these flags, for an administrator. */
+  preview(...flags: readonly string[]): Promise<string> {
+    return this.#printed("preview", `--kubeconfig=${this.api.kubeconfig}`, ...flags);
+  }
+
+  async #printed(verb: string, ...flags: readonly string[]): Promise<string> {
+    const process = new VigilProcess([verb, `--server=${this.#vigil?.url}`, ...flags]);
+    if ((await process.exited()) !== 0) throw new Error(`vigil ${verb}: ${process.err}`);
+    return process.out;
   }
 
   async #ready(listen: string, ...flags: readonly string[]): Promise<void> {

@@ -14,9 +14,11 @@ export interface Mutation extends PlantedChange {
   readonly with?: FaultClass;
   /** Where only policies of an attacker show it: what disturbs their fleet besides (policies/attack.stage.ts). */
   readonly showsUnderAttack?: Disturbance;
+  /** The unit test that must fail, where no simulation reads what the bug changes. */
+  readonly showsInTest?: string;
 }
 
-/** The bugs, each of which the simulator must catch. */
+/** The bugs, each of which the simulator or a unit test must catch. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: "conditions of any type",

@@ -1,4 +1,8 @@
-/** Known bugs of comparisons as changes of the source, which the simulator must catch. */
+/**
+ * Known bugs of what Vigil says as changes of the source. The simulator must catch those of comparisons. A unit test
+ * must catch one of each kind of guess: an effect before its receipt, the end of one hold, a last branch, a cut
+ * instant, a permit that counts as used.
+ */
 import type { Mutation } from "./mutations.list.ts";
 
 /** The bugs. */
@@ -20,5 +24,44 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
     file: "services/ledger/compare/comparison.ts",
     from: 'const isWritten = outcome === "ok" && change !== "";',
     to: 'const isWritten = outcome !== "refused" && change !== "";',
+  },
+  {
+    name: "accepted change awaited that the node showed first",
+    file: "services/ledger/state/node-requests.ts",
+    from: "if (body.detail === SHOWN_BY_NODE || isShownBy(observed, body)) {",
+    to: "if (body.detail === SHOWN_BY_NODE) {",
+    showsInTest: "test/ledger/state/either-order.test.ts",
+  },
+  {
+    name: "until is the end of the first hold",
+    file: "services/zone/limits/limit-round.ts",
+    from: "const HOLDS_FOLLOWED_MAX = 200;",
+    to: "const HOLDS_FOLLOWED_MAX = 0;",
+    showsInTest: "test/zone/limits/limits.actor.test.ts",
+  },
+  {
+    name: "a pod that stays tolerates its taints",
+    file: "services/cli/preview/pod-reasons.policy.ts",
+    from: "return isTolerated ? ",
+    to: "return isTolerated || recorded === undefined ? ",
+    showsInTest: "test/ledger/explain/not-known.test.ts",
+  },
+  {
+    name: "a change at its stamp, which is cut to seconds",
+    file: "services/ledger/compare/node-failure.policy.ts",
+    from: "if (stampAt === null || (wasSeenWithout && shownAt - stampAt <= SHOWN_WITHIN_MS)) return shownAt;",
+    to: "if (stampAt === null) return shownAt;",
+    showsInTest: "test/ledger/compare/who-wrote.test.ts",
+  },
+  {
+    name: "a permit leaves less of a budget",
+    file: "services/domain/limited-policies.ts",
+    from:
+      '  condemned,\n}: Pick<BodyOf<"judged.limits">, "budget" | "condemned">): number | null {\n' +
+      "  return budget === undefined ? null : Math.max(0, budget - condemned);",
+    to:
+      '  condemned,\n  permits,\n}: Pick<BodyOf<"judged.limits">, "budget" | "condemned" | "permits">): number | null {\n' +
+      "  return budget === undefined ? null : Math.max(0, budget - condemned - permits.length);",
+    showsInTest: "test/policy/policy-status.policy.test.ts",
   },
 ];

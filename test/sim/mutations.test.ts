@@ -1,4 +1,5 @@
 /** The planted bugs still have their places in the source. `npm run mutations` shows that each is caught. */
+import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { planted } from "../support/planted-change.ts";
 import { MUTATIONS } from "./mutations.list.ts";
@@ -14,6 +15,12 @@ describe("the planted bugs", () => {
     swarms.push(drawSwarm(1, { policies: true }));
     const unmet = MUTATIONS.filter(({ showsIn }) => showsIn && !swarms.some((swarm) => meets(swarm, showsIn)));
     expect(unmet.map(({ name }) => name)).toEqual([]);
+  });
+
+  it("name a unit test that exists", () => {
+    const named = MUTATIONS.flatMap(({ showsInTest = [] }) => showsInTest);
+    expect(named.filter((file) => !existsSync(file))).toEqual([]);
+    expect(named.length).toBeGreaterThan(0);
   });
 
   it("are refused when the source has changed", () => {

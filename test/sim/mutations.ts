@@ -2,6 +2,7 @@
  * `node test/sim/mutations.ts [name] [--seeds N]`: plants known bugs, one at a time, in a copy of the tree and shows
  * how many seeds it takes to catch each.
  */
+import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -33,6 +34,7 @@ for (const mutation of chosen) console.log(await tried(mutation, Number(values.s
  * without the bug catches it.
  */
 async function tried(mutation: Mutation, seeds: number): Promise<string> {
+  if (mutation.showsInTest !== undefined) return triedInTest(mutation, mutation.showsInTest);
   const copy = copiedTree(["protocols", "services", "test/sim", "test/support"]);
   try {
     plant(mutation, copy);
@@ -67,6 +69,25 @@ async function triedUnderAttack({ name, file, showsUnderAttack = "nothing" }: Mu
   }
   process.exitCode = 1;
   return `${name} | ${file} | NOT CAUGHT in ${ATTACKS} attacks`;
+}
+
+/** The same by a unit test, which has to pass without the bug. */
+function triedInTest(mutation: Mutation, file: string): string {
+  const copy = copiedTree(["deploy", "protocols", "services", "test", "vitest.config.ts"]);
+  const passes = (): boolean => {
+    const vitest = join(copy, "node_modules/vitest/vitest.mjs");
+    return spawnSync(process.execPath, [vitest, "run", "--project", "unit", file], { cwd: copy }).status === 0;
+  };
+  try {
+    const isOld = !passes();
+    plant(mutation, copy);
+    const isCaught = !passes();
+    if (isOld || !isCaught) process.exitCode = 1;
+    const how = isOld ? "FAILS WITHOUT IT TOO" : isCaught ? "caught" : "NOT CAUGHT";
+    return `${mutation.name} | ${mutation.file} | ${how} by ${file}`;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
 }
 
 /** Whether a seed fails in the present tree, without the bug. */

@@ -19,18 +19,26 @@ export interface AlikePods {
   readonly pods: readonly ObservedPod[];
 }
 
-/** The pods of a node, grouped; `takenAt` is the start of the preview. */
+/** What decides about the fate of pods besides themselves; `takenAt` is the start of the preview. */
+export interface GroupingRules {
+  readonly takenAt: number;
+  readonly policies: PolicySet;
+  /** Whether a disruption budget counts the pod with this uid. */
+  readonly isProtected: (uid: string) => boolean;
+}
+
+/** The pods of a node, grouped. */
 export function alikePods(
   node: ObservedNode,
   bound: readonly BoundPod[],
-  { takenAt, policies }: { readonly takenAt: number; readonly policies: PolicySet },
+  { takenAt, policies, isProtected }: GroupingRules,
 ): AlikePods[] {
   const isTainted = noExecuteTaints(node.taints).length > 0;
   const isRated = ratedPolicyOf(node, policies) !== null;
   const kindOf = ({ pod }: BoundPod): string => {
     const { namespace: _namespace, name: _name, uid, createdAt: _createdAt, boundAt, ...rest } = pod;
     const isDated = boundAt > takenAt - BOUND_LATELY_MS || isTainted;
-    return isRated ? uid : JSON.stringify([isDated ? boundAt : null, rest]);
+    return isRated || isProtected(uid) ? uid : JSON.stringify([isDated ? boundAt : null, rest]);
   };
   return [...Map.groupBy(bound, kindOf).values()].flatMap((alike) => {
     const [first] = alike;

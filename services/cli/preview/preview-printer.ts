@@ -37,7 +37,7 @@ export function previewText(preview: Preview, limit: number): string {
             ]),
         ),
     moreText(preview, limit),
-    ...unread.map((what) => `${what} could not be read, so this is a preview without them.\n`),
+    ...unread.map((what) => `Not known: ${what} could not be read, so this is a preview without them.\n`),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }

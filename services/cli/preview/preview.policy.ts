@@ -131,20 +131,33 @@ function deletionOf(
   { first }: AlikePods,
   atMs: number,
   { shown }: RecordedNode,
-  { record, policies, profile, takenAt }: PreviewedCluster,
+  cluster: PreviewedCluster,
 ): Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs" | "why"> {
+  const { record, policies, profile, takenAt, budgets } = cluster;
   const pod = record.pods.get(first.pod.uid);
   const resolved = policyOf(shown, policies);
   const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
-  const { frozen } = nodeFreezeOf(shown, policies, takenAt + atMs);
-  const latestAt = deleteAt(settings, { deadlineAt: takenAt + atMs, frozen });
   const waits = pod?.waitedFor == null ? "" : `; waits for ${pod.waitedFor}`;
   const why = `${evictionReason(pod?.toleration ?? null, profile)}${waits}`;
-  if (settings.method === "Delete") return { why };
-  const latestAfterMs = latestAt === null ? {} : { latestAfterMs: latestAt - takenAt };
-  const refused = latestAt === null ? "" : `, until ${wholeSeconds(latestAt - takenAt)} have passed`;
-  return { evictedBy: settings.method, ...latestAfterMs, why: `${why}; a disruption budget may refuse${refused}` };
+  const evictedBy = settings.method;
+  if (evictedBy === "Delete") return { why };
+  const refusal = budgets.refusalOf(first.pod.uid);
+  if (refusal !== null) return { evictedBy, why: `${why}; ${refusal} refuses until then, ${UNLESS_OTHERS}` };
+  if (cluster.areBudgetsKnown && pod?.deletedMs != null) return { evictedBy, why };
+  const { frozen } = nodeFreezeOf(shown, policies, takenAt + atMs);
+  const latestAt = deleteAt(settings, { deadlineAt: takenAt + atMs, frozen });
+  const unknown = `${why}; whether a disruption budget refuses is not known`;
+  if (latestAt === null) return { evictedBy, why: unknown };
+  const latestAfterMs = latestAt - takenAt;
+  return {
+    evictedBy,
+    latestAfterMs,
+    why: `${unknown}; if so, it goes at the latest after ${wholeSeconds(latestAfterMs)}`,
+  };
 }
+
+/** What a preview does not know of a pod that a disruption budget refuses: which pods replace others, and when. */
+const UNLESS_OTHERS = "unless other pods of it become ready";
 
 function wholeSeconds(spanMs: number): string {
   return formatDuration(Math.round(spanMs / 1000) * 1000);
@@ -157,7 +170,7 @@ function stayReason(pod: ObservedPod, node: RecordedNode, cluster: PreviewedClus
   // The queue names its first pods; those behind them wait too.
   const rate = rated === null || record.queueOf(rated.name).length === 0 ? null : rateText(rated);
   const recorded = record.pods.get(pod.uid);
-  const held = recorded?.waitedFor ?? rate ?? holdOn(node, cluster);
+  const held = cluster.budgets.refusalOf(pod.uid) ?? recorded?.waitedFor ?? rate ?? holdOn(node, cluster);
   return reasonToStay(pod, { taints: noExecuteTaints(shown.taints), recorded, held, profile });
 }
 

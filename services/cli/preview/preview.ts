@@ -63,8 +63,9 @@ export interface PreviewedPodReport {
   readonly node: string;
   /** Null for a pod that stays. */
   readonly deletedAfterMs: number | null;
-  /** Set where the policy evicts through the Eviction API: a disruption budget may refuse, for ever or until this. */
+  /** Set where the policy evicts through the Eviction API. */
   readonly evictedBy?: "Evict" | "EvictThenDelete";
+  /** When it goes although a disruption budget refuses, where it is not known whether one does. */
   readonly latestAfterMs?: number;
   readonly why: string;
 }
@@ -84,6 +85,6 @@ export interface Preview {
     Profile,
     "nodeMonitorGraceMs" | "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond"
   > & { readonly source: string };
-  /** What could not be read of the node policies, so that it counts as missing. */
+  /** What could not be read of node policies and disruption budgets, so that it counts as missing. */
   readonly unread: readonly string[];
 }

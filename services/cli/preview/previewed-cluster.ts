@@ -15,7 +15,6 @@ import { nodeService } from "../../node/node.service.ts";
 import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
 import { observerService } from "../../observer/observer.service.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
-import { ShadowKube } from "../../platform/kube/shadow/shadow-kube.ts";
 import { PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { uncounted } from "../../platform/process/metrics.ts";
@@ -27,7 +26,9 @@ import { SnapshotWorld } from "../../sandbox/virtual/snapshot-world.ts";
 import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
 import { soleZoneService } from "../../zone/zone.service.ts";
 import { type AlikePods, alikePods } from "./alike-pods.ts";
+import { BudgetAnswers } from "./budget-answers.ts";
 import type { Fault } from "./fault.policy.ts";
+import { PreviewKube } from "./preview-kube.ts";
 import { PreviewRecord } from "./preview-record.ts";
 import { policiesInForce, type Snapshot } from "./snapshot.ts";
 
@@ -41,8 +42,8 @@ const STOPPED_SHARE = 0.5;
 const RENEWED_SHARE = 0.9;
 /** How far time goes on before it is decided again whether anything is to come, in milliseconds. */
 const STEP_MS = 60_000;
-/** The time between pulses at first and when a freeze or a limit is about to end, and at any other time. */
-const PULSE_MS = { near: 5_000, far: 60_000 } as const;
+/** The time between pulses while no freeze or limit is about to end; at first, and near such an end, it is a run's. */
+const FAR_PULSE_MS = 60_000;
 /** How long readers wait for a pulse, and how long it is near before something that is known to come. */
 const NEAR_MS = 200_000;
 
@@ -57,6 +58,9 @@ export class PreviewedCluster {
   readonly takenAt: number;
   /** The pods by node, grouped by their fate. */
   readonly pods: ReadonlyMap<string, readonly AlikePods[]>;
+  /** Where disruption budgets could not be read, none refuses. */
+  readonly budgets: BudgetAnswers;
+  readonly areBudgetsKnown: boolean;
   readonly #world: SnapshotWorld;
   readonly #policies: PolicySet;
   readonly #received: Policies;
@@ -74,14 +78,17 @@ export class PreviewedCluster {
     this.takenAt = takenAt;
     this.profile = profile;
     this.#policies = policiesInForce(snapshot, profile);
-    this.#paced = { ...profile, pulsePeriodMs: PULSE_MS.near, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
+    this.#paced = { ...profile, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
     this.#graced = { ...this.#paced };
     const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
-    const grouped = { takenAt, policies: this.#policies };
+    this.areBudgetsKnown = snapshot.budgets !== null;
+    this.budgets = new BudgetAnswers(snapshot.budgets ?? [], snapshot.pods);
+    const isProtected = (uid: string): boolean => this.budgets.protects(uid);
+    const grouped = { takenAt, policies: this.#policies, isProtected };
     this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
     const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
     const graces = this.#graces();
-    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + PULSE_MS.near);
+    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + profile.pulsePeriodMs);
     const bus = new DirectBus(this.#world.clock, MEMBER);
     this.record = new PreviewRecord(bus.of("record"), this.#world.clock, takenAt);
     this.#received = this.#start(bus, policyService(snapshot.configured));
@@ -146,7 +153,7 @@ export class PreviewedCluster {
     const { clock, kube: api } = this.#world;
     const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted, profile: this.#paced };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
-    const kube = new ShadowKube({ ...shared, kube: api, bus: bus.of("shadow") });
+    const kube = new PreviewKube({ ...shared, kube: api, bus: bus.of("shadow") }, this.budgets);
     const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: this.#leases() };
     const services: Readonly<Record<string, Service>> = {
       observer: observerService,
@@ -200,14 +207,31 @@ export class PreviewedCluster {
   #restsFromMs(nowMs: number): number {
     const waitsMs = this.#afterSnapshot(this.#waitsUntilAt());
     const countdownsMs = this.#afterSnapshot(this.record.deadlinesAt()).filter((ms) => ms <= nowMs + QUIET_MS);
-    const isNear = nowMs < NEAR_MS || waitsMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
-    this.#paced.pulsePeriodMs = isNear ? PULSE_MS.near : PULSE_MS.far;
+    const nearMs = [...waitsMs, ...this.#afterSnapshot(this.#limitsChangeAt())];
+    const isNear = nowMs < NEAR_MS || nearMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
+    this.#paced.pulsePeriodMs = isNear ? this.profile.pulsePeriodMs : FAR_PULSE_MS;
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
-    return latestMs + Math.max(QUIET_MS, 2 * Math.max(...this.#graces(), this.record.slowestGrantMs));
+    const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
+    return latestMs + Math.max(QUIET_MS, slowestMs, this.#refusedForMs());
+  }
+
+  /** How long after its deadline a pod that a disruption budget refuses may be deleted all the same; 0 for none. */
+  #refusedForMs(): number {
+    if (!this.budgets.hasRefused) return 0;
+    return Math.max(0, ...this.policies.policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0));
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {
     return [...instants].filter((at) => at != null && Number.isFinite(at)).map((at) => (at ?? 0) - this.takenAt);
+  }
+
+  /** When breakers reset and pauses after storms end. What such an end leads to may hold nodes back for longer. */
+  *#limitsChangeAt(): Generator<number | null> {
+    for (const [policy, { memory }] of this.record.limits) {
+      const cooldown = this.policies.policies.find(({ name }) => name === policy)?.stormCooldownMs ?? 0;
+      yield memory.resetAt;
+      yield memory.stormEndedAt === null ? null : memory.stormEndedAt + cooldown;
+    }
   }
 
   *#waitsUntilAt(): Generator<number | null | undefined> {

@@ -5,16 +5,19 @@ import type { WatchState } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { Clock, Kube, KubeObject, Stop, Watched, WatchOptions } from "../../../protocols/ports.ts";
 import { type ConfiguredPolicy, nodePolicyOf } from "../../domain/node-policy.parse.ts";
-import { policySet } from "../../domain/node-policy.ts";
+import { policyOf, policySet } from "../../domain/node-policy.ts";
 import { type PolicyRules, resolvedPolicies } from "../../policy/resolved-policies.policy.ts";
 import { watchedKey } from "../../sandbox/virtual/snapshot-kube.ts";
 import type { SnapshotObjects } from "../../sandbox/virtual/snapshot-world.ts";
+import { type DisruptionBudget, readBudgets } from "./disruption-budgets.ts";
 
 /** Everything at one instant that a preview follows from. */
 export interface Snapshot extends SnapshotObjects {
   /** The node policies of --config. */
   readonly configured: readonly ConfiguredPolicy[];
-  /** What could not be read of the node policies, for people. */
+  /** The disruption budgets that an eviction may meet; null where they could not be read. */
+  readonly budgets: readonly DisruptionBudget[] | null;
+  /** What could not be read of node policies and disruption budgets, for people. */
   readonly unread: readonly string[];
 }
 
@@ -40,13 +43,34 @@ export interface SnapshotSources {
   readonly profile: PolicyRules;
 }
 
-/** Reads the policies, lists nodes, leases and pods, then calls `done` once. */
+/** Reads the policies, lists nodes, leases and pods, reads the disruption budgets, then calls `done` once. */
 export function takeSnapshot(sources: SnapshotSources, done: (snapshot: Snapshot) => void): Stop {
+  let isStopped = false;
   let stop = readPolicies(sources, (present) => {
-    stop = readObjects(sources, present, done);
+    stop = readObjects(sources, present, (objects) => {
+      readBudgets(budgetSourcesOf(sources, objects), (budgets) => {
+        const unread = [...objects.unread, ...(budgets === null ? ["PodDisruptionBudgets"] : [])];
+        if (!isStopped) done({ ...objects, budgets, unread });
+      });
+    });
   });
-  return () => stop();
+  return () => {
+    isStopped = true;
+    stop();
+  };
 }
+
+function budgetSourcesOf({ kube, profile }: SnapshotSources, objects: ReadObjects): Parameters<typeof readBudgets>[0] {
+  const policies = policiesInForce(objects, profile);
+  const evicting = objects.nodes.filter((node) => {
+    const resolved = policyOf(node, policies);
+    return resolved.kind === "policy" && (resolved.policy.evictions?.method ?? "Delete") !== "Delete";
+  });
+  const names = new Set(evicting.map(({ node }) => node));
+  return { kube, pods: objects.pods, evictsOn: (node) => names.has(node) };
+}
+
+type ReadObjects = Omit<Snapshot, "budgets">;
 
 type PresentPolicies = Pick<Snapshot, "configured" | "resources" | "freezes" | "unread">;
 
@@ -82,7 +106,7 @@ function readPolicies({ kube, clock, configured }: SnapshotSources, done: (prese
 function readObjects(
   { kube, clock, profile }: SnapshotSources,
   present: PresentPolicies,
-  done: (snapshot: Snapshot) => void,
+  done: (objects: ReadObjects) => void,
 ): Stop {
   const unlisted = new Set<keyof Watched>(["nodes", "leases", "pods"]);
   const onList = (what: keyof Watched): void => {

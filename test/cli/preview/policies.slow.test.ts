@@ -158,14 +158,6 @@ describe("a preview names", () => {
     expect(pod?.why).toBe(`its node is not admitted for eviction: ${heldBy}`);
   });
 
-  test("that a disruption budget may refuse, and until when", () => {
-    const { pods } = reportOf({ evictions: { method: "EvictThenDelete", deleteAfter: "10m" } });
-    const pod = pods.find(({ name }) => name === "web-a-0");
-    expect(pod?.evictedBy).toBe("EvictThenDelete");
-    expect((pod?.latestAfterMs ?? 0) - (pod?.deletedAfterMs ?? 0)).toBe(600 * S);
-    expect(pod?.why).toMatch(/for more than 300 s; a disruption budget may refuse, until \d+m\d+s have passed$/);
-  });
-
   test("the rate that pods wait for, and the one that lets none go", () => {
     const { pods } = reportOf({ evictions: { maxPerMinute: 1 } });
     const [, second, third] = pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null);

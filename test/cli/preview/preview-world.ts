@@ -30,7 +30,7 @@ export function snapshotOf(world: EvictionWorld, configured: readonly Configured
 }
 
 /** A cluster of a large zone, a small one and one that stays up, whose nodes have a pod each. */
-class PreviewWorld extends EvictionWorld {
+export class PreviewWorld extends EvictionWorld {
   /** With policies, it runs their service too. */
   constructor(profile: Partial<Profile>, policies: readonly ConfiguredPolicy[] | null) {
     super(profile, policies);
@@ -66,7 +66,7 @@ export function previewWorld(profile: Partial<Profile> = {}): EvictionWorld {
 }
 
 /** The same with a policy for the nodes of zone a; `fieldsAt` gets the present instant of the API. */
-export function policyWorld(fieldsAt: (wallMs: number) => object): EvictionWorld {
+export function policyWorld(fieldsAt: (wallMs: number) => object): PreviewWorld {
   const world = new PreviewWorld({}, []);
   world.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", parse(readFileSync(CRD, "utf8")));
   world.advance(5 * S);

@@ -29,7 +29,7 @@ function previewedUnder(
     policyLabels: policiesInForce(sources, STANDARD_PROFILE).labelsChecksum,
   }));
   const renewedAt = new Map(nodes.map(({ node }) => [node, node === "down" ? takenAt - 600_000 : takenAt]));
-  const snapshot = { takenAt, nodes, renewedAt, pods, ...sources, unread: [] };
+  const snapshot = { takenAt, nodes, renewedAt, pods, ...sources, budgets: [], unread: [] };
   const fault = { kind: "down", what: "up-0 is down", nodes: new Set(["up-0"]) } as const;
   return previewOf(snapshot, fault, STANDARD_PROFILE);
 }

@@ -37,7 +37,7 @@ function clusterOf(nodeCount: number): Snapshot {
     }),
   );
   const renewedAt = new Map(names.map((name, index) => [name, TAKEN_AT - (index % 10_000)]));
-  const policies = { configured: [], resources: [], freezes: null, unread: [] };
+  const policies = { configured: [], resources: [], freezes: null, budgets: [], unread: [] };
   return { takenAt: TAKEN_AT, nodes, renewedAt, pods, ...policies };
 }
 

@@ -91,7 +91,7 @@ test("policies, holds and what could not be read show where there are any", () =
     "b-0    b      trial    in 46s    in 46s     1 of 2         -",
     "b-1    b      gpu      in 47s    -          0 of 0         budgets of gpu",
     "",
-    "NodePolicy objects could not be read, so this is a preview without them.",
+    "Not known: NodePolicy objects could not be read, so this is a preview without them.",
     "",
   ]);
 });

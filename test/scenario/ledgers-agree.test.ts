@@ -24,8 +24,12 @@ const ZONES = ["a", "b", "c"];
 /** How long the protocol takes to repair what a ledger missed: its last requests come after the longest retry. */
 const REPAIRED_MS = 240 * S;
 
-/** What differs by the past that a ledger has seen, and not by the present state. */
-const OF_THE_PAST = /^Vigil deleted it at |no longer exists\.$/;
+/**
+ * What differs by the past that a ledger has seen, and not by the present state. One that saw no deletion by Vigil says
+ * what the pod's condition says of it.
+ */
+const OF_THE_PAST =
+  /^Vigil deleted it at |^Its condition DisruptionTarget says DeletionByTaintManager|no longer exists\.$/;
 
 /** What a policy may set; each seed draws some of it for the nodes of each zone. */
 const FIELDS: readonly Omit<NodePolicySpec, "selector">[] = [

@@ -17,7 +17,7 @@ export interface Periods {
 
 /** Shorter than real ones, so that an incident takes a minute. */
 export const SHORT_PERIODS: Periods = { graceSeconds: 12, leaseSeconds: 3 };
-/** Upstream's defaults, which thousands of nodes on one machine need. */
+/** Upstream's defaults, which hundreds of nodes on one machine need. */
 export const REAL_PERIODS: Periods = { graceSeconds: 40, leaseSeconds: 10 };
 
 /** Everything else is the controller's default; these are upstream's names. */

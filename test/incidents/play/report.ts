@@ -101,7 +101,7 @@ function years(played: readonly PlayedIncident[], name: ControllerName): string 
   return (exposedSeconds(played, name) / YEAR_SECONDS).toFixed(6);
 }
 
-/** The time of a cluster with thousands of nodes would be nearly all of it, and hide what happened in the others. */
+/** The time of a cluster with hundreds of nodes would be most of it, and hide what happened in the others. */
 function exposedSeconds(played: readonly PlayedIncident[], name: ControllerName): number {
   const counted = played.filter(({ incident }) => incident.isLarge !== true);
   return counted.reduce((sum, { outcomes }) => sum + outcomes[name].nodeSeconds, 0);

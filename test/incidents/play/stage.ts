@@ -17,7 +17,7 @@ const LOSS_KEYS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachab
 const WAIT_SECONDS = { tainted: 28, evicted: 28, well: 3 };
 const OPEN_MS = 40_000;
 /** How long a look at all nodes takes the API server, at most, and how long one takes to join, in milliseconds each. */
-const NODE_MS = { look: 1, join: 60 };
+const NODE_MS = { look: 1, join: 20 };
 /** Nodes that register in the same instant, and what time the next ones leave them. */
 const JOINING = { nodes: 50, pauseMs: 100 };
 const LOG_CHARACTERS_MAX = 3_000;

@@ -77,7 +77,7 @@ const RUNS: readonly (readonly [RegExp, Run])[] = [
   [/^journalctl/, { cannot: "needs a server of k3s" }],
 ];
 
-/** What is known of a line; null where nobody has said it. */
+/** What is known of a line; null where that is not known. */
 export function runOf(line: string): Run | null {
   return RUNS.find(([pattern]) => pattern.test(line))?.[1] ?? null;
 }

@@ -104,10 +104,11 @@ export class UpstreamWatch {
       sources.map((source) => listPage(this.#io, { path, fieldSelector: `source=${source}` })),
     );
     this.#unreadable = pages.find((page) => page.items === null)?.detail ?? null;
-    for (const { items } of pages) this.#sign = newerSign(this.#sign, signInEvents(items ?? []));
+    const wallMs = this.#io.clock.wallMs();
+    for (const { items } of pages) this.#sign = newerSign(this.#sign, signInEvents(items ?? [], wallMs));
     if (profile.upstream === "beside" || services.includes("node")) {
       const nodes = await listPage(this.#io, { path: collectionPath("Node", ""), isMetadataOnly: true });
-      this.#sign = newerSign(this.#sign, signInNodes(nodes.items ?? []));
+      this.#sign = newerSign(this.#sign, signInNodes(nodes.items ?? [], wallMs));
     }
     this.#isListed = true;
     this.#review();

@@ -73,9 +73,14 @@ export function eventSourcesOf({ upstream, services }: UpstreamStance): readonly
   return [...(judges ? [EventSource.node] : []), ...(evicts ? [EventSource.taint, EventSource.taintBefore29] : [])];
 }
 
-/** The newest Event in a list that Vigil did not write. */
-export function signInEvents(events: readonly unknown[]): UpstreamSign | null {
+/**
+ * The newest Event in a list that Vigil did not write. A client that may write Events can name any source and any
+ * instant, so none counts as later than it was read, `wallMs`: one that is forged is forgotten an hour after its last
+ * read.
+ */
+export function signInEvents(events: readonly unknown[], wallMs: number): UpstreamSign | null {
   return newestOf(
+    wallMs,
     events.map((raw) => {
       const event = recordOf(raw);
       const metadata = recordOf(event.metadata);
@@ -87,16 +92,19 @@ export function signInEvents(events: readonly unknown[]): UpstreamSign | null {
         metadata.creationTimestamp,
       ]);
       const isUpstreams = managers.length > 0 && !managers.some(({ manager }) => manager === OWN_MANAGER);
-      if (at === null || !isUpstreams) return null;
       const source = textOf(recordOf(event.source).component) ?? textOf(event.reportingComponent);
+      // Those about nodes are in the namespace default, where the owner of another namespace may write none.
+      const isOfNode = source !== EventSource.node || recordOf(event.involvedObject).kind === "Node";
+      if (at === null || !isUpstreams || !isOfNode) return null;
       return { at, text: `Event ${shown(event.reason)} of ${shown(source)}` };
     }),
   );
 }
 
-/** The newest write of a node's taints by upstream, from the managed fields of listed nodes. */
-export function signInNodes(nodes: readonly unknown[]): UpstreamSign | null {
+/** The newest write of a node's taints by upstream, from the managed fields of nodes that were listed at `wallMs`. */
+export function signInNodes(nodes: readonly unknown[], wallMs: number): UpstreamSign | null {
   return newestOf(
+    wallMs,
     nodes.flatMap((raw) => {
       const metadata = recordOf(recordOf(raw).metadata);
       return managersOf(metadata).map(({ manager, time, fields }) => {
@@ -199,6 +207,7 @@ function instantOf(times: readonly unknown[]): number | null {
   return epochMsOf(text);
 }
 
-function newestOf(signs: readonly (UpstreamSign | null)[]): UpstreamSign | null {
-  return signs.reduce(newerSign, null);
+function newestOf(wallMs: number, signs: readonly (UpstreamSign | null)[]): UpstreamSign | null {
+  const newest = signs.reduce(newerSign, null);
+  return newest === null ? null : { ...newest, at: Math.min(newest.at, wallMs) };
 }

@@ -25,15 +25,18 @@ import { recordingLog } from "../../support/recording-log.ts";
 const AT = Date.UTC(2026, 0, 1);
 const TIME = "2026-01-01T00:00:00Z";
 const SECOND = 1000;
+const NOW = AT + 60 * SECOND;
 const [UNREACHABLE, NOT_READY] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"];
 const managedBy = (...managers: string[]) => managers.map((manager) => ({ manager, operation: "Update", time: TIME }));
 const event = (metadata: object, fields: object = {}) => ({
   metadata,
   reason: "RegisteredNode",
   source: { component: "node-controller" },
+  involvedObject: { kind: "Node" },
   lastTimestamp: TIME,
   ...fields,
 });
+const aboutPod = { involvedObject: { kind: "Pod" } };
 const taintedBy = (manager: string, fieldsV1: object) => ({
   metadata: { name: "n", managedFields: [{ manager, operation: "Update", time: TIME, fieldsV1 }] },
 });
@@ -53,12 +56,18 @@ describe("an Event shows upstream", () => {
     ["not if Vigil wrote it", event({ managedFields: managedBy("vigil") }), undefined],
     ["not without its managers", event({}), undefined],
     ["not without a time", event({ managedFields: managedBy("x") }, { lastTimestamp: "soon" }), undefined],
+    [
+      "as of now if it says later",
+      event({ managedFields: managedBy("x") }, { lastTimestamp: "2999-01-01T00:00:00Z" }),
+      NOW,
+    ],
+    ["not of the node controller about a pod", event({ managedFields: managedBy("x") }, aboutPod), undefined],
     ["not if it is none", "junk", undefined],
-  ])("%s", (_what, raw, at) => expect(signInEvents([raw])?.at).toBe(at));
+  ])("%s", (_what, raw, at) => expect(signInEvents([raw], NOW)?.at).toBe(at));
 
   test("in one line, whatever it holds", () => {
     const hostile = event({ managedFields: managedBy("kube-controller-manager") }, { reason: `\n${"a".repeat(500)}` });
-    expect(signInEvents([hostile])?.text).toMatch(/^Event \\na{99} of node-controller$/);
+    expect(signInEvents([hostile], NOW)?.text).toMatch(/^Event \\na{99} of node-controller$/);
   });
 });
 
@@ -67,7 +76,7 @@ test.each([
   ["written by Vigil", taintedBy("vigil", TAINTS), undefined],
   ["that are none", taintedBy("kube-controller-manager", { "f:spec": { "f:podCIDR": {} } }), undefined],
   ["of junk", { metadata: { managedFields: [null, { fieldsV1: 7 }] } }, undefined],
-])("taints %s show upstream: %#", (_what, raw, at) => expect(signInNodes([raw])?.at).toBe(at));
+])("taints %s show upstream: %#", (_what, raw, at) => expect(signInNodes([raw], NOW)?.at).toBe(at));
 
 describe("a node is unanswered", () => {
   test.each<[string, ObservedNode, boolean]>([
@@ -271,6 +280,23 @@ describe("the watch", () => {
       { name: "upstream", problem: null, note: expect.stringContaining("--upstream=beside") },
       { name: "grace", problem: null },
     ]);
+  });
+
+  test("forgets a forged Event an hour after its last read", async () => {
+    const forged = { source: { component: "taint-eviction-controller" }, lastTimestamp: "2999-01-01T00:00:00Z" };
+    const answers: Record<string, object[]> = {
+      "source%3Dtaint-eviction-controller": [
+        event({ managedFields: managedBy("kubectl") }, { ...forged, ...aboutPod }),
+      ],
+    };
+    const world = watchWorld("replace", answers);
+    await world.settle(SECOND);
+    expect(world.mismatch()).toBe(1);
+    delete answers["source%3Dtaint-eviction-controller"];
+    await world.settle(3590 * SECOND);
+    expect(world.mismatch()).toBe(1);
+    await world.settle(20 * SECOND);
+    expect(world.mismatch()).toBe(0);
   });
 
   test("beside upstream reports a node untainted for a minute, while so", async () => {

@@ -40,12 +40,19 @@ export function readBudgets(
   const asked = new Set(pods.flatMap(({ node, pod }) => (evictsOn(node) ? [pod.namespace] : [])));
   if (asked.size === 0) done([]);
   else {
-    readList(kube, VERSIONS.map(budgetsOfVersion), (found) => {
-      const raw = found?.filter(({ metadata }) => asked.has(metadata.namespace ?? "")) ?? null;
+    readList(kube, VERSIONS.map(budgetsOfVersion), (found, from) => {
+      const isSelecting = (budget: KubeObject): boolean => from?.resource?.version !== "v1beta1" || !selectsAll(budget);
+      const raw = found?.filter((each) => asked.has(namespaceOf(each)) && isSelecting(each)) ?? null;
       if (raw === null) done(null);
       else readSelected(kube, { raw, pods, namespaces: [...new Set(raw.map(namespaceOf))] }, [], done);
     });
   }
+}
+
+/** Whether a budget has an empty selector, which selects every pod in v1 and none in v1beta1. */
+function selectsAll(budget: KubeObject): boolean {
+  const { selector } = recordOf(budget.spec);
+  return isObject(selector) && selectorIn(selector).length === 0;
 }
 
 function budgetsOfVersion(version: string): ObjectRef {
@@ -57,12 +64,12 @@ function budgetsOfVersion(version: string): ObjectRef {
 function readList(
   kube: Pick<Kube, "read">,
   [ref, ...others]: readonly ObjectRef[],
-  done: (items: readonly KubeObject[] | null) => void,
+  done: (items: readonly KubeObject[] | null, from?: ObjectRef) => void,
 ): void {
   if (ref === undefined) done(null);
   else {
     kube.read(ref, (reply) => {
-      if (reply.outcome === "ok") done(listOf(reply.object.items).filter(isNamed));
+      if (reply.outcome === "ok") done(listOf(reply.object.items).filter(isNamed), ref);
       else if (reply.outcome === "gone") readList(kube, others, done);
       else done(null);
     });

@@ -19,7 +19,10 @@ export function digestWithout(digest: Digest, name: string, version: string): Di
   return { count: digest.count - 1, sum: (digest.sum - weight(name, version)) >>> 0 };
 }
 
-/** Whether two digests cover the same pairs; wrong once in 2^32. */
+/**
+ * Whether two digests cover the same pairs. It may be wrong where two messages are lost whose versions differ in the
+ * last characters alone; every member of a fleet has to add alike, so the sum cannot be a better one.
+ */
 export function sameDigest(left: Digest, right: Digest): boolean {
   return left.count === right.count && left.sum === right.sum;
 }

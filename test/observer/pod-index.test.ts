@@ -28,6 +28,18 @@ test("a changed pod is held once and changes the version", () => {
   expect(index.versionOf("a")).not.toBe(before);
 });
 
+test("changes of two pods at once do not cancel each other out", () => {
+  const uids = Array.from({ length: 60 }, (_, index) => `pod-${index}`);
+  const pairs = uids.flatMap((left, index) => uids.slice(index + 1).map((right) => [left, right] as const));
+  const versionAt = (pair: readonly string[], resourceVersions: readonly string[]): string => {
+    const index = new PodIndex();
+    for (const [at, uid] of pair.entries()) index.put(bound("a", uid, resourceVersions[at]));
+    return index.versionOf("a");
+  };
+  const unchanged = pairs.filter((pair) => versionAt(pair, ["105", "106"]) === versionAt(pair, ["107", "108"]));
+  expect(unchanged).toEqual([]);
+});
+
 test("removing another pod of the same name removes nothing", () => {
   const index = new PodIndex();
   index.put(bound("a", "one"));

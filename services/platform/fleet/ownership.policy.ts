@@ -1,6 +1,7 @@
 /** Decides which member of the fleet owns which shard of a service, from the set of members alone. */
 import type { ServiceName } from "../../../protocols/ports.ts";
 import { fnv1a, SHARD_COUNT } from "../../../protocols/subjects.ts";
+import { scatter } from "../../structures/scatter.ts";
 
 /** No member owns more than this many times the mean number of shards of a service, rounded up. */
 export const LOAD_BOUND = 1.25;
@@ -46,13 +47,4 @@ function heaviest(weigh: (member: string) => number, room: ReadonlyMap<string, n
 
 function weightOf(service: ServiceName, shard: number, member: string): number {
   return scatter(fnv1a(`${service}/${shard}/${member}`));
-}
-
-/** Spreads a hash over all its bits (finalizer of MurmurHash3): FNV leaves texts with a common end close together. */
-function scatter(hash: number): number {
-  let bits = hash ^ (hash >>> 16);
-  bits = Math.imul(bits, 0x85ebca6b);
-  bits ^= bits >>> 13;
-  bits = Math.imul(bits, 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -21,6 +21,15 @@ const PAGES = filesBelow(ROOT).filter((path) => path.endsWith(".md"));
 const namedIn = (page: string, pattern: RegExp) =>
   [...readFileSync(join(ROOT, page), "utf8").matchAll(pattern)].map(([, name = ""]) => name);
 
+/** The most words of README and docs: a reader has to get through them. */
+const WORDS_MAX = 70_000;
+
+test("README and docs have at most 70,000 words", () => {
+  const read = PAGES.filter((page) => page === "README.md" || page.startsWith("docs/"));
+  const words = read.flatMap((page) => readFileSync(join(ROOT, page), "utf8").split(/\s+/).filter(Boolean));
+  expect(words.length).toBeLessThanOrEqual(WORDS_MAX);
+});
+
 test.each(PAGES)("every file that %s names exists", (page) => {
   const named = namedIn(page, /`((?:services|protocols|test|deploy|docs)\/[\w./-]+\.\w+)`/g);
   const linked = namedIn(page, /\]\((?!https?:|#)([^)#]+)/g).map((path) => join(dirname(page), path));

@@ -85,7 +85,6 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       { text: "Events", link: "/docs/events" },
       { text: "What explain says", link: "/docs/explain" },
       { text: "The protocol", link: "/protocols/README" },
-      { text: "Messages, field by field", link: "/docs/reference/messages" },
       { text: "Parity with upstream", link: "/docs/parity" },
       { text: "Conformance", link: "/docs/conformance" },
       { text: "Performance", link: "/docs/performance" },

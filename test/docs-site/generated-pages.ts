@@ -1,7 +1,6 @@
 /** The pages of the reference that follow from the code. `npm run fix` writes them, test/docs.test.ts compares them. */
 import { consolePage } from "./console-page.ts";
 import { decisionsPage } from "./decisions-page.ts";
-import { messagesPage } from "./messages-page.ts";
 import { nodePolicyPage } from "./node-policy-page.ts";
 import { verbsPage } from "./verbs-page.ts";
 
@@ -9,7 +8,6 @@ import { verbsPage } from "./verbs-page.ts";
 export const GENERATED_PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/decisions/README.md": decisionsPage,
   "docs/reference/console.md": consolePage,
-  "docs/reference/messages.md": messagesPage,
   "docs/reference/node-policy.md": nodePolicyPage,
   "docs/reference/verbs.md": verbsPage,
 };

@@ -26,8 +26,7 @@ export function nodePolicyPage(): string {
 
 <!-- Written by \`npm run fix\` from deploy/crd/nodepolicies.yaml; do not edit. -->
 
-[Node policies](../policies.md) has the whole meaning of each field, and examples. \`kubectl explain nodepolicy.spec\` prints
-the same meanings.
+[Node policies](../policies.md) has rules and examples. \`kubectl explain nodepolicy.spec\` prints the same meanings.
 
 \`apiVersion: ${group}/${version?.name}\`, \`kind: ${names.kind}\`, of the whole cluster;
 \`kubectl get ${names.plural}\` or \`kubectl get ${names.shortNames.join("`, `kubectl get ")}\`.

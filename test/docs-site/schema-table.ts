@@ -36,65 +36,11 @@ export const NOTATION = "A field with `?` is optional. `[]` stands for an item o
 export const BOUNDS = `\`≤253\` is the most characters of a string, or items of a list; \`0–63\` and \`≥0\` are the values of
 a number.`;
 
-/** Shapes that a page has shown: by their schema, what to say of them instead of showing them again. */
-export type ShownShapes = Map<string, string>;
-
-const FIELDS_WORTH_A_REFERENCE = 3;
-
-/** The key of a shape in {@link ShownShapes}. */
-export function shapeKey(shape: JsonSchema): string {
-  return JSON.stringify(shape);
-}
-
 /** The list of all fields with bounds and meanings, nested ones by their path. */
 export function explainedFields(schema: JsonSchema): string {
-  const rows = fieldRows(schema, "", { shownBefore: () => undefined, typeText: boundedType });
   const line = ({ path, isRequired, type, meaning }: FieldRow) =>
-    `- \`${path}\`${mark(isRequired)}: ${type}${meaning === "" ? "" : `. ${meaning}`}`;
-  return rows.map(line).join("\n");
-}
-
-/**
- * The list of all fields without bounds. With `shown`, an object that has been shown before is named by where, and `of`
- * is where this list is.
- */
-export function fieldList(schema: JsonSchema, of = "", shown?: ShownShapes): string {
-  const shownBefore: Rendering["shownBefore"] = (shape, path) => {
-    const fields = Object.keys(shape.properties ?? {}).length;
-    if (shown === undefined || path === "" || fields < FIELDS_WORTH_A_REFERENCE) return undefined;
-    const before = shown.get(shapeKey(shape));
-    if (before === undefined) shown.set(shapeKey(shape), `as \`${path}\` of ${of}`);
-    return before;
-  };
-  const rows = fieldRows(schema, "", { shownBefore, typeText: plainType });
-  return runsOfType(rows)
-    .map(([first, ...others]) => {
-      const names = [first, ...others].map(({ path, isRequired }) => `\`${path}\`${mark(isRequired)}`).join(", ");
-      return `- ${names}: ${first.type}`;
-    })
-    .join("\n");
-}
-
-/** Rows that follow each other with one type, together. */
-function runsOfType(rows: readonly FieldRow[]): (readonly [FieldRow, ...FieldRow[]])[] {
-  const runs: [FieldRow, ...FieldRow[]][] = [];
-  for (const row of rows) {
-    const last = runs.at(-1);
-    if (last !== undefined && last[0].type === row.type && !row.type.includes("object")) last.push(row);
-    else runs.push([row]);
-  }
-  return runs;
-}
-
-function mark(isRequired: boolean): string {
-  return isRequired ? "" : "?";
-}
-
-/** How fields are shown. */
-interface Rendering {
-  /** Where a shape at a path has been shown before; undefined shows it here. */
-  readonly shownBefore: (shape: JsonSchema, path: string) => string | undefined;
-  readonly typeText: (schema: JsonSchema) => string;
+    `- \`${path}\`${isRequired ? "" : "?"}: ${type}${meaning === "" ? "" : `. ${meaning}`}`;
+  return fieldRows(schema, "").map(line).join("\n");
 }
 
 interface FieldRow {
@@ -105,30 +51,20 @@ interface FieldRow {
   readonly meaning: string;
 }
 
-function fieldRows(schema: JsonSchema, prefix: string, how: Rendering): FieldRow[] {
+function fieldRows(schema: JsonSchema, prefix: string): FieldRow[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]): FieldRow[] => {
     const path = prefix === "" ? name : `${prefix}.${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
-    const meaning = field.description ?? "";
-    const { shape, mark } = shapeOf(field);
-    const before = how.shownBefore(shape, `${path}${mark}`);
-    if (before !== undefined) return [{ path, isRequired, type: `${how.typeText(field)} ${before}`, meaning }];
-    return [{ path, isRequired, type: how.typeText(field), meaning }, ...fieldRows(field, path, how)];
+    const row = { path, isRequired, type: typeText(field), meaning: field.description ?? "" };
+    return [row, ...fieldRows(field, path)];
   });
   const { items, additionalProperties } = schema;
   const below = [
     ...(Array.isArray(items) ? [] : [[items as JsonSchema | undefined, "[]"] as const]),
     ...(typeof additionalProperties === "object" ? [[additionalProperties, "{}"] as const] : []),
-  ].flatMap(([item, suffix]) => (item === undefined ? [] : fieldRows(item, `${prefix}${suffix}`, how)));
+  ].flatMap(([item, suffix]) => (item === undefined ? [] : fieldRows(item, `${prefix}${suffix}`)));
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
-  return distinct([...fields, ...below, ...choices.flatMap((choice) => fieldRows(choice, prefix, how))]);
-}
-
-/** The object that a field, its items or the one alternative to null has, and the mark of its path. */
-function shapeOf(field: JsonSchema): { readonly shape: JsonSchema; readonly mark: string } {
-  if (field.items !== undefined && !Array.isArray(field.items)) return { shape: field.items as JsonSchema, mark: "[]" };
-  const [only, ...others] = (field.anyOf ?? field.oneOf ?? []).filter(({ type }) => type !== "null");
-  return { shape: only !== undefined && others.length === 0 ? only : field, mark: "" };
+  return distinct([...fields, ...below, ...choices.flatMap((choice) => fieldRows(choice, prefix))]);
 }
 
 /** The first row of each path: choices of a union share fields. */
@@ -138,39 +74,31 @@ function distinct(rows: readonly FieldRow[]): FieldRow[] {
   return [...firsts.values()];
 }
 
-function boundedType(schema: JsonSchema): string {
-  return typeText(schema, rangeText);
-}
-
-function plainType(schema: JsonSchema): string {
-  return typeText(schema, () => "");
-}
-
-function typeText(schema: JsonSchema, range: (min?: number, max?: number) => string): string {
+function typeText(schema: JsonSchema): string {
   const choices = schema.anyOf ?? schema.oneOf;
   if (schema["x-kubernetes-int-or-string"] === true) return "number or percentage";
   if (schema.const !== undefined) return `\`${String(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(", ");
-  if (choices !== undefined) return [...new Set(choices.map((choice) => typeText(choice, range)))].join(" or ");
+  if (choices !== undefined) return [...new Set(choices.map((choice) => typeText(choice)))].join(" or ");
   const { type = "any", items } = schema;
   if (type === "array" && items !== undefined && !Array.isArray(items)) {
-    return `list${range(schema.minItems, schema.maxItems)} of ${typeText(items as JsonSchema, range)}`;
+    return `list${rangeText(schema.minItems, schema.maxItems)} of ${typeText(items as JsonSchema)}`;
   }
   if (type === "object" && typeof schema.additionalProperties === "object") {
-    return `map of ${typeText(schema.additionalProperties, range)}`;
+    return `map of ${typeText(schema.additionalProperties)}`;
   }
-  if (type === "string") return textKind(schema, range);
+  if (type === "string") return textKind(schema);
   if (type === "number" && schema.minimum === INSTANT_MIN) return "instant";
-  return `${[type].flat().join(" or ")}${range(schema.minimum, schema.maximum)}`;
+  return `${[type].flat().join(" or ")}${rangeText(schema.minimum, schema.maximum)}`;
 }
 
-function textKind({ pattern = "", maxLength }: JsonSchema, range: (min?: number, max?: number) => string): string {
+function textKind({ pattern = "", maxLength }: JsonSchema): string {
   const accepted = new RegExp(pattern);
   const special = accepted.test(PLAIN_NAME) ? undefined : TEXT_KINDS.find(({ example }) => accepted.test(example));
-  return special?.kind ?? `string${range(undefined, maxLength)}`;
+  return special?.kind ?? `string${rangeText(undefined, maxLength)}`;
 }
 
-function rangeText(least: number | undefined, most: number | undefined): string {
+function rangeText(least?: number, most?: number): string {
   const min = least === undefined || least <= Number.MIN_SAFE_INTEGER ? undefined : least;
   const max = most === undefined || most >= Number.MAX_SAFE_INTEGER ? undefined : most;
   if (min === undefined) return max === undefined ? "" : ` ≤${max}`;

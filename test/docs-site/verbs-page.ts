@@ -19,7 +19,7 @@ export function verbsPage(): string {
   const overview = VERBS.map(({ name }) => `[${name}](#vigil-${name})`).join(", ");
   const owners = new Map<string, string>();
   const sections = VERBS.map((verb) => verbSection(verb, owners));
-  return [HEAD, `${overview}.`, ...sections].join("\n\n").concat("\n");
+  return [HEAD, letterLine(), `${overview}.`, ...sections].join("\n\n").concat("\n");
 }
 
 /** A verb's section; `owners` says which verb was the first with a row, and gets this verb's new rows. */
@@ -27,9 +27,9 @@ function verbSection(verb: Verb, owners: Map<string, string>): string {
   const { name, summary, words, examples, sections, aliases } = verb;
   const usage = ["vigil", name, words, sections.some(hasFlags) ? "[flags]" : ""].filter((part) => part !== "");
   const shown = examples.flatMap(({ command, does }) => [`# ${does}`, command]);
-  const spellings = [...aliases].map(
-    ([spelling, { meaning }]) => `- \`${spelling.length === 1 ? "-" : "--"}${spelling}\`: ${plainText(meaning)}`,
-  );
+  const spellings = [...aliases]
+    .filter(([spelling]) => spelling.length > 1)
+    .map(([spelling, { meaning }]) => `- \`--${spelling}\`: ${plainText(meaning)}`);
   const lists = sections.map(({ title, settings }) => ({
     title: sections.length === 1 ? "" : `**${title}**\n\n`,
     own: Object.values(settings).filter((setting) => ownerOf(setting, name, owners) === name),
@@ -42,6 +42,13 @@ function verbSection(verb: Verb, owners: Map<string, string>): string {
     ...sharedFlags(verb, owners),
     ...(spellings.length === 0 ? [] : [`**Other spellings**\n\n${spellings.join("\n")}`]),
   ].join("\n\n");
+}
+
+/** A line with the flags that have a letter, as with kubectl. */
+function letterLine(): string {
+  const rows = VERBS.flatMap(({ aliases }) => [...aliases]).filter(([spelling]) => spelling.length === 1);
+  const meanings = new Map(rows.map(([letter, { flag }]) => [letter, `\`-${letter}\` is \`--${flag}\``]));
+  return `${[...meanings.values()].join(", ")}, where a verb has that flag.`;
 }
 
 /** The verb whose section has the row of a flag: the first one with exactly that row. */

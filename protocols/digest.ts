@@ -1,30 +1,32 @@
 /** An order-free checksum over (name, version) pairs: equal digests show that a reader holds all that was published. */
 import type { ObservedNode } from "./objects.ts";
 import type { Digest } from "./observed.ts";
+import { scatter } from "./scatter.ts";
 import { fnv1a } from "./subjects.ts";
 
 /** The fields that distinguish one published state of a node from another. */
 export type VersionedNode = Pick<ObservedNode, "uid" | "resourceVersion" | "policyLabels">;
 
 /** The digest of nothing. */
-export const EMPTY_DIGEST: Digest = { count: 0, sum: 0 };
+export const EMPTY_DIGEST: Digest = { count: 0, sum: 0, mixed: 0 };
 
 /** The digest with one pair added. Adding and removing commute, so a changing map costs O(1) per change. */
 export function digestWith(digest: Digest, name: string, version: string): Digest {
-  return { count: digest.count + 1, sum: (digest.sum + weight(name, version)) >>> 0 };
+  return moved(digest, fnv1a(`${name}\n${version}`), 1);
 }
 
 /** The digest with one pair removed. */
 export function digestWithout(digest: Digest, name: string, version: string): Digest {
-  return { count: digest.count - 1, sum: (digest.sum - weight(name, version)) >>> 0 };
+  return moved(digest, fnv1a(`${name}\n${version}`), -1);
 }
 
 /**
- * Whether two digests cover the same pairs. It may be wrong where two messages are lost whose versions differ in the
- * last characters alone; every member of a fleet has to add alike, so the sum cannot be a better one.
+ * Whether two digests cover the same pairs; wrong once in 2^32. Against a member that sends the plain sum alone it is
+ * wrong more often: of two pairs whose versions go from 105 to 107 and from 106 to 108, one time in eight.
  */
 export function sameDigest(left: Digest, right: Digest): boolean {
-  return left.count === right.count && left.sum === right.sum;
+  if (left.count !== right.count || left.sum !== right.sum) return false;
+  return left.mixed === undefined || right.mixed === undefined || left.mixed === right.mixed;
 }
 
 /**
@@ -36,6 +38,6 @@ export function nodeVersion({ uid, resourceVersion, policyLabels }: VersionedNod
   return policyLabels === undefined ? version : `${version}@${policyLabels}`;
 }
 
-function weight(name: string, version: string): number {
-  return fnv1a(`${name}\n${version}`);
+function moved({ count, sum, mixed = 0 }: Digest, hash: number, by: 1 | -1): Digest {
+  return { count: count + by, sum: (sum + by * hash) >>> 0, mixed: (mixed + by * scatter(hash)) >>> 0 };
 }

@@ -3,9 +3,12 @@ import { z } from "zod";
 import { checksum, count, instant, listOf, name, shard } from "./bounds.ts";
 import { heartbeatSchema, nodeSchema, podSchema, watchStateSchema } from "./objects.ts";
 
-/** A count and an order-free checksum of what the observer has published about a shard (see digest.ts). */
-const digestSchema = z.object({ count, sum: checksum });
-/** A count and an order-free checksum of a set of versions. */
+/**
+ * A count and two order-free checksums of what the observer has published about a shard (see digest.ts). In a sum of
+ * plain hashes, changes of the last digits of two versions may cancel out; older members know only that one.
+ */
+const digestSchema = z.object({ count, sum: checksum, mixed: checksum.optional() });
+/** A count and order-free checksums of a set of versions. */
 export type Digest = z.infer<typeof digestSchema>;
 
 /** Body of `observed.node`: a node's whole observed state. */

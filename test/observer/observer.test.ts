@@ -1,5 +1,6 @@
 /** The observer on a virtual cluster: what it publishes, in which order, and when. */
 import { describe, expect, test } from "vitest";
+import { EMPTY_DIGEST } from "../../protocols/digest.ts";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
 import { HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
 import type { Clock, Wire } from "../../protocols/ports.ts";
@@ -146,7 +147,7 @@ describe("pods are published", () => {
     cluster.addPod("node-1", "pod-2");
     cluster.advance(2_000);
     expect(cluster.published("observed.pods")).toEqual([]);
-    expect(cluster.published("observed.pulse").at(-1)?.body.pods).toEqual({ count: 0, sum: 0 });
+    expect(cluster.published("observed.pulse").at(-1)?.body.pods).toEqual(EMPTY_DIGEST);
   });
 
   test("together when many change within a moment", () => {

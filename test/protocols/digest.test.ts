@@ -70,6 +70,31 @@ describe("a digest", () => {
   });
 });
 
+/** Digests of two nodes before and after both were written, for each pair of sixty nodes. */
+function rewrittenPairs(): (readonly [Digest, Digest])[] {
+  const names = Array.from({ length: 60 }, (_, index) => `node-${index}`);
+  const ofBoth = (left: string, right: string, versions: readonly [string, string]): Digest =>
+    digestOf([
+      [left, `${left}@${versions[0]}`],
+      [right, `${right}@${versions[1]}`],
+    ]);
+  return names.flatMap((left, index) =>
+    names.slice(index + 1).map((right) => {
+      return [ofBoth(left, right, ["105", "106"]), ofBoth(left, right, ["107", "108"])] as const;
+    }),
+  );
+}
+
+test("two nodes that change at once do not cancel each other out", () => {
+  expect(rewrittenPairs().filter(([before, after]) => sameDigest(before, after))).toEqual([]);
+});
+
+test("with an older member the plain sum alone is compared", () => {
+  const { mixed: _, ...older } = digestOf([["a", "1"]]);
+  expect(sameDigest(older, digestOf([["a", "1"]]))).toBe(true);
+  expect(sameDigest(digestOf([["a", "2"]]), older)).toBe(false);
+});
+
 test("a node's version covers what policies need of the node", () => {
   const node = { uid: "u1", resourceVersion: "7" };
   const others = [

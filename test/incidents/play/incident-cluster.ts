@@ -75,6 +75,8 @@ export interface ClusterSetup {
   readonly flags: Readonly<Record<string, string>>;
   /** Whether its way to the API server can stall or break. */
   readonly hasControllerPath: boolean;
+  /** Whether nodes join without the taint of an unready node, which a controller removes at its request rate. */
+  readonly untaintedNodes: boolean;
 }
 
 /** One controller's cluster; begun with `open`, ended with `close`. */
@@ -101,7 +103,8 @@ export class IncidentCluster {
 
   /** Starts the servers and the controller. */
   static async open(controller: ControllerName, setup: ClusterSetup): Promise<IncidentCluster> {
-    const api = await startKubeApiserver({ audit: { group: CONTROLLER_GROUP, onlyWrites: true } });
+    const { untaintedNodes } = setup;
+    const api = await startKubeApiserver({ audit: { group: CONTROLLER_GROUP, onlyWrites: true }, untaintedNodes });
     const port = Number(new URL(api.url).port);
     const paths = { controller: await startTcpProxy(port), loadBalancer: await startTcpProxy(port) };
     const cluster = new IncidentCluster({ api, controller, setup, paths });

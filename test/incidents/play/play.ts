@@ -101,8 +101,10 @@ async function playTogether(
 ): Promise<Outcome[]> {
   const hasControllerPath = incidents.some(({ timeline }) => timeline.some((step) => "controllerPath" in step));
   const [first] = incidents;
-  const periods = first?.isLarge === true ? REAL_PERIODS : SHORT_PERIODS;
-  const cluster = await IncidentCluster.open(controller, { periods, flags: first?.flags ?? {}, hasControllerPath });
+  const isLarge = first?.isLarge === true;
+  const periods = isLarge ? REAL_PERIODS : SHORT_PERIODS;
+  const setup = { periods, flags: first?.flags ?? {}, hasControllerPath, untaintedNodes: isLarge };
+  const cluster = await IncidentCluster.open(controller, setup);
   try {
     const plays = await Promise.all(incidents.map((incident) => playOne(cluster, incident)));
     const worksAfter = await works(cluster);

@@ -1,5 +1,5 @@
 /** A real kube-controller-manager beside a test's API server: upstream's own behaviour, to compare with. */
-import { hasFlag, kubeProgram } from "./kube-assets.ts";
+import { hasController, hasFlag, kubeProgram } from "./kube-assets.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
 
@@ -7,7 +7,9 @@ import { ServerProcess } from "./server-process.ts";
 export interface ControllerManagerOptions {
   /** Path of a kubeconfig for an administrator. */
   readonly kubeconfig: string;
-  /** The controllers to run, such as `nodelifecycle`; `*` adds the default ones. */
+  /**
+   * The controllers to run, such as `nodelifecycle`, which evicts in every version; `*` adds the default ones.
+   */
   readonly controllers: readonly string[];
   /** More flags, by name without dashes: `{ "node-monitor-grace-period": "4s" }`. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -32,7 +34,7 @@ export async function startControllerManager(options: ControllerManagerOptions):
   const port = await freePort();
   const manager = new ServerProcess(kubeProgram("kube-controller-manager"), [
     `--kubeconfig=${kubeconfig}`,
-    `--controllers=${controllers.join(",")}`,
+    `--controllers=${[...controllers, ...evictionOf(controllers)].join(",")}`,
     "--bind-address=127.0.0.1",
     `--secure-port=${port}`,
     "--authorization-always-allow-paths=/healthz,/metrics",
@@ -54,4 +56,10 @@ export async function startControllerManager(options: ControllerManagerOptions):
     resume: () => manager.resume(),
     log: () => manager.log(),
   };
+}
+
+/** Since 1.29 a controller of its own does the evictions of `nodelifecycle`. */
+function evictionOf(controllers: readonly string[]): readonly string[] {
+  const name = "taint-eviction-controller";
+  return controllers.includes("nodelifecycle") && hasController(name) ? [name] : [];
 }

@@ -241,23 +241,82 @@ const remediations = list(remediation, "a list of {timeout, template}")
     "two templates of one kind: name each kind once, because its object has the name of the node",
   );
 
+/** A field that is one number in the services: its name there, its schema, and its meaning for people. */
+const plain = <const Name extends string, S extends z.ZodType>(as: Name, schema: S, meaning: string) => {
+  return { as, schema, meaning };
+};
+
+/**
+ * The plain fields. Parser, types, definition, reference and explain follow from this; null in the services where a
+ * policy does not set the field.
+ */
+export const PLAIN_FIELDS = {
+  nodeMonitorGracePeriod: plain(
+    "nodeMonitorGraceMs",
+    positive,
+    "Silence that is tolerated of a node. If unset, --node-monitor-grace-period.",
+  ),
+  nodeStartupGracePeriod: plain(
+    "nodeStartupGraceMs",
+    positive,
+    "The same of a node without a status yet. If unset, --node-startup-grace-period.",
+  ),
+  nodeEvictionRate: plain(
+    "nodeEvictionsPerSecond",
+    rate,
+    "Nodes per second, zone and policy that are tainted NoExecute. If unset, --node-eviction-rate.",
+  ),
+  secondaryNodeEvictionRate: plain(
+    "secondaryNodeEvictionsPerSecond",
+    rate,
+    "The rate of a large zone in partial disruption. If unset, the flag of that name.",
+  ),
+  fullDisruptionEvictionRate: plain(
+    "fullDisruptionEvictionsPerSecond",
+    rate,
+    "The rate of a zone whose nodes of this policy are all down. If unset, nodeEvictionRate.",
+  ),
+  unhealthyZoneThreshold: plain(
+    "unhealthyZoneThreshold",
+    fraction,
+    "Share of not ready nodes, at least 3, that disrupts a zone. If unset, --unhealthy-zone-threshold.",
+  ),
+  stormCooldownDuration: plain(
+    "stormCooldownMs",
+    duration,
+    "After a breaker, a halt or maxUnhealthy: so long no evictions, so long again the secondary rate.",
+  ),
+  healthyDelay: plain(
+    "healthyDelayMs",
+    duration,
+    "How long a node has to be Ready before its NoSchedule taint goes. If unset, 0.",
+  ),
+  unhealthyDelay: plain(
+    "unhealthyDelayMs",
+    duration,
+    "How long its kubelet has to report Ready=False before a node waits for eviction. If unset, 0.",
+  ),
+};
+type PlainDefinitions = typeof PLAIN_FIELDS;
+/** The name of a plain field. */
+export type PlainField = keyof PlainDefinitions;
+/** The plain fields as services see them: whole milliseconds, or the number that is written. */
+export type PlainValues = { readonly [F in PlainField as PlainDefinitions[F]["as"]]: number | null };
+
+function plainSchemas(): { readonly [F in PlainField]: z.ZodOptional<PlainDefinitions[F]["schema"]> } {
+  const schemas = Object.entries(PLAIN_FIELDS).map(([field, { schema }]) => [field, schema.optional()]);
+  return Object.fromEntries(schemas);
+}
+
 /** The schema of each field of the spec. */
 export const NODE_POLICY_FIELDS = {
   selector,
   /** The API server fills in the default, so that every object shows its mode. */
   mode: choice(["Enforce", "Freeze"]).meta({ default: "Enforce" }).optional(),
   pauseRequests: list(pauseRequestSchema, "a list of {name, reason}").optional(),
-  nodeMonitorGracePeriod: positive.optional(),
-  nodeStartupGracePeriod: positive.optional(),
-  nodeEvictionRate: rate.optional(),
-  secondaryNodeEvictionRate: rate.optional(),
-  fullDisruptionEvictionRate: rate.optional(),
-  unhealthyZoneThreshold: fraction.optional(),
+  ...plainSchemas(),
   maxUnhealthy: nodeCount.optional(),
   circuitBreaker: circuitBreaker.optional(),
-  stormCooldownDuration: duration.optional(),
-  healthyDelay: duration.optional(),
-  unhealthyDelay: duration.optional(),
   flapping: record(
     { transitions: countOf(2, "2 to 64").max(64, wrong("2 to 64")), window: positive, holdDown: positive },
     "{transitions: 4, window: 30m, holdDown: 1h}",

@@ -3,7 +3,7 @@
  * field is null and means upstream's behaviour.
  */
 import type { DownProofKind } from "./names.ts";
-
+import type { PlainValues } from "./node-policy.ts";
 import type { ConditionStatus } from "./objects.ts";
 
 /** How a node is chosen by one label. An operator without values has an empty list. */
@@ -106,24 +106,15 @@ export interface Maintenance {
 }
 
 /** One policy. Fields that no service honours yet are not here. */
-export interface NodePolicy extends Freezes {
+export interface NodePolicy extends Freezes, PlainValues {
   readonly name: string;
   /** Why fields of its object count as unset, a line for each of the first ones; absent for none. */
   readonly refused?: readonly string[];
   /** All of them must hold; without any, every node is selected. */
   readonly selector: readonly LabelRequirement[];
   readonly mode: "Enforce" | "Freeze";
-  readonly nodeMonitorGraceMs: number | null;
-  readonly nodeStartupGraceMs: number | null;
-  readonly nodeEvictionsPerSecond: number | null;
-  readonly secondaryNodeEvictionsPerSecond: number | null;
-  readonly fullDisruptionEvictionsPerSecond: number | null;
-  readonly unhealthyZoneThreshold: number | null;
   readonly maxUnhealthy: NodeCount | null;
   readonly circuitBreaker: CircuitBreaker | null;
-  readonly stormCooldownMs: number | null;
-  readonly healthyDelayMs: number | null;
-  readonly unhealthyDelayMs: number | null;
   readonly flapping: { readonly transitions: number; readonly windowMs: number; readonly holdDownMs: number } | null;
   readonly unhealthyConditions: readonly UnhealthyCondition[];
   readonly maintenance: Maintenance | null;

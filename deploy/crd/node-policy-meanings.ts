@@ -1,7 +1,11 @@
 /** What a NodePolicy says, in a sentence for each field, for `kubectl explain`; docs/policies.md has the rest. */
+import { PLAIN_FIELDS } from "../../protocols/node-policy.ts";
+
+const plainMeanings = Object.entries(PLAIN_FIELDS).map(([field, { meaning }]) => [field, meaning] as const);
 
 /** The meaning of each field of the spec, by its path. */
 export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(plainMeanings),
   selector: "The nodes of this policy, by labels. A node that two policies select has neither.",
   "selector.matchLabels": "Labels that a node needs, all of them.",
   "selector.matchExpressions": "Rules about labels that a node has to follow, all of them.",
@@ -14,13 +18,6 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "pauseRequests[].reason": "Why.",
   "pauseRequests[].since": "When it begins; if unset, when Vigil first observes it.",
   "pauseRequests[].until": "When it ends; if unset, when the request is removed.",
-  nodeMonitorGracePeriod: "Silence that is tolerated of a node. If unset, --node-monitor-grace-period.",
-  nodeStartupGracePeriod: "The same of a node without a status yet. If unset, --node-startup-grace-period.",
-  nodeEvictionRate: "Nodes per second, zone and policy that are tainted NoExecute. If unset, --node-eviction-rate.",
-  secondaryNodeEvictionRate: "The rate of a large zone in partial disruption. If unset, the flag of that name.",
-  fullDisruptionEvictionRate: "The rate of a zone whose nodes of this policy are all down. If unset, nodeEvictionRate.",
-  unhealthyZoneThreshold:
-    "Share of not ready nodes, at least 3, that disrupts a zone. If unset, --unhealthy-zone-threshold.",
   maxUnhealthy: "Above this number or percentage of unhealthy nodes no further one is tainted.",
   circuitBreaker:
     "Stops evictions of further nodes after too many at once. A node that another limit blocks does not count.",
@@ -30,10 +27,6 @@ export const NODE_POLICY_MEANINGS: Readonly<Record<string, string>> = {
   "circuitBreaker.resetAfter": "How long it stays open. If unset, until circuitBreaker is removed and added again.",
   "circuitBreaker.holds":
     "Evictions if unset. With Readiness pods of silent nodes are not marked, and nodes newly down open it too.",
-  stormCooldownDuration:
-    "After a breaker, a halt or maxUnhealthy: so long no evictions, so long again the secondary rate.",
-  healthyDelay: "How long a node has to be Ready before its NoSchedule taint goes. If unset, 0.",
-  unhealthyDelay: "How long its kubelet has to report Ready=False before a node waits for eviction. If unset, 0.",
   flapping: "Keeps the NoSchedule taint on a node whose readiness changes all the time.",
   "flapping.transitions":
     "Changes of readiness in window that are flapping, by when Vigil observed them, else by lastTransitionTime.",

@@ -10,6 +10,9 @@ import {
   type NodePolicyField,
   type NodePolicySpec,
   type PauseRequestSpec,
+  PLAIN_FIELDS,
+  type PlainField,
+  type PlainValues,
   pauseRequestSchema,
   UNSUPPORTED_FIELDS,
 } from "../../protocols/node-policy.ts";
@@ -87,17 +90,9 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     mode: spec.mode ?? "Enforce",
     pauseRequests: (spec.pauseRequests ?? []).map(pauseRequestOf),
     frozen,
-    nodeMonitorGraceMs: durationOf(spec.nodeMonitorGracePeriod),
-    nodeStartupGraceMs: durationOf(spec.nodeStartupGracePeriod),
-    nodeEvictionsPerSecond: spec.nodeEvictionRate ?? null,
-    secondaryNodeEvictionsPerSecond: spec.secondaryNodeEvictionRate ?? null,
-    fullDisruptionEvictionsPerSecond: spec.fullDisruptionEvictionRate ?? null,
-    unhealthyZoneThreshold: spec.unhealthyZoneThreshold ?? null,
+    ...plainValuesOf(spec),
     maxUnhealthy: spec.maxUnhealthy === undefined ? null : nodeCountOf(spec.maxUnhealthy),
     circuitBreaker: circuitBreakerOf(spec.circuitBreaker),
-    stormCooldownMs: durationOf(spec.stormCooldownDuration),
-    healthyDelayMs: durationOf(spec.healthyDelay),
-    unhealthyDelayMs: durationOf(spec.unhealthyDelay),
     flapping: flappingOf(spec.flapping),
     unhealthyConditions: (spec.unhealthyConditions ?? []).map(unhealthyConditionOf),
     maintenance: maintenanceOf(spec.maintenance),
@@ -106,6 +101,14 @@ export function nodePolicyOf(name: string, spec: NodePolicySpec, frozen: readonl
     remediations: (spec.remediations ?? []).map(remediationOf),
     outOfService: outOfServiceOf(spec.outOfService),
   };
+}
+
+function plainValuesOf(spec: NodePolicySpec): PlainValues {
+  const values = Object.entries(PLAIN_FIELDS).map(([field, { as }]) => {
+    const written = spec[field as PlainField];
+    return [as, typeof written === "string" ? durationOf(written) : (written ?? null)] as const;
+  });
+  return Object.fromEntries(values) as PlainValues;
 }
 
 /** The year 9000. A later end counts as none: a countdown that goes on after it has no date that the API could hold. */

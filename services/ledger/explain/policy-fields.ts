@@ -1,4 +1,5 @@
 /** The fields that a node policy sets, as people write them. */
+import { PLAIN_FIELDS } from "../../../protocols/node-policy.ts";
 import type { Budget, LabelRequirement, NodeCount, NodePolicy } from "../../../protocols/policy-set.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { asSet, listText } from "../../domain/format.ts";
@@ -28,17 +29,9 @@ function requirementText({ key, operator, values }: LabelRequirement): string {
 }
 
 function plainFields(policy: NodePolicy): string[] {
-  return [
-    ...duration("nodeMonitorGracePeriod", policy.nodeMonitorGraceMs),
-    ...duration("nodeStartupGracePeriod", policy.nodeStartupGraceMs),
-    ...number("nodeEvictionRate", policy.nodeEvictionsPerSecond),
-    ...number("secondaryNodeEvictionRate", policy.secondaryNodeEvictionsPerSecond),
-    ...number("fullDisruptionEvictionRate", policy.fullDisruptionEvictionsPerSecond),
-    ...number("unhealthyZoneThreshold", policy.unhealthyZoneThreshold),
-    ...duration("stormCooldownDuration", policy.stormCooldownMs),
-    ...duration("healthyDelay", policy.healthyDelayMs),
-    ...duration("unhealthyDelay", policy.unhealthyDelayMs),
-  ];
+  return Object.entries(PLAIN_FIELDS).flatMap(([field, { as }]) =>
+    as.endsWith("Ms") ? duration(field, policy[as]) : number(field, policy[as]),
+  );
 }
 
 function limitFields({ maxUnhealthy, circuitBreaker, flapping, budgets }: NodePolicy): string[] {

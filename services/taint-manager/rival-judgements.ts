@@ -20,8 +20,6 @@ const PODS_MAX = 10_000;
 export interface RivalJudgementsOptions {
   readonly clock: Pick<Clock, "after">;
   readonly profile: Pick<Profile, "memberTimeoutMs" | "memberPulseMs">;
-  /** This member, whose own judgements are no rival's. */
-  readonly member: string;
   /** Publishes what this shard judges of a pod, where a rival's judgement differs from that. */
   readonly correct: (wrong: Message<"judged.pod">) => void;
 }
@@ -36,10 +34,9 @@ export class RivalJudgements {
     this.#options = options;
   }
 
-  /** Takes a judgement; one of this member is ignored. */
+  /** Takes a judgement of another member. */
   hear(message: Message<"judged.pod">): void {
-    const { clock, profile, member } = this.#options;
-    if (message.source === `taint-manager@${member}`) return;
+    const { clock, profile } = this.#options;
     this.#heard.set(message.body.uid, message);
     this.#timer ??= clock.after(rivalEndsWithinMs(profile), () => this.#correct());
   }

@@ -91,12 +91,7 @@ class TaintShard {
     this.#gainedMs = io.clock.monotonicMs();
     this.#annotationRetries = new RetrySchedule(requestRetries(io.profile));
     const { clock, profile, fleet, bus } = io;
-    this.#rivals = new RivalJudgements({
-      clock,
-      profile,
-      member: fleet.member,
-      correct: (wrong) => this.#correct(wrong),
-    });
+    this.#rivals = new RivalJudgements({ clock, profile, correct: (wrong) => this.#correct(wrong) });
     this.#republishing = new Republishing({
       clock,
       held: () => this.#schedules(),
@@ -107,7 +102,9 @@ class TaintShard {
       bus.subscribe("asked.resync", shard, ({ source, id }) => {
         if (source.startsWith(LEDGER_PREFIX)) this.#republishing.begin(id);
       }),
-      bus.subscribe("judged.pod", shard, (message) => this.#rivals.hear(message)),
+      bus.subscribe("judged.pod", shard, (message) => {
+        if (message.source !== `taint-manager@${fleet.member}`) this.#rivals.hear(message);
+      }),
     ];
     this.#feed = feedShard(io, shard, {
       needs: ["nodes", "pods"],

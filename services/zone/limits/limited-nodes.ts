@@ -12,7 +12,7 @@ import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import type { Instant } from "../../domain/instant.ts";
 import { isUnhealthy } from "../../domain/judgement.ts";
-import { POLICY_CEILING } from "../../domain/limited-policies.ts";
+import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts";
 import { zoneKeyOf } from "../../domain/zone-key.ts";
 import { isForCondition, newestStampAt, ownTaintsOf, waitsForGrant } from "../zone.policy.ts";
@@ -197,7 +197,8 @@ export class LimitedNodes {
     const newestMs = (taints: readonly Taint[], before: number | null | undefined): number =>
       known === null ? stampedMs(taints, observed, at) : (before ?? at.nowMs);
     const isDisrupted = isAdmitted || (this.#mode === "direct" && isDrained(known, member));
-    const joined = joinedGroups({ known, observed, groups, isDisrupted, groupsOf: this.#groupsOf }, at.nowMs);
+    const joining = { known, observed, groups: groups ?? [], isDisrupted, groupsOf: this.#groupsOf };
+    const joined = joining.groups.length === 0 ? NOT_JOINED : joinedGroups(joining, at.nowMs);
     const node: LimitedNode = {
       observed,
       member,
@@ -377,4 +378,14 @@ function isDown({ judged }: Pick<Member, "judged">): boolean {
 
 function isSameGroups(left: readonly string[] | null, right: readonly string[] | null): boolean {
   return left === right || left?.join("\n") === right?.join("\n");
+}
+
+/**
+ * The policy whose message permits a node: that of all policies together for a condition, else its own, else that of
+ * the whole cluster; null for a node without limits.
+ */
+export function limitingPolicy({ limitedBy }: Pick<LimitedNode, "limitedBy">): string | null {
+  if (limitedBy === null || limitedBy.length === 0) return null;
+  if (limitedBy.includes(POLICY_CEILING)) return POLICY_CEILING;
+  return limitedBy.find((group) => group !== WHOLE_CLUSTER) ?? WHOLE_CLUSTER;
 }

@@ -25,7 +25,7 @@ import { isOtherOwner } from "../zone.grants.ts";
 import { byTransition } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { LimitRound } from "./limit-round.ts";
-import { countedIn, type LimitedNode, type LimitedNodes, LimitGroup } from "./limited-nodes.ts";
+import { countedIn, type LimitedNode, type LimitedNodes, LimitGroup, limitingPolicy } from "./limited-nodes.ts";
 import {
   type Hold,
   type LimitMemory,
@@ -365,16 +365,6 @@ interface Decision {
 }
 
 const NO_DECISION: Decision = { permitted: [], holds: [] };
-
-/**
- * The policy whose message permits a node: that of all policies together for a condition, else its own, else that of
- * the whole cluster; null for a node without limits.
- */
-export function limitingPolicy({ limitedBy }: Pick<LimitedNode, "limitedBy">): string | null {
-  if (limitedBy === null || limitedBy.length === 0) return null;
-  if (limitedBy.includes(POLICY_CEILING)) return POLICY_CEILING;
-  return limitedBy.find((group) => group !== WHOLE_CLUSTER) ?? WHOLE_CLUSTER;
-}
 
 /** How long admissions count for anything, in milliseconds. */
 function rememberedMs(limits: Limits): number {

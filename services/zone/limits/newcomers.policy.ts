@@ -29,7 +29,7 @@ export interface JoiningNode {
   /** Null for one that is new. */
   readonly known: { readonly observed: ObservedNode; readonly joined: Joined; readonly groups: Groups } | null;
   readonly observed: ObservedNode;
-  readonly groups: Groups;
+  readonly groups: readonly string[];
   readonly isDisrupted: boolean;
   /** By the policies of now. */
   readonly groupsOf: (node: ObservedNode) => Groups;
@@ -37,7 +37,7 @@ export interface JoiningNode {
 
 /** The groups in which a node counts as a newcomer now; the same object while nothing changes. */
 export function joinedGroups({ known, observed, groups, isDisrupted, groupsOf }: JoiningNode, nowMs: number): Joined {
-  if (known === null || groups === null) return NOT_JOINED;
+  if (known === null) return NOT_JOINED;
   const isMoved = observed.labels !== known.observed.labels && groups !== known.groups;
   if (known.joined.size === 0 && !isMoved) return NOT_JOINED;
   // Where its groups were not known, its labels may have been there: a new policy shows them.

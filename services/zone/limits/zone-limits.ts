@@ -20,8 +20,8 @@ import { evictingConditionTaintsOf } from "../../domain/unhealthy-conditions.ts"
 import { dueConditionOf } from "../zone.policy.ts";
 import type { Member } from "../zone.roster.ts";
 import { scheduledBudgets } from "./budget.policy.ts";
-import { countedIn, type LimitedNode, LimitedNodes } from "./limited-nodes.ts";
-import { LimitsActor, type LimitsContext, limitingPolicy } from "./limits.actor.ts";
+import { countedIn, type LimitedNode, LimitedNodes, limitingPolicy } from "./limited-nodes.ts";
+import { LimitsActor, type LimitsContext } from "./limits.actor.ts";
 import type { Limits } from "./limits.policy.ts";
 import { LimitsLease } from "./limits-lease.ts";
 import { Permits } from "./permits.ts";
@@ -84,7 +84,7 @@ export class ZoneLimits {
   /** Takes the state of a node; `member` is null while it is not judged. */
   take(observed: ObservedNode, member: Member | null): void {
     const before = this.#nodes.node(observed.node);
-    if (!this.#nodes.take(observed, member, this.#instant())) return;
+    if (!this.#nodes.take(observed, member, this.#instant()) || this.#limits.size === 0) return;
     if (hasLanded(before, this.#nodes.node(observed.node))) this.#permits.end(observed.node);
     this.#actor.wake();
   }

@@ -381,9 +381,3 @@ export type NodePolicySpec = z.infer<typeof nodePolicySpecSchema>;
 export type PauseRequestSpec = z.infer<typeof pauseRequestSchema>;
 /** The name of a field of the spec. */
 export type NodePolicyField = keyof typeof NODE_POLICY_FIELDS;
-
-/**
- * Fields that no service honours yet. One that a policy sets counts as unset, and a condition of the policy says so. A
- * change that implements a field takes it off this list.
- */
-export const UNSUPPORTED_FIELDS: ReadonlySet<string> = new Set<NodePolicyField | `evictions.${string}`>([]);

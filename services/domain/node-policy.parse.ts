@@ -14,7 +14,6 @@ import {
   type PlainField,
   type PlainValues,
   pauseRequestSchema,
-  UNSUPPORTED_FIELDS,
 } from "../../protocols/node-policy.ts";
 import type {
   Budget,
@@ -34,18 +33,12 @@ import { DURATION_MS_MAX, parseDuration } from "./duration.ts";
 import { freezesByMode } from "./freeze.ts";
 import { nearest } from "./suggest.ts";
 
-/** Why a field is not honoured: it is wrong, or nothing honours it yet. */
-export interface PolicyProblem {
-  readonly kind: "invalid" | "unsupported";
-  /** One line that names the field, the value and the fix. */
-  readonly message: string;
-}
-
 /** What can be used of a spec. */
 export interface ParsedSpec {
-  /** The fields that are right and honoured; null when the selector is missing or wrong, so that it selects no node. */
+  /** The fields that are right; null when the selector is missing or wrong, so that it selects no node. */
   readonly spec: NodePolicySpec | null;
-  readonly problems: readonly PolicyProblem[];
+  /** Lines that name a field, its value and the fix. */
+  readonly problems: readonly string[];
   /** What freezes its nodes, mode Freeze among it: also of a spec that selects no node. */
   readonly freezes: readonly PauseRequestSpec[];
 }
@@ -56,20 +49,19 @@ export interface ConfiguredPolicy {
   readonly spec: NodePolicySpec;
 }
 
-/** Checks a spec of unknown origin. `unsupported` is for tests: the fields that nothing honours yet. */
-export function checkSpec(raw: unknown, unsupported: ReadonlySet<string> = UNSUPPORTED_FIELDS): ParsedSpec {
+/** Checks a spec of unknown origin. */
+export function checkSpec(raw: unknown): ParsedSpec {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
-    const problem = invalid(`spec: ${shown(raw)}: write fields such as selector: {…}`);
+    const problem = `spec: ${shown(raw)}: write fields such as selector: {…}`;
     return { spec: null, problems: [problem], freezes: [] };
   }
-  const problems: PolicyProblem[] = [];
+  const problems: string[] = [];
   const kept: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(raw)) {
-    if (!isField(field)) problems.push(invalid(unknownField("spec", field, Object.keys(NODE_POLICY_FIELDS))));
-    else if (unsupported.has(field)) problems.push(unsupportedField(field));
+    if (!isField(field)) problems.push(unknownField("spec", field, Object.keys(NODE_POLICY_FIELDS)));
     else {
       const readable = readablePart(field, value, problems);
-      if (takes(field, readable, problems)) kept[field] = supportedPart(field, readable, { unsupported, problems });
+      if (takes(field, readable, problems)) kept[field] = readable;
     }
   }
   if (!Object.hasOwn(raw, "selector")) takes("selector", undefined, problems);
@@ -210,9 +202,9 @@ function instantOf(written: string | undefined): number | null {
 }
 
 /** Whether a value fits its field; if not, adds one problem. */
-function takes(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): boolean {
+function takes(field: NodePolicyField, value: unknown, problems: string[]): boolean {
   const problem = fieldProblem(field, value);
-  if (problem !== null) problems.push(invalid(problem));
+  if (problem !== null) problems.push(problem);
   return problem === null;
 }
 
@@ -233,7 +225,7 @@ function issueText(issue: Issue, path: readonly PropertyKey[]): string {
 }
 
 /** The readable part of a field whose parts count one by one; each wrong part adds one problem. */
-function readablePart(field: NodePolicyField, value: unknown, problems: PolicyProblem[]): unknown {
+function readablePart(field: NodePolicyField, value: unknown, problems: string[]): unknown {
   if (field === "mode") return readableMode(value, problems);
   if (field === "evictions") return readableEvictions(value, problems);
   if (!Array.isArray(value) || (field !== "budgets" && field !== "pauseRequests")) return value;
@@ -241,7 +233,7 @@ function readablePart(field: NodePolicyField, value: unknown, problems: PolicyPr
   return value.flatMap((entry: unknown, index) => {
     const { problem, entries } = readable(entry, pathText(["spec", field, index]));
     if (problem === null) return [entry];
-    problems.push(invalid(problem));
+    problems.push(problem);
     return entries;
   });
 }
@@ -250,11 +242,11 @@ function readablePart(field: NodePolicyField, value: unknown, problems: PolicyPr
 const SHADOW_FIX = "see what a policy would do with vigil preview, and write Freeze to do no harm to its nodes";
 
 /** A mode that cannot be read does no harm until it can. */
-function readableMode(raw: unknown, problems: PolicyProblem[]): unknown {
+function readableMode(raw: unknown, problems: string[]): unknown {
   const problem = fieldProblem("mode", raw);
   if (problem === null) return raw;
   const fix = raw === "Shadow" ? `spec.mode: "Shadow": ${SHADOW_FIX}` : problem;
-  problems.push(invalid(`${fix}; until that is right, the mode is Freeze`));
+  problems.push(`${fix}; until that is right, the mode is Freeze`);
   return "Freeze";
 }
 
@@ -265,7 +257,7 @@ const METHOD_PARTS: readonly PropertyKey[] = ["method", "deleteAfter"];
  * The right parts of `evictions`. Where the method cannot be read, or not when it deletes, it is Evict: that deletes no
  * pod which a disruption budget keeps, and never more than what was meant.
  */
-function readableEvictions(raw: unknown, problems: PolicyProblem[]): unknown {
+function readableEvictions(raw: unknown, problems: string[]): unknown {
   const schema = NODE_POLICY_FIELDS.evictions;
   const issues = schema.safeParse(raw).error?.issues ?? [];
   if (issues.length === 0 || issues.some(({ code, path }) => code === "invalid_type" && path.length === 0)) return raw;
@@ -273,7 +265,7 @@ function readableEvictions(raw: unknown, problems: PolicyProblem[]): unknown {
     const [part] = issue.path;
     const isOfMethod = part === undefined ? issue.code === "custom" : METHOD_PARTS.includes(part);
     const text = issueText(issue, ["spec", "evictions", ...issue.path]);
-    problems.push(invalid(isOfMethod ? `${text}; until that is right, the method is Evict` : text));
+    problems.push(isOfMethod ? `${text}; until that is right, the method is Evict` : text);
   }
   const { method, deleteAfter } = recordOf(raw);
   const isMethodRight = schema.safeParse({ method, deleteAfter }).success;
@@ -343,20 +335,6 @@ function readableInstant(written: unknown): string | undefined {
   return instantOf(data) === null ? undefined : data;
 }
 
-/** A right value without the parts that nothing honours yet, each of which adds one problem. */
-function supportedPart(
-  field: NodePolicyField,
-  value: unknown,
-  { unsupported, problems }: { readonly unsupported: ReadonlySet<string>; readonly problems: PolicyProblem[] },
-): unknown {
-  if (field !== "evictions") return value;
-  const parts = Object.entries(value as NonNullable<NodePolicySpec["evictions"]>);
-  const isSupported = ([part]: readonly [string, unknown]): boolean => !unsupported.has(`${field}.${part}`);
-  for (const [part] of parts.filter((entry) => !isSupported(entry)))
-    problems.push(unsupportedField(`${field}.${part}`));
-  return Object.fromEntries(parts.filter(isSupported));
-}
-
 /** A path as people write it: `spec.budgets[0].nodes`. */
 function pathText(path: readonly PropertyKey[]): string {
   return path
@@ -368,15 +346,6 @@ function pathText(path: readonly PropertyKey[]): string {
 function unknownField(where: string, field: string, fields: readonly string[]): string {
   const meant = nearest(field, fields);
   return `${where}.${field}: no such field${meant === null ? "" : `; did you mean ${meant}?`}`;
-}
-
-function unsupportedField(field: string): PolicyProblem {
-  const message = `spec.${field}: not supported yet; it has no effect, remove it`;
-  return { kind: "unsupported", message };
-}
-
-function invalid(message: string): PolicyProblem {
-  return { kind: "invalid", message };
 }
 
 function isField(field: string): field is NodePolicyField {

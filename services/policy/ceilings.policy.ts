@@ -10,7 +10,7 @@
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { formatDuration, parseDuration } from "../domain/duration.ts";
-import type { ParsedSpec, PolicyProblem } from "../domain/node-policy.parse.ts";
+import type { ParsedSpec } from "../domain/node-policy.parse.ts";
 
 /** What policies may set at the most, or at the least. */
 export type Ceilings = Pick<
@@ -28,8 +28,7 @@ export function withinCeilings(checked: ParsedSpec, ceilings: Ceilings): ParsedS
   const beyond = new Map([...shortGraces(spec, ceilings), ...highRates(spec, ceilings)]);
   if (beyond.size === 0) return checked;
   const kept = Object.entries(spec).filter(([field]) => !beyond.has(field));
-  const refused = [...beyond.values()].map((message): PolicyProblem => ({ kind: "invalid", message }));
-  return { ...checked, spec: Object.fromEntries(kept) as NodePolicySpec, problems: [...problems, ...refused] };
+  return { ...checked, spec: Object.fromEntries(kept) as NodePolicySpec, problems: [...problems, ...beyond.values()] };
 }
 
 type Beyond = readonly [field: string, message: string];

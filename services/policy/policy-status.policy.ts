@@ -109,13 +109,9 @@ function conditionsOf(
   { spec, problems }: ResolvedPolicy,
   { conflict, remediations, unwritten = [], ceiling }: PolicyNodes & Pick<PolicyActivity, "ceiling">,
 ): Condition[] {
-  const isInvalid = problems.some(({ kind }) => kind === "invalid");
-  const message = problems
-    .map((problem) => problem.message)
-    .join("; ")
-    .slice(0, MESSAGE_MAX);
+  const message = problems.join("; ").slice(0, MESSAGE_MAX);
   const accepted = { type: "FieldsAccepted", status: "True", reason: "Accepted", message: "every field is honoured" };
-  const refused = { type: "FieldsAccepted", status: "False", reason: isInvalid ? "Invalid" : "Unsupported", message };
+  const refused = { type: "FieldsAccepted", status: "False", reason: "Invalid", message };
   const ready = { type: "Ready", status: "True", reason: "InForce", message: "the policy is in force" };
   const unready = { type: "Ready", status: "False", reason: "Refused", message: "the policy applies to no node" };
   return [

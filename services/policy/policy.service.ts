@@ -16,8 +16,7 @@
  *
  * A field that a service honours is read there: `policyOf(node, io.policies.current())` gives the policy, and
  * `io.policies.follow` reports changes. `unknown` means that the policies, or the labels of this node, have not arrived:
- * request nothing harmful then, and go on healing. To honour a new field: take it off UNSUPPORTED_FIELDS in
- * protocols/node-policy.ts, read it where the decision falls, and name it where explain gives the reason.
+ * request nothing harmful then, and go on healing.
  *
  * The process that owns shard 0 is active. It publishes on every change, when a process joins, and from time to time,
  * because messages get lost: then the versions of all, and a few policies in turn, which rarely change and are long.
@@ -210,7 +209,7 @@ class ActivePolicies {
   /** Logs each problem once, until it is solved. */
   #report(): void {
     const lines = new Set(
-      this.#resolved.flatMap(({ name, problems }) => problems.map(({ message }) => `NodePolicy ${name}: ${message}`)),
+      this.#resolved.flatMap(({ name, problems }) => problems.map((problem) => `NodePolicy ${name}: ${problem}`)),
     );
     for (const line of lines) if (!this.#reported.has(line)) this.#io.log.warn(line);
     this.#reported.clear();

@@ -11,7 +11,7 @@ import type { PolicyResource } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { fnv1a } from "../../protocols/subjects.ts";
 import { unplacedName } from "../domain/freeze.ts";
-import { type ConfiguredPolicy, checkSpec, nodePolicyOf, type PolicyProblem } from "../domain/node-policy.parse.ts";
+import { type ConfiguredPolicy, checkSpec, nodePolicyOf } from "../domain/node-policy.parse.ts";
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
 import { type Ceilings, withinCeilings } from "./ceilings.policy.ts";
 
@@ -24,7 +24,7 @@ export interface ResolvedPolicy {
   readonly version: string;
   /** When its spec was last changed at the API; null where that is not known. */
   readonly changedAt: number | null;
-  readonly problems: readonly PolicyProblem[];
+  readonly problems: readonly string[];
   /** What it freezes without being in force: nothing says which nodes, so all of them. Empty for one in force. */
   readonly unplaced: readonly PauseRequestSpec[];
 }
@@ -74,7 +74,7 @@ interface Candidate extends Omit<ResolvedPolicy, "unplaced"> {
 function placed({ freezes, ...policy }: Candidate): ResolvedPolicy {
   if (policy.spec !== null || freezes.length === 0) return { ...policy, unplaced: [] };
   const unplaced = freezes.map((request) => ({ ...request, name: unplacedName(policy.name, request.name) }));
-  return { ...policy, unplaced, problems: [...policy.problems, { kind: "invalid", message: UNPLACED }] };
+  return { ...policy, unplaced, problems: [...policy.problems, UNPLACED] };
 }
 
 /** Of two lists that are each as long as allowed, no request is left out: any of them may be the one that freezes. */
@@ -119,7 +119,7 @@ export function refusedFields({
 }: Pick<ResolvedPolicy, "problems">): Pick<BodyOf<"judged.policy">, "refused"> {
   if (problems.length === 0) return {};
   const lines = problems.slice(0, REFUSED_FIELDS_MAX);
-  return { refused: lines.map(({ message }) => message.slice(0, REFUSED_FIELD_CHARACTERS_MAX)) };
+  return { refused: lines.map((line) => line.slice(0, REFUSED_FIELD_CHARACTERS_MAX)) };
 }
 
 /** Refuses the policies, or fields, beyond the limits of a set, last names first. */
@@ -150,7 +150,7 @@ function withinLimits(candidates: readonly Candidate[]): readonly Candidate[] {
  */
 function withConditions(policy: Candidate, spec: NodePolicySpec, types: Set<string>): Candidate {
   const kept = { ...spec };
-  const problems: PolicyProblem[] = [];
+  const problems: string[] = [];
   for (const field of ["maintenance", "unhealthyConditions"] as const) {
     const { unhealthyConditions, maintenance } = nodePolicyOf(policy.name, { selector: {}, [field]: spec[field] });
     const all = new Set([...types, ...policyConditionTypes([{ unhealthyConditions, maintenance }])]);
@@ -158,7 +158,7 @@ function withConditions(policy: Candidate, spec: NodePolicySpec, types: Set<stri
     else {
       delete kept[field];
       const limit = `all policies together may name ${CONDITION_TYPES_MAX} types of conditions; it has more`;
-      problems.push({ kind: "invalid", message: `spec.${field}: ${limit}` });
+      problems.push(`spec.${field}: ${limit}`);
     }
   }
   if (problems.length === 0) return policy;
@@ -171,5 +171,5 @@ function versionOf(text: string): string {
 }
 
 function refused(policy: Candidate, message: string): Candidate {
-  return { ...policy, spec: null, problems: [...policy.problems, { kind: "invalid", message }] };
+  return { ...policy, spec: null, problems: [...policy.problems, message] };
 }

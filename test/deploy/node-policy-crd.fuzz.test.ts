@@ -137,7 +137,7 @@ function problemsOfAccepted(written: unknown): readonly string[] | null {
   });
   pruned(object as JsonObject, SCHEMA);
   if (!isAccepted(object)) return null;
-  return checkSpec(object.spec).problems.map(({ message }) => message);
+  return checkSpec(object.spec).problems;
 }
 
 test("what the schema of the definition accepts can be read", () => {

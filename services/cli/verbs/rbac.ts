@@ -67,7 +67,7 @@ function specsIn(text: string, file: string): ReturnType<typeof nodePolicyOf>[] 
       const checked = checkSpec(spec);
       const [problem] = checked.problems;
       if (checked.spec === null || problem !== undefined) {
-        throw new Failure(`--file=${file}: NodePolicy ${named}: ${problem?.message}`);
+        throw new Failure(`--file=${file}: NodePolicy ${named}: ${problem}`);
       }
       const policy = nodePolicyOf(named, checked.spec);
       refuseBuiltInGroups(file, policy);

@@ -33,7 +33,7 @@ function configuredPolicy(entry: unknown, where: string): ConfiguredPolicy {
   }
   const { spec, problems } = checkSpec(raw);
   const [problem] = problems;
-  if (spec === null || problem !== undefined) throw new ConfigProblem(`${where} (${name}): ${problem?.message}`);
+  if (spec === null || problem !== undefined) throw new ConfigProblem(`${where} (${name}): ${problem}`);
   return { name, spec };
 }
 

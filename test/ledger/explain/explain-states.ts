@@ -107,7 +107,7 @@ export const SAID_WHEN: Readonly<
   policyUnwritten: "`--shadow`",
   policySets: "it sets fields besides `selector`, `mode` and `pauseRequests`",
   policySetsNothing: "it sets none, its mode is `Enforce`, and its nodes are not frozen",
-  policyRefused: "a wrong or unknown field, or one that nothing honours; of many, the first",
+  policyRefused: "a wrong or unknown field; of many, the first",
   policyFrozen: "its nodes are frozen",
   policyFrozenUntil: "the same, until an instant",
   policyFrozenBeside: "its nodes are frozen, `--upstream=beside`",

@@ -1,8 +1,7 @@
 /** An order-free checksum over (name, version) pairs: equal digests show that a reader holds all that was published. */
 import type { ObservedNode } from "./objects.ts";
 import type { Digest } from "./observed.ts";
-import { scatter } from "./scatter.ts";
-import { fnv1a } from "./subjects.ts";
+import { fnv1a, scatter } from "./subjects.ts";
 
 /** The fields that distinguish one published state of a node from another. */
 export type VersionedNode = Pick<ObservedNode, "uid" | "resourceVersion" | "policyLabels">;

@@ -27,6 +27,15 @@ function fnv1aBytes(bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
+/** Spreads a hash over all its bits (finalizer of MurmurHash3): FNV leaves texts with a common end close together. */
+export function scatter(hash: number): number {
+  let bits = hash ^ (hash >>> 16);
+  bits = Math.imul(bits, 0x85ebca6b);
+  bits ^= bits >>> 13;
+  bits = Math.imul(bits, 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
 /** The shard of a node name or zone key, 0 to SHARD_COUNT - 1. */
 export function shardOf(key: string): number {
   return fnv1a(key) % SHARD_COUNT;

@@ -218,7 +218,6 @@ function fieldProblem(field: NodePolicyField, value: unknown): string | null {
 
 type Issue = NonNullable<ReturnType<typeof NODE_POLICY_FIELDS.selector.safeParse>["error"]>["issues"][number];
 
-/** What is wrong at a path. */
 function issueText(issue: Issue, path: readonly PropertyKey[]): string {
   const where = pathText(path);
   return issue.code === "unrecognized_keys" ? `${where}.${issue.keys[0]}: no such field` : `${where}: ${issue.message}`;

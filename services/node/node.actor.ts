@@ -52,7 +52,6 @@ export class NodeActor {
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
   #drainAhead: DrainAhead = {};
-  /** Null for a node that has none. */
   #concerns: NodeConcerns | null;
   /** What these found in the last review. */
   #findings: Findings = NOTHING_FOUND;

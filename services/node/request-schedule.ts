@@ -13,7 +13,6 @@ export class RequestSchedule {
   readonly #schedule: RetrySchedule<RequestNoun>;
   /** The end state requested. Pods are tracked one by one instead. */
   readonly #endStates = new Map<RequestNoun, string>();
-  /** The pods of the last request. */
   readonly #pods = new Map<RequestNoun, ReadonlySet<string>>();
   /** When the eviction of each pod was requested first. */
   readonly #firstMs = new Map<string, number>();

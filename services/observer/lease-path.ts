@@ -18,7 +18,6 @@ export class LeasePathHealth {
     this.#io = io;
   }
 
-  /** How the path is broken; null while it is not. */
   get broken(): BrokenLeasePath | null {
     return this.#broken;
   }

@@ -29,7 +29,6 @@ export class NodeEntry {
   #ownerUid: string | null = null;
   /** Null while only the node has renewed the lease. */
   #holders: LeaseHolders | null = null;
-  /** Whether it has or had a lease. */
   hadLease = false;
   #isStatusUnsent = false;
   #isLeaseUnsent = false;

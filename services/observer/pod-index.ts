@@ -1,8 +1,7 @@
 /** Bound pods by node, up to a million of them, with a version of each node's pods. */
 import type { ObservedPod } from "../../protocols/objects.ts";
 import type { BoundPod } from "../../protocols/ports.ts";
-import { scatter } from "../../protocols/scatter.ts";
-import { fnv1a } from "../../protocols/subjects.ts";
+import { fnv1a, scatter } from "../../protocols/subjects.ts";
 
 /** Pods by node. A scan finds a pod within its node, because a node has about a hundred. */
 export class PodIndex {

@@ -47,7 +47,6 @@ export class OutageMemory {
   readonly #health: MemoryHealth;
   readonly #changed: () => void;
   readonly #stop: Stop;
-  /** What is to be remembered. */
   #outages: readonly FrozenInterval[] = [];
   /** What the observer has found, as of its last pulse. */
   #observed: readonly FrozenInterval[] = [];

@@ -23,7 +23,6 @@ export class HeldPods {
     this.#gauge.set(0);
   }
 
-  /** Counts a pod. */
   add({ namespace, name }: ObservedPod, node: string, { taint, toleration }: UnreadableToleration): void {
     const why = unreadableText(toleration);
     const before = this.#counts.get(why) ?? 0;

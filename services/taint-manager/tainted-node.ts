@@ -109,7 +109,6 @@ export class TaintedNode {
     return this.#taints;
   }
 
-  /** The schedules of its pods. */
   get schedules(): Iterable<EvictionSchedule> {
     return this.#schedules.values();
   }

@@ -10,7 +10,6 @@ import { isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that was observed and judged under one uid. */
 export interface Member extends NodeInZone {
-  /** The shard of its name. */
   readonly shard: number;
   /** Id of the message with the judgement. */
   readonly cause: string;

@@ -10,7 +10,6 @@ export interface Selection {
   readonly names: readonly string[];
   /** Empty for every namespace. */
   readonly namespace: string;
-  /** Most rows. */
   readonly limit: number;
   /** The path of the order; empty for that of the answer. */
   readonly sortBy: string;

@@ -100,7 +100,6 @@ function write(
 /** What live reads show of a node. Instants are epoch milliseconds of the API server's clock. */
 export interface LiveNode {
   readonly name: string;
-  /** The status of its Ready condition; null without one. */
   readonly ready: ConditionStatus | null;
   /** From when a proof of its silence counts; null while the API does not show it as silent. */
   readonly provableFrom: number | null;

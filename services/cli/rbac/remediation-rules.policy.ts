@@ -2,7 +2,6 @@
 import type { NodePolicy, Remediation } from "../../../protocols/policy-set.ts";
 import { remediationsRef, templateRef } from "../../policy/remediations/remediation-object.policy.ts";
 
-/** The name of what is printed. */
 const NAME = "vigil-remediations";
 const RBAC = "rbac.authorization.k8s.io";
 

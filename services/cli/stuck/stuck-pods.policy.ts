@@ -10,7 +10,6 @@ import type { MissingSupport } from "./out-of-service-support.policy.ts";
 
 /** What is known of a node that is in the API. */
 export interface NodeFacts {
-  /** The status of its Ready condition; null without one. */
   readonly ready: ConditionStatus | null;
   /** When that status began, in epoch milliseconds; null where it is not known. */
   readonly since: number | null;

@@ -20,7 +20,6 @@ export interface TopAnswer {
 /** The lists that can be shown. */
 export const TOP_VIEWS = ["nodes", "pods", "policies"] as const;
 
-/** A row of one of them. */
 type TopRow = NodeReport | PendingEviction | PolicyReport;
 
 /** What the screen shows. */

@@ -77,7 +77,6 @@ const SETTINGS = {
 } as const;
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 
-/** The topics that a console answers. */
 const CONSOLE_TOPICS: readonly string[] = [...TOPICS.keys()].filter((topic) => topic !== "stuck");
 
 /** The topics whose rows are pods. */

@@ -22,7 +22,6 @@ export class CompareSubscriber {
     this.comparison = new Comparison(comparisonOptions(setup, record));
   }
 
-  /** Compares a message. */
   onMessage(message: AnyMessage): void {
     if (message.type === "observed.pods" && !this.#comparesPods) return;
     this.comparison.onMessage(message);

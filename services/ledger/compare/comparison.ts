@@ -54,7 +54,6 @@ export interface ComparisonOptions {
   /** Whether Vigil writes nothing, so that all that the API shows is the others'. */
   readonly isShadow: boolean;
   readonly nodeMonitorGraceMs: number;
-  /** Stores a record. */
   readonly keep: (record: ComparisonRecord) => void;
   /** Receives each step about a pod that others took, with the id under which it is explained. */
   readonly podShown: (pod: PodName, step: "notReady" | "deleted", instant: NonNullable<ComparedInstant>) => void;
@@ -80,7 +79,6 @@ export class Comparison {
     this.#times = new RecordedTimes(options);
   }
 
-  /** Compares a message. */
   onMessage(message: AnyMessage): void {
     if (message.type === "observed.node") this.#onNode(message);
     else if (message.type === "observed.pods") this.#onPods(message);
@@ -367,7 +365,6 @@ function isLater(unknownAt: number | null, { unknown }: Incident): boolean {
   return unknownAt !== null && unknown.shownAt !== null && unknownAt > unknown.shownAt + SAME_MS;
 }
 
-/** The name of a failure. */
 function failureOf({ node, from }: Pick<NodeRecord, "node" | "from">): string {
   return `${node} ${from}`;
 }

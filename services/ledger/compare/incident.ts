@@ -98,7 +98,6 @@ export class Incident {
     return [this.record(), ...pods.map((pod) => this.#podRecord(pod))];
   }
 
-  /** The node as it is stored. */
   record(): NodeRecord {
     const { node, uid, from, to, refusal, renewedAt, otherTaints } = this;
     const steps = { unknown: this.unknown.record(), noExecute: this.noExecute.record() };

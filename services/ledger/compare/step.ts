@@ -132,7 +132,6 @@ export class Step {
     return isChanged;
   }
 
-  /** The step as it is stored. */
   record(): StepRecord {
     return { vigil: this.#vigil, others: this.#others, ...(this.#isWritten ? { isWritten: true } : {}) };
   }

@@ -216,7 +216,6 @@ function requestedSentences(record: PodRecord, context: ExplainContext): Sentenc
   return requestSentences(deletionOf(record, context), context);
 }
 
-/** The request for the deletion of a pod. */
 function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): TrackedRequest {
   return { what: "its deletion", node: asked?.node, ask: null, askedAt: askedAt ?? last?.at ?? now, last };
 }

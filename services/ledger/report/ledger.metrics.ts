@@ -117,7 +117,6 @@ const HOLDS: readonly (readonly [field: string, label: string])[] = [
   [LEASE_HOLD, "lease"],
 ];
 
-/** Metrics of outages. */
 function ofOutages(metrics: Metrics) {
   const { gauge } = declaring(metrics);
   const isOutage = "1 while no node can be heard: countdowns for the silence of nodes stand still; 0 otherwise.";

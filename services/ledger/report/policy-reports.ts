@@ -9,7 +9,6 @@ import { budgetLeft, evictsForConditions, POLICY_CEILING, WHOLE_CLUSTER } from "
 import type { ClusterState, Judged, NodeRecord } from "../state/cluster-state.ts";
 import { isRecent } from "../state/waiting-nodes.policy.ts";
 
-/** The nodes of a policy. */
 type PolicyNodes = Pick<PolicyReport, "nodes" | "unhealthy" | "conflicts">;
 
 const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflicts: 0 };

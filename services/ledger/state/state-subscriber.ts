@@ -86,7 +86,6 @@ export class StateSubscriber {
     return message.type === "observed.node" && this.#inventory.isOutdated(message);
   }
 
-  /** Follows a message. */
   onMessage(message: AnyMessage): void {
     if (message.type === "observed.node") this.#onNode(message);
     else if (message.type === "observed.pods") this.#onPods(message.body);
@@ -113,7 +112,6 @@ export class StateSubscriber {
     if (message.type === "done.write" && !this.#isSuperseded(message)) this.cluster.apply(message);
   }
 
-  /** The freezes at this instant. */
   get freezes(): PresentFreezes {
     const { clock, policies, profile } = this.#io;
     return presentFreezes(policies.current(), profile, clock.wallMs());

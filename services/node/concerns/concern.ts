@@ -72,7 +72,6 @@ export interface TaintFinding {
 
 /** What a concern finds; what is absent changes nothing. */
 export interface Finding {
-  /** What it adds to `judged.node`. */
   readonly judged?: Partial<BodyOf<"judged.node">>;
   readonly taints?: Partial<TaintFinding>;
   readonly annotations?: AnnotationChange;
@@ -95,7 +94,6 @@ export interface Concern {
 export interface Findings {
   readonly judged: Partial<BodyOf<"judged.node">>;
   readonly taints: TaintFinding;
-  /** Null for no change. */
   readonly annotations: AnnotationChange | null;
   /** Infinity where no time leads to a review. */
   readonly nextMs: number;

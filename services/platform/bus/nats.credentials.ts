@@ -6,7 +6,6 @@ import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats
 export interface NatsCredentialFiles {
   /** A JWT and its seed, as `nsc` writes them. */
   readonly credsFile?: string;
-  /** An NKey seed. */
   readonly nkeyFile?: string;
 }
 

@@ -1,7 +1,6 @@
 /** Decides which member of the fleet owns which shard of a service, from the set of members alone. */
 import type { ServiceName } from "../../../protocols/ports.ts";
-import { scatter } from "../../../protocols/scatter.ts";
-import { fnv1a, SHARD_COUNT } from "../../../protocols/subjects.ts";
+import { fnv1a, SHARD_COUNT, scatter } from "../../../protocols/subjects.ts";
 
 /** No member owns more than this many times the mean number of shards of a service, rounded up. */
 export const LOAD_BOUND = 1.25;

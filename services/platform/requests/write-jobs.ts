@@ -28,7 +28,6 @@ export interface TryResult {
   readonly isLate?: boolean;
   /** The live renewal of the node's lease that refused an eviction. */
   readonly leaseRenewedAt?: number | undefined;
-  /** The permit that an eviction used. */
   readonly permit?: EvictionPermit;
   /** What a shadowed write would have changed. */
   readonly nodeShadow?: NodeShadowChange;

@@ -68,7 +68,6 @@ export class ClusterWatchHealth {
     return this.#outages;
   }
 
-  /** How the lease of a node is contested; null where it is not. */
   contestedLease(node: string): ContestedLease | null {
     return this.#contestedLeases.get(shardOf(node))?.find((lease) => lease.node === node) ?? null;
   }

@@ -36,7 +36,6 @@ export function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: Wat
 export class WatchHealth {
   readonly #needs: readonly WatchName[];
   readonly #profile: WatchHealthProfile;
-  /** The publisher of `#since`. */
   #publisher: string | null = null;
   readonly #lateness: PulseLateness;
   #lateAt = Number.NEGATIVE_INFINITY;

@@ -33,7 +33,6 @@ export class RemediationReads {
     this.templates = [...new Map(templates.map((template) => [keyOf(template), template])).values()];
   }
 
-  /** What was read for a template. */
   of(template: Template): StepReads {
     return this.#steps.get(keyOf(template)) ?? NOTHING;
   }

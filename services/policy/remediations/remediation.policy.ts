@@ -27,7 +27,6 @@ export interface RemediationObject {
   readonly isEnding: boolean;
   /** Whether its controller has reported any condition. */
   readonly isAnswered: boolean;
-  /** The status of its condition Succeeded; null without one. */
   readonly succeeded: ConditionStatus | null;
   /** Whether its controller deletes the Node on purpose, by its condition PermanentNodeDeletionExpected. */
   readonly expectsDeletion: boolean;

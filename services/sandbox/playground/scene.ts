@@ -4,7 +4,6 @@ import type { Narration } from "./narration.ts";
 
 /** One scene of the story. */
 export interface Scene {
-  /** Printed when it begins. */
   readonly begins: string;
   /** The action on the cluster. */
   readonly act?: (cast: Cast) => void;

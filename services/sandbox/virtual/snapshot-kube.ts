@@ -63,7 +63,6 @@ export class SnapshotKube implements Kube {
     this.#sinks[what]?.changed(object);
   }
 
-  /** An object; undefined for none. */
   get<K extends keyof Watched>(what: K, key: string): Watched[K] | undefined {
     return this.#objects[what].get(key);
   }

@@ -26,7 +26,6 @@ type Groups = readonly string[] | null;
 
 /** A node before and after its news. */
 export interface JoiningNode {
-  /** Null for one that is new. */
   readonly known: { readonly observed: ObservedNode; readonly joined: Joined; readonly groups: Groups } | null;
   readonly observed: ObservedNode;
   readonly groups: readonly string[];

@@ -35,7 +35,6 @@ export interface ConditionSituation {
   readonly now: Instant;
 }
 
-/** A taint to put on. */
 type AddedTaint = TaintId & { readonly value?: string | undefined };
 
 /** What the conditions of a node call for. */

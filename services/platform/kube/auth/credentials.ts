@@ -102,7 +102,6 @@ function tokenOf(user: JsonRecord): string | null {
   return textOf(readFileSync(file, "utf8").trim()) ?? token;
 }
 
-/** The impersonation headers. */
 function impersonation(user: JsonRecord): Record<string, string | string[]> {
   const groups = textsOf(user["as-groups"]);
   const extra = Object.entries(recordOf(user["as-user-extra"]));

@@ -14,7 +14,6 @@ export type Plugin = () => Promise<PluginCredential>;
 
 /** The user, server and limits a plugin runs with. */
 export interface ExecPluginOptions {
-  /** `exec` of the user. */
   readonly exec: JsonRecord;
   readonly server: string;
   readonly cluster: JsonRecord;

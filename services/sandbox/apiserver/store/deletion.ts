@@ -43,7 +43,6 @@ export function markForDeletion(
   return "marked";
 }
 
-/** Whether finalizers hold the object. */
 function hasFinalizers(object: ApiObject): boolean {
   const own = object.kind === "Namespace" && isObject(object.spec) ? object.spec.finalizers : undefined;
   return [object.metadata.finalizers, own].some((list) => Array.isArray(list) && list.length > 0);

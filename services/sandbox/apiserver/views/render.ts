@@ -13,7 +13,6 @@ export interface Renderer {
   one(stored: Stored): string;
   /** The pieces of a list's body, made on demand: a list may be larger than any string. */
   list(page: Page): Iterable<string>;
-  /** One line of a watch. */
   line(type: ChangeType, change: Change): Uint8Array;
   bookmark(revision: number): Uint8Array;
 }

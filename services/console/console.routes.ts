@@ -28,6 +28,8 @@ export interface About {
   /** Whether it works beside kube-controller-manager, which evicts, so that it evicts nobody. */
   readonly beside: boolean;
   readonly version: string;
+  /** Where Grafana is, for a link; absent where it is not configured. */
+  readonly grafanaUrl?: string;
   /** The flags that decide what follows from a failure, as `vigil preview --server` needs them. */
   readonly settings?: Readonly<Partial<Profile>>;
 }

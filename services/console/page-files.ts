@@ -19,6 +19,8 @@ const MODULES = [
   "nodes",
   "policies",
   "timeline",
+  "views",
+  "wrong",
   "zone-rate",
 ];
 

@@ -155,6 +155,7 @@ describe("a list that is given again", () => {
     ],
     [["--controllers=*", "--services=observer", "--services=node"], { services: ["observer", "node"] }],
     [["--listen=:0", "--listen_hosts=a", "--listen-hosts=b"], { listenHosts: ["a", "b"] }],
+    [["--listen=:0", "--grafana-url=http://g.example/d/vigil"], { grafanaUrl: "http://g.example/d/vigil" }],
   ])("adds to the earlier one: %j", (argv, expected) => expect(run(argv).process).toMatchObject(expected));
 
   test("is named as a whole when it is wrong", () => {
@@ -289,6 +290,15 @@ describe("the command line:", () => {
       "--listen-authentication=kubernetes: accepts tokens of the cluster over TLS only; give --listen-tls-cert",
     ],
     [["--listen-hosts=a.example"], "--listen-hosts: needs --listen"],
+    [["--grafana-url=https://g.example"], "--grafana-url: needs --listen"],
+    ...["javascript:alert(1)", "g.example"].map((url): [string[], string] => [
+      ["--listen=:0", `--grafana-url=${url}`],
+      `--grafana-url=${url}: not a URL that begins with https:// or http://`,
+    ]),
+    [
+      ["--listen=:0", "--grafana-url=https://me:secret@g.example"],
+      "--grafana-url: must have no user and no password, because the dashboard shows it",
+    ],
     [["--listen=:8080", "--listen-tls-key=k"], "--listen-tls-key=k: needs --listen-tls-cert"],
   ])("%j is refused with one line", (argv, problem) => expect(problemOf(() => run(argv))).toBe(problem));
 

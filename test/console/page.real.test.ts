@@ -1,13 +1,8 @@
 /** The dashboard in a real browser: what it shows, what it follows, and what it shows without an answer. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Policies } from "../../protocols/ports.ts";
 import { SNAPSHOT_MS } from "../../services/console/console.events.ts";
-import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
 import { nodePolicyOf } from "../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../services/domain/node-policy.ts";
-import { typedBus } from "../../services/platform/bus/bus.ts";
 import { fixedPolicies } from "../../services/platform/node-policies/policy-receiver.ts";
 import {
   askedEviction,
@@ -16,70 +11,15 @@ import {
   judgedPod,
   judgedZone,
   type LedgerWorld,
-  ledgerWorld,
   livePod,
   UNREACHABLE,
 } from "../ledger/ledger-world.ts";
-import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
+import { describeWithChromium } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
+import { closeDashboard, openDashboard, page, served, shows, visit } from "./open-dashboard.ts";
 
-/** axe-core, which checks a page for what keeps people from using it. */
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-let served: RunningConsole;
-let page: Page;
-afterEach(async () => {
-  await page.close();
-  await served.close();
-});
-
-interface Opened {
-  readonly standby?: () => string | null;
-  readonly shadow?: boolean;
-  readonly beside?: boolean;
-  readonly policies?: Policies;
-}
-
-/** The only member of the fleet. */
-const MEMBER = { member: "m-0", services: ["ledger"], since: 0, lagMs: 3, unableSince: null, withheld: [], shards: 64 };
-
-async function open({
-  shadow = false,
-  beside = false,
-  policies,
-  standby = () => null,
-}: Opened = {}): Promise<LedgerWorld> {
-  const world = ledgerWorld({ isShadow: shadow, ...(policies && { policies }) });
-  const { clock, transport, metrics, io, ledger } = world;
-  const identity = { cluster: "test", service: "console", member: "m-0" };
-  served = await startConsole({ host: "127.0.0.1", port: 0, clock, log: io.log, metrics });
-  served.show({
-    clock,
-    bus: typedBus({ ...identity, transport, clock, log: io.log, metrics, mailboxMessagesMax: 1000 }),
-    profile: io.profile,
-    about: { cluster: "test", member: "m-0", services: [], shadow, beside, version: "0.0.0" },
-    ledger: ledger.reader,
-    fleet: async () => [MEMBER],
-    standby,
-  });
-  page = await openPage(served.url);
-  return world;
-}
-
-/** Waits until the text of an element matches a pattern; meanwhile the clock advances, so that the stream sends. */
-async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]): Promise<void> {
-  let text = "";
-  const isShown = async (): Promise<boolean> => {
-    // A page that loads again cannot answer for a moment.
-    const shown = page.evaluate<string>(`document.getElementById("${id}")?.innerText ?? ""`);
-    text = await shown.catch(() => "");
-    if (!pattern.test(text)) clock?.advance(SNAPSHOT_MS);
-    return pattern.test(text);
-  };
-  await until(`${id} shows ${pattern}`, isShown, { everyMs: 50 }).catch(() => undefined);
-  expect(text).toMatch(pattern);
-}
+afterEach(closeDashboard);
 
 /** A policy whose only node waits behind a limit, and whose only pod waits for its eviction rate. */
 const HOLDING = nodePolicyOf("gpu", {
@@ -131,17 +71,18 @@ const unlinked = (names: readonly string[]) => `(() => {
   const found = [];
   while (texts.nextNode()) {
     const { parentElement: parent, data } = texts.currentNode;
-    if (word.test(data) && parent.closest("a, option, title") === null) found.push(data);
+    if (word.test(data) && parent.closest("a, h2, option, title") === null) found.push(data);
   }
   return found;
 })()`;
 
 describeWithChromium("the dashboard in a browser", () => {
   test("shows zones, nodes, pending evictions and decisions live", async () => {
-    const { clock, receive } = await open({ shadow: true });
+    const { clock, receive } = await openDashboard({ shadow: true });
     await shows("link", /^live$/, clock);
     await shows("about", /cluster test, member m-0/);
     await shows("badges", /^shadow: nothing is written$/);
+    await visit("#/fleet");
     await shows("fleet", /^m-0\s+able\s+64\s/);
     receive(
       "judged.zone",
@@ -151,16 +92,21 @@ describeWithChromium("the dashboard in a browser", () => {
     receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
+    await visit("#/zones");
     await shows("zones", /a\s+PartialDisruption\s+6 of 10\s+one node every 100 s\s+1\.00\s+4/, clock);
+    await visit("#/nodes");
     await shows("nodes", /unknown\s+1/, clock);
+    await visit("#/evictions");
     await shows("evictions", /in \d+ min \d+ s 1 pod\s+on n-1, node\.kubernetes\.io\/unreachable:NoExecute/, clock);
+    await visit("#/decisions");
     await shows("decisions", /zone a is PartialDisruption: 6 of 10 nodes not ready/);
+    await visit("#/fleet");
     await shows("watch-health", /blind in 64 of 64/, clock);
     expect(page.problems).toEqual([]);
   });
 
   test("folds pending evictions by node, and keeps what is unfolded", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard({ at: "#/evictions" });
     await shows("link", /^live$/, clock);
     const deadlineAt = clock.wallMs() + 3_600_000;
     for (const name of ["web-1", "web-2"]) receive("judged.pod", judgedPod({ name, uid: name, deadlineAt }), null);
@@ -182,7 +128,7 @@ describeWithChromium("the dashboard in a browser", () => {
 
   test("shows node policies, what they hold back, and their nodes", async () => {
     const gpu = nodePolicyOf("gpu", { selector: {}, circuitBreaker: { maxNodes: 1, duration: "1m" } });
-    const world = await open({ policies: fixedPolicies(policySet([gpu])) });
+    const world = await openDashboard({ policies: fixedPolicies(policySet([gpu])) });
     const { clock, receive } = world;
     await shows("link", /^live$/, clock);
     for (const [name, policy] of Object.entries({ "n-1": "gpu", "n-2": undefined })) {
@@ -193,7 +139,9 @@ describeWithChromium("the dashboard in a browser", () => {
     const counts = { selected: 1, unhealthy: 1, condemned: 1, inWindow: 1 };
     const memory = { trippedAt: clock.wallMs(), resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
     receive("judged.limits", { policy: "gpu", ...counts, permits: [], holds: [hold], memory }, null);
+    await visit("#/policies");
     await shows("policies", /gpu\s+Enforce\s+1\s+1\s+open\s+–\s+circuitBreaker: 1 node/, clock);
+    await visit("#/nodes");
     await shows("node-list", /n-1[\s\S]*n-2/);
     await page.evaluate(
       `{ const field = document.getElementById("node-policy"); field.value = "gpu"; field.dispatchEvent(new Event("change")); }`,
@@ -204,7 +152,7 @@ describeWithChromium("the dashboard in a browser", () => {
 
   test("links each name of a policy to its explanation, which has an address", async () => {
     const gpu = nodePolicyOf("gpu", { selector: { matchLabels: { pool: "gpu" } }, maxUnhealthy: 0 });
-    const { clock, receive } = await open({ policies: fixedPolicies(policySet([gpu])) });
+    const { clock, receive } = await openDashboard({ policies: fixedPolicies(policySet([gpu])) });
     await shows("link", /^live$/, clock);
     receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
     const judged = { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted", policy: "gpu" } as const;
@@ -221,6 +169,7 @@ describeWithChromium("the dashboard in a browser", () => {
       page.evaluate<boolean>(`document.querySelector("#${id} a[href='#/policy/gpu']") !== null`);
     await shows("held-back", /maxUnhealthy of NodePolicy gpu/, clock);
     await shows("policies", /gpu/, clock);
+    await visit("#/nodes");
     await shows("node-list", /gpu/);
     for (const id of ["held-back", "policies", "node-list"]) expect(await linked(id), id).toBe(true);
     await page.evaluate(`document.querySelector("#policies a").click()`);
@@ -237,10 +186,11 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("links every name of a node, a pod, a zone or a policy, wherever it stands", async () => {
-    const world = await open({ policies: fixedPolicies(policySet([HOLDING])) });
+    const world = await openDashboard({ policies: fixedPolicies(policySet([HOLDING])) });
     await shows("link", /^live$/, world.clock);
     holdBack(world);
     await shows("held-back", /maxUnhealthy of NodePolicy gpu/, world.clock);
+    await visit("#/evictions");
     await shows(
       "evictions",
       /waits, in \d+ s 1 pod\s+on n-1, .*, number 1 of 2 for \S+ of NodePolicy gpu/,
@@ -264,7 +214,7 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("keeps the keyboard's place among links of the same name while the rows change", async () => {
-    const world = await open({ policies: fixedPolicies(policySet([HOLDING])) });
+    const world = await openDashboard({ at: "#/evictions", policies: fixedPolicies(policySet([HOLDING])) });
     await shows("link", /^live$/, world.clock);
     holdBack(world);
     await shows("evictions", /on n-2, .* of NodePolicy gpu/, world.clock);
@@ -278,39 +228,13 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(await page.evaluate(`document.activeElement === ${last}`)).toBe(true);
   });
 
-  test.each(["node-list", "zones"])("stays at what Enter explains while %s changes", async (list) => {
-    const world = await open();
-    for (const name of ["n-1", "n-2", "n-3"]) {
-      world.receive("observed.node", observedNode(name), null);
-      world.receive("judged.node", judgedNode(name, { readiness: "unknown", zone: B }), null);
-    }
-    world.receive("judged.zone", judgedZone({ zone: B, size: 3 }), null);
-    await shows(list, /eu\/b/, world.clock);
-    // Low enough that the explanation and the list are not in sight together.
-    await page.evaluate(`document.body.style.setProperty("line-height", "5")`);
-    const link = `document.querySelector("#${list} a[data-place]")`;
-    await page.evaluate(`${link}.focus()`);
-    await page.press("Enter");
-    await shows("explanation", /eu\/b|n-1/, world.clock);
-    await page.evaluate(`window.before = ${link}`);
-    const scrolled = await page.evaluate<number>("scrollY");
-    const isReplaced = async () => {
-      world.clock.advance(SNAPSHOT_MS);
-      return page.evaluate<boolean>(`${link} !== window.before`);
-    };
-    await until("the rows are replaced", isReplaced, { everyMs: 50 });
-    expect(await page.evaluate(`document.activeElement === ${link}`)).toBe(true);
-    expect(await page.evaluate("scrollY")).toBe(scrolled);
-  });
-
   test("links the zone that a policy has for itself by the name that people know", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard({ at: "#/nodes?healthy=yes" });
     const zone = "eu:\u0000:a\u0000@gpu";
     receive("observed.node", observedNode("n-1"), null);
     receive("judged.node", judgedNode("n-1", { zone, policy: "gpu" }), null);
     receive("judged.zone", judgedZone({ zone, size: 1 }), null);
     await shows("node-count", /^1 node/, clock);
-    await page.evaluate(`document.getElementById("node-healthy").click()`);
     await shows("node-list", /n-1[\s\S]*eu\/a@gpu/, clock);
     await page.evaluate(`document.querySelector("#node-list td[data-label='Zone'] a").click()`);
     await shows("explanation", /^Zone eu\/a@gpu is Normal/);
@@ -322,7 +246,7 @@ describeWithChromium("the dashboard in a browser", () => {
     const BEFORE_REFRESH_MS = 8000;
     /** Two hours of a zone, of which it was disrupted in the second. */
     const openTimeline = async (): Promise<void> => {
-      const { clock, receive } = await open();
+      const { clock, receive } = await openDashboard();
       receive("observed.node", observedNode("n-1"), null);
       receive("judged.node", judgedNode("n-1"), null);
       receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
@@ -367,7 +291,7 @@ describeWithChromium("the dashboard in a browser", () => {
     });
 
     test("has a lane for the leads over upstream in shadow mode", async () => {
-      const { clock, receive } = await open({ shadow: true });
+      const { clock, receive } = await openDashboard({ shadow: true });
       receive("observed.node", observedNode("n-1"), null);
       receive("done.write", doneNode("asked.condition", "n-1", { outcome: "shadowed" }), null);
       const { conditions, ...later } = observedNode("n-1", { ready: "Unknown" });
@@ -400,7 +324,7 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("shows times in the time zone of the browser, and names it", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard({ at: "#/decisions" });
     await page.moveTo("Asia/Kolkata");
     await shows("time-zone", /^times in Asia\/(Kolkata|Calcutta)$/);
     await shows("link", /^live$/, clock);
@@ -412,38 +336,8 @@ describeWithChromium("the dashboard in a browser", () => {
     await shows("decisions", /^0?5:30:\d\d\D* pod default\/web may stay until \D*\d+\D+\d{4}\D+11:30:\d\d/, clock);
   });
 
-  test("needs no mouse: Tab reaches every control in its order, and shows where it is", async () => {
-    const { clock, receive } = await open();
-    await shows("link", /^live$/, clock);
-    receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
-    receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
-    receive("judged.zone", judgedZone(), null);
-    receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
-    await shows("evictions", /1 pod\s+on n-1/, clock);
-    const controls = `[...document.querySelectorAll("a[href], button, input, select, summary")].filter((each) => each.checkVisibility())`;
-    const count = await page.evaluate<number>(`${controls}.length`);
-    const reached: unknown[] = [];
-    for (let presses = 0; presses < count; presses++) {
-      await page.press("Tab");
-      const focused = `{ index: ${controls}.indexOf(document.activeElement), outline: getComputedStyle(document.activeElement).outlineStyle }`;
-      reached.push(await page.evaluate(`(${focused})`));
-    }
-    const outline = expect.not.stringMatching("none");
-    expect(count).toBeGreaterThan(6);
-    expect(reached).toEqual(Array.from({ length: count }, (_, index) => ({ index, outline })));
-  });
-
-  test("begins with the search, then zones, and ends with the fleet", async () => {
-    await open();
-    await shows("about", /cluster test/);
-    const titles = `[...document.querySelectorAll("main h2")].map((title) => title.firstChild.textContent.trim()).join()`;
-    expect(await page.evaluate(titles)).toBe(
-      "Explain,Zones,Timeline,Pending evictions,Latest decisions,Nodes by trouble,Node policies,Nodes,Watch health,Fleet",
-    );
-  });
-
   test("stands still while it is paused, and goes on", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard();
     await shows("link", /^live$/, clock);
     receive("judged.zone", judgedZone({ notReady: 1 }), null);
     await shows("zones", /1 of 10/, clock);
@@ -457,11 +351,12 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("writes times of 24 hours, and breaks no name", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard({ at: "#/decisions" });
     await page.moveTo("America/New_York");
     await shows("link", /^live$/, clock);
     receive("judged.zone", judgedZone(), null);
     await shows("decisions", /^19:00:\d\d zone a is Normal/, clock);
+    await visit("#/nodes");
     const name = `worker-${"a-long-name-".repeat(8)}7`;
     await page.show(390, "light");
     receive("observed.node", observedNode(name), null);
@@ -473,12 +368,12 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("says so where Vigil works beside upstream", async () => {
-    await open({ beside: true });
+    await openDashboard({ beside: true });
     await shows("badges", /^beside kube-controller-manager: nobody is evicted$/);
   });
 
   test("explains a node, and reports a pod that is not found", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard();
     const ask = (subject: string) =>
       page.evaluate(`subject.value = ${JSON.stringify(subject)}; document.getElementById("explain").requestSubmit()`);
     await shows("link", /^live$/, clock);
@@ -493,7 +388,7 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("says in words what is held back, and for how long", async () => {
-    const { clock, receive } = await open();
+    const { clock, receive } = await openDashboard();
     await shows("link", /^live$/, clock);
     const disrupted = { state: "PartialDisruption", notReady: 417, size: 833, queueLength: 413 } as const;
     receive("judged.zone", judgedZone({ ...disrupted, taintsPerSecond: Math.fround(0.01) }), null);
@@ -533,7 +428,7 @@ describeWithChromium("the dashboard in a browser", () => {
     };
 
     test("is ordered by trouble, searched as one types, and filtered", async () => {
-      const world = await open();
+      const world = await openDashboard({ at: "#/nodes" });
       populate(world, 12);
       await listed(/^worker-7,worker-8,worker-0,/);
       await choose("node-search", "worker-1", "input");
@@ -547,7 +442,7 @@ describeWithChromium("the dashboard in a browser", () => {
     });
 
     test("folds healthy nodes until a reader asks for them", async () => {
-      const world = await open();
+      const world = await openDashboard({ at: "#/nodes" });
       populate(world, 7);
       await shows("node-count", /^7 nodes, none in trouble$/);
       expect(await page.evaluate(`document.getElementById("node-list").offsetHeight`)).toBe(0);
@@ -556,16 +451,15 @@ describeWithChromium("the dashboard in a browser", () => {
     });
 
     test("counts long ages in days", async () => {
-      const { clock, receive } = await open();
+      const { clock, receive } = await openDashboard({ at: "#/nodes?healthy=yes" });
       clock.advance(50 * 3_600_000);
       receive("observed.node", observedNode("n-1"), null);
       receive("judged.node", judgedNode("n-1", { since: clock.wallMs() - 50 * 3_600_000 }), null);
-      await page.evaluate(`document.getElementById("node-healthy").click()`);
       await shows("node-list", /n-1\s+ready\s+2 d 2 h/, clock);
     });
 
     test("says what follows, and on a phone only what is there", async () => {
-      const { receive } = await open();
+      const { receive } = await openDashboard({ at: "#/nodes" });
       await page.show(390, "light");
       receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
       receive("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
@@ -578,7 +472,7 @@ describeWithChromium("the dashboard in a browser", () => {
     });
 
     test("links to explanations with addresses, by keyboard too", async () => {
-      const world = await open();
+      const world = await openDashboard({ at: "#/nodes" });
       populate(world, 12);
       await listed(/^worker-7,/);
       await page.evaluate(`document.getElementById("node-zone").focus()`);
@@ -595,7 +489,7 @@ describeWithChromium("the dashboard in a browser", () => {
     });
 
     test("of 5,000 nodes has only some in the page", async () => {
-      const world = await open();
+      const world = await openDashboard({ at: "#/nodes" });
       populate(world, 5000);
       await listed(/^worker-7,worker-8,/);
       await shows("node-count", /^5000 nodes, the first 50 shown$/);
@@ -605,7 +499,7 @@ describeWithChromium("the dashboard in a browser", () => {
     });
 
     test("of 5,000 nodes is searched and drawn without a long task", async () => {
-      const world = await open();
+      const world = await openDashboard({ at: "#/nodes" });
       populate(world, 5000);
       await listed(/^worker-7,worker-8,/);
       const rounds = 10;
@@ -622,41 +516,18 @@ describeWithChromium("the dashboard in a browser", () => {
       // Each round lists twice. A browser calls a task long from 50 ms on.
       expect(((await page.busyMs()) - before) / (2 * rounds)).toBeLessThan(50);
     });
-
-    test.each([
-      [390, "light"],
-      [390, "dark"],
-      [768, "light"],
-      [768, "dark"],
-      [1440, "light"],
-      [1440, "dark"],
-    ] as const)("is readable at %d px in %s", async (width, scheme) => {
-      const world = await open();
-      await page.show(width, scheme);
-      populate(world, 12);
-      await listed(/^worker-7,/);
-      await shows("held-back", /Nothing harmful/, world.clock);
-      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-      const isCut = `[...document.querySelectorAll(".wide")].some((each) => each.scrollWidth > each.clientWidth)`;
-      expect(await page.evaluate(isCut)).toBe(false);
-      await page.evaluate(AXE);
-      const violations = await page.evaluate(
-        `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`,
-      );
-      expect(violations).toEqual([]);
-    });
   });
 
   test("of a standby says who leads, and shows the cluster once it leads itself", async () => {
     let problem: string | null = "this process stands by, and decides nothing: ask m-1, which leads";
-    const { clock } = await open({ standby: () => problem });
+    const { clock } = await openDashboard({ standby: () => problem });
     await shows("link", /^this process stands by, and decides nothing: ask m-1, which leads$/);
     problem = null;
     await shows("link", /^live$/, clock);
   });
 
   test("reports that it is disconnected when the process has ended", async () => {
-    const { clock } = await open();
+    const { clock } = await openDashboard();
     await shows("link", /^live$/, clock);
     await served.close();
     await shows("link", /disconnected, retrying/);

@@ -26,7 +26,8 @@ import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE_MS = 60_000;
-const HEIGHT = 1400;
+/** Pictures end here, or where the page does. */
+const HEIGHT_MAX = 1600;
 /** A picture has at most this many bytes, so that the repository stays small. */
 const BYTES_MAX = 100_000;
 const ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"];
@@ -46,7 +47,12 @@ function troubledCluster(): LedgerWorld {
     circuitBreaker: { maxNodes: 2, duration: "10m", resetAfter: "30m" },
   });
   const world = ledgerWorld({ policies: fixedPolicies(policySet([gpu])) });
-  const judge = (zone: number, node: number, readiness: "ready" | "unknown", eviction: "unmarked" | "evicted") => {
+  const judge = (
+    zone: number,
+    node: number,
+    readiness: "ready" | "unknown",
+    eviction: "unmarked" | "toBeEvicted" | "evicted",
+  ) => {
     const policy = node % 10 === 3 ? { policy: "gpu" } : {};
     const name = `worker-${"abc"[zone]}-${node}`;
     const at = {
@@ -75,7 +81,7 @@ function troubledCluster(): LedgerWorld {
     world.clock.advance(9 * MINUTE_MS);
     judge(minute % 3, minute % NODES_PER_ZONE, "ready", "unmarked");
   }
-  for (let node = 0; node < 36; node++) judge(1, node, "unknown", node < 4 ? "evicted" : "unmarked");
+  for (let node = 0; node < 36; node++) judge(1, node, "unknown", node < 3 ? "evicted" : "toBeEvicted");
   const since = world.clock.wallMs();
   const disrupted = { state: "PartialDisruption", since, notReady: 36, taintsPerSecond: Math.fround(0.01) } as const;
   zoneAs(1, { ...disrupted, queueLength: 36 });
@@ -114,38 +120,40 @@ async function open({ clock, transport, metrics, io, ledger }: LedgerWorld): Pro
     clock,
     bus: typedBus({ ...bus, mailboxMessagesMax: 1000 }),
     profile: io.profile,
-    about: { cluster: "prod", member: "vigil-0", services, shadow: true, beside: false, version: "0.0.0" },
+    about: { cluster: "prod", member: "vigil-0", services, shadow: false, beside: false, version: "0.0.0" },
     ledger: ledger.reader,
     fleet: async () => ["vigil-0", "vigil-1"].map((member) => ({ member, services, since, shards: 224, ...able })),
   });
   page = await openPage(served.url);
 }
 
-/** The parts of the page that show nothing yet. */
+/** The parts of the page that show nothing yet, with the canvases of the timeline: three bars, and the zones. */
 const EMPTY_PARTS = `[
-  ...["node-list", "policies", "fleet", "evictions", "zones"].filter((id) =>
-    ["", "none"].includes(document.getElementById(id).innerText)),
+  ...["troubled", "zones", "held-back", "wrong-pods"].filter((id) => document.getElementById(id).innerText === ""),
   ...(document.querySelectorAll("#timeline canvas").length === 6 ? [] : ["timeline"]),
 ]`;
+/** Writes a picture into the folder SCREENSHOTS, if it is given. */
+function write(file: string, picture: Buffer): void {
+  const folder = process.env.SCREENSHOTS;
+  if (folder !== undefined) writeFileSync(join(folder, file), picture);
+}
 
 describeWithChromium("a picture of the dashboard", () => {
-  test.each([
-    ["dashboard-light.webp", 1280, "light"],
-    ["dashboard-dark.webp", 1280, "dark"],
-    ["dashboard-phone.webp", 390, "dark"],
-  ] as const)("is %s in the docs", async (file, width, scheme) => {
+  test.each(
+    [390, 768, 1440].flatMap((width) => (["light", "dark"] as const).map((scheme) => [width, scheme] as const)),
+  )("of %d px in %s is in the docs", async (width, scheme) => {
     await open(troubledCluster());
     await page.show(width, scheme);
     const seen = async () => ({ problems: page.problems, empty: await page.evaluate<string[]>(EMPTY_PARTS) });
     await expect.poll(seen, { timeout: 30_000, interval: 50 }).toEqual({ problems: [], empty: [] });
     // Rows drawn before the console's first snapshot count ages by the clock of this machine.
-    const isOfConsole = () => page.evaluate<boolean>(`!/\\d d /.test(document.getElementById("node-list").innerText)`);
+    const isOfConsole = () => page.evaluate<boolean>(`!/\\d d /.test(document.getElementById("troubled").innerText)`);
     await until("ages are counted by the console's clock", isOfConsole, { everyMs: 50 });
-    const picture = await page.picture(HEIGHT);
+    const picture = await page.picture(HEIGHT_MAX);
     expect(page.problems).toEqual([]);
     expect(picture.length).toBeLessThan(BYTES_MAX);
-    const folder = process.env.SCREENSHOTS;
-    if (folder !== undefined) writeFileSync(join(folder, file), picture);
+    const file = `dashboard-${width}-${scheme}.webp`;
+    write(file, picture);
     const kept = readFileSync(new URL(`../../docs/images/${file}`, import.meta.url));
     expect(kept.subarray(8, 12).toString()).toBe("WEBP");
   });

@@ -25,6 +25,9 @@ export function describeWithChromium(name: string, suite: () => void): void {
   describeUnless(findChromium() === null ? CHROMIUM_MISSING : null, name, suite);
 }
 
+/** The keys by name, with the code of each and what it types. */
+const KEYS = { Tab: [9], Enter: [13, "\r"], "1": [49, "1"] } as const;
+
 /** An open page. */
 export interface Page {
   /** The value of an expression in the page. */
@@ -33,8 +36,8 @@ export interface Page {
   show(width: number, scheme: "light" | "dark"): Promise<void>;
   /** Loads the page again as for somebody in this time zone. */
   moveTo(timeZone: string): Promise<void>;
-  /** Presses Tab or Enter. */
-  press(key: "Tab" | "Enter"): Promise<void>;
+  /** Presses Tab, Enter or a digit. */
+  press(key: keyof typeof KEYS): Promise<void>;
   /** How much processor time the page's tasks have taken so far, in milliseconds. */
   busyMs(): Promise<number>;
   /** The upper part of the page, at most this many pixels high, as a WebP picture. */
@@ -74,8 +77,8 @@ export async function openPage(url: string): Promise<Page> {
       await session.call("Page.reload");
     },
     async press(key) {
-      const code = { Tab: 9, Enter: 13 }[key];
-      const event = { key, code: key, windowsVirtualKeyCode: code, ...(key === "Enter" ? { text: "\r" } : {}) };
+      const [code, text = ""] = KEYS[key];
+      const event = { key, code: key, windowsVirtualKeyCode: code, ...(text === "" ? {} : { text }) };
       await session.call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
       await session.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
     },
@@ -87,8 +90,10 @@ export async function openPage(url: string): Promise<Page> {
     },
     async picture(height) {
       const format = { format: "webp", quality: 60, captureBeyondViewport: true };
-      const { cssContentSize } = (await session.call("Page.getLayoutMetrics")) as { cssContentSize: { width: number } };
-      const clip = { x: 0, y: 0, width: cssContentSize.width, height, scale: 1 };
+      const { cssContentSize: size } = (await session.call("Page.getLayoutMetrics")) as {
+        cssContentSize: { width: number; height: number };
+      };
+      const clip = { x: 0, y: 0, width: size.width, height: Math.min(height, size.height), scale: 1 };
       const { data } = await session.call("Page.captureScreenshot", { ...format, clip });
       return Buffer.from(data as string, "base64");
     },

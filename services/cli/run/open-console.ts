@@ -31,6 +31,8 @@ interface ShownProcess {
   readonly upstream?: UpstreamWatch | null;
   /** Absent or null in a process that takes part in no election. */
   readonly election?: ProcessElection | null;
+  /** Where Grafana is; absent or empty for no link to it. */
+  readonly grafanaUrl?: string;
 }
 
 /** Serves liveness and metrics, and the rest after `showOn`; null without an address. Throws a Failure. */
@@ -60,7 +62,7 @@ export async function openConsole(
 export function showOn(
   running: RunningConsole | null,
   shadow: boolean,
-  { parts, controller, upstream, election = null }: ShownProcess,
+  { parts, controller, upstream, election = null, grafanaUrl = "" }: ShownProcess,
   { stopped }: Host,
 ): void {
   const { cluster, member, services, profile, clock, metrics, reachability = null } = parts;
@@ -76,6 +78,7 @@ export function showOn(
       beside: profile.upstream === "beside",
       version: packageJson.version,
       settings: runSettingsOf(profile),
+      ...(grafanaUrl === "" ? {} : { grafanaUrl }),
     },
     ledger: controller.ledger,
     fleet: fleetOf({ ...parts, election }, { stopped }),

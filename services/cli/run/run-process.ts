@@ -85,7 +85,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   };
   const controller = await startJoined({ ...parts, policies: config.policies }, bus, { waitsFor, election });
   running.set(1);
-  const started = { parts, upstream, election };
+  const started = { parts, upstream, election, grafanaUrl: settings.grafanaUrl };
   showOn(served, settings.shadow, { ...started, controller }, host);
   announce(config, cluster.describe, parts);
   const problem = await untilOver(started, crash, [untilStopped(host).then(() => null), bus.lost]);

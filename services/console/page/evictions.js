@@ -24,7 +24,8 @@ function reason({ waits }) {
   return [`, ${where} for ${field} of `, ...policyParts(policy), ...holder];
 }
 
-function dueText(eviction, now) {
+/** When a pod is due, and what decides that. */
+export function dueText(eviction, now) {
   const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
   const would = eviction.isShadow ? "would be " : "";
   if (eviction.frozen !== undefined) return element("strong", "care", frozenText(eviction.frozen));

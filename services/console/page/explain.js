@@ -1,7 +1,7 @@
 /** Explains the object that the address names, such as #/node/worker-7, and the one that is typed. */
-import { byId, element, explainedObject, timeOf, withLinks } from "/elements.js";
+import { byId, element, explainedObject, now, timeOf, withLinks } from "/elements.js";
+import { addressed } from "/views.js";
 
-const KINDS = { node: 1, zone: 1, policy: 1, pod: 2 };
 /** The kinds that are typed before the name. */
 const TYPED = ["zone", "policy"];
 
@@ -19,38 +19,42 @@ export function decisionRow({ at, object, text, names, times }) {
   );
 }
 
-async function explanationOf(kind, path) {
-  const response = await fetch(`/api/explain/${[kind, ...path].map(encodeURIComponent).join("/")}`);
+async function explanationOf(path) {
+  const response = await fetch(`/api/explain/${path.map(encodeURIComponent).join("/")}`);
   const answer = await response.json();
   if (!response.ok) return [element("p", "care", answer.error)];
   const sentences = answer.sentences.map((text, index) => element("p", "", ...withLinks(text, answer.names[index])));
   return [...sentences, element("ol", "rows", ...answer.timeline.map(decisionRow))];
 }
 
-async function showAddressed() {
-  const [kind, ...path] = location.hash.slice(2).split("/").map(decodeURIComponent);
-  if (!location.hash.startsWith("#/") || KINDS[kind] !== path.length) return;
-  byId("subject").value = TYPED.includes(kind) ? `${kind} ${path[0]}` : path.join("/");
-  const parts = await explanationOf(kind, path).catch(() => [
+/** Shows the explanation of an object. */
+export async function showExplanation({ kind, names }) {
+  const { hash } = location;
+  const name = names.join("/");
+  byId("subject").value = TYPED.includes(kind) ? `${kind} ${name}` : name;
+  byId("explanation-title").textContent = `${kind} ${name}`;
+  byId("explanation-time").replaceChildren();
+  byId("explanation").replaceChildren();
+  const parts = await explanationOf([kind, ...names]).catch(() => [
     element("p", "harm", "no answer from the console: check that its process still runs"),
   ]);
+  // The reader may have gone on meanwhile.
+  if (location.hash !== hash) return;
+  byId("explanation-time").replaceChildren("as of ", timeOf(now()));
   byId("explanation").replaceChildren(...parts);
-  byId("explain-title").scrollIntoView({ block: "start" });
 }
 
-/** Follows the address from now on. */
-export function followAddress() {
+/** Explains what is typed from now on. */
+export function followSearch() {
   byId("explain").addEventListener("submit", (event) => {
     event.preventDefault();
     const subject = byId("subject").value.trim();
     const typed = TYPED.find((word) => subject.startsWith(`${word} `));
-    const path = typed ? [subject.slice(typed.length).trim()] : subject.split("/");
-    const kind = typed ?? (path.length > 1 ? "pod" : "node");
-    const address = `#/${[kind, ...path].map(encodeURIComponent).join("/")}`;
+    const names = typed ? [subject.slice(typed.length).trim()] : subject.split("/");
+    const kind = typed ?? (names.length > 1 ? "pod" : "node");
+    const address = `#/${[kind, ...names].map(encodeURIComponent).join("/")}`;
     // The same subject again is asked for again.
-    if (location.hash === address) void showAddressed();
+    if (location.hash === address) void showExplanation(addressed());
     else location.hash = address;
   });
-  addEventListener("hashchange", () => void showAddressed());
-  void showAddressed();
 }

@@ -1,15 +1,19 @@
-/** The banner: what is held back at present and why, in words. */
+/** What is held back at present and why, in words. What holds for every node is said in every view. */
 import { byId, element, explained, policyParts, replaceRows, span, timeOf } from "/elements.js";
-import { freezeSentences } from "/zone-rate.js";
+import { linkTo } from "/views.js";
+import { freezeSentences, zonesByTrouble } from "/zone-rate.js";
 
-/** The sentences about a snapshot, each a list of texts and elements. */
-function heldBack({ zones, watchHealth }) {
+/** Sentences at the start; the others are in the view of zones. */
+const SENTENCES_SHOWN = 3;
+
+/** The sentences about all nodes, each a list of texts and elements. */
+function ofAll({ zones, watchHealth }) {
   const { blindShards, shards, watches } = watchHealth;
   const unsynced = Object.keys(watches).filter((name) => watches[name] === null);
   const why = unsynced.length === 0 ? "" : `: the watch of ${unsynced.join(" and ")} is not synced`;
   const blind = blindShards === 0 ? [] : [[`Nothing harmful is decided in ${blindShards} of ${shards} shards${why}.`]];
   const frozen = freezeSentences(zones).map((text) => [text]);
-  return [...blind, ...frozen, ...zones.flatMap((zone) => [...ofZone(zone), ...ofLimits(zone)])];
+  return [...blind, ...frozen];
 }
 
 /** What node policies and freezes hold back in a zone. */
@@ -22,9 +26,15 @@ function ofLimits({ title, heldBack: holds = [] }) {
 }
 
 function ofZone(zone) {
-  const { title, state, since, halted, taintsPerSecond, queueLength } = zone;
+  const { title, state, since, halted, taintsPerSecond, queueLength, notReady, size } = zone;
   if (!halted && state !== "PartialDisruption" && state !== "FullDisruption") return [];
-  const head = ["Zone ", explained("zone", title, title), ` ${state} since `, timeOf(since)];
+  const head = [
+    "Zone ",
+    explained("zone", title, title),
+    ` ${state} since `,
+    timeOf(since),
+    `, ${notReady} of ${size} nodes not ready`,
+  ];
   if (halted) return [[...head, ": evictions are halted, because every zone is disrupted."]];
   const waiting = queueLength === 0 ? "" : `; ${queueLength} nodes wait`;
   if (taintsPerSecond <= 0) return [[...head, `: no node is evicted${waiting}.`]];
@@ -36,13 +46,22 @@ function ofZone(zone) {
 
 let shown = "";
 
-/** Shows the banner of a snapshot, or none. It changes only with its words, so that it is read out once. */
+/**
+ * Says what is held back in a snapshot, and returns whether anything is. The text changes only with its words, so that it
+ * is read out once.
+ */
 export function showHeldBack(snapshot) {
-  const banner = byId("held-back");
-  const lines = heldBack(snapshot).map((parts) => element("p", "", ...parts));
+  const everywhere = ofAll(snapshot).map((parts) => element("p", "everywhere", ...parts));
+  const sentences = zonesByTrouble(snapshot.zones).flatMap((zone) => [...ofZone(zone), ...ofLimits(zone)]);
+  const ofZones = sentences.map((parts, index) => element("p", index < SENTENCES_SHOWN ? "" : "more", ...parts));
+  const more = sentences.length - SENTENCES_SHOWN;
+  const rest = more > 0 ? [element("p", "rest", linkTo("zones", `${more} more about zones`))] : [];
+  const lines = [...everywhere, ...ofZones, ...rest];
   const words = lines.map(({ textContent }) => textContent).join("\n");
-  if (words === shown) return;
+  if (words !== shown) {
+    byId("held-back").hidden = lines.length === 0;
+    replaceRows(byId("held-back"), lines);
+  }
   shown = words;
-  banner.hidden = lines.length === 0;
-  replaceRows(banner, lines);
+  return lines.length > 0;
 }

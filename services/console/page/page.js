@@ -1,15 +1,19 @@
 /** The dashboard in the browser: shows the console's event stream. It is read-only. */
 import { byId, cell, element, explained, isPaused, replaceRows, rowHead, setNow, span } from "/elements.js";
 import { showEvictions } from "/evictions.js";
-import { decisionRow, followAddress } from "/explain.js";
+import { decisionRow, followSearch, showExplanation } from "/explain.js";
 import { followFleet } from "/fleet.js";
 import { showHeldBack } from "/held-back.js";
-import { followNodes, offerFilters } from "/nodes.js";
+import { followFilters, offerFilters, showNodesOf } from "/nodes.js";
 import { showPolicies } from "/policies.js";
 import { followTimeline } from "/timeline.js";
-import { rateOf } from "/zone-rate.js";
+import { followAddress } from "/views.js";
+import { showWrong } from "/wrong.js";
+import { rateOf, zonesByTrouble } from "/zone-rate.js";
 
 const DECISIONS_SHOWN = 200;
+/** Zones at the start, those in trouble first; the others are in the view of zones. */
+const ZONES_SHOWN = 4;
 /** A standby may lead by then. */
 const RETRY_MS = 5_000;
 const DISCONNECTED = "disconnected, retrying…";
@@ -59,7 +63,7 @@ function alarm({ notReady, size }) {
 }
 
 function showZones(zones) {
-  const rows = zones.map((zone) => {
+  const rows = zonesByTrouble(zones).map((zone, index) => {
     const share = element("meter", "");
     share.ariaLabel = `not ready in ${zone.title}`;
     // The meter is green up to `low`, then yellow, and red from `high`.
@@ -67,16 +71,18 @@ function showZones(zones) {
     Object.assign(share, { min: 0, max, low: max * 0.1, high: max * ALARM_SHARE, optimum: 0, value: zone.notReady });
     return element(
       "tr",
-      "",
+      index < ZONES_SHOWN ? "" : "more",
       rowHead(explained("zone", zone.title, zone.title)),
       cell("State", STATE_MOOD[zone.state], zone.state),
       cell("Not ready", alarm(zone), share, `${zone.notReady} of ${zone.size}`),
       cell("Eviction rate", "", rate(zone)),
       cell("Tokens", "", zone.tokens.toFixed(2)),
-      cell("Queue", zone.queueLength > 0 ? "care" : "", String(zone.queueLength)),
+      cell("Queue", zone.queueLength > 0 ? "care" : "none", String(zone.queueLength)),
     );
   });
   replaceRows(byId("zones"), rows);
+  byId("zones-rest").hidden = zones.length <= ZONES_SHOWN;
+  byId("zones-count").textContent = String(zones.length);
 }
 
 function showDecision(decision) {
@@ -121,11 +127,15 @@ function follow() {
     showNodes(snapshot.nodes);
     showWatchHealth(snapshot.watchHealth);
     showZones(snapshot.zones);
-    showHeldBack(snapshot);
+    showWrong(snapshot, showHeldBack(snapshot));
     showPolicies(snapshot.policies);
     offerFilters(snapshot);
     showEvictions(snapshot);
   });
+}
+
+function grafanaLink(href) {
+  return Object.assign(element("a", "", "Grafana"), { href, rel: "noreferrer" });
 }
 
 const about = await (await fetch("/api/about")).json();
@@ -140,10 +150,17 @@ byId("pause").addEventListener("click", ({ currentTarget }) => {
   // The decisions that were left out are not sent again.
   if (!isPaused()) location.reload();
 });
-document.title = `Vigil: ${about.cluster}`;
+if (about.grafanaUrl !== undefined) byId("grafana").replaceChildren(grafanaLink(about.grafanaUrl));
 byId("time-zone").textContent = `times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 follow();
-followNodes();
+followFilters();
+followSearch();
 followFleet();
 followTimeline();
-followAddress();
+followAddress((named) => {
+  const { view, names } = named;
+  const name = view === "explanation" ? names.join("/") : view;
+  document.title = view === "start" ? `Vigil: ${about.cluster}` : `${name} – Vigil: ${about.cluster}`;
+  if (view === "explanation") void showExplanation(named);
+  else showNodesOf(named);
+});

@@ -22,9 +22,9 @@ function breakerCell({ breaker }) {
   return cell("Breaker", breaker.state === "open" ? "harm" : "", breaker.state, ...until);
 }
 
-/** Shows the policies of a snapshot; nothing where there are none. */
+/** Shows the policies of a snapshot. */
 export function showPolicies(policies) {
-  byId("policies-section").hidden = policies.length === 0;
+  byId("policies-none").hidden = policies.length > 0;
   const rows = policies.map((policy) => {
     const { name, mode, nodes, unhealthy, budget } = policy;
     const held = holdsOf(policy);

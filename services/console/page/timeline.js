@@ -4,6 +4,7 @@
  */
 import { byId, element, explained, isPaused, replaceRows, span, timeOf, timeOfDay } from "/elements.js";
 import uPlot from "/uplot.js";
+import { zonesByTrouble } from "/zone-rate.js";
 
 const REFRESH_MS = 10_000;
 const MINUTE_MS = 60_000;
@@ -16,6 +17,8 @@ const AXIS_HEIGHT = 24;
 const SIDE = 30;
 /** One event among thousands can still be seen. */
 const SEEN_SHARE = 0.08;
+/** Zones at the start, those in trouble first. */
+const ZONES_SHOWN = 4;
 /** Zones in trouble that are named at an instant. */
 const NAMED_MAX = 4;
 const EVENTS = [
@@ -205,7 +208,9 @@ function show(timeline) {
   shown = { ...timeline, slots: slotsOf(timeline) };
   const bars = EVENTS.map((event, index) => [event, lane(`event ${event[0]}`, () => barLane(event[1], index === 0))]);
   const leads = shown.leads.length === 0 ? [] : [lane("leads", () => barLane(""))];
-  const bands = shown.zones.map((zone) => [zone, lane(`zone ${zone.title}`, () => bandLane(zone.title))]);
+  const zones = zonesByTrouble(shown.zones.map((zone) => ({ ...zone, state: zone.states.at(-1)?.state })));
+  const bands = zones.map((zone) => [zone, lane(`zone ${zone.title}`, () => bandLane(zone.title))]);
+  for (const [index, [, { row }]] of bands.entries()) row.classList.toggle("more", index >= ZONES_SHOWN);
   const present = new Set([...bars.map(([, each]) => each), ...leads, ...bands.map(([, each]) => each)]);
   for (const [key, each] of lanes) {
     if (present.has(each)) continue;

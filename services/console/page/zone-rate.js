@@ -1,4 +1,12 @@
-/** What is shown of the eviction rate of a zone, and of a freeze of all nodes, which comes before it. It needs no page. */
+/** The order of zones, the eviction rate of each, and a freeze of all nodes, which comes before it. It needs no page. */
+
+const BY_TROUBLE = ["FullDisruption", "PartialDisruption", "Initial", "Normal"];
+
+/** Zones in trouble first, and among equals those with more nodes that are not ready. */
+export function zonesByTrouble(zones) {
+  const rank = ({ state }) => BY_TROUBLE.indexOf(state);
+  return zones.toSorted((left, right) => rank(left) - rank(right) || (right.notReady ?? 0) - (left.notReady ?? 0));
+}
 
 /** The rate in words, and how bad it is; `span` writes a span of time. */
 export function rateOf({ frozenBy, halted, taintsPerSecond }, span) {

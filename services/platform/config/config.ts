@@ -201,15 +201,27 @@ function checkUpstream({ services }: ProcessSettings, { upstream, evictionMode }
 
 function checkListen(process: ProcessSettings): void {
   const { listen, listenTlsCert, listenTlsKey } = process;
-  for (const name of ["listenTlsCert", "listenTlsKey", "listenTokenFile", "listenHosts"] as const) {
+  for (const name of ["listenTlsCert", "listenTlsKey", "listenTokenFile", "listenHosts", "grafanaUrl"] as const) {
     if (process[name].length === 0 || listen !== "") continue;
     throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}: needs --listen`);
   }
+  checkGrafana(process.grafanaUrl);
   if (process.listenAuthentication === "kubernetes") checkDelegated(process);
   if ((listenTlsCert === "") === (listenTlsKey === "")) return;
   const [given, missing] = listenTlsKey === "" ? ["cert", "key"] : ["key", "cert"];
   const where = `--listen-tls-${given}=${listenTlsCert || listenTlsKey}`;
   throw new ConfigProblem(`${where}: needs --listen-tls-${missing}`);
+}
+
+/** Every reader of the dashboard sees the address. */
+function checkGrafana(address: string): void {
+  if (address === "") return;
+  const url = URL.parse(address);
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
+  const flag = `--${PROCESS_SETTINGS.grafanaUrl.flag}`;
+  if (!isWeb) throw new ConfigProblem(`${flag}=${address}: not a URL that begins with https:// or http://`);
+  if (url.username + url.password === "") return;
+  throw new ConfigProblem(`${flag}: must have no user and no password, because the dashboard shows it`);
 }
 
 /** A token of the cluster opens more than the console, so it must not be sent in plain text. */

@@ -141,6 +141,11 @@ export const OWN_SETTINGS = {
     "vigil.example.com",
     "Public host names under which --listen answers; addresses and names of the cluster always work.",
   ),
+  grafanaUrl: text(
+    "grafana-url",
+    "https://grafana.example.com/d/vigil",
+    "Address of Grafana, or of a dashboard in it, to which the dashboard of --listen links; by default no link.",
+  ),
   metricsZoneLabel: choice<"readable" | "upstream">(
     "metrics-zone-label",
     ["readable", "upstream"],

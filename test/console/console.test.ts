@@ -361,7 +361,7 @@ describe("the page", () => {
     const page = await get("/");
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(page.headers.get("content-security-policy")).toBe("default-src 'self'");
-    const loads = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = ""]) => path);
+    const loads = [...(await page.text()).matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = ""]) => path);
     expect(loads).toEqual(["/icon.svg", "/uplot.css", "/page.css", "/page.js"]);
     for (const path of loads) expect((await get(path)).status).toBe(200);
   });
@@ -378,7 +378,7 @@ describe("the page", () => {
       for (const [, imported = ""] of scripts.get(path)?.matchAll(/ from "([^"]+)"/g) ?? []) await load(imported);
     };
     await load("/page.js");
-    expect(scripts.size).toBe(12);
+    expect(scripts.size).toBe(14);
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
     const named = [...[...scripts.values()].join("").matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
     expect(named.length).toBeGreaterThan(9);

@@ -15,7 +15,7 @@ function deadlock(effect: Effect, duration = "1m", key = KEY, value?: string): P
   return { unhealthyConditions: [{ type: DEADLOCK, status: "True", duration, taint }] };
 }
 
-/** What the policy itself allows: `test/scenario/policy-ceiling.test.ts` is about the operator's ceiling. */
+/** What the policy itself allows: `test/scenario/policy-ceiling.slow.test.ts` is about the operator's ceiling. */
 const NO_CEILING = { policyTaintedNodesMax: 0, policyTaintedPercentageMax: 0 };
 
 function run(fields: PolicyFields, profile = {}) {

@@ -7,6 +7,7 @@ import { later } from "./meddler.ts";
 import { CHANGE_PLOTS } from "./plots.changes.ts";
 import { MEMORY_PLOTS } from "./plots.memories.ts";
 import { OUTAGE_PLOTS } from "./plots.outages.ts";
+import { PREVIEW_PLOTS } from "./plots.previews.ts";
 import { QUIET_PLOTS } from "./plots.quiet.ts";
 import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 import { ZONE_PLOTS } from "./plots.zones.ts";
@@ -42,6 +43,7 @@ export const PLOT_NAMES = [
   "apartServer",
   "deadOwner",
   "staleLists",
+  "previewedFailure",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
@@ -211,4 +213,5 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
   ...OUTAGE_PLOTS,
   ...MEMORY_PLOTS,
   ...QUIET_PLOTS,
+  ...PREVIEW_PLOTS,
 };

@@ -2,6 +2,7 @@
 import type { Random, ServiceName } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
+import { PREVIEW_PLOTS } from "./plots.previews.ts";
 import { QUIET_PLOTS } from "./plots.quiet.ts";
 import { PLOT_NAMES, PLOTS, type PlotName } from "./plots.ts";
 import type { PolicyPlan } from "./policies/pools.ts";
@@ -137,10 +138,12 @@ const OUTAGES_MS = 240_000;
 /** The share of the runs with tolerations by Lt and Gt in which their gate is on. */
 const COMPARING_SHARE = 0.5;
 /** The plots of runs that are not quiet, and the share of the seeds that each gets. */
-const LOUD_PLOTS = PLOT_NAMES.filter((name) => !Object.hasOwn(QUIET_PLOTS, name));
+const LOUD_PLOTS = PLOT_NAMES.filter((name) => !Object.hasOwn({ ...QUIET_PLOTS, ...PREVIEW_PLOTS }, name));
 const PLOT_SHARE = 0.07;
 /** The share of the other runs that get no plot in any case: a plot leaves few of the drawn classes on. */
 const PLAIN_SHARE = 0.25;
+/** The share of the runs without any other plot in which a failure is previewed. */
+const PREVIEW_SHARE = 0.2;
 /** The share of quiet runs: they are short, and no other run shows what a single fault does. */
 const QUIET_SHARE = 0.2;
 /** The part of them in which one request fails. */
@@ -190,7 +193,10 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const isQuiet = options.quiet === true || isDrawn("oneFailedRequest", QUIET_SHARE);
   const isPlain = isKnown("apartServers") && chance("plain")() < PLAIN_SHARE;
   const loudPlots = isPlain ? [] : LOUD_PLOTS;
-  const plot = isQuiet ? quietPlot : loudPlots.find((name) => isDrawn(name, PLOTS[name].share ?? PLOT_SHARE));
+  const loudPlot = loudPlots.find((name) => isDrawn(name, PLOTS[name].share ?? PLOT_SHARE));
+  // The last draw of all: it leaves every other seed what it draws.
+  const lastPlot = isDrawn("previewedFailure", PREVIEW_SHARE) ? "previewedFailure" : undefined;
+  const plot = isQuiet ? quietPlot : (loudPlot ?? lastPlot);
   const staged = plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
   return withMemory(staged, chance, options);
 }

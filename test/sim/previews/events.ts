@@ -1,0 +1,54 @@
+/**
+ * What follows from a failure, as a preview says it and as the API then shows it, and how the two differ. It knows no
+ * rule of Vigil.
+ */
+import type { Preview } from "../../../services/cli/preview/preview.ts";
+
+/** What happens to a node or a pod, such as `zone-1-n1 is tainted`, and how long after the failure. */
+export interface PreviewedEvent {
+  readonly what: string;
+  readonly afterMs: number;
+}
+
+/** How far from its preview an event may be: stamps of the API are whole seconds, and requests take a moment. */
+const OFF_MS = 1_100;
+
+/** The events by their kinds. */
+export const eventOf = {
+  unknown: (node: string): string => `${node} becomes Unknown`,
+  tainted: (node: string): string => `${node} is tainted`,
+  deleted: (pod: string): string => `${pod} is deleted`,
+} as const;
+
+/** The events that a preview names. In direct mode no node is tainted. */
+export function previewedEvents({ nodes, pods }: Pick<Preview, "nodes" | "pods">, isDirect: boolean): PreviewedEvent[] {
+  const named = [
+    ...nodes.map(({ node, unknownAfterMs }) => [eventOf.unknown(node), unknownAfterMs] as const),
+    ...(isDirect ? [] : nodes.map(({ node, admittedAfterMs }) => [eventOf.tainted(node), admittedAfterMs] as const)),
+    ...pods.map(({ name, deletedAfterMs }) => [eventOf.deleted(name), deletedAfterMs] as const),
+  ];
+  return named.flatMap(([what, afterMs]) => (afterMs === null ? [] : [{ what, afterMs }]));
+}
+
+/** The first difference between the events of a preview and those of the time until `untilMs`; null for none. */
+export function previewProblem(
+  previewed: readonly PreviewedEvent[],
+  seen: readonly PreviewedEvent[],
+  untilMs: number,
+): string | null {
+  const seenMs = new Map(seen.map(({ what, afterMs }) => [what, afterMs]));
+  for (const { what, afterMs } of previewed) {
+    const reallyMs = seenMs.get(what);
+    if (reallyMs === undefined && afterMs < untilMs - OFF_MS)
+      return `${what} after ${secondsOf(afterMs)}, as previewed, did not happen within ${secondsOf(untilMs)}`;
+    if (reallyMs !== undefined && Math.abs(reallyMs - afterMs) > OFF_MS)
+      return `${what} after ${secondsOf(reallyMs)}, and was previewed after ${secondsOf(afterMs)}`;
+  }
+  const named = new Set(previewed.map(({ what }) => what));
+  const missed = seen.find(({ what }) => !named.has(what));
+  return missed === undefined ? null : `${missed.what} after ${secondsOf(missed.afterMs)}, which was not previewed`;
+}
+
+function secondsOf(spanMs: number): string {
+  return `${(spanMs / 1000).toFixed(1)} s`;
+}

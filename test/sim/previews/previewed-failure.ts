@@ -1,0 +1,89 @@
+/**
+ * A failure that is previewed, as by `vigil preview`, and that then happens in the same run: what follows has to be
+ * what was previewed, no node or pod more or less.
+ */
+import type { Random, Stop } from "../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { faultOf } from "../../../services/cli/preview/fault.policy.ts";
+import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
+import { runSettingsOf } from "../../../services/cli/preview/run-tunables.ts";
+import { type Snapshot, takeSnapshot } from "../../../services/cli/preview/snapshot.ts";
+import { createKube } from "../../../services/platform/kube/kube.ts";
+import { readOnlyKube } from "../../../services/platform/kube/shadow/shadow-kube.ts";
+import { silentLog } from "../../../services/platform/process/log.ts";
+import { uncounted } from "../../../services/platform/process/metrics.ts";
+import { between } from "../chance.ts";
+import { BrokenInvariant } from "../invariants.ts";
+import type { SimulatedKubelet } from "../kubelet.ts";
+import type { Reach } from "../meddler.ts";
+import { kubeletsOf, SECOND } from "../plots.stage.ts";
+import type { World } from "../world.ts";
+import { previewedEvents, previewProblem } from "./events.ts";
+import { ObservedFailure } from "./observed-failure.ts";
+
+/** When the failure happens: all owners have settled, also that of limits, which waits for a few pulses. */
+const SETTLED_SECONDS = [60, 100] as const;
+/** In how many runs a node has failed before, and how long before: for half of any grace, or it seems to be alive. */
+const UNDER_WAY_SHARE = 0.3;
+const EARLIER_SECONDS = [31, 58] as const;
+
+/** A preview, and what has happened since. */
+interface Expected {
+  readonly preview: ReturnType<typeof previewOf>;
+  readonly observed: ObservedFailure;
+}
+
+/** Lets it happen when the cluster has settled. The returned function holds it against the preview, then ends it. */
+export function failAsPreviewed(reach: Reach, random: Random): Stop {
+  const { world, count } = reach;
+  const { clock } = world;
+  const failingSeconds = between(random, ...SETTLED_SECONDS);
+  const earlier = random() < UNDER_WAY_SHARE ? world.anyKubelet(random) : null;
+  const earlierSeconds = failingSeconds - between(random, ...EARLIER_SECONDS);
+  if (earlier !== null) clock.after(earlierSeconds * SECOND, () => earlier.stop());
+  const failing = failingOf(reach, random);
+  let expected: Expected | null = null;
+  clock.after(failingSeconds * SECOND, () =>
+    world.asWorld(() =>
+      snapshotOf(world, (snapshot) => {
+        expected = { preview: previewOfFailure(world, snapshot, failing), observed: new ObservedFailure(world) };
+        for (const kubelet of failing) kubelet.stop();
+        count("failure previewed");
+      }),
+    ),
+  );
+  return () => {
+    expectToHold(world, expected);
+    for (const kubelet of world.kubelets.values()) world.asWorld(() => kubelet.start());
+  };
+}
+
+/** A whole zone, or some of its nodes. */
+function failingOf(reach: Reach, random: Random): readonly SimulatedKubelet[] {
+  const kubelets = kubeletsOf(reach, 1);
+  return kubelets.slice(0, random() < 0.3 ? kubelets.length : between(random, 1, kubelets.length));
+}
+
+/** The cluster as a preview reads it. */
+function snapshotOf(world: World, done: (snapshot: Snapshot) => void): void {
+  const { clock, api, swarm } = world;
+  const io = { clock, wire: api.wire, random: () => 0, log: silentLog, metrics: uncounted };
+  const kube = readOnlyKube(createKube({ ...io, profile: STANDARD_PROFILE }), (run) => clock.soon(run));
+  takeSnapshot({ kube, clock, configured: [], profile: swarm.profile }, done);
+}
+
+/** The preview with the flags of the run, as it takes them from a running process. */
+function previewOfFailure(world: World, snapshot: Snapshot, failing: readonly SimulatedKubelet[]) {
+  const flags = { zone: "", node: failing.map(({ name }) => name), down: true, taint: "" };
+  const profile = { ...STANDARD_PROFILE, ...runSettingsOf(world.swarm.profile) };
+  return previewOf(snapshot, faultOf(flags, snapshot.nodes), profile);
+}
+
+function expectToHold({ swarm }: World, expected: Expected | null): void {
+  if (expected === null) throw new BrokenInvariant("the cluster could not be read for a preview");
+  const { preview, observed } = expected;
+  observed.stop();
+  const previewed = previewedEvents(preview, swarm.profile.evictionMode === "direct");
+  const problem = previewProblem(previewed, observed.events, observed.spanMs);
+  if (problem !== null) throw new BrokenInvariant(`preview of "${preview.fault}": ${problem}`);
+}

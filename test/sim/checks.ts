@@ -9,6 +9,7 @@ import { GrantChecks } from "./grant-checks.ts";
 import { BrokenInvariant, type CheckedNode, type CheckedPod, type WriteContext } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
 import { OlderLists } from "./older-lists.ts";
+import { HeldPromises } from "./policies/held-promises.ts";
 import type { PolicyView } from "./policies/policy-view.ts";
 import { Reported } from "./reported.ts";
 import { Reports } from "./reports.ts";
@@ -58,6 +59,8 @@ export class Checks {
   readonly #silentNodes: SilentNodes;
   readonly #contests = new Contests();
   readonly #compared: Compared;
+  /** Null where people, faults or restarts change when limits end. */
+  readonly #promises: HeldPromises | null;
   /** Null where nothing says from when taints count. */
   readonly #reported: Reported | null;
   /** Which processes were free at the last check. */
@@ -94,6 +97,10 @@ export class Checks {
             following: policies === undefined ? null : following,
           });
     this.#silentNodes = new SilentNodes({ world, states, graces, isDrawn });
+    const nodes = () => world.objects<CheckedNode>("nodes").map(({ metadata }) => metadata.name);
+    const nowMs = () => world.clock.wallMs();
+    const isSteady = world.swarm.policies?.theme === "previews";
+    this.#promises = isSteady ? new HeldPromises({ nowMs, nodes, explaining }) : null;
     this.#compared = new Compared({ nowMs: () => world.clock.monotonicMs(), explaining, isForged });
   }
 
@@ -111,6 +118,7 @@ export class Checks {
     this.#silentNodes.nodeChanged();
     const is = this.#states.now(after.metadata.name);
     if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.grants.counted();
+    if (was?.ready !== is?.ready || taintsOf(before) !== taintsOf(after)) this.#promises?.changed();
     this.explanations.node(after, isGone);
     if (!isGone) this.#compared.node(before, after, writer);
     if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
@@ -152,7 +160,13 @@ export class Checks {
     this.explanations.look();
     this.#reported?.look();
     this.#compared.look();
+    this.#promises?.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SIMULATED_SERVICES.every(isRun));
   }
+}
+
+/** The taints of a node, for comparison. */
+function taintsOf(node: CheckedNode | null): string {
+  return JSON.stringify(node?.spec?.taints ?? []);
 }

@@ -200,7 +200,8 @@ const RULES: Readonly<Record<SentenceName | PolicySentenceName, Rule>> = {
   drainOverdue: (claim) => claim.isDirect && !claim.isCalm,
   drainEmpty: (claim) => claim.isDirect && waits(claim) && (!claim.isCalm || !hasPodsToDrain(claim)),
   requestOpen: ({ truth, node, pod }) => truth.requested.has(node) || truth.requested.has(pod),
-  requestWritten: outcome("ok"),
+  // In the calm the watch has long shown what was written.
+  requestWritten: (claim) => !claim.isCalm && outcome("ok")(claim),
   requestDenied: outcome("denied"),
   requestThrottled: outcome("throttled"),
   requestFailed: outcome("failed"),

@@ -29,6 +29,7 @@ import { changePolicies } from "./policies/people.ts";
 import { proveNodesDown } from "./policies/provers.ts";
 import { remediateNodes } from "./policies/remediators.ts";
 import { inWaves } from "./policies/waves.ts";
+import { failAsPreviewed } from "./previews/previewed-failure.ts";
 import type { FaultClass } from "./swarm.ts";
 
 /** The classes that hold from the beginning. */
@@ -78,6 +79,7 @@ export function meddle(reach: Reach): Stop {
   if (swarm.policies !== undefined) {
     undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
     if (swarm.policies.theme === "waves") undos.add(inWaves(reach, chanceOf(swarm.seed, "play/waves")));
+    if (swarm.policies.theme === "previews") undos.add(failAsPreviewed(reach, chanceOf(swarm.seed, "play/previews")));
     if (swarm.policies.memory !== undefined) undos.add(strikeMemory(reach, chanceOf(swarm.seed, "play/memory")));
     if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));
     if (swarm.policies.isRemediating) undos.add(remediateNodes(reach, chanceOf(swarm.seed, "play/remediations")));

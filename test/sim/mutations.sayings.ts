@@ -1,7 +1,7 @@
 /**
- * Known bugs of what Vigil says as changes of the source. The simulator must catch those of comparisons. A unit test
- * must catch one of each kind of guess: an effect before its receipt, the end of one hold, a last branch, a cut
- * instant, a permit that counts as used.
+ * Known bugs of what Vigil says as changes of the source. The simulator must catch those of comparisons, explanations
+ * and previews, at least one of each kind of guess: an effect before its receipt (A), the end of one hold (B), a last
+ * branch (C), a new date (D), what is not done counted as done (E). Unit tests must catch the others.
  */
 import type { Mutation } from "./mutations.list.ts";
 
@@ -30,14 +30,13 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
     file: "services/ledger/state/node-requests.ts",
     from: "if (body.detail === SHOWN_BY_NODE || isShownBy(observed, body)) {",
     to: "if (body.detail === SHOWN_BY_NODE) {",
-    showsInTest: "test/ledger/state/either-order.test.ts",
   },
   {
     name: "until is the end of the first hold",
     file: "services/zone/limits/limit-round.ts",
     from: "const HOLDS_FOLLOWED_MAX = 200;",
     to: "const HOLDS_FOLLOWED_MAX = 0;",
-    showsInTest: "test/zone/limits/limits.actor.test.ts",
+    showsIn: "previewedPolicies",
   },
   {
     name: "a pod that stays tolerates its taints",
@@ -45,6 +44,29 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
     from: "return isTolerated ? ",
     to: "return isTolerated || recorded === undefined ? ",
     showsInTest: "test/ledger/explain/not-known.test.ts",
+  },
+  {
+    name: "a node that waits is held by its breaker",
+    file: "services/cli/preview/preview.policy.ts",
+    from: "  if (hold === undefined) return null;\n",
+    to:
+      '  if (hold === undefined) return resolved.kind === "policy" ? ' +
+      '"circuitBreaker of ".concat(resolved.policy.name) : null;\n',
+    showsIn: "previewedPolicies",
+  },
+  {
+    name: "last heartbeat of a preview is that of its list",
+    file: "services/cli/preview/snapshot.ts",
+    from: "([node, lease]) => [node, lease.renewedAt]",
+    to: "([node]) => [node, clock.wallMs()]",
+    showsIn: "previewedFailure",
+  },
+  {
+    name: "refused eviction of a preview counts as done",
+    file: "services/cli/preview/preview-record.ts",
+    from: 'if (outcome !== "shadowed") return;',
+    to: 'if (outcome !== "shadowed" && outcome !== "throttled") return;',
+    showsIn: "previewedPolicies",
   },
   {
     name: "a change at its stamp, which is cut to seconds",

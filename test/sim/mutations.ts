@@ -97,5 +97,5 @@ function failsWithout(mutation: Mutation, seed: number): boolean {
 
 /** What the seeds of a bug draw from. */
 function drawOf({ showsIn, with: always }: Mutation): DrawOptions {
-  return { policies: showsIn === "policies", ...(always && { with: [always] }) };
+  return { policies: showsIn === "policies" || showsIn === "previewedPolicies", ...(always && { with: [always] }) };
 }

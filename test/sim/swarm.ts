@@ -74,8 +74,8 @@ export const FAULT_CLASSES = [
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
 
-/** What a seed may draw: a class of fault or a plot, or node policies where they are asked for. */
-export type Situation = FaultClass | PlotName | "policies";
+/** What a seed may draw: a class of fault or a plot, or node policies where they are asked for, or a preview of them. */
+export type Situation = FaultClass | PlotName | "policies" | "previewedPolicies";
 
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
@@ -184,8 +184,11 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const drawn = { ...swarm, safetyMs: swarm.safetyMs + addedMs };
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
   if (options.policies === true) {
-    const draws = { mayHaveBothOrders: isKnown("lyingStamps"), mayHaveMemories: isKnown("moments") };
-    return withPolicies(drawn, chance, draws);
+    return withPolicies(drawn, chance, {
+      mayHaveBothOrders: isKnown("lyingStamps"),
+      mayHaveMemories: isKnown("moments"),
+      mayBePreviewed: isKnown("forgedProofs"),
+    });
   }
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const isDrawn = (name: PlotName, share: number): boolean => isPossible(name) && chance(`plot/${name}`)() < share;
@@ -211,6 +214,7 @@ function withMemory(swarm: Swarm, chance: Chance, options: DrawOptions): Swarm {
 /** Whether a run has a class of fault on or plays a plot. */
 export function meets({ faults, plot, policies }: Swarm, situation: Situation): boolean {
   if (situation === "policies") return policies !== undefined;
+  if (situation === "previewedPolicies") return policies?.theme === "previews";
   return plot === situation || [...faults].some((fault) => fault === situation);
 }
 

@@ -128,7 +128,7 @@ export class PolicyChecks {
     const policy = this.#view.onlyPolicy(pool);
     // In direct mode the pods of a node that was admitted may have waited for a rate of evictions since, and its policy
     // may have got other limits meanwhile.
-    const isLate = mayHaveWaited || (this.#view.isDirect && this.#evictions.hasEvictionRate(name));
+    const isLate = mayHaveWaited || (this.#view.isDirect && this.#evictions.mayHoldBack(name));
     if (!isLate) this.#rates.check(node);
     if (policy !== null && !isLate) this.#storms.check(policy, node);
     this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs, untilMs: null });
@@ -137,9 +137,9 @@ export class PolicyChecks {
     this.#recount();
   }
 
-  /** Whether a rate of its policy may have held back the pods of a node. */
+  /** Whether a rate of its policy, or a disruption budget, may have held back the pods of a node. */
   mayDelay(node: string): boolean {
-    return this.#evictions.hasEvictionRate(node);
+    return this.#evictions.mayHoldBack(node);
   }
 
   /** Vigil deleted a pod of a node. */

@@ -23,12 +23,12 @@ export class EvictionRateChecks {
     this.#view = view;
   }
 
-  /** Whether a rate may have held back the pods of a node. */
-  hasEvictionRate(node: string): boolean {
+  /** Whether a rate or a disruption budget may have held back the pods of a node. */
+  mayHoldBack(node: string): boolean {
     const { api, nowMs } = this.#view;
     const pool = this.#view.poolOf(node);
     const states = api.since(nowMs - AFTER_MS).flatMap((snapshot) => policiesOf(snapshot, pool));
-    return states.some(({ evictionRates }) => evictionRates !== null);
+    return states.some(({ evictionRates, asksBudgets }) => evictionRates !== null || asksBudgets);
   }
 
   /** Vigil deleted a pod of a node. */

@@ -17,7 +17,7 @@ type OfPolicies = PolicySentenceName | Extract<SentenceName, "queueHeld" | "queu
 const SECOND_MS = 1_500;
 
 /** Whether a policy sets the field that a sentence names. */
-const SETS: Readonly<Record<string, (state: PolicyState) => boolean>> = {
+export const SETS: Readonly<Record<string, (state: PolicyState) => boolean>> = {
   circuitBreaker: ({ breaker }) => breaker !== null,
   maxUnhealthy: ({ maxUnhealthy }) => maxUnhealthy !== null,
   stormCooldownDuration: ({ stormCooldownMs }) => stormCooldownMs !== null,

@@ -469,6 +469,25 @@ const WAVES: readonly Field[] = [
   ["circuitBreaker", 1, [2, 3].map((maxNodes) => ({ maxNodes, duration: "900s", resetAfter: "20s" }))],
 ];
 
+/**
+ * What decides when nodes and pods go. No method that disruption budgets may refuse comes with a rate: in which order
+ * pods wait is then up to the chance in the pauses between retries.
+ */
+const PREVIEWS: readonly Field[] = [
+  ...ANY.filter(([field]) => field !== "healthyDelay" && field !== "flapping"),
+  [
+    "evictions",
+    0.8,
+    [
+      { method: "Evict" },
+      { method: "EvictThenDelete", deleteAfter: "20s" },
+      { method: "EvictThenDelete", deleteAfter: "60s" },
+      { maxPerMinute: 4, maxPerNamespacePerMinute: 2 },
+      { maxPerMinute: 2, maxPerNamespacePerMinute: 3 },
+    ],
+  ],
+];
+
 const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
   any: ANY,
   rates: RATES,
@@ -476,6 +495,7 @@ const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
   storms: STORMS,
   conditions: CONDITIONS,
   waves: WAVES,
+  previews: PREVIEWS,
 };
 
 /** Texts of requests to freeze that cannot be read. */

@@ -71,6 +71,8 @@ export interface PolicyState {
   readonly flapping: Flapping | null;
   /** Null where it sets none of them. */
   readonly evictionRates: EvictionRates | null;
+  /** Whether disruption budgets may refuse its evictions. */
+  readonly asksBudgets: boolean;
   /** How long a node has to be silent before it is declared out of service; null for never. */
   readonly outOfServiceMs: number | null;
   /** How many remediations it has, one after the other. */
@@ -116,6 +118,7 @@ export function policyStateOf(spec: Raw, recorded: readonly Pause[]): PolicyStat
     unhealthyDelayMs: msOf(spec.unhealthyDelay),
     flapping: flappingOf(spec.flapping),
     evictionRates: evictionRatesOf(spec.evictions),
+    asksBudgets: ((spec.evictions ?? {}) as Raw).method !== undefined,
     remediations: Array.isArray(spec.remediations) ? spec.remediations.length : 0,
     conditions: conditionsOf(spec.unhealthyConditions),
     outOfServiceMs: msOf((spec.outOfService as Raw | undefined)?.after),

@@ -3,9 +3,10 @@
 /**
  * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; how many pods
  * may be evicted in a minute; what trips a breaker and what follows, for so long that it shows; or which conditions
- * become taints and hold evictions; or a breaker with a long window that waves of failures fill, over restarts.
+ * become taints and hold evictions; or a breaker with a long window that waves of failures fill, over restarts; or all
+ * that decides when the nodes and pods of a previewed failure go.
  */
-export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves";
+export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves" | "previews";
 
 /** What a policy makes Vigil remember over a restart. */
 export const POLICY_MEMORIES = ["breaker", "storm", "flapping", "rates", "freezes"] as const;

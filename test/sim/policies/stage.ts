@@ -35,11 +35,15 @@ const REMEDIATING_SHARE = 0.3;
 /** In how many runs with small bounds waves of failures fill them. */
 const WAVES_SHARE = 0.4;
 
+/** In how many of the runs without a memory or waves a failure is previewed. */
+const PREVIEWED_SHARE = 0.1;
+
 /** In how many runs each pair of durations is said in both orders. */
 const BOTH_ORDERS_SHARE = 0.5;
 
-/** People who do nothing in a run. */
+/** People who do nothing in most runs, and in no run. */
 const NEVER_SECONDS = 1000;
+const NEVER_EVER_SECONDS = 1_000_000;
 /** How often people act in a run about a memory: those who freeze make the memory of freezes. */
 const PEOPLE_SECONDS: Readonly<Record<PolicyMemory, number>> = {
   breaker: NEVER_SECONDS,
@@ -57,13 +61,15 @@ interface PolicyDraws {
   readonly mayHaveBothOrders: boolean;
   /** Whether the run may be about one of the memories. */
   readonly mayHaveMemories: boolean;
+  /** Whether the run may preview a failure. */
+  readonly mayBePreviewed: boolean;
 }
 
 /** A run as drawn, with policies. */
 export function withPolicies(
   drawn: Swarm,
   chance: (what: string) => Random,
-  { mayHaveBothOrders, mayHaveMemories }: PolicyDraws,
+  { mayHaveBothOrders, mayHaveMemories, mayBePreviewed }: PolicyDraws,
 ): Swarm {
   const memories = chance("policies/memories");
   if (mayHaveMemories && memories() < MEMORIES_SHARE) {
@@ -72,7 +78,8 @@ export function withPolicies(
   const isWaves = drawn.faults.has("smallBounds") && chance("policies/waves")() < WAVES_SHARE;
   const hasBothOrders = mayHaveBothOrders && chance("policies/orders")() < BOTH_ORDERS_SHARE;
   const swarm = policiesDrawn(drawn, chance, hasBothOrders);
-  return isWaves ? withWaves(swarm) : swarm;
+  if (isWaves) return withWaves(swarm);
+  return mayBePreviewed && chance("policies/previews")() < PREVIEWED_SHARE ? withPreview(swarm) : swarm;
 }
 
 /** How a run with policies goes on that nothing disturbs but what it is about. */
@@ -93,6 +100,29 @@ function withMemory(drawn: Swarm, memory: PolicyMemory): Swarm {
     faults: only(swarm, new Set(["smallBounds"])),
     safetyMs: 400 * SECOND,
     policies: { ...policies, ...CALM, isRestarted: true, theme: "any", memory, everySeconds: PEOPLE_SECONDS[memory] },
+  };
+}
+
+/** The same run with a failure that is previewed, which nothing else disturbs. */
+function withPreview(drawn: Swarm): Swarm {
+  const { hindrance: _, ...swarm } = drawn;
+  const { policies } = swarm;
+  if (policies === undefined) return drawn;
+  return {
+    ...swarm,
+    zones: [zone(1, 7, swarm), zone(2, 4, swarm)],
+    processes: swarm.processes.slice(0, 2),
+    profile: { ...swarm.profile, pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },
+    faults: new Set(),
+    safetyMs: 330 * SECOND,
+    policies: {
+      ...policies,
+      ...CALM,
+      isRestarted: false,
+      hasBothOrders: false,
+      theme: "previews",
+      everySeconds: NEVER_EVER_SECONDS,
+    },
   };
 }
 

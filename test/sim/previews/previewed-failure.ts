@@ -12,41 +12,62 @@ import { createKube } from "../../../services/platform/kube/kube.ts";
 import { readOnlyKube } from "../../../services/platform/kube/shadow/shadow-kube.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
 import { uncounted } from "../../../services/platform/process/metrics.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { between } from "../chance.ts";
-import { BrokenInvariant } from "../invariants.ts";
+import { BrokenInvariant, type CheckedPod } from "../invariants.ts";
 import type { SimulatedKubelet } from "../kubelet.ts";
 import type { Reach } from "../meddler.ts";
 import { kubeletsOf, SECOND } from "../plots.stage.ts";
+import { POLICIES_STORAGE } from "../policies/api-policies.ts";
+import { policyStateOf } from "../policies/policy-state.ts";
+import { POOL_LABEL } from "../policies/pools.ts";
 import type { World } from "../world.ts";
 import { previewedEvents, previewProblem } from "./events.ts";
 import { ObservedFailure } from "./observed-failure.ts";
+import { type ReasonedCluster, reasonProblem } from "./reasons.ts";
+import { openShop } from "./shop.ts";
 
-/** When the failure happens: all owners have settled, also that of limits, which waits for a few pulses. */
+/**
+ * When the failure happens: all owners have settled, also that of limits, which waits for a few pulses, and that of a
+ * rate of evictions, which waits for a minute.
+ */
 const SETTLED_SECONDS = [60, 100] as const;
+const SETTLED_POLICIES_SECONDS = [110, 140] as const;
 /** In how many runs a node has failed before, and how long before: for half of any grace, or it seems to be alive. */
 const UNDER_WAY_SHARE = 0.3;
 const EARLIER_SECONDS = [31, 58] as const;
+
+interface NamedPolicy {
+  readonly metadata: { readonly name: string };
+  readonly spec: JsonObject;
+}
 
 /** A preview, and what has happened since. */
 interface Expected {
   readonly preview: ReturnType<typeof previewOf>;
   readonly observed: ObservedFailure;
+  /** The first reason that was not true; null for none. */
+  readonly wrongReason: string | null;
 }
 
 /** Lets it happen when the cluster has settled. The returned function holds it against the preview, then ends it. */
 export function failAsPreviewed(reach: Reach, random: Random): Stop {
   const { world, count } = reach;
   const { clock } = world;
-  const failingSeconds = between(random, ...SETTLED_SECONDS);
+  const isPlain = world.swarm.policies === undefined;
+  const [least, most] = isPlain ? SETTLED_SECONDS : SETTLED_POLICIES_SECONDS;
+  const failingSeconds = between(random, least, most);
   const earlier = random() < UNDER_WAY_SHARE ? world.anyKubelet(random) : null;
   const earlierSeconds = failingSeconds - between(random, ...EARLIER_SECONDS);
-  if (earlier !== null) clock.after(earlierSeconds * SECOND, () => earlier.stop());
+  if (earlier !== null && !isRated(world, earlier)) clock.after(earlierSeconds * SECOND, () => earlier.stop());
   const failing = failingOf(reach, random);
+  if (!isPlain) openShop(world, random);
   let expected: Expected | null = null;
   clock.after(failingSeconds * SECOND, () =>
     world.asWorld(() =>
       snapshotOf(world, (snapshot) => {
-        expected = { preview: previewOfFailure(world, snapshot, failing), observed: new ObservedFailure(world) };
+        const preview = previewOfFailure(world, snapshot, failing);
+        expected = { preview, observed: new ObservedFailure(world), wrongReason: reasonProblem(preview, shown(world)) };
         for (const kubelet of failing) kubelet.stop();
         count("failure previewed");
       }),
@@ -56,6 +77,15 @@ export function failAsPreviewed(reach: Reach, random: Random): Stop {
     expectToHold(world, expected);
     for (const kubelet of world.kubelets.values()) world.asWorld(() => kubelet.start());
   };
+}
+
+/** Whether a policy limits the rate of evictions from a node: nothing in the API shows which were the last ones. */
+function isRated(world: World, { labels }: SimulatedKubelet): boolean {
+  if (world.swarm.policies === undefined) return false;
+  return world.objects<NamedPolicy>(POLICIES_STORAGE).some(({ spec }) => {
+    const { pool, evictionRates } = policyStateOf(spec, []) ?? {};
+    return pool === labels[POOL_LABEL] && evictionRates != null;
+  });
 }
 
 /** A whole zone, or some of its nodes. */
@@ -79,11 +109,23 @@ function previewOfFailure(world: World, snapshot: Snapshot, failing: readonly Si
   return previewOf(snapshot, faultOf(flags, snapshot.nodes), profile);
 }
 
+/** What the API shows now. */
+function shown(world: World): ReasonedCluster {
+  const pods = world.objects<CheckedPod>("pods").map((pod) => [pod.metadata.name, pod] as const);
+  const isComparing = world.swarm.profile.tolerationComparisonOperators;
+  if (world.swarm.policies === undefined) return { pods: new Map(pods), policies: new Map(), isComparing };
+  const policies = world.objects<NamedPolicy>(POLICIES_STORAGE).flatMap(({ metadata, spec }) => {
+    const state = policyStateOf(spec, []);
+    return state === null ? [] : [[metadata.name, state] as const];
+  });
+  return { pods: new Map(pods), policies: new Map(policies), isComparing };
+}
+
 function expectToHold({ swarm }: World, expected: Expected | null): void {
   if (expected === null) throw new BrokenInvariant("the cluster could not be read for a preview");
-  const { preview, observed } = expected;
+  const { preview, observed, wrongReason } = expected;
   observed.stop();
   const previewed = previewedEvents(preview, swarm.profile.evictionMode === "direct");
-  const problem = previewProblem(previewed, observed.events, observed.spanMs);
+  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs);
   if (problem !== null) throw new BrokenInvariant(`preview of "${preview.fault}": ${problem}`);
 }

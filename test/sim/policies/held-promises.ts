@@ -1,0 +1,58 @@
+/**
+ * Whether explain keeps its word: a node that a limit holds back "until at the earliest" is not held for longer, where
+ * nothing happens meanwhile. An example: the answer is "until 12:00:40", no node fails and none is tainted, and at
+ * 12:00:50 the answer is "until 12:01:00".
+ */
+import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
+import { BrokenInvariant } from "../invariants.ts";
+
+/** From the end of a hold to the next announcement of limits, and its way to the ledger. */
+const KNOWN_WITHIN_MS = 6_000;
+
+/** The parts of a run in which users ask how long nodes are held. */
+export interface PromisedRun {
+  readonly nowMs: () => number;
+  readonly nodes: () => readonly string[];
+  /** The processes that can explain now. */
+  readonly explaining: () => readonly {
+    readonly name: string;
+    readonly ledger: Pick<LedgerReader, "explainNode"> | null;
+  }[];
+}
+
+/** Follows what was promised of each node. Instants are on the wall clock. */
+export class HeldPromises {
+  readonly #run: PromisedRun;
+  /** The first answer since something happened, by process and node. */
+  readonly #untilMs = new Map<string, number>();
+
+  constructor(run: PromisedRun) {
+    this.#run = run;
+  }
+
+  /** Something happened that may change every answer: a node failed, recovered, or was tainted. */
+  changed(): void {
+    this.#untilMs.clear();
+  }
+
+  /** Asks about each node. Throws where it is held although the time that was named is over. */
+  look(): void {
+    const nowMs = this.#run.nowMs();
+    for (const { name, ledger } of this.#run.explaining()) {
+      for (const node of this.#run.nodes()) {
+        const held = ledger?.explainNode(node)?.facts.find((fact) => fact.name === "queueHeldUntil");
+        const key = `${name} ${node}`;
+        if (held === undefined) this.#untilMs.delete(key);
+        else this.#check(key, Date.parse(held.values.at ?? ""), nowMs);
+      }
+    }
+  }
+
+  #check(key: string, untilMs: number, nowMs: number): void {
+    const promisedMs = this.#untilMs.get(key) ?? untilMs;
+    this.#untilMs.set(key, promisedMs);
+    if (untilMs <= promisedMs || nowMs <= promisedMs + KNOWN_WITHIN_MS) return;
+    const lateMs = nowMs - promisedMs;
+    throw new BrokenInvariant(`${key} was held until an instant that is over for ${lateMs} ms, and is held still`);
+  }
+}

@@ -30,6 +30,7 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
     file: "services/ledger/state/node-requests.ts",
     from: "if (body.detail === SHOWN_BY_NODE || isShownBy(observed, body)) {",
     to: "if (body.detail === SHOWN_BY_NODE) {",
+    showsInTest: "test/ledger/state/either-order.test.ts",
   },
   {
     name: "until is the end of the first hold",

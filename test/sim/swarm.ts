@@ -74,7 +74,7 @@ export const FAULT_CLASSES = [
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
 
-/** What a seed may draw: a class of fault or a plot, or node policies where they are asked for, or a preview of them. */
+/** What a seed may draw: a class of fault or a plot, or node policies where they are asked for, with a preview. */
 export type Situation = FaultClass | PlotName | "policies" | "previewedPolicies";
 
 /** The last class that is on in every second run. */

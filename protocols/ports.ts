@@ -298,11 +298,29 @@ export interface LeaseRenewal {
   readonly renewTime: number | null;
 }
 
+/** What a watch of this process shows, proven to be no older than a read that was sent and answered then. */
+export interface ProvenView<T> {
+  /** When that read was sent, on the monotonic clock. */
+  readonly sentAtMs: number;
+  readonly readAtMs: number;
+  /** The object as last shown; null for none, or if the watch is lost meanwhile: then it has to be read. */
+  held(namespace: string, name: string): T | null;
+}
+
 /** The Kubernetes API. Replies come later, each exactly once, never within the call. */
 export interface Kube {
   watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options?: WatchOptions): Watch<Watched[K]>;
   /** A live read, past every cache; without `place` it goes before all waiting requests. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
+  /**
+   * For an object that is to be read: what a watch of this process is proven to show, by a read that was sent at
+   * `sentSinceMs` or later and half a second ago at most. Null where nothing proves it within a moment.
+   */
+  proven<K extends keyof Watched>(
+    what: K,
+    sentSinceMs: number,
+    done: (view: ProvenView<Watched[K]> | null) => void,
+  ): void;
   /** At most one write per object is in flight; others wait in order of urgency. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;
   /** The minor version of the API server, 26 for 1.26; null if it does not say. It may be some minutes old. */
@@ -479,5 +497,12 @@ export interface HttpExchange {
 
 /** A connection to an API server: sockets in production, calls in tests. Answers never arrive within `send`. */
 export interface Wire {
-  send(request: HttpRequest, exchange: HttpExchange): { abort(): void };
+  send(request: HttpRequest, exchange: HttpExchange): Sent;
+}
+
+/** A request that was sent. */
+export interface Sent {
+  abort(): void;
+  /** Lets the socket rest between reads of the answer no more, for so long; absent where it never rests. */
+  readAtOnce?(forMs: number): void;
 }

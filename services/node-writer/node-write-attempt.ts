@@ -7,6 +7,7 @@ import {
   type Io,
   type KubeObject,
   type ObjectRef,
+  type ObservedLease,
   type ReadPlace,
   type ReadReply,
   Urgency,
@@ -171,25 +172,34 @@ function decide(io: Io, ask: NodeRequest, live: ObservedNode | null, lease?: Liv
   return decideTaintStarts(ask.body, ask.body.taints ?? []);
 }
 
+/** Proceeds with the lease of a node as read live, or for a verdict as a proven watch shows it. */
 function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {
-  const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: ask.body.node };
-  const take = (reply: ReadReply): void => {
-    const readAtMs = io.clock.monotonicMs();
-    if (reply.outcome === "gone") {
-      proceed({ renewedAt: null, readAtMs });
-      return;
-    }
-    if (reply.outcome !== "ok") {
-      report(unread("lease", reply));
-      return;
-    }
-    const lease = projectLease(reply.object, UNREPORTED);
+  const { node } = ask.body;
+  const take = (lease: ObservedLease | null, readAtMs: number): void => {
     const renewedAt = lease?.renewedAt ?? null;
     const isRefuted = ask.type === "asked.condition" && lease !== null && refutesSilence(ask.body.basis, renewedAt);
     if (isRefuted) report(unwritten("refused", "the lease was renewed after the verdict"));
     else proceed({ renewedAt, readAtMs });
   };
-  io.kube.read(ref, take, { urgency: urgencyOf(ask), stepsBefore: 1 });
+  const onReply = (reply: ReadReply): void => {
+    const readAtMs = io.clock.monotonicMs();
+    if (reply.outcome === "gone") take(null, readAtMs);
+    else if (reply.outcome === "ok") take(projectLease(reply.object, UNREPORTED), readAtMs);
+    else report(unread("lease", reply));
+  };
+  const readLive = (): void => {
+    const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: node };
+    io.kube.read(ref, onReply, { urgency: urgencyOf(ask), stepsBefore: 1 });
+  };
+  // The taint that frees the volumes of a node is rare.
+  if (ask.type !== "asked.condition") readLive();
+  else {
+    io.kube.proven("leases", Number.NEGATIVE_INFINITY, (view) => {
+      const lease = view?.held("", node) ?? null;
+      if (view === null || lease === null) readLive();
+      else take(lease, view.readAtMs);
+    });
+  }
 }
 
 function readNode(

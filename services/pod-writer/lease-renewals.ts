@@ -9,7 +9,14 @@
  */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { type Clock, type Io, type ReadReply, Urgency } from "../../protocols/ports.ts";
+import {
+  type Clock,
+  type Io,
+  type ObservedLease,
+  type ProvenView,
+  type ReadReply,
+  Urgency,
+} from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import { type LiveRead, SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
@@ -42,6 +49,7 @@ export class LeaseRenewals {
       keptMs,
       waitersMax: profile.writesInFlightMax,
       project: leaseReadOf,
+      shown: (name, sinceMs, done) => kube.proven("leases", sinceMs, (view) => done(shownLease(view, name))),
     });
   }
 
@@ -76,6 +84,14 @@ export class LeaseRenewals {
     this.#known.set(node.node, after);
     return after;
   }
+}
+
+/** A lease as a proven watch shows it, instead of its read; null if it shows none. */
+function shownLease(view: ProvenView<ObservedLease> | null, name: string): LiveRead<LeaseRead> | null {
+  const lease = view?.held("", name) ?? null;
+  if (view === null || lease === null) return null;
+  const { sentAtMs, readAtMs } = view;
+  return { found: { kind: "read", renewedAt: lease.renewedAt }, sentAtMs, readAtMs };
 }
 
 /** A node without a lease renews none. A lease that cannot be read may have been renewed. */

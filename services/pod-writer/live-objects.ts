@@ -1,7 +1,10 @@
 /** What an attempt makes of an object it has read live: a node, or the reason why the attempt ends, and a pod. Pure. */
-import type { KubeObject, Policies, ReadReply } from "../../protocols/ports.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { KubeObject, Policies, ProvenView, ReadReply } from "../../protocols/ports.ts";
+import { policyOf } from "../domain/node-policy.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
 import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
+import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
 import type { TryResult } from "../platform/requests/write-jobs.ts";
 import { unread, unwritten } from "../platform/requests/write-result.ts";
 import type { LivePod } from "./pod-writer.policy.ts";
@@ -24,6 +27,21 @@ function nodeReadOf(reply: ReadReply, policies: Pick<Policies, "current">): Node
   const node = liveNode(reply.object, policies);
   if (node !== null) return { kind: "read", node };
   return { kind: "unread", result: unwritten("failed", "the node as read is not a valid Node") };
+}
+
+/**
+ * A node as a proven watch shows it, instead of its read; null if it shows none, or not the labels that the present
+ * policies select by. While requests follow it, it is what the watch shows then.
+ */
+export function shownNode(
+  view: ProvenView<ObservedNode> | null,
+  name: string,
+  policies: Pick<Policies, "current">,
+): LiveRead<NodeRead> | null {
+  const node = view?.held("", name) ?? null;
+  if (view === null || node === null || policyOf(node, policies.current()).kind === "unknown") return null;
+  const { sentAtMs, readAtMs } = view;
+  return { found: { kind: "read", node: () => view.held("", name) ?? node }, sentAtMs, readAtMs };
 }
 
 /** A pod as the API sent it; null if it is bound to no node. */

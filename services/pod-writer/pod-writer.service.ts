@@ -7,7 +7,7 @@ import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
 import { EvictionMarks } from "./eviction-marks.ts";
 import { LeaseRenewals } from "./lease-renewals.ts";
-import { nodeReader } from "./live-objects.ts";
+import { type NodeRead, nodeReader, shownNode } from "./live-objects.ts";
 import { ObservedOutages } from "./observed-outages.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import { NODE_READ_KEPT_MS } from "./pod-reads.ts";
@@ -36,13 +36,12 @@ export function latestInstant(clock: Pick<Clock, "wallMs" | "monotonicMs">): () 
 /** Carries out requests about pods on the nodes of this process's shards and publishes the outcome of each attempt. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, fleet, profile } = io;
-  const reads = { project: nodeReader(io.policies), keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
   const permits = new PermitGate(clock);
   const leases = new LeaseRenewals(io, NODE_READ_KEPT_MS);
   const pods = observedPods(io, permits, leases);
   const outages = new ObservedOutages(clock, profile);
-  const nodes = new SingleFlightReads({ kube: io.kube, clock, ...reads });
+  const nodes = nodeReads(io);
   const marks = new EvictionMarks(io);
   const context = { io, nodes, leases, pods, permits, outages, latestMs, marks, countUnmarked: unmarkedCounter(io) };
   const jobs = podWriteJobs(context);
@@ -83,6 +82,18 @@ export const podWriterService: Service = (io) => {
     marks.stop();
   };
 };
+
+/** Reads of nodes: live, or of a proven watch. */
+function nodeReads({ kube, clock, policies, profile }: Io): SingleFlightReads<NodeRead> {
+  return new SingleFlightReads({
+    kube,
+    clock,
+    keptMs: NODE_READ_KEPT_MS,
+    waitersMax: profile.writesInFlightMax,
+    project: nodeReader(policies),
+    shown: (name, sinceMs, done) => kube.proven("nodes", sinceMs, (view) => done(shownNode(view, name, policies))),
+  });
+}
 
 /** The observed pods, whose news the gate of permits and the renewals of leases take. */
 function observedPods({ policies }: Pick<Io, "policies">, permits: PermitGate, leases: LeaseRenewals): ObservedPods {

@@ -9,6 +9,11 @@ export function isOlderVersion(version: string, than: string): boolean {
   return version.length === than.length ? version < than : version.length < than.length;
 }
 
+/** Whether a resource version is the same as another, or a newer number. */
+export function isAtLeast(version: string, other: string): boolean {
+  return version === other || isOlderVersion(other, version);
+}
+
 function isNumber(version: string): boolean {
   return /^[1-9]\d*$/.test(version);
 }

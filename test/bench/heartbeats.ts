@@ -99,6 +99,7 @@ export function watchesInto(sinks: Sinks): Kube {
       };
     },
     read: () => {},
+    proven: () => {},
     write: () => {},
     minorVersion: () => {},
     leaseHistory: () => {},

@@ -87,6 +87,10 @@ export class LedgerKube implements Kube {
     this.#clock.soon(() => done(this.minor));
   }
 
+  proven(): never {
+    throw new Error("the ledger needs no proven watch");
+  }
+
   leaseHistory(): never {
     throw new Error("the ledger asks for no history of leases");
   }

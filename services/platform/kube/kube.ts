@@ -16,6 +16,7 @@ import type { ApiReachability } from "./transport/reachability.ts";
 import { KeptServerVersion } from "./transport/server-version.ts";
 import { listComponentLeases } from "./watch/component-leases.ts";
 import { readLeaseHistory } from "./watch/lease-history.ts";
+import { ProvenWatch } from "./watch/proven-watch.ts";
 import { ShownVersions } from "./watch/shown-versions.ts";
 import { Reader } from "./watch/watch-reader.ts";
 import { WATCHED } from "./watch/watched.ts";
@@ -62,10 +63,12 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
   });
   const shared = { wire, clock, random, log, reachability, shown: new ShownVersions() };
   const version = new KeptServerVersion({ wire, clock });
+  const proven = provenWatches({ wire, clock }, (request) => observe(request, writer.load()));
   return {
     watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options: WatchOptions = {}) {
       return new Reader<Watched[K]>(what, WATCHED[what], sink, {
         ...shared,
+        proven: proven[what],
         watchBlindMs: profile.watchBlindMs,
         projection: {
           interner,
@@ -82,11 +85,30 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
       });
     },
     read: (ref, done, place) => writer.read(ref, done, place),
+    proven: (what, sentSinceMs, done) => proven[what].request(sentSinceMs, done),
     write: (request, done) => writer.write(request, done),
     minorVersion: (done) => version.minor(done),
     leaseHistory: (fromVersion, done) => readLeaseHistory({ wire, clock, log }, fromVersion, done),
     componentLeases: (done) => listComponentLeases({ wire, clock }, done),
     review: (kind, spec, done) => writer.review(kind, spec, done),
+  };
+}
+
+type ProvenWatches = { readonly [K in keyof Watched]: ProvenWatch<Watched[K]> };
+
+function provenWatches(io: Pick<KubeIo, "wire" | "clock">, observe: (request: ObservedRequest) => void): ProvenWatches {
+  const provenOf = <K extends keyof Watched>(what: K, kind: ObservedRequest["kind"]): ProvenWatch<Watched[K]> => {
+    const { path, listSelectors: selectors } = WATCHED[what];
+    const observed = (outcome: "ok" | "failed", latencyMs: number) =>
+      observe({ verb: "get", kind, outcome, latencyMs });
+    return new ProvenWatch<Watched[K]>({ ...io, path, selectors, observe: observed });
+  };
+  return {
+    nodes: provenOf("nodes", "Node"),
+    leases: provenOf("leases", "Lease"),
+    pods: provenOf("pods", "Pod"),
+    policies: provenOf("policies", "NodePolicy"),
+    freezes: provenOf("freezes", "ConfigMap"),
   };
 }
 

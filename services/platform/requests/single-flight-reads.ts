@@ -13,6 +13,8 @@ export interface SingleFlightReadsOptions<T> {
   /** What callers use of a reply; called once for each reply, however many callers there are. */
   readonly project: (reply: ReadReply) => T;
   readonly kube: Pick<Kube, "read">;
+  /** What a proven watch shows of an object instead, by a read sent at `sentSinceMs` or later; absent for none. */
+  readonly shown?: (name: string, sentSinceMs: number, done: (read: LiveRead<T> | null) => void) => void;
   readonly clock: Clock;
   /** How long a read that found its object serves later callers. */
   readonly keptMs: number;
@@ -40,6 +42,8 @@ interface PendingRead<T> {
   readonly lane: ReadLane<T>;
   /** The latest instant known to be before its sending; infinite while it waits. */
   sentAtMs: number;
+  /** Since when it must be sent for all its callers. */
+  sinceMs: number;
 }
 
 /** Live reads, joined with those of the same object that wait, run or have just ended. */
@@ -62,10 +66,11 @@ export class SingleFlightReads<T> {
     const kept = this.#kept.get(key);
     const known = this.#reads.get(key);
     if (kept !== undefined && kept.sentAtMs >= sentSinceMs) this.#options.clock.soon(() => done(kept));
-    else if (known !== undefined && known.sentAtMs >= sentSinceMs) join(known, done);
+    else if (known !== undefined && known.sentAtMs >= sentSinceMs) join(known, done, sentSinceMs);
     else {
       const lane = this.#laneOf(place.urgency);
-      this.#enlist({ key, ref, place, waiters: [done], lane, sentAtMs: Number.POSITIVE_INFINITY });
+      const sentAtMs = Number.POSITIVE_INFINITY;
+      this.#enlist({ key, ref, place, waiters: [done], lane, sentAtMs, sinceMs: sentSinceMs });
     }
   }
 
@@ -91,21 +96,36 @@ export class SingleFlightReads<T> {
   }
 
   #send(read: PendingRead<T>): void {
-    const { kube, clock, project } = this.#options;
+    const { clock, shown } = this.#options;
     read.sentAtMs = clock.monotonicMs();
     read.lane.waiters += read.waiters.length;
+    if (shown === undefined) {
+      this.#readLive(read);
+      return;
+    }
+    shown(read.ref.name, read.sinceMs, (found) => {
+      if (found === null || found.sentAtMs < read.sinceMs) this.#readLive(read);
+      else this.#end(read, found, false);
+    });
+  }
+
+  #readLive(read: PendingRead<T>): void {
+    const { kube, clock, project } = this.#options;
     const take = (reply: ReadReply): void => {
-      read.lane.waiters -= read.waiters.length;
-      const isKept = reply.outcome === "ok";
       const { sentAtMs } = read;
-      this.#share(read, { found: project(reply), sentAtMs, readAtMs: clock.monotonicMs() }, isKept);
-      this.#advance(read.lane);
+      this.#end(read, { found: project(reply), sentAtMs, readAtMs: clock.monotonicMs() }, reply.outcome === "ok");
     };
     const sent = (): void => {
       read.sentAtMs = clock.monotonicMs();
       read.place.sent?.();
     };
     kube.read(read.ref, take, { ...read.place, sent });
+  }
+
+  #end(read: PendingRead<T>, found: LiveRead<T>, isKept: boolean): void {
+    read.lane.waiters -= read.waiters.length;
+    this.#share(read, found, isKept);
+    this.#advance(read.lane);
   }
 
   #share(ended: PendingRead<T>, read: LiveRead<T>, isKept: boolean): void {
@@ -123,7 +143,8 @@ export class SingleFlightReads<T> {
   }
 }
 
-function join<T>(read: PendingRead<T>, waiter: Waiter<T>): void {
+function join<T>(read: PendingRead<T>, waiter: Waiter<T>, sentSinceMs: number): void {
   read.waiters.push(waiter);
+  read.sinceMs = Math.max(read.sinceMs, sentSinceMs);
   if (Number.isFinite(read.sentAtMs)) read.lane.waiters++;
 }

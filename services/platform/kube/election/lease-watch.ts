@@ -32,6 +32,7 @@ export function watchLease(io: LeaseWatchIo, { changed, gone }: LeaseSink): Stop
     {
       ...io,
       shown: new ShownVersions(),
+      proven: null,
       projection: UNREPORTED,
       count: { list: () => {}, line: () => {} },
     },

@@ -71,6 +71,7 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
   return {
     watch: (what, sink, options) => kube.watch(what, sink, options),
     read: (ref, done, place) => kube.read(ref, done, place),
+    proven: (what, sentSinceMs, done) => kube.proven(what, sentSinceMs, done),
     write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
     minorVersion: (done) => kube.minorVersion(done),
     leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, done),
@@ -133,6 +134,11 @@ export class ShadowKube implements Kube {
 
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
     this.#io.kube.read(ref, (reply) => done(reply.outcome === "ok" ? this.#readReply(ref, reply) : reply), place);
+  }
+
+  /** Its watches show the API, and not the changes that were never sent. */
+  proven(_what: keyof Watched, _sentSinceMs: number, done: (view: null) => void): void {
+    this.#io.clock.soon(() => done(null));
   }
 
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {

@@ -26,27 +26,38 @@ export function pauseAfterMs(bytes: number, spanMs: number, gatherMs: number): n
   return Math.min(gatherMs, Math.max(PAUSE_LEAST_MS, (GATHERED_BYTES / bytes) * spanMs));
 }
 
+/** A response that is read in bursts. */
+export interface BurstReading {
+  /** How long the chunk that arrives now may have waited in the kernel, in milliseconds. */
+  waitedMs(): number;
+  /** Reads on, and pauses no more for so long. */
+  readAtOnce(forMs: number): void;
+}
+
 /**
  * Pauses for at most `gatherMs` after each burst that is no backlog; the end of the response may come that much later.
- * Returns a function that gives how long the chunk that arrives now may have waited in the kernel, in milliseconds.
  */
-export function readInBursts(answer: IncomingMessage, gatherMs: number): () => number {
+export function readInBursts(answer: IncomingMessage, gatherMs: number): BurstReading {
   const { socket } = answer;
   let bytes = 0;
   let readMs = performance.now();
   let pausedMs = 0;
+  let hurriedUntilMs = Number.NEGATIVE_INFINITY;
   let resting: NodeJS.Timeout | undefined;
   const rest = (): void => {
     const nowMs = performance.now();
     const isBacklog = bytes >= BACKLOG_BYTES;
     // After the response the socket belongs to another request.
-    const isResting = !(isBacklog || answer.complete || answer.destroyed);
+    const isResting = !(isBacklog || answer.complete || answer.destroyed || nowMs < hurriedUntilMs);
     pausedMs = isResting ? pauseAfterMs(bytes, nowMs - readMs, gatherMs) : 0;
     bytes = 0;
     readMs = nowMs;
     if (!isResting) return;
     socket.pause();
-    resting = setTimeout(() => socket.resume(), pausedMs);
+    resting = setTimeout(() => {
+      resting = undefined;
+      socket.resume();
+    }, pausedMs);
   };
   answer.on("data", (chunk: Uint8Array) => {
     // Chunks read together arrive in one turn of the event loop; only after it does Node resume the socket by itself.
@@ -54,5 +65,14 @@ export function readInBursts(answer: IncomingMessage, gatherMs: number): () => n
     bytes += chunk.length;
   });
   answer.once("close", () => clearTimeout(resting));
-  return () => Math.min(pausedMs, performance.now() - readMs);
+  return {
+    waitedMs: () => Math.min(pausedMs, performance.now() - readMs),
+    readAtOnce: (forMs) => {
+      hurriedUntilMs = performance.now() + forMs;
+      if (resting === undefined || answer.complete || answer.destroyed) return;
+      clearTimeout(resting);
+      resting = undefined;
+      socket.resume();
+    },
+  };
 }

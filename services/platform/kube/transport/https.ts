@@ -8,7 +8,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { FIELD_MANAGER } from "../../../../protocols/names.ts";
 import type { HttpExchange, HttpRequest, Wire } from "../../../../protocols/ports.ts";
-import { readInBursts } from "./bursts.ts";
+import { type BurstReading, readInBursts } from "./bursts.ts";
 import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./https-agent.ts";
 
 /** What every request carries, and how connections are made. */
@@ -49,7 +49,7 @@ export function httpsWire({ server, authorize, proxy = null }: HttpsWireOptions)
     send: (request, exchange) => {
       const sending = new Sending(connection, request, exchange);
       void sending.start();
-      return { abort: () => sending.abort() };
+      return { abort: () => sending.abort(), readAtOnce: (forMs) => sending.readAtOnce(forMs) };
     },
     close: () => agents.close(),
   };
@@ -73,6 +73,7 @@ class Sending {
   #repeated = false;
   #answered = false;
   #current: http.ClientRequest | null = null;
+  #bursts: BurstReading | null = null;
 
   constructor(connection: Connection, request: HttpRequest, exchange: HttpExchange) {
     this.#connection = connection;
@@ -88,6 +89,10 @@ class Sending {
   abort(): void {
     this.#open = false;
     this.#current?.destroy();
+  }
+
+  readAtOnce(forMs: number): void {
+    if (this.#open) this.#bursts?.readAtOnce(forMs);
   }
 
   async #credentials(renew: boolean): Promise<Credentials | null> {
@@ -154,9 +159,10 @@ class Sending {
     if (!this.#open) return;
     this.#exchange.response(response.statusCode ?? 0, plainHeaders(response.headers));
     const { gatherMs = 0 } = this.#wanted;
-    const waitedMs = gatherMs > 0 ? readInBursts(response, gatherMs) : unwaited;
+    const bursts = gatherMs > 0 ? readInBursts(response, gatherMs) : null;
+    this.#bursts = bursts;
     response.on("data", (chunk: Uint8Array) => {
-      if (this.#open) this.#exchange.data(chunk, waitedMs());
+      if (this.#open) this.#exchange.data(chunk, bursts?.waitedMs() ?? 0);
     });
     response.on("end", () => this.#end());
     response.on("error", (error) => this.#fail(error));
@@ -189,8 +195,6 @@ class Sending {
     this.#exchange.failed({ message, sent: this.#sent, timedOut: SILENT_CODES.has(codeOf(error)) });
   }
 }
-
-const unwaited = (): number => 0;
 
 /** Headers with one string each. */
 export function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {

@@ -1,5 +1,5 @@
 /** One GET whose response is read as it arrives: the transport of lists and watches. The caller retries. */
-import type { Clock, Timer, Wire } from "../../../../protocols/ports.ts";
+import type { Clock, Sent, Timer, Wire } from "../../../../protocols/ports.ts";
 import { ACCEPT_PROTOBUF, isProtobuf, statusText } from "../protobuf/envelope.ts";
 import { type Refusal, refusalOf } from "../transport/outcome.policy.ts";
 
@@ -70,7 +70,7 @@ export class Stream {
   readonly #clock: Clock;
   readonly #patience: StreamPatience;
   readonly #sink: StreamSink;
-  readonly #exchange: { abort(): void };
+  readonly #exchange: Sent;
   readonly #refusal: Uint8Array[] = [];
   #status = 0;
   #headers: Readonly<Record<string, string>> = {};
@@ -112,6 +112,11 @@ export class Stream {
     this.#open = false;
     this.#timer.cancel();
     this.#exchange.abort();
+  }
+
+  /** Gathers no parts for so long. */
+  readAtOnce(forMs: number): void {
+    if (this.#open) this.#exchange.readAtOnce?.(forMs);
   }
 
   #response(status: number, headers: Readonly<Record<string, string>>): void {

@@ -10,6 +10,7 @@ import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
+import type { ProvableWatch, ProvenWatch } from "./proven-watch.ts";
 import type { ShownVersions } from "./shown-versions.ts";
 import { isServed, StoreCheck } from "./store-state.ts";
 import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
@@ -32,12 +33,14 @@ import type { WatchedResource } from "./watched.ts";
 export type ListReason = "start" | "retry" | "expired" | "suspect" | "refresh" | "restored" | "silent";
 
 /** The ports and settings of a reader. */
-export interface ReaderIo extends Pick<Io, "clock" | "random" | "log"> {
+export interface ReaderIo<T> extends Pick<Io, "clock" | "random" | "log"> {
   readonly wire: Wire;
   readonly projection: ProjectionIo;
   /** A watch that is not synced for longer than this starts its synced time again. */
   readonly watchBlindMs: number;
   readonly shown: ShownVersions;
+  /** What proves this watch; null where nothing reads its objects live. */
+  readonly proven: Pick<ProvenWatch<T>, "enter" | "leave" | "showed"> | null;
   /** Whether this process reaches the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
   readonly count: { list(reason: ListReason): void; line(): void };
@@ -79,10 +82,10 @@ const SHOWN_NOTHING_MS = 2 * WATCH_PATIENCE.silenceMs;
 const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
 
 /** Keeps one resource synced. */
-export class Reader<T> implements Watch<T> {
+export class Reader<T> implements Watch<T>, ProvableWatch<T> {
   readonly #name: string;
   readonly #resource: WatchedResource<T>;
-  readonly #io: ReaderIo;
+  readonly #io: ReaderIo<T>;
   readonly #store: WatchStore<T>;
   #sync: SyncState = NEVER_SYNCED;
   /** Whether the present loss was detected some time after it began. */
@@ -106,11 +109,12 @@ export class Reader<T> implements Watch<T> {
   /** Ends the list, watch or pause that is in progress. */
   #cease: () => void = () => {};
   #settling: () => void = () => {};
+  #readAtOnce: (forMs: number) => void = () => {};
   readonly #stops: readonly Stop[];
   /** A listener may stop it in the middle of anything that publishes: nothing is requested after that. */
   #isStopped = false;
 
-  constructor(name: string, resource: WatchedResource<T>, sink: WatchSink<T>, io: ReaderIo) {
+  constructor(name: string, resource: WatchedResource<T>, sink: WatchSink<T>, io: ReaderIo<T>) {
     this.#name = name;
     this.#resource = resource;
     this.#io = io;
@@ -120,6 +124,7 @@ export class Reader<T> implements Watch<T> {
       io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {}),
       io.shown.follow(() => this.#suspectOpenWatch()),
     ];
+    io.proven?.enter(this);
     this.#list("start");
   }
 
@@ -141,6 +146,18 @@ export class Reader<T> implements Watch<T> {
     return this.#resourceVersion;
   }
 
+  isTrusted(): boolean {
+    return this.#openedAtMs !== null && this.#sync.synced && this.#check === null && this.#store.isRead;
+  }
+
+  readAtOnce(forMs: number): void {
+    this.#readAtOnce(forMs);
+  }
+
+  suspect(): void {
+    this.#suspectOpenWatch();
+  }
+
   relist(reason: string): void {
     if (this.#listing && !this.#isVerifying) return;
     this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `relist requested: ${reason}`);
@@ -158,6 +175,7 @@ export class Reader<T> implements Watch<T> {
   stop(): void {
     this.#isStopped = true;
     for (const stop of this.#stops) stop();
+    this.#io.proven?.leave(this);
     this.#recordShown();
     this.#store.close();
     this.#end();
@@ -288,6 +306,7 @@ export class Reader<T> implements Watch<T> {
       closed: (end) => this.#watchClosed(end),
     });
     this.#cease = () => stream.abort();
+    this.#readAtOnce = (forMs) => stream.readAtOnce(forMs);
   }
 
   #expectAnswer(completeMs: number): void {
@@ -388,6 +407,7 @@ export class Reader<T> implements Watch<T> {
     this.#resourceVersion = version;
     this.#newerAtMs = this.#nowMs();
     if (this.#check !== null) this.#regained();
+    this.#io.proven?.showed(this);
   }
 
   /**

@@ -25,6 +25,8 @@ export class WatchStore<T> {
   #listed: ObjectIndex<T>;
   /** How many listed objects differ from the known ones, so far. */
   #differences = 0;
+  /** Whether every event since the last list could be read: an object of another one may be known as it was before. */
+  #isRead = true;
   #open = true;
 
   constructor(resource: WatchedResource<T>, sink: WatchSink<T>, io: ProjectionIo, log: Log) {
@@ -36,7 +38,13 @@ export class WatchStore<T> {
     this.#listed = new ObjectIndex(resource);
   }
 
+  /** Whether the known objects are all that was shown. */
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
   listBegins(): void {
+    this.#isRead = true;
     this.#differences = 0;
     this.#listed = new ObjectIndex(this.#resource);
   }
@@ -115,7 +123,8 @@ export class WatchStore<T> {
 
   #take(raw: unknown, use: (projection: T) => void): void {
     const projection = this.#resource.project(raw, this.#io);
-    if (projection !== null) use(projection);
+    if (projection === null) this.#isRead = false;
+    else use(projection);
   }
 
   #changed(object: T, waitedMs = 0): void {

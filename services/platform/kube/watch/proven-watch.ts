@@ -1,0 +1,186 @@
+/**
+ * Proves by one small read that a watch of this process shows no less than a live read of each object would.
+ *
+ *   200 leases to read ──▶ one list of one object: version 812 ──▶ the watch shows version 815 ──▶ it answers for all 200
+ *
+ * The list is requested without a version, so it is consistent, and its version counts every change made before it was
+ * sent. A watch shows the changes of its resource in order. So a watch that has reached that version shows all of them,
+ * whichever server it comes from; one on a stale server does not reach it. Versions of one resource alone are compared:
+ * large clusters keep leases or Events in an etcd of their own.
+ */
+import type { Clock, ProvenView, Wire } from "../../../../protocols/ports.ts";
+import { isAtLeast } from "../../../structures/resource-version.ts";
+import { readStoreVersion, type StoreVersion } from "./store-state.ts";
+
+/** A watch as far as a proof needs it. */
+export interface ProvableWatch<T> {
+  /** The version of the last event, bookmark or list; null before the first. */
+  version(): string | null;
+  held(namespace: string, name: string): T | null;
+  /** Whether it is open and synced, nothing is suspected of it, and everything that it has shown could be read. */
+  isTrusted(): boolean;
+  /** Reads what arrives without gathering it, for so long. */
+  readAtOnce(forMs: number): void;
+  /** Checks itself, because the server's store seems to have gone back. */
+  suspect(): void;
+}
+
+/** What a proof needs. */
+export interface ProvenWatchIo {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  /** The collection whose version is read. */
+  readonly path: string;
+  readonly selectors: Readonly<Record<string, string>>;
+  readonly observe: (outcome: "ok" | "failed", latencyMs: number) => void;
+}
+
+type Waiter<T> = (view: ProvenView<T> | null) => void;
+
+/** When the read of a proof was sent and answered, on the monotonic clock. */
+type Instants = Pick<ProvenView<unknown>, "sentAtMs" | "readAtMs">;
+
+/** A read of the version that the watch has to reach; null before its answer. */
+interface Look<T> {
+  readonly sentAtMs: number;
+  readonly shown: string;
+  version: string | null;
+  readAtMs: number;
+  waiters: Waiter<T>[];
+}
+
+/** How long a proof holds after its read was sent, in milliseconds: as long as a live read serves further callers. */
+const KEPT_MS = 500;
+/** How old a proof in use is when the next one begins, so that no caller waits for it. */
+const RENEWED_MS = KEPT_MS / 2;
+/** How long a caller waits for a proof before it reads its object. A quiet resource shows nothing for longer. */
+const WAIT_MS = 100;
+/** Reads within KEPT_MS from which on a proof costs less than they do. */
+const READS_MIN = 3;
+/** The pause after a version that the watch did not reach. */
+const PAUSE_MS = 5_000;
+
+/** The proof of one resource. */
+export class ProvenWatch<T> {
+  readonly #io: ProvenWatchIo;
+  #watch: ProvableWatch<T> | null = null;
+  #proof: Instants | null = null;
+  #look: Look<T> | null = null;
+  /** When objects were to be read that no proof covered, the last READS_MIN of them. */
+  #readsMs: readonly number[] = [];
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(io: ProvenWatchIo) {
+    this.#io = io;
+  }
+
+  /** Proves this watch from now on. */
+  enter(watch: ProvableWatch<T>): void {
+    this.#watch = watch;
+    this.#proof = null;
+    this.#end();
+  }
+
+  /** A watch has stopped. */
+  leave(watch: ProvableWatch<T>): void {
+    if (this.#watch !== watch) return;
+    this.#watch = null;
+    this.#proof = null;
+    this.#end();
+  }
+
+  /** A watch has shown another version. */
+  showed(watch: ProvableWatch<T>): void {
+    if (this.#look !== null && this.#watch === watch) this.#review(this.#look, watch);
+  }
+
+  /**
+   * Calls `done` once, never within the call: with what is proven by a read that was sent at `sentSinceMs` or later, or
+   * null where nothing proves it soon.
+   */
+  request(sentSinceMs: number, done: Waiter<T>): void {
+    const { clock } = this.#io;
+    const nowMs = clock.monotonicMs();
+    const view = this.#view(sentSinceMs);
+    const isCovered = view !== null && nowMs - view.sentAtMs < RENEWED_MS;
+    if (!isCovered) this.#seek(view !== null, nowMs);
+    const look = this.#look;
+    const isAwaited = look !== null && look.sentAtMs >= sentSinceMs && nowMs - look.sentAtMs < WAIT_MS;
+    if (view === null && isAwaited) look.waiters.push(done);
+    else clock.soon(() => done(view));
+  }
+
+  #view(sentSinceMs: number): ProvenView<T> | null {
+    const { clock } = this.#io;
+    const [watch, proof] = [this.#watch, this.#proof];
+    if (watch === null || proof === null || !watch.isTrusted()) return null;
+    const { sentAtMs, readAtMs } = proof;
+    if (sentAtMs < sentSinceMs || clock.monotonicMs() - sentAtMs >= KEPT_MS) return null;
+    return { sentAtMs, readAtMs, held: (...named) => (watch.isTrusted() ? watch.held(...named) : null) };
+  }
+
+  /** Begins a proof if one is in use, or as soon as objects are read often. */
+  #seek(isInUse: boolean, nowMs: number): void {
+    if (!isInUse) this.#readsMs = [...this.#readsMs, nowMs].slice(-READS_MIN);
+    const isOften = this.#readsMs.length >= READS_MIN && nowMs - (this.#readsMs[0] ?? nowMs) < KEPT_MS;
+    const shown = this.#watch?.isTrusted() === true ? this.#watch.version() : null;
+    if ((!isInUse && !isOften) || this.#look !== null || nowMs < this.#pausedUntilMs || shown === null) return;
+    const look: Look<T> = { sentAtMs: nowMs, shown, version: null, readAtMs: nowMs, waiters: [] };
+    this.#look = look;
+    const { clock } = this.#io;
+    clock.after(WAIT_MS, () => this.#release(look, null));
+    clock.after(KEPT_MS, () => this.#fail(look));
+    readStoreVersion(this.#io, this.#io, (answer) => this.#answered(look, answer));
+  }
+
+  #answered(look: Look<T>, answer: StoreVersion): void {
+    const nowMs = this.#io.clock.monotonicMs();
+    const isKnown = answer.kind === "known";
+    this.#io.observe(isKnown ? "ok" : "failed", nowMs - look.sentAtMs);
+    const watch = this.#watch;
+    if (this.#look !== look || watch === null) return;
+    if (!isKnown) {
+      this.#fail(look);
+      return;
+    }
+    // A store that is older than what was shown has been restored: what is shown may be of its lost history.
+    if (!isAtLeast(answer.version, look.shown)) {
+      this.#fail(look);
+      watch.suspect();
+      return;
+    }
+    look.version = answer.version;
+    look.readAtMs = nowMs;
+    this.#review(look, watch);
+    if (this.#look === look) watch.readAtOnce(WAIT_MS);
+  }
+
+  /** Ends a read whose version the watch has reached. */
+  #review(look: Look<T>, watch: ProvableWatch<T>): void {
+    const shown = watch.version();
+    if (look.version === null || shown === null || !isAtLeast(shown, look.version) || !watch.isTrusted()) return;
+    this.#look = null;
+    this.#proof = { sentAtMs: look.sentAtMs, readAtMs: look.readAtMs };
+    this.#release(look, this.#view(look.sentAtMs));
+  }
+
+  #fail(look: Look<T>): void {
+    if (this.#look !== look) return;
+    this.#pausedUntilMs = this.#io.clock.monotonicMs() + PAUSE_MS;
+    this.#end();
+  }
+
+  #end(): void {
+    const look = this.#look;
+    this.#look = null;
+    if (look !== null) this.#release(look, null);
+  }
+
+  #release(look: Look<T>, view: ProvenView<T> | null): void {
+    const waiters = look.waiters.splice(0);
+    if (waiters.length === 0) return;
+    this.#io.clock.soon(() => {
+      for (const waiter of waiters) waiter(view);
+    });
+  }
+}

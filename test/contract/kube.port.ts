@@ -9,6 +9,7 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import { isAtLeast } from "../../services/structures/resource-version.ts";
 import { read, type Seen, seeLeases, seeNodes, seePods, write } from "../support/kube-probe.ts";
 import { until } from "../support/until.ts";
 import { nodeNamed, type ProvidedServer, podNamed } from "./kube.provided.ts";
@@ -185,6 +186,27 @@ export function portContract(server: () => ProvidedServer): void {
     raw.abort();
     const [line = ""] = text().split("\n");
     expect(scanLease(Buffer.from(line))?.object).toEqual({ node: "k-lease", renewedAt });
+  });
+
+  test("one small read proves that the watch shows what live reads would", async () => {
+    await created(node("k-proven"), nodeNamed("k-proven"));
+    await until("the node appears", () => nodes.present.has("k-proven"));
+    let step = 0;
+    let proven: { readonly shown: string; readonly written: string } | null = null;
+    await until("the watch is proven", async () => {
+      const request = { ref: node("k-proven"), urgency, verb: "patch", patch: "merge" } as const;
+      const reply = await write(kube, { ...request, body: { metadata: { labels: { step: String(step++) } } } });
+      const written = reply.outcome === "ok" ? (reply.object.metadata.resourceVersion ?? "") : "";
+      const sentSinceMs = realClock().monotonicMs();
+      kube.proven("nodes", sentSinceMs, (view) => {
+        const shown = view?.held("", "k-proven")?.resourceVersion;
+        if (shown !== undefined) proven = { shown, written };
+      });
+      return proven !== null;
+    });
+    expect(proven).toMatchObject({ shown: expect.stringMatching(/^\d+$/) });
+    const { shown = "", written = "" } = proven ?? {};
+    expect(isAtLeast(shown, written)).toBe(true);
   });
 
   test("the history of leases has past renewals; those of kube-system are listed", async () => {

@@ -49,6 +49,45 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
     });
   });
 
+  test("a list of one object is as new as every earlier write, a later write is newer", async () => {
+    await client().post(NODES, nodeNamed("w-version"));
+    const written = async (step: string): Promise<number> => {
+      const labels = { step };
+      const { object } = await client().patch(nodePath("w-version"), "merge-patch", { metadata: { labels } });
+      return Number(object.metadata.resourceVersion);
+    };
+    const versions: number[] = [];
+    for (const step of ["1", "2", "3"]) {
+      versions.push(await written(step));
+      // The version is that of the store: it counts writes to other resources too, and those to objects not listed.
+      const { object: pod } = await client().post(PODS, podNamed(`w-version-${step}`));
+      versions.push(Number(pod.metadata.resourceVersion));
+      const { object: list } = await client().get(`${NODES}?limit=1`);
+      versions.push(Number(list.metadata.resourceVersion));
+    }
+    versions.push(await written("last"));
+    expect(versions).toEqual([...versions].sort((a, b) => a - b));
+    expect(versions.at(-1)).toBeGreaterThan(versions.at(-2) ?? Number.NaN);
+  });
+
+  test("a watch that is at the version of a list of one object has shown every earlier change", async () => {
+    await client().post(NODES, nodeNamed("w-first"));
+    await client().post(NODES, nodeNamed("w-second"));
+    await watched(`${NODES}?watch=true`, async (watch) => {
+      for (const step of ["1", "2", "3", "4", "5"]) {
+        const change = { metadata: { labels: { step } } };
+        await client().patch(nodePath("w-first"), "merge-patch", change);
+        const { object: list } = await client().get(`${NODES}?limit=1`);
+        const present = Number(list.metadata.resourceVersion);
+        await client().patch(nodePath("w-second"), "merge-patch", change);
+        const reached = await watch.event(({ object }) => Number(object.metadata.resourceVersion) >= present);
+        const shown = watch.events.slice(0, watch.events.indexOf(reached) + 1);
+        const first = shown.findLast(({ object }) => object.metadata.name === "w-first");
+        expect(first?.object.metadata.labels).toEqual({ step });
+      }
+    });
+  });
+
   test("a watch without a resourceVersion begins with the present objects", async () => {
     await client().post(NODES, nodeNamed("w-there"));
     await watched(`${NODES}?watch=true&fieldSelector=metadata.name%3Dw-there`, async (watch) => {

@@ -613,6 +613,13 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "return this.#versions.size < 0 ? path : null;",
   },
   {
+    name: "a read proves a watch that has not reached its version",
+    file: "services/platform/kube/watch/proven-watch.ts",
+    from: "shown === null || !isAtLeast(shown, look.version) || !watch.isTrusted()",
+    to: "shown === null || !watch.isTrusted()",
+    showsIn: "staleWatches",
+  },
+  {
     name: "place of a request without an answer is not given back",
     file: "services/platform/kube/write/writer.ts",
     from: "answered(answer, this.#io.clock.monotonicMs() - startedAtMs);\n        ended();",

@@ -16,7 +16,7 @@ import type { ApiReachability } from "./transport/reachability.ts";
 import { KeptServerVersion } from "./transport/server-version.ts";
 import { listComponentLeases } from "./watch/component-leases.ts";
 import { readLeaseHistory } from "./watch/lease-history.ts";
-import { ProvenWatch } from "./watch/proven-watch.ts";
+import { ProvenWatch, type ProvenWatchIo } from "./watch/proven-watch.ts";
 import { ShownVersions } from "./watch/shown-versions.ts";
 import { Reader } from "./watch/watch-reader.ts";
 import { WATCHED } from "./watch/watched.ts";
@@ -29,7 +29,7 @@ export interface KubeIo extends Pick<Io, "clock" | "random" | "log" | "metrics">
   readonly machineWallMs?: () => number;
   readonly profile: Pick<
     Profile,
-    "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"
+    "bounds" | "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"
   >;
   /** Whether this process reaches the API server; absent when it is not measured. `wire` must be its wire. */
   readonly reachability?: ApiReachability;
@@ -63,7 +63,7 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
   });
   const shared = { wire, clock, random, log, reachability, shown: new ShownVersions() };
   const version = new KeptServerVersion({ wire, clock });
-  const proven = provenWatches({ wire, clock }, (request) => observe(request, writer.load()));
+  const proven = provenWatches({ wire, clock, bounds: profile.bounds }, (request) => observe(request, writer.load()));
   return {
     watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>, options: WatchOptions = {}) {
       return new Reader<Watched[K]>(what, WATCHED[what], sink, {
@@ -96,7 +96,10 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
 
 type ProvenWatches = { readonly [K in keyof Watched]: ProvenWatch<Watched[K]> };
 
-function provenWatches(io: Pick<KubeIo, "wire" | "clock">, observe: (request: ObservedRequest) => void): ProvenWatches {
+function provenWatches(
+  io: Pick<ProvenWatchIo, "wire" | "clock" | "bounds">,
+  observe: (request: ObservedRequest) => void,
+): ProvenWatches {
   const provenOf = <K extends keyof Watched>(what: K, kind: ObservedRequest["kind"]): ProvenWatch<Watched[K]> => {
     const { path, listSelectors: selectors } = WATCHED[what];
     const observed = (outcome: "ok" | "failed", latencyMs: number) =>

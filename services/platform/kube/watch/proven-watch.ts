@@ -9,6 +9,7 @@
  * large clusters keep leases or Events in an etcd of their own.
  */
 import type { Clock, ProvenView, Wire } from "../../../../protocols/ports.ts";
+import type { Bounds } from "../../../../protocols/profile.ts";
 import { isAtLeast } from "../../../structures/resource-version.ts";
 import { readStoreVersion, type StoreVersion } from "./store-state.ts";
 
@@ -32,6 +33,7 @@ export interface ProvenWatchIo {
   /** The collection whose version is read. */
   readonly path: string;
   readonly selectors: Readonly<Record<string, string>>;
+  readonly bounds: Pick<Bounds, "provenReadsMin" | "provenWaitMs">;
   readonly observe: (outcome: "ok" | "failed", latencyMs: number) => void;
 }
 
@@ -53,10 +55,6 @@ interface Look<T> {
 const KEPT_MS = 500;
 /** How old a proof in use is when the next one begins, so that no caller waits for it. */
 const RENEWED_MS = KEPT_MS / 2;
-/** How long a caller waits for a proof before it reads its object. A quiet resource shows nothing for longer. */
-const WAIT_MS = 100;
-/** Reads within KEPT_MS from which on a proof costs less than they do. */
-const READS_MIN = 3;
 /** The pause after a version that the watch did not reach. */
 const PAUSE_MS = 5_000;
 
@@ -66,7 +64,7 @@ export class ProvenWatch<T> {
   #watch: ProvableWatch<T> | null = null;
   #proof: Instants | null = null;
   #look: Look<T> | null = null;
-  /** When objects were to be read that no proof covered, the last READS_MIN of them. */
+  /** When objects were to be read that no proof covered, the last `provenReadsMin` of them. */
   #readsMs: readonly number[] = [];
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -105,7 +103,8 @@ export class ProvenWatch<T> {
     const isCovered = view !== null && nowMs - view.sentAtMs < RENEWED_MS;
     if (!isCovered) this.#seek(view !== null, nowMs);
     const look = this.#look;
-    const isAwaited = look !== null && look.sentAtMs >= sentSinceMs && nowMs - look.sentAtMs < WAIT_MS;
+    const { provenWaitMs } = this.#io.bounds;
+    const isAwaited = look !== null && look.sentAtMs >= sentSinceMs && nowMs - look.sentAtMs < provenWaitMs;
     if (view === null && isAwaited) look.waiters.push(done);
     else clock.soon(() => done(view));
   }
@@ -121,14 +120,15 @@ export class ProvenWatch<T> {
 
   /** Begins a proof if one is in use, or as soon as objects are read often. */
   #seek(isInUse: boolean, nowMs: number): void {
-    if (!isInUse) this.#readsMs = [...this.#readsMs, nowMs].slice(-READS_MIN);
-    const isOften = this.#readsMs.length >= READS_MIN && nowMs - (this.#readsMs[0] ?? nowMs) < KEPT_MS;
+    const { provenReadsMin, provenWaitMs } = this.#io.bounds;
+    if (!isInUse) this.#readsMs = [...this.#readsMs, nowMs].slice(-provenReadsMin);
+    const isOften = this.#readsMs.length >= provenReadsMin && nowMs - (this.#readsMs[0] ?? nowMs) < KEPT_MS;
     const shown = this.#watch?.isTrusted() === true ? this.#watch.version() : null;
     if ((!isInUse && !isOften) || this.#look !== null || nowMs < this.#pausedUntilMs || shown === null) return;
     const look: Look<T> = { sentAtMs: nowMs, shown, version: null, readAtMs: nowMs, waiters: [] };
     this.#look = look;
     const { clock } = this.#io;
-    clock.after(WAIT_MS, () => this.#release(look, null));
+    clock.after(provenWaitMs, () => this.#release(look, null));
     clock.after(KEPT_MS, () => this.#fail(look));
     readStoreVersion(this.#io, this.#io, (answer) => this.#answered(look, answer));
   }
@@ -152,7 +152,7 @@ export class ProvenWatch<T> {
     look.version = answer.version;
     look.readAtMs = nowMs;
     this.#review(look, watch);
-    if (this.#look === look) watch.readAtOnce(WAIT_MS);
+    if (this.#look === look) watch.readAtOnce(this.#io.bounds.provenWaitMs);
   }
 
   /** Ends a read whose version the watch has reached. */

@@ -303,8 +303,15 @@ export interface ProvenView<T> {
   /** When that read was sent, on the monotonic clock. */
   readonly sentAtMs: number;
   readonly readAtMs: number;
-  /** The object as last shown; null for none, or if the watch is lost meanwhile: then it has to be read. */
+  /** The object as shown now; null for none, or if the watch is lost meanwhile: then it has to be read. */
   held(namespace: string, name: string): T | null;
+}
+
+/** The outcome of a read that was not sent: the object as its proven watch shows it. */
+export interface ShownReply<T> {
+  readonly outcome: "shown";
+  readonly object: T;
+  readonly view: ProvenView<T>;
 }
 
 /** The Kubernetes API. Replies come later, each exactly once, never within the call. */
@@ -313,13 +320,14 @@ export interface Kube {
   /** A live read, past every cache; without `place` it goes before all waiting requests. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
   /**
-   * For an object that is to be read: what a watch of this process is proven to show, by a read that was sent at
-   * `sentSinceMs` or later and half a second ago at most. Null where nothing proves it within a moment.
+   * Reads an object as `read` does, unless a watch of this process is proven to show no less when the read would be
+   * sent: by one read for all objects, sent at `sentSinceMs` or later and answered half a second ago at most.
    */
-  proven<K extends keyof Watched>(
+  readShown<K extends keyof Watched>(
     what: K,
-    sentSinceMs: number,
-    done: (view: ProvenView<Watched[K]> | null) => void,
+    ref: ObjectRef,
+    done: (reply: ReadReply | ShownReply<Watched[K]>) => void,
+    need: { readonly place: ReadPlace; readonly sentSinceMs?: number },
   ): void;
   /** At most one write per object is in flight; others wait in order of urgency. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;

@@ -276,7 +276,7 @@ export type TunableName = keyof typeof TUNABLES;
 
 /**
  * The most of each list that a process keeps, publishes or stores, as far as the bound changes what Vigil does: a
- * simulation sets them to 2 or 3, so that a few nodes reach what thousands would. No flag sets them. A list's is never
+ * simulation sets them to 2 or 3, so that a few nodes reach what thousands would. No flag sets them. A value is never
  * higher than its default, which a message or an object of the API has room for.
  */
 export interface Bounds {
@@ -300,8 +300,6 @@ export interface Bounds {
   readonly endedHoldsMax: number;
   /** Live reads of one resource within half a second from which on one small read costs less than they do. */
   readonly provenReadsMin: number;
-  /** How long they wait until that read proves the watch, in milliseconds. */
-  readonly provenWaitMs: number;
 }
 
 /** The bounds of every process that is not simulated. */
@@ -316,7 +314,6 @@ export const STANDARD_BOUNDS: Bounds = {
   frozenIntervalsMax: FROZEN_INTERVALS_MAX,
   endedHoldsMax: 16,
   provenReadsMin: 3,
-  provenWaitMs: 100,
 };
 
 /** A value for every tunable, in the unit of its name, and the bounds. */

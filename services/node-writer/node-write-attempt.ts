@@ -10,6 +10,7 @@ import {
   type ObservedLease,
   type ReadPlace,
   type ReadReply,
+  type ShownReply,
   Urgency,
 } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -181,25 +182,18 @@ function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void
     if (isRefuted) report(unwritten("refused", "the lease was renewed after the verdict"));
     else proceed({ renewedAt, readAtMs });
   };
-  const onReply = (reply: ReadReply): void => {
+  const onReply = (reply: ReadReply | ShownReply<ObservedLease>): void => {
     const readAtMs = io.clock.monotonicMs();
-    if (reply.outcome === "gone") take(null, readAtMs);
+    if (reply.outcome === "shown") take(reply.object, reply.view.readAtMs);
+    else if (reply.outcome === "gone") take(null, readAtMs);
     else if (reply.outcome === "ok") take(projectLease(reply.object, UNREPORTED), readAtMs);
     else report(unread("lease", reply));
   };
-  const readLive = (): void => {
-    const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: node };
-    io.kube.read(ref, onReply, { urgency: urgencyOf(ask), stepsBefore: 1 });
-  };
+  const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: node };
+  const place = { urgency: urgencyOf(ask), stepsBefore: 1 } as const;
   // The taint that frees the volumes of a node is rare.
-  if (ask.type !== "asked.condition") readLive();
-  else {
-    io.kube.proven("leases", Number.NEGATIVE_INFINITY, (view) => {
-      const lease = view?.held("", node) ?? null;
-      if (view === null || lease === null) readLive();
-      else take(lease, view.readAtMs);
-    });
-  }
+  if (ask.type === "asked.condition") io.kube.readShown("leases", ref, onReply, { place });
+  else io.kube.read(ref, onReply, place);
 }
 
 function readNode(

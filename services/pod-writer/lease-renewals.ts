@@ -13,8 +13,8 @@ import {
   type Clock,
   type Io,
   type ObservedLease,
-  type ProvenView,
   type ReadReply,
+  type ShownReply,
   Urgency,
 } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
@@ -49,7 +49,8 @@ export class LeaseRenewals {
       keptMs,
       waitersMax: profile.writesInFlightMax,
       project: leaseReadOf,
-      shown: (name, sinceMs, done) => kube.proven("leases", sinceMs, (view) => done(shownLease(view, name))),
+      readShown: (ref, need, done) =>
+        kube.readShown("leases", ref, (reply) => done(reply.outcome === "shown" ? shownLease(reply) : reply), need),
     });
   }
 
@@ -86,12 +87,8 @@ export class LeaseRenewals {
   }
 }
 
-/** A lease as a proven watch shows it, instead of its read; null if it shows none. */
-function shownLease(view: ProvenView<ObservedLease> | null, name: string): LiveRead<LeaseRead> | null {
-  const lease = view?.held("", name) ?? null;
-  if (view === null || lease === null) return null;
-  const { sentAtMs, readAtMs } = view;
-  return { found: { kind: "read", renewedAt: lease.renewedAt }, sentAtMs, readAtMs };
+function shownLease({ object, view: { sentAtMs, readAtMs } }: ShownReply<ObservedLease>): LiveRead<LeaseRead> {
+  return { found: { kind: "read", renewedAt: object.renewedAt }, sentAtMs, readAtMs };
 }
 
 /** A node without a lease renews none. A lease that cannot be read may have been renewed. */

@@ -1,6 +1,6 @@
 /** What an attempt makes of an object it has read live: a node, or the reason why the attempt ends, and a pod. Pure. */
 import type { ObservedNode } from "../../protocols/objects.ts";
-import type { KubeObject, Policies, ProvenView, ReadReply } from "../../protocols/ports.ts";
+import type { KubeObject, Policies, ReadReply, ShownReply } from "../../protocols/ports.ts";
 import { policyOf } from "../domain/node-policy.ts";
 import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
 import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
@@ -30,18 +30,16 @@ function nodeReadOf(reply: ReadReply, policies: Pick<Policies, "current">): Node
 }
 
 /**
- * A node as a proven watch shows it, instead of its read; null if it shows none, or not the labels that the present
- * policies select by. While requests follow it, it is what the watch shows then.
+ * A node as a proven watch shows it; null if that has not the labels that the present policies select by. While
+ * requests follow it, it is what the watch shows then.
  */
 export function shownNode(
-  view: ProvenView<ObservedNode> | null,
-  name: string,
+  { object, view }: ShownReply<ObservedNode>,
   policies: Pick<Policies, "current">,
 ): LiveRead<NodeRead> | null {
-  const node = view?.held("", name) ?? null;
-  if (view === null || node === null || policyOf(node, policies.current()).kind === "unknown") return null;
+  if (policyOf(object, policies.current()).kind === "unknown") return null;
   const { sentAtMs, readAtMs } = view;
-  return { found: { kind: "read", node: () => view.held("", name) ?? node }, sentAtMs, readAtMs };
+  return { found: { kind: "read", node: () => view.held("", object.node) ?? object }, sentAtMs, readAtMs };
 }
 
 /** A pod as the API sent it; null if it is bound to no node. */

@@ -1,5 +1,6 @@
 /** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still holds. */
-import type { Clock, Io, Service, Stop } from "../../protocols/ports.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Clock, Io, ReadReply, Service, ShownReply, Stop } from "../../protocols/ports.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
@@ -91,7 +92,14 @@ function nodeReads({ kube, clock, policies, profile }: Io): SingleFlightReads<No
     keptMs: NODE_READ_KEPT_MS,
     waitersMax: profile.writesInFlightMax,
     project: nodeReader(policies),
-    shown: (name, sinceMs, done) => kube.proven("nodes", sinceMs, (view) => done(shownNode(view, name, policies))),
+    readShown: (ref, { place, sentSinceMs }, done) => {
+      const take = (reply: ReadReply | ShownReply<ObservedNode>): void => {
+        const found = reply.outcome === "shown" ? shownNode(reply, policies) : reply;
+        if (found === null) kube.read(ref, done, place);
+        else done(found);
+      };
+      kube.readShown("nodes", ref, take, { place, sentSinceMs });
+    },
   });
 }
 

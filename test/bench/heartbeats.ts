@@ -99,7 +99,7 @@ export function watchesInto(sinks: Sinks): Kube {
       };
     },
     read: () => {},
-    proven: () => {},
+    readShown: () => {},
     write: () => {},
     minorVersion: () => {},
     leaseHistory: () => {},

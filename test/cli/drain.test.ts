@@ -22,7 +22,7 @@ function heldKube() {
       stop() {},
     }),
     read: (_ref, done) => replies.push(() => done(gone)),
-    proven: (_what, _since, done) => replies.push(() => done(null)),
+    readShown: (_what, _ref, done) => replies.push(() => done(gone)),
     write: (_request, done) => replies.push(() => done(gone)),
     minorVersion: (done) => replies.push(() => done(null)),
     leaseHistory: (_from, done) => replies.push(() => done(null)),

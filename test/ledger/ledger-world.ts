@@ -87,8 +87,8 @@ export class LedgerKube implements Kube {
     this.#clock.soon(() => done(this.minor));
   }
 
-  proven(): never {
-    throw new Error("the ledger needs no proven watch");
+  readShown(): never {
+    throw new Error("the ledger reads past every watch");
   }
 
   leaseHistory(): never {

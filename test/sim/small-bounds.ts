@@ -8,16 +8,15 @@ import type { Swarm } from "./swarm.ts";
 
 const FEW: readonly number[] = [1, 2, 3];
 
-/** When watches are proven, in every run: eight nodes read few objects at once, and renew few leases a second. */
-function provenBounds(seed: number): Pick<Bounds, "provenReadsMin" | "provenWaitMs"> {
-  const provenReadsMin = oneOf(chanceOf(seed, "bounds/provenReadsMin"), [1, 1, 1, 3]);
-  return { provenReadsMin, provenWaitMs: oneOf(chanceOf(seed, "bounds/provenWaitMs"), [100, 450]) };
+/** Reads of one resource from which on its watch is proven, in every run: eight nodes read few objects at once. */
+function provenReadsOf(seed: number): number {
+  return oneOf(chanceOf(seed, "bounds/provenReadsMin"), [1, 1, 1, STANDARD_BOUNDS.provenReadsMin]);
 }
 
 /** The bounds of a run. */
 export function boundsOf({ seed, faults }: Pick<Swarm, "seed" | "faults">): Bounds {
-  const proven = provenBounds(seed);
-  if (!faults.has("smallBounds")) return { ...STANDARD_BOUNDS, ...proven };
+  const provenReadsMin = provenReadsOf(seed);
+  if (!faults.has("smallBounds")) return { ...STANDARD_BOUNDS, provenReadsMin };
   const one = (what: keyof Bounds, choices: readonly number[]): number =>
     oneOf(chanceOf(seed, `bounds/${what}`), choices);
   const orStandard = (what: keyof Bounds, small: number): number => one(what, [small, STANDARD_BOUNDS[what]]);
@@ -31,6 +30,6 @@ export function boundsOf({ seed, faults }: Pick<Swarm, "seed" | "faults">): Boun
     handoverCharactersMax: orStandard("handoverCharactersMax", 400),
     frozenIntervalsMax: orStandard("frozenIntervalsMax", 4),
     endedHoldsMax: one("endedHoldsMax", [2, 3]),
-    ...proven,
+    provenReadsMin,
   };
 }

@@ -57,7 +57,7 @@ const refuse = (): never => {
 const NO_KUBE: Kube = {
   watch: refuse,
   read: refuse,
-  proven: refuse,
+  readShown: refuse,
   write: refuse,
   minorVersion: refuse,
   leaseHistory: refuse,

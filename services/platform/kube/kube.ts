@@ -85,7 +85,13 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
       });
     },
     read: (ref, done, place) => writer.read(ref, done, place),
-    proven: (what, sentSinceMs, done) => proven[what].request(sentSinceMs, done),
+    readShown(what, ref, done, { place, sentSinceMs = Number.NEGATIVE_INFINITY }) {
+      writer.read(ref, done, place, () => {
+        const view = proven[what].view(sentSinceMs);
+        const object = view?.held(what === "pods" ? ref.namespace : "", ref.name) ?? null;
+        return view === null || object === null ? null : () => done({ outcome: "shown", object, view });
+      });
+    },
     write: (request, done) => writer.write(request, done),
     minorVersion: (done) => version.minor(done),
     leaseHistory: (fromVersion, done) => readLeaseHistory({ wire, clock, log }, fromVersion, done),

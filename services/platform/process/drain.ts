@@ -30,7 +30,7 @@ export function drainable(kube: Kube): DrainableKube {
     kube: {
       watch: (what, sink, options) => kube.watch(what, sink, options),
       read: (ref, done, place) => kube.read(ref, counted(done), place),
-      proven: (what, sentSinceMs, done) => kube.proven(what, sentSinceMs, counted(done)),
+      readShown: (what, ref, done, need) => kube.readShown(what, ref, counted(done), need),
       write: (request, done) => kube.write(request, counted(done)),
       minorVersion: (done) => kube.minorVersion(counted(done)),
       leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, counted(done)),

@@ -123,7 +123,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
       };
     },
     read: (ref, done, place) => kube.read(ref, life.guard(done), place),
-    proven: (what, sentSinceMs, done) => kube.proven(what, sentSinceMs, life.guard(done)),
+    readShown: (what, ref, done, need) => kube.readShown(what, ref, life.guard(done), need),
     write: (request, done) => kube.write(request, life.guard(done)),
     minorVersion: (done) => kube.minorVersion(life.guard(done)),
     leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, life.guard(done)),

@@ -13,8 +13,15 @@ export interface SingleFlightReadsOptions<T> {
   /** What callers use of a reply; called once for each reply, however many callers there are. */
   readonly project: (reply: ReadReply) => T;
   readonly kube: Pick<Kube, "read">;
-  /** What a proven watch shows of an object instead, by a read sent at `sentSinceMs` or later; absent for none. */
-  readonly shown?: (name: string, sentSinceMs: number, done: (read: LiveRead<T> | null) => void) => void;
+  /**
+   * Reads in place of `kube`, and gives a reply or what a proven watch shows instead, by a read that was sent at
+   * `sentSinceMs` or later; absent where only live reads serve.
+   */
+  readonly readShown?: (
+    ref: ObjectRef,
+    need: { readonly place: ReadPlace; readonly sentSinceMs: number },
+    done: (found: ReadReply | LiveRead<T>) => void,
+  ) => void;
   readonly clock: Clock;
   /** How long a read that found its object serves later callers. */
   readonly keptMs: number;
@@ -96,22 +103,10 @@ export class SingleFlightReads<T> {
   }
 
   #send(read: PendingRead<T>): void {
-    const { clock, shown } = this.#options;
+    const { kube, clock, project, readShown } = this.#options;
     read.sentAtMs = clock.monotonicMs();
     read.lane.waiters += read.waiters.length;
-    if (shown === undefined) {
-      this.#readLive(read);
-      return;
-    }
-    shown(read.ref.name, read.sinceMs, (found) => {
-      if (found === null || found.sentAtMs < read.sinceMs) this.#readLive(read);
-      else this.#end(read, found, false);
-    });
-  }
-
-  #readLive(read: PendingRead<T>): void {
-    const { kube, clock, project } = this.#options;
-    const take = (reply: ReadReply): void => {
+    const onReply = (reply: ReadReply): void => {
       const { sentAtMs } = read;
       this.#end(read, { found: project(reply), sentAtMs, readAtMs: clock.monotonicMs() }, reply.outcome === "ok");
     };
@@ -119,7 +114,18 @@ export class SingleFlightReads<T> {
       read.sentAtMs = clock.monotonicMs();
       read.place.sent?.();
     };
-    kube.read(read.ref, take, { ...read.place, sent });
+    const place = { ...read.place, sent };
+    const readLive = (): void => kube.read(read.ref, onReply, place);
+    if (readShown === undefined) {
+      readLive();
+      return;
+    }
+    readShown(read.ref, { place, sentSinceMs: read.sinceMs }, (found) => {
+      if ("outcome" in found) onReply(found);
+      // A caller that has joined meanwhile may need a later one.
+      else if (found.sentAtMs < read.sinceMs) readLive();
+      else this.#end(read, found, false);
+    });
   }
 
   #end(read: PendingRead<T>, found: LiveRead<T>, isKept: boolean): void {

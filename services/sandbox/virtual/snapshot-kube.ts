@@ -101,8 +101,13 @@ export class SnapshotKube implements Kube {
     });
   }
 
-  proven(_what: string, _sentSinceMs: number, done: (view: null) => void): void {
-    this.#clock.soon(() => done(null));
+  readShown(
+    _what: keyof Watched,
+    ref: ObjectRef,
+    done: (reply: ReadReply) => void,
+    { place }: { readonly place: ReadPlace },
+  ): void {
+    this.read(ref, done, place);
   }
 
   write(): void {

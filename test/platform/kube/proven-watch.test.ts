@@ -1,185 +1,201 @@
 /** One small read proves that a watch shows no less than live reads: on a scripted wire and virtual time. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { ProvenView } from "../../../protocols/ports.ts";
+import { type ObjectRef, type ShownReply, Urgency } from "../../../protocols/ports.ts";
 import { list, node, ReaderStage } from "./reader-stage.ts";
 import type { ScriptedRequest } from "./scripted-wire.ts";
 
-/** How long a proof holds, how old one in use is renewed, and how long a caller waits for one. */
+/** How long a proof holds, and how old one in use is renewed. */
 const KEPT_MS = 500;
 const RENEWED_MS = 250;
-const WAIT_MS = 100;
 /** The pause after a version that the watch did not reach. */
 const PAUSE_MS = 5_000;
+const A: ObjectRef = { kind: "Node", namespace: "", name: "a" };
+const PLACE = { urgency: Urgency.status, stepsBefore: 1 } as const;
 
 let stage: ReaderStage;
 let watch: ScriptedRequest;
-let views: (ProvenView<ObservedNode> | null)[];
+/** How each read was answered, in order. */
+let replies: (ShownReply<ObservedNode> | "live")[];
+/** Reads of the server's version that wait for their answer. */
+let looks: ScriptedRequest[];
 beforeEach(() => {
   stage = new ReaderStage();
   watch = stage.synced(node("a", "9"));
-  views = [];
+  replies = [];
+  looks = [];
 });
 
-/** Requests a proof so many times. */
-function request(times: number, sentSinceMs = Number.NEGATIVE_INFINITY): void {
-  for (let time = 0; time < times; time++) stage.kube.proven("nodes", sentSinceMs, (view) => views.push(view));
+/** Answers live reads, and collects reads of the server's version. */
+function answerReads(): void {
+  while (stage.wire.waiting > 0) {
+    const request = stage.wire.next();
+    if (request.path === "/api/v1/nodes/a") request.answer(200, node("a", "1000"));
+    else if (request.query.toString() === "limit=1") looks.push(request);
+    else throw new Error(`unexpected request: ${request.path}?${request.query}`);
+    stage.clock.advance(0);
+  }
+}
+
+/** Reads node a so many times, and gives how that was answered: `live`, or the version that the watch shows. */
+function read(times = 1, sentSinceMs = Number.NEGATIVE_INFINITY): string[] {
+  const from = replies.length;
+  const need = { place: PLACE, sentSinceMs };
+  for (let time = 0; time < times; time++) {
+    stage.kube.readShown("nodes", A, (reply) => replies.push(reply.outcome === "shown" ? reply : "live"), need);
+  }
   stage.clock.advance(0);
+  answerReads();
+  return replies.slice(from).map((reply) => (reply === "live" ? reply : reply.object.resourceVersion));
 }
 
-/** What the callers were given so far: the version of node a, or null for no proof. */
-function given(): (string | null)[] {
-  return views.map((view) => view?.held("", "a")?.resourceVersion ?? null);
-}
-
-/** The read of the server's version. */
-function look(): ScriptedRequest {
-  const read = stage.wire.next();
-  expect([read.path, Object.fromEntries(read.query)]).toEqual(["/api/v1/nodes", { limit: "1" }]);
-  return read;
+/** Answers the read of the server's version. */
+function present(version: string): void {
+  looks.shift()?.answer(200, list(version, []));
+  stage.clock.advance(0);
 }
 
 function shows(version: string): void {
   watch.line({ type: "MODIFIED", object: node("a", version) });
-  stage.clock.advance(0);
 }
 
-test("objects that are seldom read are not proven", () => {
+/** The view of the last read; fails if that was live. */
+function lastView(): ShownReply<ObservedNode>["view"] {
+  const last = replies.at(-1);
+  if (last === undefined || last === "live") throw new Error("it was read live");
+  return last.view;
+}
+
+test("objects that are seldom read are read live", () => {
   for (let time = 0; time < 3; time++) {
-    request(1);
+    expect(read()).toEqual(["live"]);
     stage.clock.advance(KEPT_MS / 2);
   }
-  expect([given(), stage.wire.waiting]).toEqual([[null, null, null], 0]);
+  expect(looks).toEqual([]);
 });
 
 describe("of many reads", () => {
-  test("the first go live, one small read proves the watch for all others", () => {
-    request(20);
-    expect(given()).toEqual([null, null]);
-    look().answer(200, list("12", []));
-    stage.clock.advance(0);
-    expect(views).toHaveLength(2);
+  test("one small read proves the watch for all that follow", () => {
+    expect(read(5)).toEqual(Array(5).fill("live"));
+    expect(looks).toHaveLength(1);
+    present("12");
+    expect(read()).toEqual(["live"]);
     shows("12");
-    expect([given().slice(2), stage.wire.waiting]).toEqual([Array(18).fill("12"), 0]);
+    expect(read(20)).toEqual(Array(20).fill("12"));
+    expect(looks).toEqual([]);
   });
 
   test("none is answered by a watch that has not reached the version", () => {
-    request(4);
-    look().answer(200, list("12", []));
+    read(3);
+    present("12");
     shows("11");
-    stage.clock.advance(WAIT_MS - 1);
-    expect(views).toHaveLength(2);
-    stage.clock.advance(1);
-    expect(given()).toEqual([null, null, null, null]);
+    expect(read(2)).toEqual(["live", "live"]);
   });
 
-  test("a watch that was there before the answer proves it at once", () => {
-    request(3);
+  test("a watch that was there before the answer is proven by it", () => {
+    read(3);
     shows("13");
-    look().answer(200, list("12", []));
-    stage.clock.advance(0);
-    expect(given()).toEqual([null, null, "13"]);
+    present("12");
+    expect(read()).toEqual(["13"]);
   });
 
   test("a bookmark proves as much as an event", () => {
-    request(3);
-    look().answer(200, list("12", []));
+    read(3);
+    present("12");
     watch.line({ type: "BOOKMARK", object: { metadata: { resourceVersion: "14" } } });
-    stage.clock.advance(0);
-    expect(given()).toEqual([null, null, "9"]);
+    expect(read()).toEqual(["9"]);
   });
 
-  test("a read that fails or hangs delays them for a moment alone", () => {
-    request(3);
-    look().answer(503, "not now");
-    stage.clock.advance(0);
-    expect(given()).toEqual([null, null, null]);
-    stage.clock.advance(PAUSE_MS);
-    request(4);
-    look();
-    stage.clock.advance(WAIT_MS);
-    expect(given()).toEqual(Array(7).fill(null));
+  test("an object that the watch does not show is read live", () => {
+    read(3);
+    present("12");
+    watch.line({ type: "DELETED", object: node("a", "12") });
+    expect(read()).toEqual(["live"]);
+  });
+
+  test("a slow answer proves as much as a fast one", () => {
+    read(3);
+    stage.clock.advance(2_000);
+    present("12");
+    shows("12");
+    stage.clock.advance(RENEWED_MS - 1);
+    expect(read()).toEqual(["12"]);
+    expect(lastView()).toMatchObject({ sentAtMs: 0, readAtMs: 2_000 });
   });
 });
 
 describe("a proof", () => {
   beforeEach(() => {
-    request(3);
-    look().answer(200, list("12", []));
+    read(3);
+    present("12");
     shows("12");
   });
 
   test("names the instants of its read and shows what the watch shows now", () => {
     shows("15");
-    stage.clock.advance(RENEWED_MS - 1);
-    request(1);
-    expect(given().at(-1)).toBe("15");
-    expect(views.at(-1)).toMatchObject({ sentAtMs: 0, readAtMs: 0 });
-    expect(views.at(-1)?.held("", "none")).toBeNull();
+    expect(read()).toEqual(["15"]);
+    expect(lastView()).toMatchObject({ sentAtMs: 0, readAtMs: 0 });
+    shows("16");
+    expect(lastView().held("", "a")?.resourceVersion).toBe("16");
   });
 
   test("in use is renewed before it ends, and nothing waits for that", () => {
     stage.clock.advance(RENEWED_MS);
-    request(1);
-    expect(given().at(-1)).toBe("12");
-    look().answer(200, list("20", []));
+    expect(read()).toEqual(["12"]);
+    present("20");
     stage.clock.advance(KEPT_MS - RENEWED_MS - 1);
-    request(1);
-    expect(given().at(-1)).toBe("12");
+    expect(read()).toEqual(["12"]);
     shows("20");
-    request(1);
-    expect([given().at(-1), stage.wire.waiting]).toEqual(["20", 0]);
-    expect(views.at(-1)).toMatchObject({ sentAtMs: RENEWED_MS });
+    expect(read()).toEqual(["20"]);
+    expect(lastView()).toMatchObject({ sentAtMs: RENEWED_MS });
   });
 
-  test("does not serve a caller that needs a later read", () => {
+  test("that is not renewed ends", () => {
+    stage.clock.advance(KEPT_MS);
+    expect(read()).toEqual(["live"]);
+  });
+
+  test("does not serve a read that must be sent later", () => {
     stage.clock.advance(10);
-    request(1, 5);
-    expect(views).toHaveLength(3);
-    look().answer(200, list("15", []));
-    shows("15");
-    expect(views.at(-1)).toMatchObject({ sentAtMs: 10 });
+    expect(read(1, 5)).toEqual(["live"]);
   });
 
   test("does not outlast the trust in its watch", () => {
-    request(1);
-    const view = views.at(-1);
+    read();
+    const view = lastView();
     watch.fail();
-    request(1);
-    expect([view?.held("", "a"), views.at(-1)]).toEqual([null, null]);
+    expect([view.held("", "a"), read()]).toEqual([null, ["live"]]);
   });
 });
 
 describe("a watch proves nothing", () => {
   test("of a store that went back, and is checked", () => {
-    request(4);
-    look().answer(200, list("8", []));
-    stage.clock.advance(0);
-    expect(given()).toEqual([null, null, null, null]);
-    look().answer(200, list("8", []));
+    read(3);
+    shows("11");
+    present("8");
+    expect(read()).toEqual(["live"]);
+    present("8");
     expect(stage.seen.watch.state().synced).toBe(false);
   });
 
   test("after an event that could not be read", () => {
     watch.line({ type: "MODIFIED", object: { metadata: { name: "a", resourceVersion: "11" } } });
-    request(4);
-    expect([given(), stage.wire.waiting]).toEqual([[null, null, null, null], 0]);
+    expect([read(4), looks]).toEqual([Array(4).fill("live"), []]);
   });
 
   test("once it has stopped", () => {
     stage.seen.watch.stop();
-    request(4);
-    expect([given(), stage.wire.waiting]).toEqual([[null, null, null, null], 0]);
+    expect([read(4), looks]).toEqual([Array(4).fill("live"), []]);
   });
 });
 
-test("a version that is not reached is followed by a pause", () => {
-  request(3);
-  look().answer(200, list("12", []));
+test("a version that is not reached or not known is followed by a pause", () => {
+  read(3);
+  present("12");
   stage.clock.advance(KEPT_MS);
-  request(4);
-  expect([given(), stage.wire.waiting]).toEqual([Array(7).fill(null), 0]);
+  expect([read(4), looks]).toEqual([Array(4).fill("live"), []]);
   stage.clock.advance(PAUSE_MS);
-  request(3);
-  expect(stage.wire.waiting).toBe(1);
+  read(3);
+  looks.shift()?.answer(503, "not now");
+  expect([read(4), looks]).toEqual([Array(4).fill("live"), []]);
 });

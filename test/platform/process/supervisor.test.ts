@@ -36,7 +36,7 @@ function heldKube() {
       };
     },
     read: (_ref, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
-    proven: (_what, _since, done) => replies.push(() => done(null)),
+    readShown: (_what, _ref, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
     write: (_request, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
     minorVersion: (done) => replies.push(() => done(null)),
     leaseHistory: (_from, done) => replies.push(() => done(null)),

@@ -71,7 +71,7 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
   return {
     watch: (what, sink, options) => kube.watch(what, sink, options),
     read: (ref, done, place) => kube.read(ref, done, place),
-    proven: (what, sentSinceMs, done) => kube.proven(what, sentSinceMs, done),
+    readShown: (what, ref, done, need) => kube.readShown(what, ref, done, need),
     write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
     minorVersion: (done) => kube.minorVersion(done),
     leaseHistory: (fromVersion, done) => kube.leaseHistory(fromVersion, done),
@@ -137,8 +137,13 @@ export class ShadowKube implements Kube {
   }
 
   /** Its watches show the API, and not the changes that were never sent. */
-  proven(_what: keyof Watched, _sentSinceMs: number, done: (view: null) => void): void {
-    this.#io.clock.soon(() => done(null));
+  readShown(
+    _what: keyof Watched,
+    ref: ObjectRef,
+    done: (reply: ReadReply) => void,
+    { place }: { readonly place: ReadPlace },
+  ): void {
+    this.read(ref, done, place);
   }
 
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {

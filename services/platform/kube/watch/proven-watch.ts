@@ -33,27 +33,24 @@ export interface ProvenWatchIo {
   /** The collection whose version is read. */
   readonly path: string;
   readonly selectors: Readonly<Record<string, string>>;
-  readonly bounds: Pick<Bounds, "provenReadsMin" | "provenWaitMs">;
+  readonly bounds: Pick<Bounds, "provenReadsMin">;
   readonly observe: (outcome: "ok" | "failed", latencyMs: number) => void;
 }
-
-type Waiter<T> = (view: ProvenView<T> | null) => void;
 
 /** When the read of a proof was sent and answered, on the monotonic clock. */
 type Instants = Pick<ProvenView<unknown>, "sentAtMs" | "readAtMs">;
 
 /** A read of the version that the watch has to reach; null before its answer. */
-interface Look<T> {
+interface Look {
   readonly sentAtMs: number;
   readonly shown: string;
   version: string | null;
   readAtMs: number;
-  waiters: Waiter<T>[];
 }
 
-/** How long a proof holds after its read was sent, in milliseconds: as long as a live read serves further callers. */
+/** How long a proof holds after its read was answered, in milliseconds: as long as a live read of a node. */
 const KEPT_MS = 500;
-/** How old a proof in use is when the next one begins, so that no caller waits for it. */
+/** How old a proof in use is when the next one begins: no read waits for one. */
 const RENEWED_MS = KEPT_MS / 2;
 /** The pause after a version that the watch did not reach. */
 const PAUSE_MS = 5_000;
@@ -63,7 +60,7 @@ export class ProvenWatch<T> {
   readonly #io: ProvenWatchIo;
   #watch: ProvableWatch<T> | null = null;
   #proof: Instants | null = null;
-  #look: Look<T> | null = null;
+  #look: Look | null = null;
   /** When objects were to be read that no proof covered, the last `provenReadsMin` of them. */
   #readsMs: readonly number[] = [];
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
@@ -76,7 +73,7 @@ export class ProvenWatch<T> {
   enter(watch: ProvableWatch<T>): void {
     this.#watch = watch;
     this.#proof = null;
-    this.#end();
+    this.#look = null;
   }
 
   /** A watch has stopped. */
@@ -84,7 +81,7 @@ export class ProvenWatch<T> {
     if (this.#watch !== watch) return;
     this.#watch = null;
     this.#proof = null;
-    this.#end();
+    this.#look = null;
   }
 
   /** A watch has shown another version. */
@@ -93,47 +90,31 @@ export class ProvenWatch<T> {
   }
 
   /**
-   * Calls `done` once, never within the call: with what is proven by a read that was sent at `sentSinceMs` or later, or
-   * null where nothing proves it soon.
+   * What is proven by a read that was sent at `sentSinceMs` or later; null for nothing. It is called when an object
+   * would be read, and the next proof begins if that happens often.
    */
-  request(sentSinceMs: number, done: Waiter<T>): void {
-    const { clock } = this.#io;
-    const nowMs = clock.monotonicMs();
-    const view = this.#view(sentSinceMs);
-    const isCovered = view !== null && nowMs - view.sentAtMs < RENEWED_MS;
-    if (!isCovered) this.#seek(view !== null, nowMs);
-    const look = this.#look;
-    const { provenWaitMs } = this.#io.bounds;
-    const isAwaited = look !== null && look.sentAtMs >= sentSinceMs && nowMs - look.sentAtMs < provenWaitMs;
-    if (view === null && isAwaited) look.waiters.push(done);
-    else clock.soon(() => done(view));
-  }
-
-  #view(sentSinceMs: number): ProvenView<T> | null {
-    const { clock } = this.#io;
+  view(sentSinceMs: number): ProvenView<T> | null {
+    const nowMs = this.#io.clock.monotonicMs();
     const [watch, proof] = [this.#watch, this.#proof];
-    if (watch === null || proof === null || !watch.isTrusted()) return null;
-    const { sentAtMs, readAtMs } = proof;
-    if (sentAtMs < sentSinceMs || clock.monotonicMs() - sentAtMs >= KEPT_MS) return null;
-    return { sentAtMs, readAtMs, held: (...named) => (watch.isTrusted() ? watch.held(...named) : null) };
+    const isProven = watch?.isTrusted() === true && proof !== null && nowMs - proof.readAtMs < KEPT_MS;
+    if (!isProven || nowMs - proof.readAtMs >= RENEWED_MS) this.#seek(isProven, nowMs);
+    if (!isProven || proof.sentAtMs < sentSinceMs) return null;
+    return { ...proof, held: (...named) => (watch.isTrusted() ? watch.held(...named) : null) };
   }
 
   /** Begins a proof if one is in use, or as soon as objects are read often. */
   #seek(isInUse: boolean, nowMs: number): void {
-    const { provenReadsMin, provenWaitMs } = this.#io.bounds;
+    const { provenReadsMin } = this.#io.bounds;
     if (!isInUse) this.#readsMs = [...this.#readsMs, nowMs].slice(-provenReadsMin);
     const isOften = this.#readsMs.length >= provenReadsMin && nowMs - (this.#readsMs[0] ?? nowMs) < KEPT_MS;
     const shown = this.#watch?.isTrusted() === true ? this.#watch.version() : null;
     if ((!isInUse && !isOften) || this.#look !== null || nowMs < this.#pausedUntilMs || shown === null) return;
-    const look: Look<T> = { sentAtMs: nowMs, shown, version: null, readAtMs: nowMs, waiters: [] };
+    const look: Look = { sentAtMs: nowMs, shown, version: null, readAtMs: nowMs };
     this.#look = look;
-    const { clock } = this.#io;
-    clock.after(provenWaitMs, () => this.#release(look, null));
-    clock.after(KEPT_MS, () => this.#fail(look));
     readStoreVersion(this.#io, this.#io, (answer) => this.#answered(look, answer));
   }
 
-  #answered(look: Look<T>, answer: StoreVersion): void {
+  #answered(look: Look, answer: StoreVersion): void {
     const nowMs = this.#io.clock.monotonicMs();
     const isKnown = answer.kind === "known";
     this.#io.observe(isKnown ? "ok" : "failed", nowMs - look.sentAtMs);
@@ -152,35 +133,22 @@ export class ProvenWatch<T> {
     look.version = answer.version;
     look.readAtMs = nowMs;
     this.#review(look, watch);
-    if (this.#look === look) watch.readAtOnce(this.#io.bounds.provenWaitMs);
+    if (this.#look !== look) return;
+    watch.readAtOnce(RENEWED_MS);
+    this.#io.clock.after(KEPT_MS, () => this.#fail(look));
   }
 
   /** Ends a read whose version the watch has reached. */
-  #review(look: Look<T>, watch: ProvableWatch<T>): void {
+  #review(look: Look, watch: ProvableWatch<T>): void {
     const shown = watch.version();
     if (look.version === null || shown === null || !isAtLeast(shown, look.version) || !watch.isTrusted()) return;
     this.#look = null;
     this.#proof = { sentAtMs: look.sentAtMs, readAtMs: look.readAtMs };
-    this.#release(look, this.#view(look.sentAtMs));
   }
 
-  #fail(look: Look<T>): void {
+  #fail(look: Look): void {
     if (this.#look !== look) return;
-    this.#pausedUntilMs = this.#io.clock.monotonicMs() + PAUSE_MS;
-    this.#end();
-  }
-
-  #end(): void {
-    const look = this.#look;
     this.#look = null;
-    if (look !== null) this.#release(look, null);
-  }
-
-  #release(look: Look<T>, view: ProvenView<T> | null): void {
-    const waiters = look.waiters.splice(0);
-    if (waiters.length === 0) return;
-    this.#io.clock.soon(() => {
-      for (const waiter of waiters) waiter(view);
-    });
+    this.#pausedUntilMs = this.#io.clock.monotonicMs() + PAUSE_MS;
   }
 }

@@ -152,17 +152,33 @@ export class Writer {
     return { waiting, underWay: underWay + stalled, stalled, limit: Math.floor(this.#concurrency.limit) };
   }
 
-  /** Reads an object past every cache, in the order that `place` gives. */
-  read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
+  /**
+   * Reads an object past every cache, in the order that `place` gives. `shown` is called when it would be sent: where it
+   * returns a function, that is called instead.
+   */
+  read(
+    ref: ObjectRef,
+    done: (reply: ReadReply) => void,
+    place?: ReadPlace,
+    shown: () => (() => void) | null = () => null,
+  ): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
     const likeness = `get ${ref.kind}`;
     const sending = { likeness, timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
     const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
+    let use: (() => void) | null = null;
     this.#enqueue(
       { operation: `GET ${request.path}`, lane: null, urgency: rank, group: groupOf(ref) },
-      () => request,
+      () => {
+        use = shown();
+        return use === null ? request : null;
+      },
       sending,
       (answer, latencyMs) => {
+        if (use !== null) {
+          use();
+          return;
+        }
         if (ref.kind !== "CustomResource") this.#remember(likeness, answer, latencyMs);
         const reply = readReplyOf(answer, ref.name === "");
         this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });

@@ -617,7 +617,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/platform/kube/watch/proven-watch.ts",
     from: "shown === null || !isAtLeast(shown, look.version) || !watch.isTrusted()",
     to: "shown === null || !watch.isTrusted()",
-    showsIn: "staleWatches",
+    showsInTest: "test/platform/kube/proven-watch.test.ts",
   },
   {
     name: "place of a request without an answer is not given back",

@@ -78,20 +78,11 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
           },
           ...options,
         },
-        count: {
-          list: (reason) => counts.lists.add(1, what, reason),
-          line: () => counts.lines.add(1, what),
-        },
+        count: { list: (reason) => counts.lists.add(1, what, reason), line: () => counts.lines.add(1, what) },
       });
     },
     read: (ref, done, place) => writer.read(ref, done, place),
-    readShown(what, ref, done, { place, sentSinceMs = Number.NEGATIVE_INFINITY }) {
-      writer.read(ref, done, place, () => {
-        const view = proven[what].view(sentSinceMs);
-        const object = view?.held(what === "pods" ? ref.namespace : "", ref.name) ?? null;
-        return view === null || object === null ? null : () => done({ outcome: "shown", object, view });
-      });
-    },
+    readShown: readShownWith(writer, proven),
     write: (request, done) => writer.write(request, done),
     minorVersion: (done) => version.minor(done),
     leaseHistory: (fromVersion, done) => readLeaseHistory({ wire, clock, log }, fromVersion, done),
@@ -118,6 +109,16 @@ function provenWatches(
     pods: provenOf("pods", "Pod"),
     policies: provenOf("policies", "NodePolicy"),
     freezes: provenOf("freezes", "ConfigMap"),
+  };
+}
+
+function readShownWith(writer: Writer, proven: ProvenWatches): Kube["readShown"] {
+  return (what, ref, done, { place, sentSinceMs = Number.NEGATIVE_INFINITY }) => {
+    writer.read(ref, done, place, () => {
+      const view = proven[what].view(sentSinceMs);
+      const object = view?.held(what === "pods" ? ref.namespace : "", ref.name) ?? null;
+      return view === null || object === null ? null : () => done({ outcome: "shown", object, view });
+    });
   };
 }
 

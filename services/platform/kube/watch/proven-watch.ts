@@ -1,7 +1,7 @@
 /**
  * Proves by one small read that a watch of this process shows no less than a live read of each object would.
  *
- *   200 leases to read ──▶ one list of one object: version 812 ──▶ the watch shows version 815 ──▶ it answers for all 200
+ *   200 leases to read ──▶ one list of one object: version 812 ──▶ the watch shows version 815 ──▶ it answers for all
  *
  * The list is requested without a version, so it is consistent, and its version counts every change made before it was
  * sent. A watch shows the changes of its resource in order. So a watch that has reached that version shows all of them,

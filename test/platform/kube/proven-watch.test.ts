@@ -32,7 +32,7 @@ function answerReads(): void {
     const request = stage.wire.next();
     if (request.path === "/api/v1/nodes/a") request.answer(200, node("a", "1000"));
     else if (request.query.toString() === "limit=1") looks.push(request);
-    else throw new Error(`unexpected request: ${request.path}?${request.query}`);
+    else throw new Error(`unexpected request: ${request.request.path}`);
     stage.clock.advance(0);
   }
 }

@@ -71,7 +71,7 @@ describe("vigil run", () => {
     const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
     await vigil.says("running");
     await expect
-      .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status, { timeout: 20_000 })
+      .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status, { timeout: 60_000 })
       .toBe(200);
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     expect(metrics).toMatch(/^vigil_/m);
@@ -98,7 +98,7 @@ describe("vigil run", () => {
     await vigil.says("running in shadow");
     await vigil.says("node silent judged unknown: no heartbeat within its grace period");
     await vigil.says("node silent would have been written: conditions: Ready=Unknown");
-    await expect.poll(explained, { timeout: 20_000 }).toMatch(/shadow/);
+    await expect.poll(explained, { timeout: 60_000 }).toMatch(/shadow/);
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
     expect(await ask("/api/v1/nodes/silent")).toEqual(before);
@@ -147,7 +147,7 @@ describe("vigil run", () => {
     const asked = await fetch(`http://127.0.0.1:${port}/api/zones`);
     expect([asked.status, await asked.json()]).toEqual([503, { error: why }]);
     const late = await listen(apiserver, { port: apiPort, token: TOKEN });
-    await expect.poll(async () => (await probed(port)).readyz, { timeout: 20_000 }).toEqual([200, "ok"]);
+    await expect.poll(async () => (await probed(port)).readyz, { timeout: 60_000 }).toEqual([200, "ok"]);
     await expect.poll(metrics, { timeout: 5_000 }).toMatch(/^vigil_running 1$/m);
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);

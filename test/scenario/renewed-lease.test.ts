@@ -112,14 +112,24 @@ describe("the lease of a silent node", () => {
 
   test("keeps its pods while it cannot be read", () => {
     const world = silentWorld();
+    // A list of one lease would prove what the watch shows of it.
     const isRead = ({ verb, resource, name }: Call): boolean =>
-      verb === "get" && resource.plural === "leases" && name === "a-0";
+      resource.plural === "leases" && ((verb === "get" && name === "a-0") || verb === "list");
     const mend = world.api.faults.add({ fault: { kind: "status", code: 403 }, when: isRead });
     world.advance(200 * S);
     expect(world.deleted).toEqual([]);
     expect(details(world).at(-1)).toContain("the lease could not be read: 403");
     mend();
     world.advance(61 * S);
+    expect(world.deleted).toHaveLength(1);
+  });
+
+  test("need not be read where a list proves what the watch shows", () => {
+    const world = silentWorld();
+    const isRead = ({ verb, resource, name }: Call): boolean =>
+      verb === "get" && resource.plural === "leases" && name === "a-0";
+    world.api.faults.add({ fault: { kind: "status", code: 403 }, when: isRead });
+    world.advance(200 * S);
     expect(world.deleted).toHaveLength(1);
   });
 

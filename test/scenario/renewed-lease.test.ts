@@ -124,7 +124,7 @@ describe("the lease of a silent node", () => {
     expect(world.deleted).toHaveLength(1);
   });
 
-  test("need not be read where a list proves what the watch shows", () => {
+  test("need not be read where a list proves it", () => {
     const world = silentWorld();
     const isRead = ({ verb, resource, name }: Call): boolean =>
       verb === "get" && resource.plural === "leases" && name === "a-0";

@@ -66,7 +66,7 @@ function lastView(): ShownReply<ObservedNode>["view"] {
   return last.view;
 }
 
-test("objects that are seldom read are read live", () => {
+test("objects that are rarely read are read live", () => {
   for (let time = 0; time < 3; time++) {
     expect(read()).toEqual(["live"]);
     stage.clock.advance(KEPT_MS / 2);

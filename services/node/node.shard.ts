@@ -2,7 +2,7 @@
 import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop, Timer } from "../../protocols/ports.ts";
-import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
+import { otherOwnerEndsWithinMs } from "../platform/fleet/live-members.ts";
 import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
@@ -23,8 +23,8 @@ export class NodeShard {
   readonly #actors = new Map<string, NodeActor>();
   readonly #stops: Stop[];
   readonly #republishing: Republishing<NodeActor>;
-  /** Runs until a rival owner has had time to end; null without a rival. */
-  #rivalTimer: Timer | null = null;
+  /** Runs until another owner has had time to end; null without one. */
+  #otherOwnerTimer: Timer | null = null;
 
   constructor(shared: SharedNodeContext, shard: number) {
     this.#io = shared.io;
@@ -55,7 +55,7 @@ export class NodeShard {
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
       bus.subscribe("done.write", shard, ({ body, id, cause }) => {
         const isOfNodeService = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
-        if (isOfNodeService && !cause.startsWith(`${this.#source}:`)) this.#outlastRival(id);
+        if (isOfNodeService && !cause.startsWith(`${this.#source}:`)) this.#outlastOtherOwner(id);
         this.#actors.get(body.node)?.written(body, id);
       }),
       bus.subscribe("asked.resync", shard, ({ source, id }) => this.#republishFor(source, id)),
@@ -87,7 +87,7 @@ export class NodeShard {
     this.#feed.stop();
     this.#republishing.stop();
     for (const stop of this.#stops) stop();
-    this.#rivalTimer?.cancel();
+    this.#otherOwnerTimer?.cancel();
     for (const actor of this.#actors.values()) actor.end();
     this.#actors.clear();
   }
@@ -131,7 +131,7 @@ export class NodeShard {
   /** Republishes the judgements, because the process that requests a resync needs them too. */
   #republishFor(source: string, cause: string): void {
     if (source === this.#source) return;
-    if (source.startsWith(NODE_SERVICE_PREFIX)) this.#outlastRival(cause);
+    if (source.startsWith(NODE_SERVICE_PREFIX)) this.#outlastOtherOwner(cause);
     this.#republishing.begin(cause);
   }
 
@@ -141,11 +141,11 @@ export class NodeShard {
    * noticed, so this shard republishes its own once the other has had the time to notice. If the other is right, this
    * shard ends before that.
    */
-  #outlastRival(cause: string): void {
+  #outlastOtherOwner(cause: string): void {
     const { clock, profile } = this.#io;
-    this.#rivalTimer?.cancel();
-    this.#rivalTimer = clock.after(rivalEndsWithinMs(profile), () => {
-      this.#rivalTimer = null;
+    this.#otherOwnerTimer?.cancel();
+    this.#otherOwnerTimer = clock.after(otherOwnerEndsWithinMs(profile), () => {
+      this.#otherOwnerTimer = null;
       this.#republishing.begin(cause);
     });
   }

@@ -17,7 +17,7 @@ import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts"
 import { Deadlines } from "../structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
 import { HeldPods } from "./held-pods.ts";
-import { RivalJudgements } from "./rival-judgements.ts";
+import { OtherOwnerJudgements } from "./other-owner-judgements.ts";
 import {
   contradictedForMs,
   type KnownTaint,
@@ -73,7 +73,7 @@ class TaintShard {
   readonly #annotationRetries: RetrySchedule<string>;
   /** Nodes with a record of taint starts, which has to be removed with the taints. */
   readonly #annotated = new Set<string>();
-  readonly #rivals: RivalJudgements;
+  readonly #otherOwners: OtherOwnerJudgements;
   readonly #republishing: Republishing<EvictionSchedule>;
   readonly #stops: readonly Stop[];
   /** The next planned end of a freeze that holds evictions back, on the API's clock. */
@@ -91,7 +91,7 @@ class TaintShard {
     this.#gainedMs = io.clock.monotonicMs();
     this.#annotationRetries = new RetrySchedule(requestRetries(io.profile));
     const { clock, profile, fleet, bus } = io;
-    this.#rivals = new RivalJudgements({ clock, profile, correct: (wrong) => this.#correct(wrong) });
+    this.#otherOwners = new OtherOwnerJudgements({ clock, profile, correct: (wrong) => this.#correct(wrong) });
     this.#republishing = new Republishing({
       clock,
       held: () => this.#schedules(),
@@ -103,7 +103,7 @@ class TaintShard {
         if (source.startsWith(LEDGER_PREFIX)) this.#republishing.begin(id);
       }),
       bus.subscribe("judged.pod", shard, (message) => {
-        if (message.source !== `taint-manager@${fleet.member}`) this.#rivals.hear(message);
+        if (message.source !== `taint-manager@${fleet.member}`) this.#otherOwners.hear(message);
       }),
     ];
     this.#feed = feedShard(io, shard, {
@@ -148,7 +148,7 @@ class TaintShard {
   stop(): void {
     this.#feed.stop();
     for (const stop of this.#stops) stop();
-    this.#rivals.stop();
+    this.#otherOwners.stop();
     this.#republishing.stop();
     this.#thaw?.cancel();
     this.#recordable?.cancel();
@@ -294,8 +294,8 @@ class TaintShard {
   }
 
   /**
-   * Publishes what holds of a pod that a rival judged otherwise. Pods are known on tainted nodes only; one that is
-   * terminating is left alone.
+   * Publishes what holds of a pod that another owner judged otherwise. Pods are known on tainted nodes only; one
+   * that is terminating is left alone.
    */
   #correct({ id, body }: Message<"judged.pod">): void {
     const tainted = this.#nodes.get(body.node);

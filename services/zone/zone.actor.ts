@@ -140,7 +140,7 @@ export class ZoneActor {
     if (actions.includes("takeOver")) this.#takeOver(perSecond, announced, now);
     else this.#bucket = atRate(this.#bucket, perSecond, now);
     if (actions.includes("takeTaintsBack")) this.#takeTaintsBack(now, cause);
-    if (cluster === "spared") this.#grant(now);
+    if (cluster === "healthy") this.#grant(now);
     // Node actors restart the grace of each node when they receive the end of a halt.
     this.#announce(actions.includes("restartGraces"), cause);
   }

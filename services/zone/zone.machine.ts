@@ -3,10 +3,10 @@
  *
  * - `cluster`: what all zones together show (R6.7). It is `unsynced` until the whole cluster has been seen once. The
  *   actor then takes the zone over. It is `stale` while the cluster is not seen. Nodes are tainted or drained only
- *   while it is `spared`.
+ *   while it is `healthy`.
  * - `disruption`: the state of the zone, decided by the zone's own count (R6.1) while the cluster is in view. It is
- *   `Halted` while every zone is down (R6.10): the actor requests that our taints go until none stands. Only a zone
- *   that is up ends a halt, and then the grace of every node restarts (R6.11).
+ *   `Halted` while every zone is down (R6.10): the actor requests the removal of our taints until none is present. Only
+ *   a zone that is up ends a halt, and then the grace of every node restarts (R6.11).
  *
  * The chart has no context: its state value holds everything that decides. The actor keeps counts and buckets and
  * chooses the events.
@@ -36,7 +36,7 @@ export interface ZoneStateValue {
 
 const nothing = (): void => {};
 
-const seen = { spared: "spared", unclear: "unclear", disrupted: "disrupted" } as const;
+const seen = { healthy: "healthy", notKnown: "notKnown", disrupted: "disrupted" } as const;
 /** The zone's own count decides only while all its nodes are seen. */
 const counted = {
   empty: { target: "Initial", guard: "isInView" },
@@ -51,7 +51,7 @@ const repeated = { actions: "takeTaintsBack" } as const;
 export const zoneMachine = setup({
   types: { events: {} as { type: ZoneEvent } },
   actions: { takeOver: nothing, stopGrants: nothing, takeTaintsBack: nothing, restartGraces: nothing },
-  guards: { isInView: or([stateIn({ cluster: "spared" }), stateIn({ cluster: "unclear" })]) },
+  guards: { isInView: or([stateIn({ cluster: "healthy" }), stateIn({ cluster: "notKnown" })]) },
 }).createMachine({
   id: "zone",
   type: "parallel",
@@ -60,8 +60,8 @@ export const zoneMachine = setup({
       initial: "unsynced",
       states: {
         unsynced: { on: seen, exit: "takeOver" },
-        spared: { on: { ...seen, stale: "stale" }, exit: "stopGrants" },
-        unclear: { on: { ...seen, stale: "stale" } },
+        healthy: { on: { ...seen, stale: "stale" }, exit: "stopGrants" },
+        notKnown: { on: { ...seen, stale: "stale" } },
         disrupted: { on: { ...seen, stale: "stale" } },
         stale: { on: seen },
       },
@@ -75,7 +75,7 @@ export const zoneMachine = setup({
         FullDisruption: { on: { ...counted, disrupted: "Halted" } },
         Halted: {
           entry: "takeTaintsBack",
-          on: { spared: "Initial", disrupted: repeated, unclear: repeated },
+          on: { healthy: "Initial", disrupted: repeated, notKnown: repeated },
           exit: "restartGraces",
         },
       },

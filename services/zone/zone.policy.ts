@@ -85,23 +85,23 @@ export function zoneProfileOf(profile: Profile, domainKey: string, policies: Pol
 }
 
 /** What all zones together show: every one is down, some is not, or too little is known. */
-export type AllZonesState = "spared" | "unclear" | "disrupted";
+export type AllZonesState = "healthy" | "notKnown" | "disrupted";
 
 /**
  * Folds the zones that have counted nodes (R6.7); null is an unknown zone. An unknown zone can stop grants, but taints
  * go only when every zone is known to be down. Without any zone nothing is disrupted.
  */
 export function allZonesStateOf(damages: Iterable<Damage | null>): AllZonesState {
-  let state: AllZonesState = "spared";
+  let state: AllZonesState = "healthy";
   for (const damage of damages) {
-    if (damage === "normal" || damage === "partial") return "spared";
-    if (damage === null) state = "unclear";
-    else if (damage === "full" && state === "spared") state = "disrupted";
+    if (damage === "normal" || damage === "partial") return "healthy";
+    if (damage === null) state = "notKnown";
+    else if (damage === "full" && state === "healthy") state = "disrupted";
   }
   return state;
 }
 
-/** A node's NoExecute taints of ours: those of its readiness (R4.41), and those put on for conditions of its policy. */
+/** A node's NoExecute taints of ours: those of its readiness (R4.41), and those added for conditions of its policy. */
 export function ownTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints">): Taint[] {
   return [...node.taints.filter(isSwappable), ...evictingConditionTaintsOf(node)];
 }

@@ -175,7 +175,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "unknown zone ignored by the all-zones rule",
     file: "services/zone/zone.policy.ts",
-    from: 'if (damage === null) state = "unclear";\n    else if (damage',
+    from: 'if (damage === null) state = "notKnown";\n    else if (damage',
     to: "if (damage",
   },
   {

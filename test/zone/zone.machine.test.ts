@@ -17,11 +17,11 @@ import {
 /** The target of each event by state of a region. An event without a target changes nothing. */
 type Matrix<S extends string> = Readonly<Record<S, Partial<Record<ZoneEvent, S>>>>;
 
-const SEEN = { spared: "spared", unclear: "unclear", disrupted: "disrupted" } as const;
+const SEEN = { healthy: "healthy", notKnown: "notKnown", disrupted: "disrupted" } as const;
 const CLUSTER: Matrix<ClusterState> = {
   unsynced: SEEN,
-  spared: { ...SEEN, stale: "stale" },
-  unclear: { ...SEEN, stale: "stale" },
+  healthy: { ...SEEN, stale: "stale" },
+  notKnown: { ...SEEN, stale: "stale" },
   disrupted: { ...SEEN, stale: "stale" },
   stale: SEEN,
 };
@@ -32,7 +32,7 @@ const DISRUPTION: Matrix<DisruptionState> = {
   Normal: { ...BY_COUNT, disrupted: "Halted" },
   PartialDisruption: { ...BY_COUNT, disrupted: "Halted" },
   FullDisruption: { ...BY_COUNT, disrupted: "Halted" },
-  Halted: { spared: "Initial" },
+  Halted: { healthy: "Initial" },
 };
 
 const EVENTS = zoneMachine.events as readonly ZoneEvent[];
@@ -42,7 +42,7 @@ const STATES = CLUSTERS.flatMap((cluster) => DISRUPTIONS.map((disruption) => zon
 const STEPS = STATES.flatMap((before) => EVENTS.map((event) => ({ before, event, ...stepZone(before, event) })));
 
 const isCount = (event: ZoneEvent) => event in BY_COUNT;
-const isInView = ({ cluster }: ZoneStateValue) => cluster === "spared" || cluster === "unclear";
+const isInView = ({ cluster }: ZoneStateValue) => cluster === "healthy" || cluster === "notKnown";
 
 /** The steps with this action. */
 const callingFor = (action: ZoneAction) => STEPS.filter(({ actions }) => actions.includes(action));
@@ -66,7 +66,7 @@ describe("every state × every event", () => {
 describe("in the chart", () => {
   test("only a zone that is up ends a halt (decision 11)", () => {
     const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
-    expect([...new Set(ends.map(({ event }) => event))]).toEqual(["spared"]);
+    expect([...new Set(ends.map(({ event }) => event))]).toEqual(["healthy"]);
   });
 
   test("only every zone known to be down begins one", () => {
@@ -74,10 +74,10 @@ describe("in the chart", () => {
     expect([...new Set(begins.map(({ event }) => event))]).toEqual(["disrupted"]);
   });
 
-  test("no zone is halted while the cluster is spared", () => {
-    const granting = STEPS.filter(({ before }) => before.cluster !== "spared" || before.disruption !== "Halted").filter(
-      ({ state }) => state.cluster === "spared" && state.disruption === "Halted",
-    );
+  test("no zone is halted while the cluster is healthy", () => {
+    const granting = STEPS.filter(
+      ({ before }) => before.cluster !== "healthy" || before.disruption !== "Halted",
+    ).filter(({ state }) => state.cluster === "healthy" && state.disruption === "Halted");
     expect(granting).toEqual([]);
   });
 
@@ -94,14 +94,14 @@ describe("the actions of a step", () => {
     expect(took.every(({ before, state }) => before.cluster === "unsynced" && state.cluster !== "unsynced")).toBe(true);
   });
 
-  test("stop grants when the cluster is no longer spared", () => {
-    const left = STEPS.filter(({ before, state }) => before.cluster === "spared" && state.cluster !== "spared");
+  test("stop grants when the cluster is no longer healthy", () => {
+    const left = STEPS.filter(({ before, state }) => before.cluster === "healthy" && state.cluster !== "healthy");
     expect(callingFor("stopGrants")).toEqual(left);
   });
 
   test("take taints back as a halt begins or is confirmed (R6.10)", () => {
     const isHalting = ({ before, event }: (typeof STEPS)[number]) =>
-      event === "disrupted" || (event === "unclear" && before.disruption === "Halted");
+      event === "disrupted" || (event === "notKnown" && before.disruption === "Halted");
     expect(callingFor("takeTaintsBack")).toEqual(STEPS.filter(isHalting));
   });
 
@@ -121,7 +121,7 @@ test("equal states are one object: all zones share 25", () => {
 });
 
 test("a halted zone is announced as fully disrupted (R6.10)", () => {
-  const announced = DISRUPTIONS.map((disruption) => announcedState(zoneStateValue("spared", disruption)));
+  const announced = DISRUPTIONS.map((disruption) => announcedState(zoneStateValue("healthy", disruption)));
   expect(announced).toEqual(["Initial", "Normal", "PartialDisruption", "FullDisruption", "FullDisruption"]);
 });
 

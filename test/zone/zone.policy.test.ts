@@ -86,14 +86,14 @@ describe("a zone's damage", () => {
 
 describe("all zones together (R6.7–R6.12)", () => {
   test.each<[string, (Damage | null)[], string]>([
-    ["no zone at all (R6.9)", [], "spared"],
-    ["no zone with counted nodes", ["empty"], "spared"],
-    ["one healthy zone among zones that are down", ["full", "normal", null], "spared"],
-    ["one partially disrupted zone", ["full", "partial"], "spared"],
+    ["no zone at all (R6.9)", [], "healthy"],
+    ["no zone with counted nodes", ["empty"], "healthy"],
+    ["one healthy zone among zones that are down", ["full", "normal", null], "healthy"],
+    ["one partially disrupted zone", ["full", "partial"], "healthy"],
     ["every zone down (R6.10)", ["full", "full"], "disrupted"],
     ["the only zone down (R6.14)", ["full"], "disrupted"],
-    ["all known zones down and one unknown", ["full", null], "unclear"],
-    ["only an unknown zone", [null], "unclear"],
+    ["all known zones down and one unknown", ["full", null], "notKnown"],
+    ["only an unknown zone", [null], "notKnown"],
   ])("%s: %j is %s", (_what, damages, allZones) => {
     expect(allZonesStateOf(damages)).toBe(allZones);
   });
@@ -111,7 +111,7 @@ describe("all zones together (R6.7–R6.12)", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom<Damage | null>("full", "empty", null)), (damages) => {
         const allZones = allZonesStateOf([...damages, null]);
-        expect(allZones).toBe("unclear");
+        expect(allZones).toBe("notKnown");
       }),
     );
   });

@@ -54,10 +54,10 @@ test("a change of a node reaches every zone when it ends a halt", () => {
   const before = world.received.length;
   world.kubelet(zones[0]?.[0] ?? "").report("Ready", "True");
   world.advance(100);
-  const spared = world.received
+  const ended = world.received
     .slice(before)
     .flatMap(({ body }) => ("halted" in body && !body.halted ? [body.zone] : []));
-  expect(new Set(spared).size).toBe(ZONES);
+  expect(new Set(ended).size).toBe(ZONES);
 });
 
 test("a refused removal of a taint in a halt is requested again", () => {

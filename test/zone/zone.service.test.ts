@@ -105,7 +105,7 @@ describe("zones of two owners", () => {
     world.advance(30 * S);
     const own = world.published("judged.zone").findLast(({ body }) => body.zone === ZONE_A)?.body;
     if (own === undefined) throw new Error("zone a was not announced");
-    world.busOf("zone", "rival").publish("judged.zone", { ...own, state: "FullDisruption" }, null);
+    world.busOf("zone", "other").publish("judged.zone", { ...own, state: "FullDisruption" }, null);
     world.advance(1 * S);
     expect(stateOf(world, ZONE_A)).toMatchObject({ state: "Normal" });
   });

@@ -154,7 +154,7 @@ export class BusFleet implements Fleet {
     this.#lagMs = nowMs - dueMs;
     this.#metrics.lag.set(this.#lagMs / 1000);
     if (!bus.connected()) this.#cutOff("the bus is down");
-    if (this.#lagMs > profile.watchBlindMs && this.#hasRivals()) this.#cutOff("this process stood still");
+    if (this.#lagMs > profile.watchBlindMs && this.#hasOtherOwners()) this.#cutOff("this process stood still");
     this.#pulse(false);
     const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.memberPulseMs);
     return clock.after(pauseMs, () => {
@@ -248,7 +248,7 @@ export class BusFleet implements Fleet {
   }
 
   /** Whether another member runs a service of ours and takes over when we stand still. */
-  #hasRivals(): boolean {
+  #hasOtherOwners(): boolean {
     return this.#options.services.some((service) => this.#running(service).size > 1);
   }
 

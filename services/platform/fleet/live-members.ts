@@ -31,7 +31,7 @@ export type PulseResult = "new" | "changed" | "same" | "left" | "full" | "duplic
  * Within how long a process that takes itself for the owner of another's shard notices that it is not, in milliseconds:
  * the pulse that it missed is followed by another, or it counts as gone.
  */
-export function rivalEndsWithinMs({
+export function otherOwnerEndsWithinMs({
   memberTimeoutMs,
   memberPulseMs,
 }: Pick<PulseProfile, "memberTimeoutMs" | "memberPulseMs">): number {
@@ -49,9 +49,9 @@ interface ReceivedPulse {
 
 interface MemberEntry extends ReceivedPulse {
   /** The last pulse of another process under the same name; null when there was none. */
-  readonly rival: ReceivedPulse | null;
-  readonly isRivalLatest: boolean;
-  /** How many of its pulses came after one of its rival. */
+  readonly namesake: ReceivedPulse | null;
+  readonly isNamesakeLatest: boolean;
+  /** How many of its pulses came after one of its namesake. */
   readonly clashes: number;
   /** Whether it pulsed on after a goodbye in its name: further goodbyes are ignored. */
   readonly isBackAfterGoodbye: boolean;
@@ -60,7 +60,7 @@ interface MemberEntry extends ReceivedPulse {
 }
 
 /** The state of a process that has just taken its name. */
-const FRESH = { rival: null, isRivalLatest: false, clashes: 0, isBackAfterGoodbye: false, putOff: false };
+const FRESH = { namesake: null, isNamesakeLatest: false, clashes: 0, isBackAfterGoodbye: false, putOff: false };
 
 interface Goodbye {
   readonly since: number;
@@ -119,7 +119,7 @@ export class LiveMembers {
     const received = { pulse, receivedMs: this.#options.clock.monotonicMs() };
     const entry = this.#members.get(pulse.member);
     if (entry === undefined) return this.#takeUnknown(received);
-    return entry.pulse.since === pulse.since ? this.#takeKnown(entry, received) : this.#takeRival(entry, received);
+    return entry.pulse.since === pulse.since ? this.#takeKnown(entry, received) : this.#onNamesake(entry, received);
   }
 
   /** Forgets a member; false when it was not known. */
@@ -146,34 +146,34 @@ export class LiveMembers {
   #takeKnown(entry: MemberEntry, received: ReceivedPulse): PulseResult {
     const { member, leaving } = received.pulse;
     if (leaving) return entry.isBackAfterGoodbye ? "same" : this.#leave(entry, received);
-    const clashes = entry.isRivalLatest ? entry.clashes + 1 : entry.clashes;
+    const clashes = entry.isNamesakeLatest ? entry.clashes + 1 : entry.clashes;
     // An overtaken pulse is still a heartbeat. When no later one came for long, the one that seemed later was forged.
     const isOvertaken =
       received.pulse.sequence < entry.pulse.sequence &&
       received.receivedMs - entry.receivedMs < this.#options.profile.memberTimeoutMs;
     const latest = isOvertaken ? entry : received;
-    this.#put(member, { ...entry, ...latest, pulse: latest.pulse, clashes, isRivalLatest: false, putOff: false });
+    this.#put(member, { ...entry, ...latest, pulse: latest.pulse, clashes, isNamesakeLatest: false, putOff: false });
     return isSame(entry.pulse, latest.pulse) ? "same" : "changed";
   }
 
-  #takeRival(entry: MemberEntry, received: ReceivedPulse): PulseResult {
+  #onNamesake(entry: MemberEntry, received: ReceivedPulse): PulseResult {
     const { member, leaving } = received.pulse;
     const isImpostor = entry.clashes >= CLASHES_MAX;
-    if (!leaving) this.#members.set(member, { ...entry, rival: received, isRivalLatest: true });
+    if (!leaving) this.#members.set(member, { ...entry, namesake: received, isNamesakeLatest: true });
     return isImpostor ? "duplicate-name" : "same";
   }
 
-  #leave({ rival }: MemberEntry, { pulse: { member, since, sequence }, receivedMs }: ReceivedPulse): PulseResult {
+  #leave({ namesake }: MemberEntry, { pulse: { member, since, sequence }, receivedMs }: ReceivedPulse): PulseResult {
     this.forget(member);
     this.#goodbyes.set(member, { since, sequence, receivedMs, lateSequence: null });
-    return this.#follow(member, rival) ? "changed" : "left";
+    return this.#follow(member, namesake) ? "changed" : "left";
   }
 
-  /** Gives a free name to the rival that pulses under it; false when there is none. */
-  #follow(member: string, rival: ReceivedPulse | null): boolean {
+  /** Gives a free name to the namesake that pulses under it; false when there is none. */
+  #follow(member: string, namesake: ReceivedPulse | null): boolean {
     const { clock, profile } = this.#options;
-    if (rival === null || clock.monotonicMs() - rival.receivedMs >= profile.memberTimeoutMs) return false;
-    this.#put(member, { ...rival, ...FRESH });
+    if (namesake === null || clock.monotonicMs() - namesake.receivedMs >= profile.memberTimeoutMs) return false;
+    this.#put(member, { ...namesake, ...FRESH });
     return true;
   }
 
@@ -218,7 +218,7 @@ export class LiveMembers {
       return;
     }
     this.#members.delete(member);
-    if (this.#follow(member, entry?.rival ?? null)) followed(member);
+    if (this.#follow(member, entry?.namesake ?? null)) followed(member);
     else timedOut(member);
   }
 }

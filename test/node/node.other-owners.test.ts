@@ -13,11 +13,11 @@ import { VirtualCluster } from "../support/virtual-cluster.ts";
 const S = 1000;
 
 interface Buses {
-  readonly rival: Bus;
+  readonly other: Bus;
   readonly writer: Bus;
 }
 
-/** A rival judges a node silent, after it has done something. Returns the last judgement of the node, 5 s later. */
+/** Another owner acts, then judges a node silent. Returns the last judgement of the node, 5 s later. */
 function judgedAfter(act: (buses: Buses, judged: BodyOf<"judged.node">) => void) {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1" });
@@ -28,30 +28,30 @@ function judgedAfter(act: (buses: Buses, judged: BodyOf<"judged.node">) => void)
     const who = { service, member, log: recordingLog(), metrics: createMetrics() };
     return typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 1_000, ...who });
   };
-  const rival = busOf("node", "rival");
+  const other = busOf("node", "other");
   const [judged] = cluster.published("judged.node").slice(-1);
   if (judged === undefined) throw new Error("nothing was judged");
-  act({ rival, writer: busOf("node-writer", "vigil") }, judged.body);
+  act({ other, writer: busOf("node-writer", "vigil") }, judged.body);
   cluster.advance(100);
-  rival.publish("judged.node", { ...judged.body, readiness: "unknown", eviction: "toBeEvicted" }, null);
+  other.publish("judged.node", { ...judged.body, readiness: "unknown", eviction: "toBeEvicted" }, null);
   cluster.advance(5 * S);
   return cluster.published("judged.node").at(-1);
 }
 
-/** A node-writer carries out what the rival requested. */
-function writeFor({ rival, writer }: Buses, { node, uid, resourceVersion }: BodyOf<"judged.node">): void {
+/** A node-writer carries out what the other owner requested. */
+function writeFor({ other, writer }: Buses, { node, uid, resourceVersion }: BodyOf<"judged.node">): void {
   const target = { node, uid };
   const change = { taints: [], add: [], remove: [], ready: "Unknown" as const, why: "conditions" as const };
-  const cause = rival.publish("asked.taint", { ...target, resourceVersion, ...change }, null);
+  const cause = other.publish("asked.taint", { ...target, resourceVersion, ...change }, null);
   const outcome = { outcome: "ok" as const, retrying: false, latencyMs: 1, change: "taints", detail: "" };
   const written = { ask: "asked.taint" as const, kind: "Node" as const, namespace: "", name: node, ...target };
   writer.publish("done.write", { ...written, ...outcome, resourceVersion: "9" }, cause);
 }
 
 test.each([
-  ["read a shard", ({ rival }: Buses) => rival.publish("asked.resync", { shard: shardOf("node-1"), reason: "" }, null)],
+  ["read a shard", ({ other }: Buses) => other.publish("asked.resync", { shard: shardOf("node-1"), reason: "" }, null)],
   ["had a node written", writeFor],
-])("what a rival that %s judged is corrected once it has ended", (_what, act) => {
+])("what another owner that %s judged is corrected once it has ended", (_what, act) => {
   const corrected = { source: "node@vigil", body: { readiness: "ready", eviction: "unmarked" } };
   expect(judgedAfter(act)).toMatchObject(corrected);
 });

@@ -10,27 +10,27 @@
 import type { Message } from "../../protocols/messages.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { rivalEndsWithinMs } from "../platform/fleet/live-members.ts";
+import { otherOwnerEndsWithinMs } from "../platform/fleet/live-members.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 
-/** Pods beyond this are forgotten, the one judged least recently first: a thief may name any number of them. */
+/** Pods beyond this are forgotten, the one judged least recently first: an attacker may name any number of them. */
 const PODS_MAX = 10_000;
 
-/** What the judgements of rivals depend on. */
-export interface RivalJudgementsOptions {
+/** What the judgements of other owners depend on. */
+export interface OtherOwnerJudgementsOptions {
   readonly clock: Pick<Clock, "after">;
   readonly profile: Pick<Profile, "memberTimeoutMs" | "memberPulseMs">;
-  /** Publishes what this shard judges of a pod, where a rival's judgement differs from that. */
+  /** Publishes what this shard judges of a pod, where the judgement of another owner differs from that. */
   readonly correct: (wrong: Message<"judged.pod">) => void;
 }
 
-/** The last judgement of each pod by a rival. */
-export class RivalJudgements {
-  readonly #options: RivalJudgementsOptions;
+/** The last judgement of each pod by another owner. */
+export class OtherOwnerJudgements {
+  readonly #options: OtherOwnerJudgementsOptions;
   readonly #heard = new BoundedMap<string, Message<"judged.pod">>(PODS_MAX);
   #timer: Timer | null = null;
 
-  constructor(options: RivalJudgementsOptions) {
+  constructor(options: OtherOwnerJudgementsOptions) {
     this.#options = options;
   }
 
@@ -38,7 +38,7 @@ export class RivalJudgements {
   hear(message: Message<"judged.pod">): void {
     const { clock, profile } = this.#options;
     this.#heard.set(message.body.uid, message);
-    this.#timer ??= clock.after(rivalEndsWithinMs(profile), () => this.#correct());
+    this.#timer ??= clock.after(otherOwnerEndsWithinMs(profile), () => this.#correct());
   }
 
   /** Forgets everything. */

@@ -48,3 +48,8 @@ test("the summary counts by node-years", () => {
   expect(rows).toContain("| kube-controller-manager | 0 of 1 | 1 (1,000) | 2 (2,000) | 0 |");
   expect(rows).toContain("| Vigil | 1 of 1 | 0 (0) | 0 (0) | 0 |");
 });
+
+test("a large cluster alone has no rate per node-year", () => {
+  const large = PLAYED.map(({ incident, outcomes }) => ({ incident: { ...incident, isLarge: true }, outcomes }));
+  expect(summaryTable(large)).toContain("| Vigil | 1 of 1 | 0 | 0 | 0 |");
+});

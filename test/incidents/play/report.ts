@@ -62,7 +62,8 @@ export function summaryTable(played: readonly PlayedIncident[]): string {
     const exposed = exposedSeconds(played, name) / YEAR_SECONDS;
     const wrong = count(outcomes, "wrong");
     const falseVerdicts = count(outcomes, "falseVerdicts");
-    const rate = (events: number) => `${events} (${Math.round(events / exposed).toLocaleString("en")})`;
+    const rate = (events: number) =>
+      exposed === 0 ? `${events}` : `${events} (${Math.round(events / exposed).toLocaleString("en")})`;
     const right = `${outcomes.filter(isRight).length} of ${outcomes.length}`;
     return [SHOWN_NAMES[name], right, rate(wrong), rate(falseVerdicts), `${count(outcomes, "missing")}`];
   });

@@ -10,6 +10,7 @@ import {
   checkDeletion,
   checkNodeWrite,
   type Standing,
+  turnedUnready,
   type WriteContext,
 } from "./invariants.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
@@ -185,5 +186,22 @@ describe("a taint of the zone", () => {
     const followed = paces(3, up, isOtherWell);
     expect(turn(followed, "a-0", 50)).not.toThrow();
     expect(turn(followed, "a-1", 62)).toThrow(problem);
+  });
+});
+
+describe("a write of a pod's status", () => {
+  const podWith = (...conditions: readonly (readonly [string, string])[]): CheckedPod => ({
+    metadata: { namespace: "default", name: "web", uid: "1", creationTimestamp: at(0) },
+    spec: {},
+    status: { conditions: conditions.map(([type, status]) => ({ type, status })) },
+  });
+  const UNREADY = ["Ready", "False"] as const;
+
+  it.each([
+    ["marks a pod that was ready", podWith(["Ready", "True"]), podWith(UNREADY), true],
+    ["marks a pod without the condition", podWith(), podWith(UNREADY), true],
+    ["that names an eviction marks nothing", podWith(UNREADY), podWith(UNREADY, ["DisruptionTarget", "True"]), false],
+  ])("%s", (_what, before, after, isMark) => {
+    expect(turnedUnready(before, after)).toBe(isMark);
   });
 });

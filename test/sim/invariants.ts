@@ -64,6 +64,13 @@ export interface CheckedPod {
   };
 }
 
+/** Whether a write made a pod not ready. Other writes of a status, such as the mark of an eviction, do not. */
+export function turnedUnready(before: CheckedPod | null, after: CheckedPod): boolean {
+  const isUnready = (pod: CheckedPod | null) =>
+    pod?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "False") === true;
+  return isUnready(after) && !isUnready(before);
+}
+
 /** A write of Vigil broke a rule. */
 export class BrokenInvariant extends Error {
   override readonly name = "BrokenInvariant";

@@ -20,6 +20,7 @@ import {
   checkNodeWrite,
   isOfCondition,
   isPaced,
+  turnedUnready,
   type WriteContext,
 } from "./invariants.ts";
 import { Marks } from "./marks.ts";
@@ -366,8 +367,9 @@ class Run {
     const deleted = type === "DELETED" || (now.terminating && before?.terminating === false);
     if (!deleted) {
       this.#marks.count("pod status written");
-      const { metadata, spec } = JSON.parse(now.json) as CheckedPod;
-      this.#policies?.marked(metadata.name, spec.nodeName ?? "");
+      const pod = JSON.parse(now.json) as CheckedPod;
+      const was = before === null ? null : (JSON.parse(before.json) as CheckedPod);
+      if (turnedUnready(was, pod)) this.#policies?.marked(pod.metadata.name, pod.spec.nodeName ?? "");
       return;
     }
     this.#marks.count("pod evicted");

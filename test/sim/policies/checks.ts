@@ -148,7 +148,7 @@ export class PolicyChecks {
     this.#emptied(node);
   }
 
-  /** Vigil wrote the status of a pod. */
+  /** Vigil marked a pod of a node not ready. */
   marked(pod: string, node: string): void {
     this.#limits.marked(pod, node);
   }

@@ -1,9 +1,12 @@
 /**
  * In which order waiting pods are evicted under the rates of their policy, and when: the one that was due first, unless
- * its namespace is full, which holds back nobody else. It grants nothing and reads no clock; instants are on one clock.
+ * its namespace is full, which holds back nobody else. A pod that counts already, because it changed as it was evicted,
+ * goes before them: it needs no further place. It grants nothing and reads no clock; instants are on one clock.
  */
-import type { EvictionRates, RateField } from "../../domain/eviction-rates.ts";
-import { WINDOW_MS } from "./eviction-window.ts";
+import { type EvictionRates, RATE_FIELDS, type RateField } from "../../domain/eviction-rates.ts";
+import { type CountedPod, WINDOW_MS } from "./eviction-window.ts";
+
+const [PER_MINUTE, PER_NAMESPACE] = RATE_FIELDS;
 
 /** A pod that waits. */
 export interface WaitingPod {
@@ -26,7 +29,7 @@ export interface EvictionOrderStart<P extends WaitingPod> {
   /** The waiting pods, the one that was due first before the others. */
   readonly waiting: readonly P[];
   /** What counts against the rates, and until when. */
-  readonly counted: Iterable<{ readonly namespace: string; readonly untilMs: number }>;
+  readonly counted: Iterable<CountedPod>;
   /** The first instant at which somebody may be evicted. */
   readonly fromMs: number;
 }
@@ -47,6 +50,11 @@ class Limit {
     return this.#untilMs[over] ?? Number.POSITIVE_INFINITY;
   }
 
+  /** Whether more counts than the limit allows, as after it was lowered. */
+  isExceeded(): boolean {
+    return this.#untilMs.length > this.#max;
+  }
+
   count(untilMs: number): void {
     let place = this.#untilMs.length;
     while (place > 0 && (this.#untilMs[place - 1] ?? 0) > untilMs) place -= 1;
@@ -57,7 +65,7 @@ class Limit {
 /** The waiting pods of one namespace, and its limit. */
 interface Namespace<P> {
   readonly limit: Limit;
-  readonly pods: { readonly pod: P; readonly place: number }[];
+  pods: { readonly pod: P; readonly place: number }[];
   next: number;
 }
 
@@ -65,9 +73,18 @@ interface Namespace<P> {
 export function* evictionOrder<P extends WaitingPod>(start: EvictionOrderStart<P>): Generator<ExpectedEviction<P>> {
   const all = new Limit(start.rates.perMinuteMax);
   const namespaces = namespacesOf(start);
-  for (const { namespace, untilMs } of [...start.counted].sort((left, right) => left.untilMs - right.untilMs)) {
+  const counting = new Set<string | undefined>();
+  for (const { uid, namespace, untilMs } of [...start.counted].sort((left, right) => left.untilMs - right.untilMs)) {
     all.count(untilMs);
     namespaces.get(namespace)?.limit.count(untilMs);
+    counting.add(uid);
+  }
+  for (const namespace of namespaces.values()) {
+    if (all.isExceeded() || namespace.limit.isExceeded()) continue;
+    const again = namespace.pods.filter(({ pod }) => counting.has(pod.uid));
+    namespace.pods = namespace.pods.filter(({ pod }) => !counting.has(pod.uid));
+    const field = start.rates.perMinuteMax === null ? PER_NAMESPACE : PER_MINUTE;
+    for (const { pod } of again) yield { pod, atMs: start.fromMs, field };
   }
   let nowMs = start.fromMs;
   for (;;) {
@@ -77,7 +94,7 @@ export function* evictionOrder<P extends WaitingPod>(start: EvictionOrderStart<P
     if (first === null) return;
     const { namespace, pod, atMs } = first;
     const isOfNamespace = namespace.limit.readyMs() > allMs || start.rates.perMinuteMax === null;
-    const field = isOfNamespace ? "evictions.maxPerNamespacePerMinute" : "evictions.maxPerMinute";
+    const field = isOfNamespace ? PER_NAMESPACE : PER_MINUTE;
     yield { pod, atMs, field };
     namespace.next += 1;
     nowMs = atMs;

@@ -42,6 +42,8 @@ const SHARED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "gone"]);
 
 /** A pod that counts, and until when at the latest. */
 export interface CountedPod {
+  /** Absent where the last owner counted it. */
+  readonly uid?: string;
   readonly namespace: string;
   readonly untilMs: number;
 }
@@ -116,7 +118,7 @@ export class EvictionWindow {
   /** Until when each pod counts at the latest, as far as is known now. */
   *counted(): Generator<CountedPod> {
     yield* this.#inherited;
-    for (const pod of this.#pods.values()) yield { namespace: pod.namespace, untilMs: latestMs(pod) };
+    for (const [uid, pod] of this.#pods) yield { uid, namespace: pod.namespace, untilMs: latestMs(pod) };
   }
 }
 

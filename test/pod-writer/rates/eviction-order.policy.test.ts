@@ -101,6 +101,24 @@ describe("evictionOrder", () => {
   });
 });
 
+describe("a pod that counts, because it changed as it was evicted,", () => {
+  const counted = [
+    { uid: "a2", namespace: "a", untilMs: 30 * S },
+    { uid: "b9", namespace: "b", untilMs: 40 * S },
+  ];
+
+  test.each([
+    ["goes again at once, and keeps its place", { perMinuteMax: 2 }, "a1 a2", "a2@0 a1@30"],
+    ["goes again at once in its namespace", { perNamespacePerMinuteMax: 1 }, "a1 a2", "a2@0 a1@30"],
+    ["waits above a lowered limit", { perMinuteMax: 1 }, "a2", "a2@40"],
+    ["waits above a lowered limit of its namespace", { perNamespacePerMinuteMax: 0 }, "a2", `a2@${NEVER}`],
+  ])("%s", (_, rates, waiting, expected) => {
+    const limits = { perMinuteMax: null, perNamespacePerMinuteMax: null, ...rates };
+    const order = [...evictionOrder({ rates: limits, waiting: waitingPods(waiting), counted, fromMs: 0 })];
+    expect(order.map(({ pod, atMs }) => `${pod.uid}@${atMs / S}`).join(" ")).toBe(expected);
+  });
+});
+
 test("in the order no minute exceeds a limit, and nobody is left out", () => {
   const namespaces = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 40 });
   const limit = fc.option(fc.integer({ min: 1, max: 5 }));

@@ -97,6 +97,7 @@ export class LimitRound {
     let hold = held;
     for (let followed = 0; followed < HOLDS_FOLLOWED_MAX && hold.untilAt !== null; followed++) {
       const later = this.#later(hold.untilAt, memory);
+      later.tripByDown();
       if (later.trips(node)) later.trip();
       const next = later.holdOf(node);
       if (next === null) return hold.untilAt;

@@ -102,7 +102,12 @@ describe("a node that is held back", () => {
     const holds = world
       .published("judged.limits")
       .flatMap(({ body }) => body.holds.filter(({ policy }) => policy === "pool"));
-    return { untils: [...new Set(holds.flatMap(({ untilAt }) => untilAt ?? []))], taintedAt };
+    const untils = [...new Set(holds.flatMap(({ untilAt }) => untilAt ?? []))];
+    return {
+      untils,
+      untilsOfBoth: holds.flatMap(({ nodes, untilAt }) => (nodes === 2 ? (untilAt ?? []) : [])),
+      taintedAt,
+    };
   };
 
   test.each<[string, PolicyFields, number]>([
@@ -134,6 +139,21 @@ describe("a node that is held back", () => {
     for (const ms of earlyMs) {
       expect(ms).toBeGreaterThanOrEqual(0);
       expect(ms).toBeLessThan(10 * S);
+    }
+  });
+
+  test("by a breaker that nodes which are down open again is tainted when that was to end", () => {
+    const circuitBreaker: PolicyFields["circuitBreaker"] = {
+      maxNodes: 1,
+      duration: "3m",
+      resetAfter: "2m",
+      holds: ["Evictions", "Readiness"],
+    };
+    const { untilsOfBoth, taintedAt } = held({ circuitBreaker }, 8);
+    expect(untilsOfBoth).not.toEqual([]);
+    for (const untilAt of untilsOfBoth) {
+      expect((taintedAt[0] ?? 0) - untilAt).toBeGreaterThanOrEqual(0);
+      expect((taintedAt[0] ?? 0) - untilAt).toBeLessThan(10 * S);
     }
   });
 });

@@ -1,4 +1,5 @@
 /** All checks that run during a simulation, beside those of the writes themselves. */
+import type { Message } from "../../protocols/messages.ts";
 import type { ServiceName } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { Compared } from "./compared.ts";
@@ -138,6 +139,12 @@ export class Checks {
     if (was === undefined || is === undefined || bound === undefined) return;
     const node = JSON.parse(bound.json) as CheckedNode;
     this.#contests.pod(was, is, { node, writer, wallMs: clock.wallMs() });
+  }
+
+  /** Takes the request for a drain, which in direct mode no taint shows. */
+  drain(message: Message<"asked.drain">): void {
+    this.grants.drain(message);
+    this.#promises?.changed();
   }
 
   /** A process died or started. */

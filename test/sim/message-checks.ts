@@ -207,7 +207,7 @@ export class MessageChecks {
     }
     const hasPolicies = this.#context.world.swarm.policies !== undefined;
     if (is(message, "asked.taint") && !hasPolicies) this.#context.checks.grants.ask(message);
-    if (is(message, "asked.drain")) this.#context.checks.grants.drain(message);
+    if (is(message, "asked.drain")) this.#context.checks.drain(message);
     if (is(message, "done.write")) this.#checkDone(message);
     if (is(message, "judged.zone")) {
       this.#zones.set(message.body.zone, message.body.taintsPerSecond > 0);

@@ -5,7 +5,13 @@ import { formatDuration } from "../../domain/duration.ts";
 import { countText, listText, rateText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../output/text-table.ts";
-import type { Preview, PreviewedNodeReport, PreviewedOutOfService, PreviewedZone } from "./preview.ts";
+import type {
+  Preview,
+  PreviewedNodeReport,
+  PreviewedOutOfService,
+  PreviewedPodReport,
+  PreviewedZone,
+} from "./preview.ts";
 
 /** A preview as one JSON document. */
 export function previewJson(preview: Preview): string {
@@ -26,15 +32,7 @@ export function previewText(preview: Preview, limit: number): string {
       ? ""
       : tableText(
           ["NAMESPACE", "POD", "NODE", "DELETED", "WHY"],
-          pods
-            .slice(0, limit)
-            .map(({ namespace, name, node, deletedAfterMs, why }) => [
-              namespace,
-              name,
-              node,
-              deletedAfterMs === null ? "stays" : afterText(deletedAfterMs),
-              why,
-            ]),
+          pods.slice(0, limit).map((pod) => [pod.namespace, pod.name, pod.node, deletedText(pod), pod.why]),
         ),
     moreText(preview, limit),
     ...unread.map((what) => `Not known: ${what} could not be read, so this is a preview without them.\n`),
@@ -54,19 +52,25 @@ function summaryText({ nodes: all, pods: allPods, zones, overAfterMs, assumes }:
   const counts = [
     `${countText(unknown, already.size === 0 ? "node" : "more node")} would become Unknown`,
     `${admitted} would be admitted for eviction`,
-    `${countText(deleted, "pod")} would be deleted and ${pods.length - deleted} would stay`,
+    `${countText(deleted, "pod")} would be deleted and ${pods.filter(isStaying).length} would stay`,
   ];
   const down = `${countText(already.size, "node")} ${already.size === 1 ? "is" : "are"} down or tainted already`;
   const others =
     already.size === 0 ? "" : ` ${down}, where ${countText(deletedIn(allPods) - deleted, "pod")} would be deleted.`;
   const end =
     all.length === 0 ? "nothing would follow" : `all of it within ${afterText(overAfterMs).replace("in ", "")}`;
+  const unknownTimes = allPods.filter(({ earliestAfterMs }) => earliestAfterMs !== undefined).length;
+  const without = unknownTimes === 0 ? "" : `, but for ${countText(unknownTimes, "pod")} without a known time`;
   const why = halted ? " Every zone would be disrupted, so evictions would halt." : "";
-  return `${counts.join(", ")}; ${end}.${others}${why}\n${assumptionText(assumes)}`;
+  return `${counts.join(", ")}; ${end}${without}.${others}${why}\n${assumptionText(assumes)}`;
 }
 
 function deletedIn(pods: Preview["pods"]): number {
   return pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null).length;
+}
+
+function isStaying({ deletedAfterMs, earliestAfterMs }: PreviewedPodReport): boolean {
+  return deletedAfterMs === null && earliestAfterMs === undefined;
 }
 
 function assumptionText({ source, ...assumed }: Preview["assumes"]): string {
@@ -129,6 +133,14 @@ function zoneCells({ zone, size, before, after, waiting }: PreviewedZone): strin
 /** An instant as its distance from the start, in whole seconds; empty for none. */
 function afterText(afterMs: number | null): string {
   return afterMs === null ? "" : `in ${formatDuration(Math.round(afterMs / 1000) * 1000)}`;
+}
+
+/** When a pod is deleted, as far as is known. An earliest instant is never rounded up. */
+function deletedText(pod: PreviewedPodReport): string {
+  const { deletedAfterMs, earliestAfterMs } = pod;
+  if (deletedAfterMs === null) return isStaying(pod) ? "stays" : "not known";
+  if (earliestAfterMs === undefined) return afterText(deletedAfterMs);
+  return `in ${formatDuration(Math.floor(earliestAfterMs / 1000) * 1000)} at the earliest`;
 }
 
 function moreText({ nodes, pods }: Preview, limit: number): string {

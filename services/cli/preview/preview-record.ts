@@ -27,13 +27,23 @@ export interface RecordedPod {
   readonly deadlineAt: number | null;
   /** What decides its eviction; null for nothing. */
   readonly toleration: RecordedToleration | null;
+  /** When its eviction was requested first, and when it was refused first; null for never. */
+  readonly requestedMs: number | null;
+  readonly refusedMs: number | null;
   /** Null while it is not deleted. */
   readonly deletedMs: number | null;
   /** The field of its policy whose rate it waited for; null for none. */
   readonly waitedFor: string | null;
 }
 
-const NO_POD: RecordedPod = { deadlineAt: null, toleration: null, deletedMs: null, waitedFor: null };
+const NO_POD: RecordedPod = {
+  deadlineAt: null,
+  toleration: null,
+  requestedMs: null,
+  refusedMs: null,
+  deletedMs: null,
+  waitedFor: null,
+};
 /** A permit that comes so soon after the request, in milliseconds, was not waited for. */
 const AT_ONCE_MS = 1000;
 
@@ -63,6 +73,7 @@ export class PreviewRecord {
     bus.subscribe("judged.pod", "all", ({ body }) => this.#onPod(body));
     bus.subscribe("judged.evictions", "all", ({ body }) => this.#onEvictions(body));
     bus.subscribe("asked.drain", "all", ({ body }) => this.#update(body.node, { admittedMs: this.nowMs }));
+    bus.subscribe("asked.eviction", "all", ({ body }) => this.#onRequest(body));
     bus.subscribe("done.write", "all", ({ body }) => this.#onWrite(body));
   }
 
@@ -144,19 +155,29 @@ export class PreviewRecord {
     this.#updatePod(uid, { deadlineAt, ...toleration });
   }
 
-  /** A pod that is due for longer than a permit takes waits for the rate. */
+  #onRequest({ uid, policy }: BodyOf<"asked.eviction">): void {
+    if (policy !== undefined && this.pods.get(uid)?.requestedMs == null) {
+      this.#updatePod(uid, { requestedMs: this.nowMs });
+    }
+  }
+
+  /** A pod that was requested longer ago than a permit takes waits for the rate. */
   #onEvictions(body: BodyOf<"judged.evictions">): void {
     this.#evictions.set(body.policy, body);
     for (const { uid, field } of body.queue) {
-      const dueAt = this.pods.get(uid)?.deadlineAt ?? Number.POSITIVE_INFINITY;
-      if (this.#clock.wallMs() - dueAt > AT_ONCE_MS) this.#updatePod(uid, { waitedFor: `${field} of ${body.policy}` });
+      const requestedMs = this.pods.get(uid)?.requestedMs ?? Number.POSITIVE_INFINITY;
+      if (this.nowMs - requestedMs > AT_ONCE_MS) this.#updatePod(uid, { waitedFor: `${field} of ${body.policy}` });
     }
   }
 
   #onWrite({ ask, kind, uid, outcome }: BodyOf<"done.write">): void {
+    const isEviction = kind === "Pod" && ask === "asked.eviction";
+    if (isEviction && outcome === "throttled" && this.pods.get(uid)?.refusedMs == null) {
+      this.#updatePod(uid, { refusedMs: this.nowMs });
+    }
     if (outcome !== "shadowed") return;
     this.changedMs = this.nowMs;
-    if (kind === "Pod" && ask === "asked.eviction") this.#updatePod(uid, { deletedMs: this.nowMs });
+    if (isEviction) this.#updatePod(uid, { deletedMs: this.nowMs });
   }
 }
 

@@ -3,7 +3,7 @@ import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { formatDuration } from "../../domain/duration.ts";
-import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
+import { deleteAt, ratedPoliciesOf, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
@@ -11,6 +11,7 @@ import { noExecuteTaints } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
 import type { AlikePods } from "./alike-pods.ts";
+import { type EarliestEviction, type RatedPod, UNKNOWN_BECAUSE, unknownTimes } from "./eviction-times.policy.ts";
 import type { Fault } from "./fault.policy.ts";
 import { evictionReason, rateText, reasonToStay } from "./pod-reasons.policy.ts";
 import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
@@ -19,14 +20,23 @@ import { PREVIEW_MS_MAX, PreviewedCluster } from "./previewed-cluster.ts";
 import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** What follows from a fault in the cluster of a snapshot. */
-export function previewOf(snapshot: Snapshot, fault: Fault, profile: Profile): Omit<Preview, "assumes"> {
+/**
+ * What follows from a fault in the cluster of a snapshot. Of the `idle` policies it is known that none of their pods
+ * was evicted in the minute before.
+ */
+export function previewOf(
+  snapshot: Snapshot,
+  fault: Fault,
+  profile: Profile,
+  idle: ReadonlySet<string> = new Set(),
+): Omit<Preview, "assumes"> {
   const cluster = new PreviewedCluster(snapshot, fault, profile);
   cluster.run();
   const affected = [...cluster.record.nodes.values()].filter((node) => isAffected(node, cluster));
   const nodes = affected.map((node) => nodeReport(node, cluster)).sort(byTime);
   const zones = [...cluster.record.zones].flatMap(([zone, announced]) => zoneReport(zone, announced));
-  const pods = affected.flatMap((node) => podReports(node, cluster)).sort(byDeletion);
+  const unknown = unknownEvictions(cluster, idle);
+  const pods = affected.flatMap((node) => podReports(node, cluster, unknown)).sort(byDeletion);
   const spans = [
     ...nodes.flatMap(({ unknownAfterMs, admittedAfterMs }) => [unknownAfterMs ?? 0, admittedAfterMs ?? 0]),
     ...pods.map(({ deletedAfterMs }) => deletedAfterMs ?? 0),
@@ -114,16 +124,61 @@ function deletedMsOf(
   return isAhead && record.queueOf(ratedPolicyOf(shown, policies)?.name).length === 0 ? dueMs : null;
 }
 
-function podReports(node: RecordedNode, cluster: PreviewedCluster): PreviewedPodReport[] {
-  return (cluster.pods.get(node.shown.node) ?? []).flatMap((alike) => {
-    const deletedAfterMs = deletedMsOf(alike, node, cluster);
-    const outcome =
-      deletedAfterMs === null
-        ? { deletedAfterMs, why: stayReason(alike.first.pod, node, cluster) }
-        : { deletedAfterMs, ...deletionOf(alike, deletedAfterMs, node, cluster) };
-    const { why, ...rest } = outcome;
-    return alike.pods.map(({ namespace, name }) => ({ namespace, name, node: node.shown.node, ...rest, why }));
+/** The pods of rated policies whose instants are not known, by uid. */
+function unknownEvictions(cluster: PreviewedCluster, idle: ReadonlySet<string>): UnknownEvictions {
+  const { record, policies, areBudgetsKnown } = cluster;
+  const nodes = ratedPoliciesOf(policies).size === 0 ? [] : [...record.nodes.values()];
+  const byPolicy = Map.groupBy(nodes, ({ shown }) => ratedPolicyOf(shown, policies));
+  const found = [...byPolicy].flatMap(([policy, nodesOfPolicy]) => {
+    if (policy === null) return [];
+    const pods = nodesOfPolicy.flatMap((node) => ratedPods(node, cluster));
+    const isAsking = policy.evictions?.method !== "Delete";
+    const isProtected = isAsking && pods.some(({ uid }) => cluster.budgets.protects(uid));
+    const areRefusalsKnown = !isAsking || areBudgetsKnown;
+    return [...unknownTimes(pods, { isCountKnown: idle.has(policy.name), areRefusalsKnown, isProtected })];
   });
+  return new Map(found);
+}
+
+type UnknownEvictions = ReadonlyMap<string, EarliestEviction>;
+
+/** The pods of a node that are evicted, as far as its policy's rate lets them. */
+function ratedPods(node: RecordedNode, cluster: PreviewedCluster): RatedPod[] {
+  return (cluster.pods.get(node.shown.node) ?? []).flatMap((alike) => {
+    const { uid } = alike.first.pod;
+    const deletedMs = deletedMsOf(alike, node, cluster);
+    const { requestedMs = null, refusedMs = null, waitedFor = null } = cluster.record.pods.get(uid) ?? {};
+    const dueMs = requestedMs ?? deletedMs;
+    if (dueMs === null) return [];
+    return [{ uid, dueMs, deletedMs, refusedMs, hasWaited: waitedFor !== null, isFollowed: requestedMs !== null }];
+  });
+}
+
+function podReports(node: RecordedNode, cluster: PreviewedCluster, unknown: UnknownEvictions): PreviewedPodReport[] {
+  return (cluster.pods.get(node.shown.node) ?? []).flatMap((alike) => {
+    const report = podReport(alike, node, cluster, unknown.get(alike.first.pod.uid));
+    return alike.pods.map(({ namespace, name }) => ({ namespace, name, node: node.shown.node, ...report }));
+  });
+}
+
+/** What happens to pods; `earliest` is set where its instant is not known. */
+function podReport(
+  alike: AlikePods,
+  node: RecordedNode,
+  cluster: PreviewedCluster,
+  earliest: EarliestEviction | undefined,
+): Omit<PreviewedPodReport, "namespace" | "name" | "node"> {
+  const atMs = deletedMsOf(alike, node, cluster);
+  const { why, ...how } =
+    atMs === null ? { why: stayReason(alike.first.pod, node, cluster) } : deletionOf(alike, atMs, node, cluster);
+  if (earliest === undefined) return { deletedAfterMs: atMs, ...how, why };
+  const { earliestMs, because } = earliest;
+  return {
+    deletedAfterMs: atMs === null ? null : earliestMs,
+    earliestAfterMs: earliestMs,
+    ...("evictedBy" in how ? { evictedBy: how.evictedBy } : {}),
+    why: `${why}; ${UNKNOWN_BECAUSE[because]}`,
+  };
 }
 
 /** By which method pods are deleted, and why. */

@@ -61,8 +61,13 @@ export interface PreviewedPodReport {
   readonly namespace: string;
   readonly name: string;
   readonly node: string;
-  /** Null for a pod that stays. */
+  /** Null for a pod that stays, as far as is known. */
   readonly deletedAfterMs: number | null;
+  /**
+   * Set where a rate of evictions makes the instant unknown: the pod goes then at the earliest. `deletedAfterMs` is the
+   * same, or null where the pod may stay as well.
+   */
+  readonly earliestAfterMs?: number;
   /** Set where the policy evicts through the Eviction API. */
   readonly evictedBy?: "Evict" | "EvictThenDelete";
   /** When it goes although a disruption budget refuses, where it is not known whether one does. */
@@ -78,7 +83,7 @@ export interface Preview {
   readonly zones: readonly PreviewedZone[];
   readonly nodes: readonly PreviewedNodeReport[];
   readonly pods: readonly PreviewedPodReport[];
-  /** When the last of all this has happened; 0 if nothing does. */
+  /** When the last of all this has happened, at the earliest where a pod has only that; 0 if nothing does. */
   readonly overAfterMs: number;
   /** The grace and the rates where no policy sets others, and where they come from. */
   readonly assumes: Pick<

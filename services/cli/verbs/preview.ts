@@ -1,6 +1,8 @@
 /** `vigil preview`: shows what would follow from a failure, from the live state of a cluster. It reads and writes nothing. */
+import type { PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import type { About } from "../../console/console.routes.ts";
+import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { parseRunFile } from "../../platform/config/config.ts";
 import type { ConfigFile } from "../../platform/config/file.ts";
 import {
@@ -19,12 +21,13 @@ import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { CONSOLE_SETTINGS, getFromConsole } from "../connect/console-client.ts";
+import { idleOf } from "../preview/eviction-times.policy.ts";
 import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
 import { previewOf } from "../preview/preview.policy.ts";
 import type { Preview } from "../preview/preview.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
 import { RUN_TUNABLES } from "../preview/run-tunables.ts";
-import { type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
+import { policiesInForce, type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { defineVerb, ExitCode, Failure, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
 
@@ -82,9 +85,10 @@ export const previewVerb: Verb = defineVerb({
     const profile = profileOf(values, [given, filed.values, new Map(Object.entries(running))]);
     const snapshot = await readSnapshot(values, host, { configured: filed.policies, profile });
     if (snapshot === null) return ExitCode.ok;
+    const idle = values.server === "" ? NONE_IDLE : await idlePolicies(values, host, snapshot, profile);
     const source = values.server === "" ? "the flags and --config of this command" : values.server;
     const preview = {
-      ...previewOf(snapshot, faultOf(values, snapshot.nodes), profile),
+      ...previewOf(snapshot, faultOf(values, snapshot.nodes), profile, idle),
       ...assumedFrom(profile, source),
     };
     host.print(values.output === "json" ? previewJson(preview) : previewText(preview, values.limit));
@@ -110,6 +114,29 @@ async function runningSettings(values: Values, host: Host): Promise<Readonly<Par
   const { settings } = await getFromConsole<Partial<About>>(values, "/api/about", host);
   if (settings !== undefined) return settings;
   throw new Failure(`--server=${values.server}: it does not report its flags; leave --server out and give them here`);
+}
+
+const NONE_IDLE: ReadonlySet<string> = new Set();
+
+/** The rated policies of which a running process knows that no eviction counts now; none where it knows nothing. */
+async function idlePolicies(
+  values: Values,
+  host: Host,
+  snapshot: Snapshot,
+  profile: Profile,
+): Promise<ReadonlySet<string>> {
+  if (ratedPoliciesOf(policiesInForce(snapshot, profile)).size === 0) return NONE_IDLE;
+  try {
+    const { policies = [] } = await getFromConsole<PoliciesAnswer>(values, "/api/policies", host);
+    return idleOf(policies);
+  } catch (problem) {
+    if (problem instanceof Failure) return NONE_IDLE;
+    throw problem;
+  }
+}
+
+interface PoliciesAnswer {
+  readonly policies?: readonly PolicyReport[];
 }
 
 function assumedFrom(profile: Profile, source: string): Pick<Preview, "assumes"> {

@@ -1,6 +1,6 @@
 /** What a preview prints of its nodes. */
 import { expect, test } from "vitest";
-import type { PreviewedNodeReport } from "../../../services/cli/preview/preview.ts";
+import type { PreviewedNodeReport, PreviewedPodReport } from "../../../services/cli/preview/preview.ts";
 import { previewText } from "../../../services/cli/preview/preview-printer.ts";
 
 const STAYS = { zone: "a", unknownAfterMs: null, admittedAfterMs: null, heldBy: null, pods: 1, podsDeleted: 0 };
@@ -26,4 +26,23 @@ test("the policies of nodes are printed where a node has one, or a conflict", ()
   // Of policies in conflict none applies.
   const conflict = ["gpu", "spot"];
   expect(printedPolicies({ policy: null, conflict })).toEqual(["gpu and spot conflict"]);
+});
+
+test("of a pod without a known time the earliest is printed, and it counts as one that may stay", () => {
+  const pod = { namespace: "shop", node: "n-0", why: "tainted" };
+  const pods: PreviewedPodReport[] = [
+    { ...pod, name: "cart", deletedAfterMs: 45_900, earliestAfterMs: 45_900 },
+    { ...pod, name: "till", deletedAfterMs: null, earliestAfterMs: 45_900 },
+    { ...pod, name: "proxy", deletedAfterMs: null },
+  ];
+  const nodes = [{ node: "n-0", policy: "gpu", ...STAYS }];
+  const lines = previewText({ ...NOTHING, nodes, pods, overAfterMs: 45_900, assumes: ASSUMES }, 20).split("\n");
+  expect(lines[1]).toContain(
+    "1 pod would be deleted and 1 would stay; all of it within 46s, but for 2 pods without a known time.",
+  );
+  expect(lines.filter((line) => line.startsWith("shop"))).toEqual([
+    "shop        cart    n-0    in 45s at the earliest   tainted",
+    "shop        till    n-0    not known                tainted",
+    "shop        proxy   n-0    stays                    tainted",
+  ]);
 });

@@ -88,7 +88,10 @@ export function previewedOn(
   return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags }, snapshot.nodes), world.profile);
 }
 
-/** Holds every taint and deletion of the cluster after `fromMs` against the preview, to within some seconds. */
+/**
+ * Holds every taint and deletion of the cluster after `fromMs` against the preview, to within some seconds. A pod of
+ * which only the earliest instant is known may be deleted later, or not at all.
+ */
 export function expectToHold(
   preview: Pick<Preview, "nodes" | "pods">,
   world: EvictionWorld,
@@ -100,12 +103,19 @@ export function expectToHold(
   const tainted = preview.nodes.flatMap(({ node, admittedAfterMs }) =>
     admittedAfterMs === null ? [] : [{ name: node, atS: admittedAfterMs / S }],
   );
-  const deleted = preview.pods.flatMap(({ name, deletedAfterMs }) =>
-    deletedAfterMs === null ? [] : [{ name, atS: deletedAfterMs / S }],
+  const earliest = new Map(
+    preview.pods.flatMap(({ name, earliestAfterMs: ms }) => (ms === undefined ? [] : [[name, ms] as const])),
   );
+  const deleted = preview.pods.flatMap(({ name, deletedAfterMs }) =>
+    deletedAfterMs === null || earliest.has(name) ? [] : [{ name, atS: deletedAfterMs / S }],
+  );
+  const seen = seenS(world.deleted);
+  for (const { name, atS } of seen) {
+    expect(atS, `${name} was deleted early`).toBeGreaterThanOrEqual((earliest.get(name) ?? 0) / S - lateS);
+  }
   for (const [previewed, really] of [
     [tainted, seenS(world.tainted)],
-    [deleted, seenS(world.deleted)],
+    [deleted, seen.filter(({ name }) => !earliest.has(name))],
   ] as const) {
     expect(previewed.map(({ name }) => name).sort()).toEqual(really.map(({ name }) => name).sort());
     for (const { name, atS } of really) {

@@ -78,6 +78,20 @@ test("a countdown of a day ends as it is published", () => {
   expect(why).toBe(`does not tolerate node.kubernetes.io/unreachable:NoExecute for more than ${DAY_S} s`);
 });
 
+test("a rate may hold back a countdown of a day for longer", () => {
+  const evictions = { maxPerMinute: 1 };
+  const pods = previewedPods({ evictions }, observedPod("patient", { tolerations: tolerating(DAY_S) }));
+  const { deletedAfterMs, earliestAfterMs, why } = pods.get("patient") ?? {};
+  expect(earliestAfterMs).toBe(deletedAfterMs);
+  expect(why).toMatch(/; later if the rate of its policy holds it back$/);
+});
+
+test("evictions of the minute before may delay pods that are due soon", () => {
+  const pods = previewedPods({ evictions: { maxPerMinute: 1 } }, observedPod("web"));
+  expect(pods.get("web")).toMatchObject({ deletedAfterMs: expect.any(Number), earliestAfterMs: expect.any(Number) });
+  expect(pods.get("web")?.why).toContain("later if its policy evicted pods in the minute before");
+});
+
 test("the mirror of a static pod stays, whatever it tolerates", () => {
   const pods = previewedPods({}, observedPod("static", { mirror: true }));
   expect(pods.get("static")).toMatchObject({ deletedAfterMs: null, why: "mirrors a static pod" });

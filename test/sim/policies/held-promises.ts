@@ -6,7 +6,7 @@
 import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
 import { BrokenInvariant } from "../invariants.ts";
 
-/** From the end of a hold to the next announcement of limits, and its way to the ledger. */
+/** From the end of a hold, or what moves it, to the next announcement of limits, and its way to the ledger. */
 const KNOWN_WITHIN_MS = 6_000;
 
 /** The parts of a run in which users ask how long nodes are held. */
@@ -25,19 +25,22 @@ export class HeldPromises {
   readonly #run: PromisedRun;
   /** The first answer since something happened, by process and node. */
   readonly #untilMs = new Map<string, number>();
+  #changedMs = Number.NEGATIVE_INFINITY;
 
   constructor(run: PromisedRun) {
     this.#run = run;
   }
 
-  /** Something happened that may change every answer: a node failed, recovered, or was tainted. */
+  /** Something happened that may change every answer: a node failed, recovered, or was tainted or drained. */
   changed(): void {
     this.#untilMs.clear();
+    this.#changedMs = this.#run.nowMs();
   }
 
   /** Asks about each node. Throws where it is held although the time that was named is over. */
   look(): void {
     const nowMs = this.#run.nowMs();
+    if (nowMs < this.#changedMs + KNOWN_WITHIN_MS) return;
     for (const { name, ledger } of this.#run.explaining()) {
       for (const node of this.#run.nodes()) {
         const held = ledger?.explainNode(node)?.facts.find((fact) => fact.name === "queueHeldUntil");

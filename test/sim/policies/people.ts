@@ -469,10 +469,7 @@ const WAVES: readonly Field[] = [
   ["circuitBreaker", 1, [2, 3].map((maxNodes) => ({ maxNodes, duration: "900s", resetAfter: "20s" }))],
 ];
 
-/**
- * What decides when nodes and pods go. No method that disruption budgets may refuse comes with a rate: in which order
- * pods wait is then up to the chance in the pauses between retries.
- */
+/** What decides when nodes and pods go. */
 const PREVIEWS: readonly Field[] = [
   ...ANY.filter(([field]) => field !== "healthyDelay" && field !== "flapping"),
   [
@@ -484,6 +481,8 @@ const PREVIEWS: readonly Field[] = [
       { method: "EvictThenDelete", deleteAfter: "60s" },
       { maxPerMinute: 4, maxPerNamespacePerMinute: 2 },
       { maxPerMinute: 2, maxPerNamespacePerMinute: 3 },
+      { method: "Evict", maxPerMinute: 2 },
+      { method: "EvictThenDelete", deleteAfter: "20s", maxPerNamespacePerMinute: 2 },
     ],
   ],
 ];

@@ -24,10 +24,12 @@ describe("a policy", () => {
   });
 });
 
-test("a budget whose schedule never runs always holds", () => {
-  expect(stateOf({ budgets: [{ nodes: 0, schedule: "0 0 31 2 *", duration: "1h" }] })?.budgets).toEqual([
-    { nodes: 0, eachMinuteMs: null },
-  ]);
+test.each([
+  ["never runs", "0 0 31 2 *", "1h"],
+  ["begins again before it is over", EACH_MINUTE, "90s"],
+  ["begins again as it is over", EACH_MINUTE, "60s"],
+])("a budget whose schedule %s always holds", (_what, schedule, duration) => {
+  expect(stateOf({ budgets: [{ nodes: 0, schedule, duration }] })?.budgets).toEqual([{ nodes: 0, eachMinuteMs: null }]);
 });
 
 test.each([

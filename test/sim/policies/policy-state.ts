@@ -180,12 +180,13 @@ function numberOf(value: unknown): number | null {
   return typeof value === "number" && value >= 0 ? value : null;
 }
 
-/** A budget without a right schedule always holds. */
+/** A budget without a right schedule always holds, as does one whose schedule begins again before it is over. */
 function budgetsOf(value: unknown): NodeBudget[] {
   if (!Array.isArray(value)) return [];
   return (value as Raw[]).flatMap(({ nodes, schedule, duration }) => {
     if (!isCount(nodes)) return [];
-    return [{ nodes, eachMinuteMs: schedule === EACH_MINUTE ? (msOf(duration) ?? 0) : null }];
+    const eachMinuteMs = schedule === EACH_MINUTE ? (msOf(duration) ?? 0) : MINUTE_MS;
+    return [{ nodes, eachMinuteMs: eachMinuteMs < MINUTE_MS ? eachMinuteMs : null }];
   });
 }
 

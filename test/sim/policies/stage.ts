@@ -112,7 +112,7 @@ function withPreview(drawn: Swarm): Swarm {
     ...swarm,
     zones: [zone(1, 7, swarm), zone(2, 4, swarm)],
     processes: swarm.processes.slice(0, 2),
-    profile: { ...swarm.profile, evictionMode: "taint", pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },
+    profile: { ...swarm.profile, pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },
     faults: new Set(),
     safetyMs: 330 * SECOND,
     policies: {

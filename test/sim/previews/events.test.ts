@@ -16,6 +16,14 @@ test.each<[string, readonly PreviewedEvent[], readonly PreviewedEvent[], string 
   ["what did not happen", [TAINTED], [], "n-1 is tainted after 40.0 s, as previewed, did not happen within 100.0 s"],
   ["what happened late", [TAINTED], [after(42_000)], "n-1 is tainted after 42.0 s, and was previewed after 40.0 s"],
   ["what happened early", [TAINTED], [after(38_000)], "n-1 is tainted after 38.0 s, and was previewed after 40.0 s"],
+  ["what comes later than the earliest", [{ ...TAINTED, isEarliest: true }], [after(70_000)], null],
+  ["what does not come, and has only an earliest", [{ ...TAINTED, isEarliest: true }], [], null],
+  [
+    "what comes before the earliest",
+    [{ ...TAINTED, isEarliest: true }],
+    [after(38_000)],
+    "n-1 is tainted after 38.0 s, and was previewed after 40.0 s",
+  ],
   ["what was missed", [], [TAINTED], "n-1 is tainted after 40.0 s, which was not previewed"],
 ])("reports %s", (_what, previewed, seen, problem) => {
   expect(previewProblem(previewed, seen, UNTIL_MS)).toBe(problem);
@@ -28,8 +36,10 @@ test("takes the events of nodes and pods, of taints only where nodes are tainted
   const pods = [
     { ...pod, name: "web", deletedAfterMs: 61_000 },
     { ...pod, name: "stays", deletedAfterMs: null },
+    { ...pod, name: "shop", deletedAfterMs: null, earliestAfterMs: 61_000 },
   ];
   const whats = (isDirect: boolean) => previewedEvents({ nodes, pods }, isDirect).map(({ what }) => what);
-  expect(whats(false)).toEqual(["n-1 becomes Unknown", "n-1 is tainted", "web is deleted"]);
-  expect(whats(true)).toEqual(["n-1 becomes Unknown", "web is deleted"]);
+  const deleted = ["web is deleted", "shop is deleted"];
+  expect(whats(false)).toEqual(["n-1 becomes Unknown", "n-1 is tainted", ...deleted]);
+  expect(whats(true)).toEqual(["n-1 becomes Unknown", ...deleted]);
 });

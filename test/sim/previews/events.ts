@@ -8,10 +8,12 @@ import type { Preview } from "../../../services/cli/preview/preview.ts";
 export interface PreviewedEvent {
   readonly what: string;
   readonly afterMs: number;
+  /** Set in a preview that knows only the earliest instant, so that it may come later or not at all. */
+  readonly isEarliest?: true;
 }
 
 /** How far from its preview an event may be: stamps of the API are whole seconds, and requests take a moment. */
-const OFF_MS = 1_100;
+export const OFF_MS = 1_100;
 
 /** The events by their kinds. */
 export const eventOf = {
@@ -25,9 +27,16 @@ export function previewedEvents({ nodes, pods }: Pick<Preview, "nodes" | "pods">
   const named = [
     ...nodes.map(({ node, unknownAfterMs }) => [eventOf.unknown(node), unknownAfterMs] as const),
     ...(isDirect ? [] : nodes.map(({ node, admittedAfterMs }) => [eventOf.tainted(node), admittedAfterMs] as const)),
-    ...pods.map(({ name, deletedAfterMs }) => [eventOf.deleted(name), deletedAfterMs] as const),
+    ...pods
+      .filter(({ earliestAfterMs }) => earliestAfterMs === undefined)
+      .map(({ name, deletedAfterMs }) => [eventOf.deleted(name), deletedAfterMs] as const),
   ];
-  return named.flatMap(([what, afterMs]) => (afterMs === null ? [] : [{ what, afterMs }]));
+  const earliest = pods.flatMap(({ name, earliestAfterMs }) =>
+    earliestAfterMs === undefined
+      ? []
+      : [{ what: eventOf.deleted(name), afterMs: earliestAfterMs, isEarliest: true as const }],
+  );
+  return [...named.flatMap(([what, afterMs]) => (afterMs === null ? [] : [{ what, afterMs }])), ...earliest];
 }
 
 /** The first difference between the events of a preview and those of the time until `untilMs`; null for none. */
@@ -35,13 +44,15 @@ export function previewProblem(
   previewed: readonly PreviewedEvent[],
   seen: readonly PreviewedEvent[],
   untilMs: number,
+  offMs = OFF_MS,
 ): string | null {
   const seenMs = new Map(seen.map(({ what, afterMs }) => [what, afterMs]));
-  for (const { what, afterMs } of previewed) {
+  for (const { what, afterMs, isEarliest = false } of previewed) {
     const reallyMs = seenMs.get(what);
-    if (reallyMs === undefined && afterMs < untilMs - OFF_MS)
+    if (isEarliest && (reallyMs === undefined || reallyMs >= afterMs - offMs)) continue;
+    if (reallyMs === undefined && afterMs < untilMs - offMs)
       return `${what} after ${secondsOf(afterMs)}, as previewed, did not happen within ${secondsOf(untilMs)}`;
-    if (reallyMs !== undefined && Math.abs(reallyMs - afterMs) > OFF_MS)
+    if (reallyMs !== undefined && Math.abs(reallyMs - afterMs) > offMs)
       return `${what} after ${secondsOf(reallyMs)}, and was previewed after ${secondsOf(afterMs)}`;
   }
   const named = new Set(previewed.map(({ what }) => what));

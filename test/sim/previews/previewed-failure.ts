@@ -4,6 +4,7 @@
  */
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { idleOf } from "../../../services/cli/preview/eviction-times.policy.ts";
 import { faultOf } from "../../../services/cli/preview/fault.policy.ts";
 import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
 import { runSettingsOf } from "../../../services/cli/preview/run-tunables.ts";
@@ -20,9 +21,9 @@ import type { Reach } from "../meddler.ts";
 import { kubeletsOf, SECOND } from "../plots.stage.ts";
 import { POLICIES_STORAGE } from "../policies/api-policies.ts";
 import { policyStateOf } from "../policies/policy-state.ts";
-import { POOL_LABEL } from "../policies/pools.ts";
+import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
-import { previewedEvents, previewProblem } from "./events.ts";
+import { OFF_MS, previewedEvents, previewProblem } from "./events.ts";
 import { ObservedFailure } from "./observed-failure.ts";
 import { type ReasonedCluster, reasonProblem } from "./reasons.ts";
 import { openShop } from "./shop.ts";
@@ -36,6 +37,8 @@ const SETTLED_POLICIES_SECONDS = [110, 140] as const;
 /** In how many runs a node has failed before, and how long before: for half of any grace, or it seems to be alive. */
 const UNDER_WAY_SHARE = 0.3;
 const EARLIER_SECONDS = [31, 58] as const;
+/** In how many runs the preview asks a running process what counts against the rates of evictions. */
+const ASKING_SHARE = 0.7;
 
 interface NamedPolicy {
   readonly metadata: { readonly name: string };
@@ -59,17 +62,19 @@ export function failAsPreviewed(reach: Reach, random: Random): Stop {
   const failingSeconds = between(random, least, most);
   const earlier = random() < UNDER_WAY_SHARE ? world.anyKubelet(random) : null;
   const earlierSeconds = failingSeconds - between(random, ...EARLIER_SECONDS);
-  if (earlier !== null && !isRated(world, earlier)) clock.after(earlierSeconds * SECOND, () => earlier.stop());
+  if (earlier !== null) clock.after(earlierSeconds * SECOND, () => earlier.stop());
   const failing = failingOf(reach, random);
   if (!isPlain) openShop(world, random);
+  const isAsking = random() < ASKING_SHARE;
   let expected: Expected | null = null;
   clock.after(failingSeconds * SECOND, () =>
     world.asWorld(() =>
       snapshotOf(world, (snapshot) => {
-        const preview = previewOfFailure(world, snapshot, failing);
+        const preview = previewOfFailure(world, snapshot, failing, isAsking ? idleIn(reach) : new Set());
         expected = { preview, observed: new ObservedFailure(world), wrongReason: reasonProblem(preview, shown(world)) };
         for (const kubelet of failing) kubelet.stop();
         count("failure previewed");
+        if (preview.pods.some(({ earliestAfterMs }) => earliestAfterMs !== undefined)) count("earliest time previewed");
       }),
     ),
   );
@@ -77,15 +82,6 @@ export function failAsPreviewed(reach: Reach, random: Random): Stop {
     expectToHold(world, expected);
     for (const kubelet of world.kubelets.values()) world.asWorld(() => kubelet.start());
   };
-}
-
-/** Whether a policy limits the rate of evictions from a node: nothing in the API shows which were the last ones. */
-function isRated(world: World, { labels }: SimulatedKubelet): boolean {
-  if (world.swarm.policies === undefined) return false;
-  return world.objects<NamedPolicy>(POLICIES_STORAGE).some(({ spec }) => {
-    const { pool, evictionRates } = policyStateOf(spec, []) ?? {};
-    return pool === labels[POOL_LABEL] && evictionRates != null;
-  });
 }
 
 /** A whole zone, or some of its nodes. */
@@ -102,11 +98,21 @@ function snapshotOf(world: World, done: (snapshot: Snapshot) => void): void {
   takeSnapshot({ kube, clock, configured: [], profile: swarm.profile }, done);
 }
 
+/** The policies none of whose evictions counts, as a running process reports. */
+function idleIn({ processes }: Reach): ReadonlySet<string> {
+  return idleOf(processes.flatMap(({ ledger }) => ledger?.policies() ?? []));
+}
+
 /** The preview with the flags of the run, as it takes them from a running process. */
-function previewOfFailure(world: World, snapshot: Snapshot, failing: readonly SimulatedKubelet[]) {
+function previewOfFailure(
+  world: World,
+  snapshot: Snapshot,
+  failing: readonly SimulatedKubelet[],
+  idle: ReadonlySet<string>,
+) {
   const flags = { zone: "", node: failing.map(({ name }) => name), down: true, taint: "" };
   const profile = { ...STANDARD_PROFILE, ...runSettingsOf(world.swarm.profile) };
-  return previewOf(snapshot, faultOf(flags, snapshot.nodes), profile);
+  return previewOf(snapshot, faultOf(flags, snapshot.nodes), profile, idle);
 }
 
 /** What the API shows now. */
@@ -121,11 +127,19 @@ function shown(world: World): ReasonedCluster {
   return { pods: new Map(pods), policies: new Map(policies), isComparing };
 }
 
+/**
+ * How far off an event may be. In direct mode no node shows that it is drained, so limits count it with the next pulse,
+ * and a preview does not know when in a period pulses come.
+ */
+function offMsOf({ policies, profile }: Swarm): number {
+  return policies !== undefined && profile.evictionMode === "direct" ? OFF_MS + profile.pulsePeriodMs : OFF_MS;
+}
+
 function expectToHold({ swarm }: World, expected: Expected | null): void {
   if (expected === null) throw new BrokenInvariant("the cluster could not be read for a preview");
   const { preview, observed, wrongReason } = expected;
   observed.stop();
   const previewed = previewedEvents(preview, swarm.profile.evictionMode === "direct");
-  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs);
+  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs, offMsOf(swarm));
   if (problem !== null) throw new BrokenInvariant(`preview of "${preview.fault}": ${problem}`);
 }

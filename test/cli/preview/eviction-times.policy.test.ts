@@ -1,0 +1,80 @@
+/** Which pods of a rated policy a preview knows no instant of, and how early it says they go. */
+import { describe, expect, test } from "vitest";
+import {
+  idleOf,
+  type RatedKnowledge,
+  type RatedPod,
+  unknownTimes,
+} from "../../../services/cli/preview/eviction-times.policy.ts";
+
+const S = 1000;
+const KNOWN: RatedKnowledge = { isCountKnown: true, areRefusalsKnown: true, isProtected: false };
+
+/** A pod that is due and deleted after these seconds. */
+function pod(uid: string, dueS: number, deletedS: number | null, more: Partial<RatedPod> = {}): RatedPod {
+  const deletedMs = deletedS === null ? null : deletedS * S;
+  return { uid, dueMs: dueS * S, deletedMs, refusedMs: null, hasWaited: false, isFollowed: true, ...more };
+}
+
+/** The pods without a known instant, each with its earliest second. */
+function unknown(pods: readonly RatedPod[], known: Partial<RatedKnowledge> = {}): Record<string, number> {
+  const found = unknownTimes(pods, { ...KNOWN, ...known });
+  return Object.fromEntries([...found].map(([uid, { earliestMs }]) => [uid, earliestMs / S]));
+}
+
+const WAITED = { hasWaited: true };
+
+describe("evictions of the minute before", () => {
+  const recent = { isCountKnown: false };
+
+  test("may delay the pods that are due within a minute, and those behind them", () => {
+    const pods = [pod("a", 59, 59), pod("b", 59, 119, WAITED), pod("c", 238, 240), pod("d", 421, 421)];
+    expect(unknown(pods, recent)).toEqual({ a: 59, b: 119, c: 240 });
+  });
+
+  test.each([
+    ["pods that are due later", [pod("a", 60, 60), pod("b", 61, 120, WAITED)], recent],
+    ["pods where they are known", [pod("a", 5, 5), pod("b", 5, 65, WAITED)], {}],
+    ["pods that a rate of none holds back", [pod("a", 5, null, WAITED)], recent],
+  ])("delay no %s", (_what, pods, known) => {
+    expect(unknown(pods, known)).toEqual({});
+  });
+});
+
+describe("after a refusal", () => {
+  test("pods may go from when they are due on, or stay, once a pod has waited", () => {
+    const pods = [
+      pod("before", 5, 5),
+      pod("refused", 6, null, { refusedMs: 6 * S }),
+      pod("waits", 5, 65, WAITED),
+      pod("later", 90, 125),
+    ];
+    expect(unknown(pods)).toEqual({ refused: 6, waits: 5, later: 90 });
+  });
+
+  test("instants are known while no pod waits", () => {
+    expect(unknown([pod("refused", 5, 25, { refusedMs: 5 * S }), pod("other", 5, 5)])).toEqual({});
+  });
+
+  test.each([
+    ["that is not known", { areRefusalsKnown: false }],
+    ["that pods which are delayed may meet", { isCountKnown: false, isProtected: true }],
+  ])("%s, too", (_what, known) => {
+    expect(unknown([pod("a", 5, 5), pod("b", 5, 65, WAITED)], known)).toEqual({ a: 5, b: 5 });
+  });
+});
+
+test("a rate may hold back a pod whose countdown a preview does not follow", () => {
+  expect(unknown([pod("patient", 90_000, 90_000, { isFollowed: false }), pod("a", 70, 70)])).toEqual({
+    patient: 90_000,
+  });
+});
+
+test("a policy is idle where a process reports that no eviction counts", () => {
+  const reports = [
+    { name: "idle", evictions: { lastMinute: 0, waiting: 0 } },
+    { name: "busy", evictions: { lastMinute: 1, waiting: 0 } },
+    { name: "unrated" },
+  ];
+  expect(idleOf(reports)).toEqual(new Set(["idle"]));
+});

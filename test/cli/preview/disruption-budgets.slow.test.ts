@@ -96,14 +96,14 @@ describe("with budgets, a preview comes true", () => {
 describe("with budgets and a rate", () => {
   const AT_RATE = { ...THEN_DELETE, maxPerMinute: 1 };
 
-  test("a preview knows only the earliest time of pods that wait after a refusal", () => {
+  test("a preview knows the earliest time after a refusal", () => {
     const { pods } = comesTrue(shop(AT_RATE, { minAvailable: 3 }));
     const due = pods.filter(({ earliestAfterMs }) => earliestAfterMs !== undefined);
     expect(due.map(({ name }) => name)).toEqual(expect.arrayContaining(["shop-a-0", "shop-a-1", "shop-a-2"]));
     expect(due.every(({ why }) => why.endsWith("evicts pods after a refusal is not known"))).toBe(true);
   });
 
-  test("a preview knows every time while no pod waits for the rate", () => {
+  test("a preview knows every time while no pod waits", () => {
     const { pods } = comesTrue(shop({ ...AT_RATE, maxPerMinute: 20 }, { minAvailable: 3 }));
     expect(pods.filter(({ earliestAfterMs }) => earliestAfterMs !== undefined)).toEqual([]);
   });

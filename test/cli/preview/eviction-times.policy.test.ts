@@ -27,7 +27,7 @@ const WAITED = { hasWaited: true };
 describe("evictions of the minute before", () => {
   const recent = { isCountKnown: false };
 
-  test("may delay the pods that are due within a minute, and those behind them", () => {
+  test("may delay pods due within a minute, and others", () => {
     const pods = [pod("a", 59, 59), pod("b", 59, 119, WAITED), pod("c", 238, 240), pod("d", 421, 421)];
     expect(unknown(pods, recent)).toEqual({ a: 59, b: 119, c: 240 });
   });
@@ -42,7 +42,7 @@ describe("evictions of the minute before", () => {
 });
 
 describe("after a refusal", () => {
-  test("pods may go from when they are due on, or stay, once a pod has waited", () => {
+  test("due pods may go, or stay, once a pod has waited", () => {
     const pods = [
       pod("before", 5, 5),
       pod("refused", 6, null, { refusedMs: 6 * S }),

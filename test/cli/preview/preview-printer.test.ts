@@ -28,7 +28,7 @@ test("the policies of nodes are printed where a node has one, or a conflict", ()
   expect(printedPolicies({ policy: null, conflict })).toEqual(["gpu and spot conflict"]);
 });
 
-test("of a pod without a known time the earliest is printed, and it counts as one that may stay", () => {
+test("the earliest time is printed of a pod without a known one", () => {
   const pod = { namespace: "shop", node: "n-0", why: "tainted" };
   const pods: PreviewedPodReport[] = [
     { ...pod, name: "cart", deletedAfterMs: 45_900, earliestAfterMs: 45_900 },

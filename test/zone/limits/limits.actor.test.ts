@@ -142,7 +142,7 @@ describe("a node that is held back", () => {
     }
   });
 
-  test("by a breaker that nodes which are down open again is tainted when that was to end", () => {
+  test("by a breaker that down nodes open again is tainted in time", () => {
     const circuitBreaker: PolicyFields["circuitBreaker"] = {
       maxNodes: 1,
       duration: "3m",

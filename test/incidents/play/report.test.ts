@@ -50,6 +50,9 @@ test("the summary counts by node-years", () => {
 });
 
 test("a large cluster alone has no rate per node-year", () => {
-  const large = PLAYED.map(({ incident, outcomes }) => ({ incident: { ...incident, isLarge: true as const }, outcomes }));
+  const large = PLAYED.map(({ incident, outcomes }) => ({
+    incident: { ...incident, isLarge: true as const },
+    outcomes,
+  }));
   expect(summaryTable(large)).toContain("| Vigil | 1 of 1 | 0 | 0 | 0 |");
 });

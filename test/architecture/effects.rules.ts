@@ -67,8 +67,23 @@ const waiting: Rule = {
   },
 };
 
+/** Tests share a process: each call would add listeners to its output, and its signals would no longer end it. */
+const ownProcess: Rule = {
+  name: "a test does not answer the signals of its process",
+  applies: (path) => kindOf(path) === "test",
+  check: (source) => {
+    const breaches: Breach[] = [];
+    walk(source.program, (node, ancestors) => {
+      if (isReference(node, ancestors) && node.name === "thisProcess") {
+        breaches.push(breach(source, node, "thisProcess: take processFiles"));
+      }
+    });
+    return breaches;
+  },
+};
+
 /** The rules of this file. */
-export const EFFECT_RULES: readonly Rule[] = [hiddenInputs, printing, waiting];
+export const EFFECT_RULES: readonly Rule[] = [hiddenInputs, printing, waiting, ownProcess];
 
 function breach(source: Source, node: SyntaxNode, problem: string): Breach {
   return { path: source.path, line: lineAt(source, node.start), problem };

@@ -144,6 +144,12 @@ export const PLANTED: readonly Planted[] = [
     caught: "must open with",
   },
   {
+    what: "a test that answers the signals of its process",
+    path: "test/planted.test.ts",
+    text: `${HEAD}serve({ ...thisProcess() });`,
+    caught: "take processFiles",
+  },
+  {
     what: "a test on a real server in the set of npm test",
     path: "test/journey/planted.test.ts",
     text: `${HEAD}import { describeWithNats } from "../support/nats-programs.ts";\ndescribeWithNats("x", run);\n`,

@@ -11,7 +11,7 @@ import { hollowVerb } from "../../services/cli/verbs/hollow.ts";
 import { parseFlags } from "../../services/platform/config/flags.ts";
 import type { ValuesOf } from "../../services/platform/config/value.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../services/platform/process/process.ts";
+import { processFiles } from "../../services/platform/process/process.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { seededRandom } from "../support/random.seeded.ts";
@@ -96,7 +96,7 @@ test("a run registers its nodes, takes orders, and removes its nodes at the end"
   const server = new ApiServer({ clock: realClock(), random: seededRandom(1) });
   const front = await listen(server, { port: 0 });
   const kubeconfig = join(folder, "kubeconfig");
-  thisProcess().writeFile(kubeconfig, kubeconfigOf("test", front.url));
+  processFiles.writeFile(kubeconfig, kubeconfigOf("test", front.url));
   const flags = [`--kubeconfig=${kubeconfig}`, `--socket=${join(folder, "s.sock")}`, "--log-level=error"];
   const runner = fakeHost();
   const run = hollowVerb.start(["--nodes=5", "--pods-per-node=1", "--remove-on-stop", ...flags], runner);

@@ -48,7 +48,18 @@ const STREAMS = [0, 1, 2] as const;
 /** Width of output that is no terminal. */
 const COLUMNS = 100;
 
-/** The port to this process. */
+/** Removed when the process ends. */
+const FOLDERS: string[] = [];
+
+/** The files of this process, without its streams and signals. */
+export const processFiles: Pick<ProcessPort, "readFile" | "readableByAll" | "writeFile" | "makeFolder"> = {
+  readFile: (path) => readFileSync(path, "utf8"),
+  readableByAll: (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & READABLE_BY_ALL) !== 0,
+  writeFile: writePrivateFile,
+  makeFolder,
+};
+
+/** The port to this process. Only its entry point calls it: it answers the signals and errors of the whole process. */
 export function thisProcess(): ProcessPort {
   process.stdout.on("error", endOnLostOutput);
   // Nothing can report a failure of standard error, and the process must not end because of it.
@@ -62,18 +73,19 @@ export function thisProcess(): ProcessPort {
     environment: process.env,
     name: `${hostname()}-${process.pid}`,
     wallMs: () => Date.now(),
-    readFile: (path) => readFileSync(path, "utf8"),
-    writeFile: writePrivateFile,
-    readableByAll: (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & READABLE_BY_ALL) !== 0,
-    makeFolder,
+    ...processFiles,
     stopped: stopSignal(),
   };
 }
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "vigil-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  if (FOLDERS.push(folder) === 1) process.once("exit", removeFolders);
   return folder;
+}
+
+function removeFolders(): void {
+  for (const folder of FOLDERS) rmSync(folder, { recursive: true, force: true });
 }
 
 /** Ends this process with a code, or with OUTPUT_LOST when its output could not be written. */

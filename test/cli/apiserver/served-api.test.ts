@@ -4,13 +4,13 @@ import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { serveApi } from "../../../services/cli/apiserver/served-api.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { fakeHost } from "../fake-host.ts";
 
 test("without a path each run writes its kubeconfig to a new private folder", async () => {
-  const host = { ...thisProcess(), stopped: fakeHost().stopped };
+  const host = { ...fakeHost(), ...processFiles };
   const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
   const apiserver = new ApiServer({ clock: realClock(), random: systemRandom });
   const served = [await serveApi(apiserver, values, host), await serveApi(apiserver, values, host)];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import type { Host } from "../../../services/cli/verb.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { makeCertificates } from "../../support/certificates.ts";
 import { fakeHost } from "../fake-host.ts";
 
@@ -50,11 +50,10 @@ test.each([
 });
 
 test("warns of a seed or key that every user can read, but not of a group-readable one", async () => {
-  const own = thisProcess();
   const tls = [`--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
   const warned = async (mode: number) => {
     chmodSync(clientKey, mode);
-    return (await get(tls, { readableByAll: (path) => own.readableByAll(path) })).err;
+    return (await get(tls, { readableByAll: (path) => processFiles.readableByAll(path) })).err;
   };
   expect(await warned(0o640)).not.toContain("every user");
   expect(await warned(0o644)).toContain(

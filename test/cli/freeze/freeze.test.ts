@@ -8,7 +8,7 @@ import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import { freezeVerb, thawVerb } from "../../../services/cli/verbs/freeze.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
@@ -20,7 +20,7 @@ let api: ApiServer;
 beforeEach(async () => {
   api = new ApiServer({ clock: realClock(), random: systemRandom });
   const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
-  served = await serveApi(api, values, { ...thisProcess(), stopped: fakeHost().stopped });
+  served = await serveApi(api, values, { ...fakeHost(), ...processFiles });
 });
 afterEach(() => served.front.close());
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServedApi, serveApi } from "../../../services/cli/apiserver/served-api.ts";
 import { runCommandLine } from "../../../services/cli/command-line.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
@@ -15,7 +15,7 @@ let served: ServedApi;
 beforeAll(async () => {
   const api = new ApiServer({ clock: realClock(), random: systemRandom });
   const at = { listen: "127.0.0.1:0", writeKubeconfig: "" };
-  served = await serveApi(api, at, { ...thisProcess(), stopped: fakeHost().stopped });
+  served = await serveApi(api, at, { ...fakeHost(), ...processFiles });
   for (const [name, pool] of [
     ["n1", "gpu"],
     ["n2", "web"],

@@ -13,7 +13,7 @@ import { runSettingsOf } from "../../../services/cli/preview/run-tunables.ts";
 import { hollowVerb } from "../../../services/cli/verbs/hollow.ts";
 import { previewVerb } from "../../../services/cli/verbs/preview.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { listen } from "../../../services/sandbox/apiserver/http/http-front.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
@@ -131,7 +131,7 @@ test("the verb reads a cluster and a configuration, prints what would follow", a
   const server = new ApiServer({ clock: realClock(), random: seededRandom(1) });
   const front = await listen(server, { port: 0 });
   const kubeconfig = join(folder, "kubeconfig");
-  thisProcess().writeFile(kubeconfig, kubeconfigOf("test", front.url));
+  processFiles.writeFile(kubeconfig, kubeconfigOf("test", front.url));
   const flags = [`--kubeconfig=${kubeconfig}`, "--log-level=error"];
   const runner = fakeHost();
   const nodes = ["--nodes=6", "--pods-per-node=1", `--socket=${join(folder, "s.sock")}`];

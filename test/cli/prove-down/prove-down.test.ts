@@ -6,7 +6,7 @@ import { userName } from "../../../services/cli/prove-down/user-name.ts";
 import { apiMicroTime, apiTime } from "../../../services/domain/api-time.ts";
 import { readDownProof } from "../../../services/domain/down-proof.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { fakeHost } from "../fake-host.ts";
@@ -17,7 +17,7 @@ let served: ServedApi;
 beforeAll(async () => {
   const api = new ApiServer({ clock: realClock(), random: systemRandom });
   const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
-  served = await serveApi(api, values, { ...thisProcess(), stopped: fakeHost().stopped });
+  served = await serveApi(api, values, { ...fakeHost(), ...processFiles });
 });
 
 afterAll(() => served.front.close());

@@ -9,7 +9,7 @@ import { createKube } from "../../../services/platform/kube/kube.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
-import { thisProcess } from "../../../services/platform/process/process.ts";
+import { processFiles } from "../../../services/platform/process/process.ts";
 import { systemRandom } from "../../../services/platform/process/random.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { RawClient } from "../../contract/kube.provided.ts";
@@ -219,7 +219,7 @@ describe("the verb over HTTP", () => {
   beforeAll(async () => {
     const api = new ApiServer({ clock: realClock(), random: systemRandom });
     const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
-    served = await serveApi(api, values, { ...thisProcess(), stopped: fakeHost().stopped });
+    served = await serveApi(api, values, { ...fakeHost(), ...processFiles });
     const client = new RawClient(api.wire);
     await client.post("/api/v1/namespaces", NAMESPACE);
     await client.post(PODS, podOf("controller-a", "node-a"));

@@ -131,12 +131,12 @@ function shown(world: World): ReasonedCluster {
 }
 
 /**
- * How far off an event may be. A breaker that nodes open which are down or, in direct mode, drained opens with the next
- * pulse, because no change of a node comes at that instant. A preview does not know when in a period pulses come.
+ * How far off an event may be. A breaker opens again with the pulse after its reset, and in direct mode drained nodes
+ * count with the next pulse: no change of a node comes at these instants. A preview does not know when pulses come.
  */
 function offMsOf({ profile }: Swarm, { policies }: ReasonedCluster): number {
   const isDirect = profile.evictionMode === "direct" && policies.size > 0;
-  const isByPulse = isDirect || [...policies.values()].some(({ breaker }) => breaker?.holdsReadiness === true);
+  const isByPulse = isDirect || [...policies.values()].some(({ breaker }) => breaker !== null);
   return isByPulse ? OFF_MS + profile.pulsePeriodMs : OFF_MS;
 }
 

@@ -76,6 +76,17 @@ describe("a preview comes true with", () => {
     expect(admitted).toBe(3);
   });
 
+  test("a rate of evictions in direct mode", () => {
+    const direct = { evictionMode: "direct", podEvictionTimeoutMs: 0 } as const;
+    const world = policyWorld(() => ({ nodeEvictionRate: 1, evictions: { maxPerMinute: 2 } }), direct);
+    const preview = previewedOn(world, { node: THREE, down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(THREE);
+    comeTrue(world, preview);
+    expectToHold({ ...preview, nodes: [] }, world, fromMs, LATE_S);
+    expect(world.deleted.length).toBeGreaterThan(2);
+  });
+
   test("a condition that a node has already", () => {
     const world = policyWorld(() => ({
       nodeEvictionRate: 1,

@@ -66,8 +66,8 @@ export function previewWorld(profile: Partial<Profile> = {}): EvictionWorld {
 }
 
 /** The same with a policy for the nodes of zone a; `fieldsAt` gets the present instant of the API. */
-export function policyWorld(fieldsAt: (wallMs: number) => object): PreviewWorld {
-  const world = new PreviewWorld({}, []);
+export function policyWorld(fieldsAt: (wallMs: number) => object, profile: Partial<Profile> = {}): PreviewWorld {
+  const world = new PreviewWorld(profile, []);
   world.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", parse(readFileSync(CRD, "utf8")));
   world.advance(5 * S);
   world.run();

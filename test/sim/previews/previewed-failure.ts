@@ -51,6 +51,7 @@ interface Expected {
   readonly observed: ObservedFailure;
   /** The first reason that was not true; null for none. */
   readonly wrongReason: string | null;
+  readonly offMs: number;
 }
 
 /** Lets it happen when the cluster has settled. The returned function holds it against the preview, then ends it. */
@@ -71,7 +72,9 @@ export function failAsPreviewed(reach: Reach, random: Random): Stop {
     world.asWorld(() =>
       snapshotOf(world, (snapshot) => {
         const preview = previewOfFailure(world, snapshot, failing, isAsking ? idleIn(reach) : new Set());
-        expected = { preview, observed: new ObservedFailure(world), wrongReason: reasonProblem(preview, shown(world)) };
+        const cluster = shown(world);
+        const wrongReason = reasonProblem(preview, cluster);
+        expected = { preview, observed: new ObservedFailure(world), wrongReason, offMs: offMsOf(world.swarm, cluster) };
         for (const kubelet of failing) kubelet.stop();
         count("failure previewed");
         if (preview.pods.some(({ earliestAfterMs }) => earliestAfterMs !== undefined)) count("earliest time previewed");
@@ -128,18 +131,20 @@ function shown(world: World): ReasonedCluster {
 }
 
 /**
- * How far off an event may be. In direct mode no node shows that it is drained, so limits count it with the next pulse,
- * and a preview does not know when in a period pulses come.
+ * How far off an event may be. A breaker opens again with the pulse after its reset, and in direct mode drained nodes
+ * count with the next pulse: no change of a node comes at these instants. A preview does not know when pulses come.
  */
-function offMsOf({ policies, profile }: Swarm): number {
-  return policies !== undefined && profile.evictionMode === "direct" ? OFF_MS + profile.pulsePeriodMs : OFF_MS;
+function offMsOf({ profile }: Swarm, { policies }: ReasonedCluster): number {
+  const isDirect = profile.evictionMode === "direct" && policies.size > 0;
+  const isByPulse = isDirect || [...policies.values()].some(({ breaker }) => breaker !== null);
+  return isByPulse ? OFF_MS + profile.pulsePeriodMs : OFF_MS;
 }
 
 function expectToHold({ swarm }: World, expected: Expected | null): void {
   if (expected === null) throw new BrokenInvariant("the cluster could not be read for a preview");
-  const { preview, observed, wrongReason } = expected;
+  const { preview, observed, wrongReason, offMs } = expected;
   observed.stop();
   const previewed = previewedEvents(preview, swarm.profile.evictionMode === "direct");
-  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs, offMsOf(swarm));
+  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs, offMs);
   if (problem !== null) throw new BrokenInvariant(`preview of "${preview.fault}": ${problem}`);
 }

@@ -142,7 +142,7 @@ describe("a node that is held back", () => {
     }
   });
 
-  test("by a breaker that down nodes open again is tainted in time", () => {
+  test("by a breaker that opens again goes in time", () => {
     const circuitBreaker: PolicyFields["circuitBreaker"] = {
       maxNodes: 1,
       duration: "3m",

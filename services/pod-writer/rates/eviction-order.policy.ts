@@ -1,6 +1,6 @@
 /**
  * In which order waiting pods are evicted under the rates of their policy, and when: the one that was due first, unless
- * its namespace is full, which holds back nobody else. A pod that counts already, because it changed as it was evicted,
+ * its namespace is full, which delays no other. A pod that counts already, because it changed as it was evicted,
  * goes before them: it needs no further place. It grants nothing and reads no clock; instants are on one clock.
  */
 import { type EvictionRates, RATE_FIELDS, type RateField } from "../../domain/eviction-rates.ts";

@@ -225,7 +225,12 @@ export type WriteRequest = {
       /** Set for a creation that the API server is to check and admit as any other, and not to store. */
       readonly isDryRun?: true;
     }
-  | { readonly verb: "update"; readonly body: unknown }
+  | {
+      readonly verb: "update";
+      readonly body: unknown;
+      /** Whether only the resourceVersion of the object in the reply is used; the rest of it may be missing then. */
+      readonly isVersionEnough?: boolean;
+    }
   | ({ readonly verb: "patch"; readonly patch: "strategic" | "merge" | "json" } & (
       | { readonly body: unknown }
       | {

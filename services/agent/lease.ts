@@ -151,7 +151,9 @@ export class LeaseKeeper {
   #put(round: RenewalRound, uid: string | null): void {
     if (round !== this.#round) return;
     const ref = leaseRef(this.#options.nodeName);
-    this.#options.kube.write({ ref, urgency: Urgency.healing, verb: "update", body: this.#body(uid) }, (reply) => {
+    // A lease with a new owner is kept as the API has it.
+    const change = { verb: "update", body: this.#body(uid), isVersionEnough: uid === null } as const;
+    this.#options.kube.write({ ref, urgency: Urgency.healing, ...change }, (reply) => {
       if (round !== this.#round) return;
       if (reply.outcome === "ok") this.#accept(round, reply.object, uid);
       else this.#updateFailed(round, reply);

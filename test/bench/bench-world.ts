@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { kubeconfigOf } from "../../services/cli/apiserver/served-api.ts";
 import { loadKubeConfig } from "../../services/platform/kube/auth/kubeconfig.ts";
 import type { SocketWire } from "../../services/platform/kube/transport/https.ts";
+import { makeCertificates } from "../support/certificates.ts";
 import { startKubeApiserver } from "../support/kube-apiserver.ts";
 import { type ClusterSize, Load, type LoadOrder } from "./load.ts";
 import type { ApiKind } from "./options.ts";
@@ -56,6 +57,29 @@ async function openEmbedded(size: ClusterSize): Promise<World> {
     pids: { "API server with kubelets": load.pid },
     order: (order) => load.order(order),
     join: () => Promise.reject(new Error("nodes join the real API server only")),
+    close: async () => {
+      wire.close();
+      await load.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A server that stores nothing, for what a client alone costs. */
+export async function openBare(): Promise<Pick<World, "server" | "kubeconfig" | "wire" | "close">> {
+  const folder = mkdtempSync(join(tmpdir(), "vigil-bench-"));
+  const { caFile, serverCert: cert, serverKey: key } = makeCertificates(folder);
+  const program = import.meta.resolve("./bare-api.ts");
+  const { load, filled } = await Load.start(program, { nodes: 0, podsPerNode: 0, leaseSeconds: 0, tls: { cert, key } });
+  const kubeconfig = join(folder, "kubeconfig");
+  const clusters = [{ name: "bare", cluster: { server: filled.url, "certificate-authority": caFile } }];
+  const contexts = [{ name: "bare", context: { cluster: "bare", user: "" } }];
+  writeFileSync(kubeconfig, JSON.stringify({ clusters, contexts, "current-context": "bare" }));
+  const { wire } = await loadKubeConfig({ kubeconfig });
+  return {
+    server: "a server with TLS that stores nothing",
+    kubeconfig,
+    wire,
     close: async () => {
       wire.close();
       await load.stop();

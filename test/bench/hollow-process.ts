@@ -2,6 +2,7 @@
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { loadKubeConfig } from "../../services/platform/kube/auth/kubeconfig.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
+import { pipelinedKube } from "../../services/platform/kube/pipelined-kube.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { createLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
@@ -13,9 +14,10 @@ const STATUS_REPORT_MS = 300_000;
 const LOOK_MS = 200;
 
 const { kubeconfig, leaseSeconds, ...size } = loadOptions();
-const { wire } = await loadKubeConfig({ kubeconfig });
+const { wire, wireOptions } = await loadKubeConfig({ kubeconfig });
 const parts = { clock: realClock(), random: systemRandom, log: createLog({ level: "error", format: "text" }) };
-const kube = createKube({ ...parts, wire, metrics: createMetrics(), profile: STANDARD_PROFILE });
+const ordinary = createKube({ ...parts, wire, metrics: createMetrics(), profile: STANDARD_PROFILE });
+const { kube } = pipelinedKube(ordinary, wireOptions, parts.clock);
 const times = { leaseSeconds, statusReportMs: STATUS_REPORT_MS };
 const hollow = new HollowNodes({ ...parts, kube, times, nodes: specsOf(size) });
 

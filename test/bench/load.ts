@@ -23,6 +23,8 @@ export interface LoadOptions extends ClusterSize {
   readonly firstNode?: number;
   /** Without heartbeats the cluster is only filled. */
   readonly heartbeats?: boolean;
+  /** The certificate and key files of a server with TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** An order: nodes fall silent, as machines without power do, or return with a heartbeat at once. */

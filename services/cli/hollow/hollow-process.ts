@@ -6,6 +6,7 @@ import { countSetting, switchSetting, textSetting } from "../../platform/config/
 import type { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { createKube } from "../../platform/kube/kube.ts";
+import { pipelinedKube } from "../../platform/kube/pipelined-kube.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { drainable } from "../../platform/process/drain.ts";
 import { answerLines } from "../../platform/process/line-socket.ts";
@@ -65,7 +66,9 @@ export async function runHollow(settings: Settings, host: Host): Promise<number>
   const cluster = await openCluster(settings, { clock, log, host });
   if (cluster === null) return ExitCode.ok;
   const io = { wire: cluster.wire, clock, random: systemRandom, log };
-  const writes = drainable(createKube({ ...io, metrics: createMetrics(), profile: STANDARD_PROFILE }));
+  const kube = createKube({ ...io, metrics: createMetrics(), profile: STANDARD_PROFILE });
+  const pipelined = pipelinedKube(kube, cluster.wireOptions, clock);
+  const writes = drainable(pipelined.kube);
   const hollow = new HollowNodes({ ...io, kube: writes.kube, nodes: hollowSpecs(settings) });
   const socket = await answerLines(settings.socket, (line) => obey(hollow, line)).catch((error: Error) => {
     hollow.shutdown();
@@ -82,6 +85,7 @@ export async function runHollow(settings: Settings, host: Host): Promise<number>
     const gone = new Promise<void>((resolve) => hollow.whenRemoved(() => writes.whenIdle(resolve)));
     await Promise.race([gone, late]);
   }
+  pipelined.close();
   cluster.wire.close();
   return ExitCode.ok;
 }

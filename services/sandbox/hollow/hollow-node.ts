@@ -53,6 +53,8 @@ export class HollowNode {
   #statusDueMs = 0;
   /** Whether the API shows other conditions than this node's. */
   #differs = false;
+  /** Whether a status is being posted. The next one waits for its end, because it may take another connection. */
+  #posting = false;
   /** Whether the API has the whole status, so that only conditions need posting. */
   #whole = false;
   #registering: Registering | null = null;
@@ -200,21 +202,30 @@ export class HollowNode {
 
   #post(): void {
     const { clock, kube, times } = this.#options;
+    if (this.#posting) {
+      this.#differs = true;
+      return;
+    }
+    this.#posting = true;
     this.#differs = false;
     this.#statusDueMs = clock.monotonicMs() + times.statusReportMs;
     if (this.#whole) {
       this.#send({ metadata: { name: this.spec.name }, status: { conditions: this.#conditions } });
       return;
     }
+    const uid = this.#uid;
     kube.read(nodeRef(this.spec.name), (reply) => {
       if (reply.outcome === "ok") this.#send(asNode(reply.object));
-      else this.#notPosted(reply.outcome);
+      else this.#notPosted(reply.outcome, uid);
     });
   }
 
   /** Patches the difference between the node at the API and the computed one. */
   #send(before: NodeObject): void {
-    if (!this.lives) return;
+    if (!this.lives) {
+      this.#posting = false;
+      return;
+    }
     const { clock, kube } = this.#options;
     const computed = hollowStatus(before, this.spec, this.#ordered, clock.wallMs());
     const conditions = ownConditions(computed.status?.conditions ?? [], this.#ordered);
@@ -222,16 +233,22 @@ export class HollowNode {
     const request = { ref: nodeRef(this.spec.name), urgency: Urgency.status, subresource: "status" } as const;
     const uid = this.#uid;
     kube.write({ ...request, verb: "patch", patch: "strategic", body }, (reply) => {
-      if (uid !== this.#uid) return;
-      if (reply.outcome !== "ok") this.#notPosted(reply.outcome);
-      else {
-        this.#conditions = conditions;
-        this.#whole = true;
-      }
+      if (reply.outcome !== "ok") this.#notPosted(reply.outcome, uid);
+      else this.#posted(conditions, uid);
     });
   }
 
-  #notPosted(outcome: string): void {
+  #posted(conditions: readonly NodeCondition[], uid: string | null): void {
+    this.#posting = false;
+    if (uid !== this.#uid) return;
+    this.#conditions = conditions;
+    this.#whole = true;
+    if (this.#differs && this.lives) this.#post();
+  }
+
+  #notPosted(outcome: string, uid: string | null): void {
+    this.#posting = false;
+    if (uid !== this.#uid) return;
     if (outcome === "gone") this.deleted(this.#uid);
     else this.#differs = true;
   }

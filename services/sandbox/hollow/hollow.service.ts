@@ -30,7 +30,9 @@ export interface HollowSummary {
 
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
 /** Nodes that register at the same time. */
-const REGISTERING_MAX = 32;
+const REGISTERING_MAX = 512;
+/** Heartbeats within so many milliseconds go together, so that the process wakes less often. */
+const BEATS_MS = 50;
 
 /**
  * Hollow nodes: each registers with its labels and status, then renews its lease. The orders take a selector and return
@@ -152,7 +154,10 @@ export class HollowNodes {
 
   #wake(node: HollowNode, delayMs: number | null): void {
     if (delayMs === null) this.#beats.cancel(node);
-    else this.#beats.schedule(node, this.#options.clock.monotonicMs() + delayMs);
+    else {
+      const dueMs = this.#options.clock.monotonicMs() + delayMs;
+      this.#beats.schedule(node, Math.ceil(dueMs / BEATS_MS) * BEATS_MS);
+    }
   }
 
   #beat(node: HollowNode): void {

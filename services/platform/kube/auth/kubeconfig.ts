@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { parse } from "yaml";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../../structures/json.ts";
-import { type Authorize, httpsWire, type SocketWire } from "../transport/https.ts";
+import { type Authorize, type HttpsWireOptions, httpsWire, type SocketWire } from "../transport/https.ts";
 import { proxyOf, withoutPassword } from "../transport/proxy.policy.ts";
 import { credentialsFor, type KubeTarget } from "./credentials.ts";
 
@@ -22,6 +22,8 @@ export interface KubeConfigOptions {
 /** A connection to the chosen server. */
 export interface KubeConnection {
   readonly wire: SocketWire;
+  /** What the wire was made of. */
+  readonly wireOptions: HttpsWireOptions;
   readonly server: string;
   /** Where the address of the server comes from, for people. */
   readonly origin: string;
@@ -65,8 +67,10 @@ export async function loadKubeConfig(
     await authorize(false);
     const proxy = textOf(cluster["proxy-url"]) ?? proxyOf(new URL(server), environment);
     const describe = `${server} (${origin})`;
+    const wireOptions = { server, authorize, proxy };
     return {
-      wire: httpsWire({ server, authorize, proxy }),
+      wire: httpsWire(wireOptions),
+      wireOptions,
       server,
       origin,
       describe,

@@ -36,7 +36,7 @@ export interface HttpsWireOptions {
 export type SocketWire = Wire & { close(): void };
 
 /** The part before the slash becomes the manager in managedFields. */
-const USER_AGENT = `${FIELD_MANAGER}/v1 (${process.platform}/${process.arch})`;
+export const USER_AGENT = `${FIELD_MANAGER}/v1 (${process.platform}/${process.arch})`;
 /** The peer stopped answering, as opposed to refusing or closing the connection. */
 const SILENT_CODES: ReadonlySet<string> = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"]);
 

@@ -3,6 +3,7 @@
  * 32 before the first is answered (HTTP/1.1 pipelining). A slow answer delays those behind it, so this is for requests
  * that no webhook delays, such as renewals of leases. It retries nothing.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import type { Clock, HttpRequest, Timer } from "../../../../protocols/ports.ts";
@@ -20,17 +21,16 @@ const BATCH_MAX = 32;
 const CONNECTIONS_MAX = 100;
 const LIMITS = { pipelining: BATCH_MAX, headersTimeout: SILENT_MS, bodyTimeout: SILENT_MS };
 const CONNECT = { timeout: SILENT_MS, keepAliveInitialDelay: KEEP_ALIVE_MS, allowH2: false };
-/** Any request may follow another. What was sent is not repeated when the connection is lost, see `handlerOf`. */
+/** Any request may follow another. What was sent is not repeated when the connection is lost, see `Exchange`. */
 const SHARED = { idempotent: true, blocking: false };
 
 type Done = (answer: Answer) => void;
-type Job = { readonly request: HttpRequest; readonly done: Done };
 
 /** The connections to one server. */
 export class Pipelines {
   readonly #options: Pick<HttpsWireOptions, "server" | "authorize">;
   readonly #clock: Clock;
-  #waiting: Job[] = [];
+  #waiting: Exchange[] = [];
   #timer: Timer | null = null;
   #lines: Line[] = [];
   #tls: TlsMaterial = {};
@@ -46,14 +46,14 @@ export class Pipelines {
       if (answer.kind === "answer" && answer.status === 401) this.#options.authorize(true).catch(() => {});
       done(answer);
     };
-    this.#waiting.push({ request, done: answered });
+    this.#waiting.push(new Exchange(request, answered));
     this.#flushLater();
   }
 
   /** Ends all connections; requests without an answer fail. */
   close(): void {
     this.#timer?.cancel();
-    for (const { done } of this.#waiting.splice(0)) done(lost("closed"));
+    for (const exchange of this.#waiting.splice(0)) exchange.fail("closed");
     for (const { client } of this.#lines) void client.destroy(new Error("closed"));
   }
 
@@ -65,7 +65,7 @@ export class Pipelines {
     const credentials = await this.#options.authorize(false).catch(lineOf);
     this.#timer = null;
     if (typeof credentials === "string") {
-      for (const { done } of this.#waiting.splice(0)) done(lost(credentials));
+      for (const exchange of this.#waiting.splice(0)) exchange.fail(credentials);
       return;
     }
     this.#adopt(credentials.tls);
@@ -116,40 +116,57 @@ class Line {
   }
 
   /** Sends these in as few segments as they fit into. */
-  send(jobs: readonly Job[], credentials: Credentials["headers"]): void {
+  send(exchanges: readonly Exchange[], credentials: Credentials["headers"]): void {
     const socket = this.#socket;
     socket?.cork();
-    for (const { request, done } of jobs) {
-      const { method, path, body } = request;
-      const headers = { "user-agent": USER_AGENT, ...request.headers, ...credentials };
-      this.client.dispatch({ ...SHARED, method, path: `${this.#prefix}${path}`, headers, body }, handlerOf(done));
+    for (const exchange of exchanges) {
+      const { method, path, headers: own, body } = exchange.request;
+      const headers = { "user-agent": USER_AGENT, ...own, ...credentials };
+      this.client.dispatch({ ...SHARED, method, path: `${this.#prefix}${path}`, headers, body }, exchange);
     }
     // Undici looks for the end of an idle connection before it writes.
     setImmediate(() => socket?.uncork());
   }
 }
 
-/** What undici calls during one request. */
-function handlerOf(done: Done): Dispatcher.DispatchHandler {
-  const chunks: Buffer[] = [];
-  let status = 0;
-  let headers = {};
-  let sent = false;
-  return {
-    onRequestStart: () => {
-      if (sent) throw new Error("the connection was lost");
-      sent = true;
-    },
-    onResponseStart: (_, code, received) => {
-      status = code;
-      if (code >= 300) headers = plainHeaders(received);
-    },
-    onResponseData: (_, chunk) => void chunks.push(chunk),
-    onResponseEnd: () => done({ kind: "answer", status, headers, text: Buffer.concat(chunks).toString() }),
-    onResponseError: (_, error) => done(lost(lineOf(error), sent, codeOf(error).includes("TIMEOUT"))),
-  };
-}
+/** One request, and what undici calls during it. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly request: HttpRequest;
+  readonly #done: Done;
+  #chunk: Buffer | null = null;
+  #status = 0;
+  #headers: Readonly<Record<string, string>> = {};
+  #sent = false;
 
-function lost(message: string, sent = false, timedOut = false): Answer {
-  return { kind: "lost", message, sent, timedOut };
+  constructor(request: HttpRequest, done: Done) {
+    this.request = request;
+    this.#done = done;
+  }
+
+  onRequestStart(): void {
+    if (this.#sent) throw new Error("the connection was lost");
+    this.#sent = true;
+  }
+
+  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    if (status >= 300) this.#headers = plainHeaders(headers);
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    this.#chunk = this.#chunk === null ? chunk : Buffer.concat([this.#chunk, chunk]);
+  }
+
+  onResponseEnd(): void {
+    const text = this.#chunk?.toString() ?? "";
+    this.#done({ kind: "answer", status: this.#status, headers: this.#headers, text });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.fail(lineOf(error), codeOf(error).includes("TIMEOUT"));
+  }
+
+  fail(message: string, timedOut = false): void {
+    this.#done({ kind: "lost", message, sent: this.#sent, timedOut });
+  }
 }

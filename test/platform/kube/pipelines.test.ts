@@ -1,11 +1,8 @@
 /** Many requests over few connections, against a server on the loopback. */
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { HttpRequest } from "../../../protocols/ports.ts";
 import type { Answer } from "../../../services/platform/kube/transport/call.ts";
 import type { Authorize } from "../../../services/platform/kube/transport/https.ts";
-import { Pipeline } from "../../../services/platform/kube/transport/pipeline.ts";
 import { Pipelines } from "../../../services/platform/kube/transport/pipelines.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
@@ -123,46 +120,5 @@ describe("requests that fail", () => {
     );
     expect(await sent("/")).toMatchObject({ status: 401 });
     expect(await sent("/")).toMatchObject({ status: 200 });
-  });
-});
-
-describe("one connection", () => {
-  let mute: Server;
-
-  async function pipelineTo(reply: string): Promise<{ pipeline: Pipeline; socket: ReturnType<typeof connect> }> {
-    mute = createServer((socket) => socket.on("error", () => {}).on("data", () => socket.write(reply)));
-    mute.listen(0, "127.0.0.1");
-    await once(mute, "listening");
-    const socket = connect((mute.address() as AddressInfo).port, "127.0.0.1");
-    const ignored = () => {};
-    const pipeline = new Pipeline(socket, { established: ignored, idle: ignored, refused: ignored, ended: ignored });
-    await once(socket, "connect");
-    return { pipeline, socket };
-  }
-
-  afterEach(() => mute.close());
-
-  test("on which nothing comes back ends, and its requests with it", async () => {
-    const { pipeline, socket } = await pipelineTo("");
-    const answer = new Promise((done) => pipeline.send([{ request: put("/", ""), done }], "PUT"));
-    socket.emit("timeout");
-    expect(await answer).toMatchObject({ kind: "lost", sent: true, timedOut: true });
-  });
-
-  test("ends at an answer that nothing asked for, or that is none", async () => {
-    const { pipeline } = await pipelineTo("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nnonsense\r\n\r\n");
-    const answers = await new Promise<Answer[]>((resolve) => {
-      const seen: Answer[] = [];
-      const done = (answer: Answer) => seen.push(answer) === 2 && resolve(seen);
-      const request = put("/", "");
-      pipeline.send(
-        [
-          { request, done },
-          { request, done },
-        ],
-        "PUT",
-      );
-    });
-    expect(answers).toMatchObject([{ status: 200 }, { kind: "lost", message: "an answer that is not HTTP/1.1" }]);
   });
 });

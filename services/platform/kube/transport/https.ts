@@ -205,12 +205,13 @@ export function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, 
   return plain;
 }
 
-function codeOf(error: Error): string {
+/** Its code; empty for none. */
+export function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
 /** An error in one line. Connecting to a name with several addresses fails with an empty message and nested errors. */
-function lineOf(error: Error): string {
+export function lineOf(error: Error): string {
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   return (inner.message || codeOf(inner) || inner.name).split("\n", 1).join("");
 }

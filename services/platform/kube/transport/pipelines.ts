@@ -1,144 +1,172 @@
 /**
- * Sends many small requests over few connections: those of some milliseconds go out together, and their answers come
- * back together (HTTP/1.1 pipelining). One connection has one batch at a time:
- *
- *   send ──▶ waiting ──32, or after 50 ms──▶ a batch ──▶ an idle connection, else a new one ──▶ answers in order
- *
- * A slow answer delays those behind it, so this is for requests that no webhook delays, such as renewals of leases. It
- * retries nothing.
+ * Sends many small requests over few connections: those of some milliseconds go out together, and a connection carries
+ * 32 before the first is answered (HTTP/1.1 pipelining). A slow answer delays those behind it, so this is for requests
+ * that no webhook delays, such as renewals of leases. It retries nothing.
  */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
+import { buildConnector, Client, type Dispatcher } from "undici";
 import type { Clock, HttpRequest, Timer } from "../../../../protocols/ports.ts";
 import type { Answer } from "./call.ts";
-import type { Credentials, HttpsWireOptions } from "./https.ts";
-import { type Job, Pipeline, socketTo } from "./pipeline.ts";
-import { headOf, requestText } from "./request-text.ts";
+import { type Credentials, codeOf, type HttpsWireOptions, lineOf, plainHeaders, USER_AGENT } from "./https.ts";
+import { KEEP_ALIVE_MS, type TlsMaterial } from "./https-agent.ts";
 
-/** How long requests of less than a batch are gathered, in milliseconds. */
+/** How long requests are gathered, in milliseconds. */
 const GATHER_MS = 50;
-/** The same after a connection that could not be made. */
-const UNREACHABLE_MS = 1000;
-/** Requests in one batch. */
+/** A connection on which nothing is received for so long ends, in milliseconds. */
+const SILENT_MS = 15_000;
+/** Requests on one connection. */
 const BATCH_MAX = 32;
-/** With one batch after the other on each, a server that takes 5 ms for a write gets 20,000 a second. */
+/** A server that takes 5 ms for a write gets 20,000 a second. */
 const CONNECTIONS_MAX = 100;
+const LIMITS = { pipelining: BATCH_MAX, headersTimeout: SILENT_MS, bodyTimeout: SILENT_MS };
+const CONNECT = { timeout: SILENT_MS, keepAliveInitialDelay: KEEP_ALIVE_MS, allowH2: false };
+/** Any request may follow another. What was sent is not repeated when the connection is lost, see `Exchange`. */
+const SHARED = { idempotent: true, blocking: false };
 
-/** Where to, and with which credentials. */
-export type PipelinesOptions = Pick<HttpsWireOptions, "server" | "authorize">;
+type Done = (answer: Answer) => void;
 
 /** The connections to one server. */
 export class Pipelines {
-  readonly #options: PipelinesOptions;
+  readonly #options: Pick<HttpsWireOptions, "server" | "authorize">;
   readonly #clock: Clock;
-  readonly #server: URL;
-  readonly #all = new Set<Pipeline>();
-  /** The last one to become idle is used first, so that a quiet process keeps few. */
-  #idle: Pipeline[] = [];
-  #jobs: Job[] = [];
-  /** How many of them have been sent. */
-  #taken = 0;
+  #waiting: Exchange[] = [];
   #timer: Timer | null = null;
-  #flushing = false;
-  #reachable = true;
-  #credentials: Credentials | null = null;
-  #head = "";
+  #lines: Line[] = [];
+  #tls: TlsMaterial = {};
 
-  constructor(options: PipelinesOptions, clock: Clock) {
+  constructor(options: Pick<HttpsWireOptions, "server" | "authorize">, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    this.#server = new URL(options.server);
   }
 
   /** Sends a request soon, and calls `done` once, later. */
-  send(request: HttpRequest, done: (answer: Answer) => void): void {
-    this.#jobs.push({ request, done });
-    if (this.#waiting < BATCH_MAX || !this.#reachable) this.#flushLater();
-    else if (this.#idle.length > 0 || this.#all.size < CONNECTIONS_MAX) void this.#flush(BATCH_MAX);
+  send(request: HttpRequest, done: Done): void {
+    const answered: Done = (answer) => {
+      if (answer.kind === "answer" && answer.status === 401) this.#options.authorize(true).catch(() => {});
+      done(answer);
+    };
+    this.#waiting.push(new Exchange(request, answered));
+    this.#flushLater();
   }
 
   /** Ends all connections; requests without an answer fail. */
   close(): void {
     this.#timer?.cancel();
-    for (const pipeline of this.#all) pipeline.end("closed");
-    this.#fail("closed");
-  }
-
-  get #waiting(): number {
-    return this.#jobs.length - this.#taken;
+    for (const exchange of this.#waiting.splice(0)) exchange.fail("closed");
+    for (const { client } of this.#lines) void client.destroy(new Error("closed"));
   }
 
   #flushLater(): void {
-    this.#timer ??= this.#clock.after(this.#reachable ? GATHER_MS : UNREACHABLE_MS, () => {
-      this.#timer = null;
-      void this.#flush(1);
-    });
+    this.#timer ??= this.#clock.after(GATHER_MS, () => void this.#flush());
   }
 
-  /** Sends what waits, in batches of `least` at least. */
-  async #flush(least: number): Promise<void> {
-    if (this.#flushing) return;
-    this.#flushing = true;
-    try {
-      this.#adopt(await this.#options.authorize(false));
-    } catch (problem) {
-      this.#fail(problem instanceof Error ? problem.message : String(problem));
+  async #flush(): Promise<void> {
+    const credentials = await this.#options.authorize(false).catch(lineOf);
+    this.#timer = null;
+    if (typeof credentials === "string") {
+      for (const exchange of this.#waiting.splice(0)) exchange.fail(credentials);
+      return;
     }
-    this.#flushing = false;
-    while (this.#waiting >= least) {
-      const pipeline = this.#idle.pop() ?? this.#opened();
-      if (pipeline === null) break;
-      this.#feed(pipeline);
+    this.#adopt(credentials.tls);
+    const waiting = this.#waiting;
+    let taken = 0;
+    for (let line = this.#idle(); line !== null && taken < waiting.length; line = this.#idle()) {
+      line.send(waiting.slice(taken, taken + BATCH_MAX), credentials.headers);
+      taken += BATCH_MAX;
     }
-    if (this.#waiting > 0) this.#flushLater();
-  }
-
-  /** Nothing can be sent: there are no credentials, or some that no header can carry. */
-  #fail(message: string): void {
-    const failed = this.#jobs.slice(this.#taken);
-    this.#jobs = [];
-    this.#taken = 0;
-    for (const { done } of failed) done({ kind: "lost", message, sent: false, timedOut: false });
+    this.#waiting = waiting.slice(taken);
+    if (this.#waiting.length > 0) this.#flushLater();
   }
 
   /** Connections with other certificates end once they are idle. */
-  #adopt(credentials: Credentials): void {
-    const before = this.#credentials;
-    if (before === credentials) return;
-    this.#head = headOf(this.#server, credentials.headers);
-    this.#credentials = credentials;
-    if (before === null || JSON.stringify(before.tls) === JSON.stringify(credentials.tls)) return;
-    for (const pipeline of this.#all) pipeline.retire();
+  #adopt(tls: TlsMaterial): void {
+    if (tls === this.#tls || JSON.stringify(tls) === JSON.stringify(this.#tls)) return;
+    this.#tls = tls;
+    for (const { client } of this.#lines.splice(0)) void client.close();
   }
 
-  /** A new connection; null where there are enough. */
-  #opened(): Pipeline | null {
-    if (this.#all.size >= CONNECTIONS_MAX) return null;
-    const pipeline = new Pipeline(socketTo(this.#server, this.#credentials?.tls ?? {}), {
-      established: () => {
-        this.#reachable = true;
-      },
-      idle: () => {
-        if (this.#waiting >= BATCH_MAX) this.#feed(pipeline);
-        else this.#idle.push(pipeline);
-      },
-      refused: () => void this.#options.authorize(true).catch(() => {}),
-      ended: (wasEstablished) => {
-        this.#reachable &&= wasEstablished;
-        this.#all.delete(pipeline);
-        this.#idle = this.#idle.filter((other) => other !== pipeline);
-      },
+  /** A connection without requests; null where there are enough. */
+  #idle(): Line | null {
+    const idle = this.#lines.find(({ client }) => client.stats.size === 0);
+    if (idle !== undefined || this.#lines.length === CONNECTIONS_MAX) return idle ?? null;
+    const line = new Line(new URL(this.#options.server), this.#tls);
+    this.#lines.push(line);
+    return line;
+  }
+}
+
+/** One connection. */
+class Line {
+  readonly client: Client;
+  readonly #prefix: string;
+  #socket: Socket | null = null;
+
+  constructor({ origin, pathname }: URL, tls: TlsMaterial) {
+    this.#prefix = pathname.replace(/\/$/, "");
+    const connector = buildConnector({ ...tls, ...CONNECT });
+    this.client = new Client(origin, {
+      ...LIMITS,
+      connect: (options, callback) =>
+        connector(options, (...result) => {
+          this.#socket = result[1];
+          callback(...result);
+        }),
     });
-    this.#all.add(pipeline);
-    return pipeline;
   }
 
-  #feed(pipeline: Pipeline): void {
-    const batch = this.#jobs.slice(this.#taken, this.#taken + BATCH_MAX);
-    this.#taken += batch.length;
-    if (this.#taken * 2 > this.#jobs.length) {
-      this.#jobs = this.#jobs.slice(this.#taken);
-      this.#taken = 0;
+  /** Sends these in as few segments as they fit into. */
+  send(exchanges: readonly Exchange[], credentials: Credentials["headers"]): void {
+    const socket = this.#socket;
+    socket?.cork();
+    for (const exchange of exchanges) {
+      const { method, path, headers: own, body } = exchange.request;
+      const headers = { "user-agent": USER_AGENT, ...own, ...credentials };
+      this.client.dispatch({ ...SHARED, method, path: `${this.#prefix}${path}`, headers, body }, exchange);
     }
-    const prefix = this.#server.pathname.replace(/\/$/, "");
-    pipeline.send(batch, batch.map(({ request }) => requestText(request, prefix, this.#head)).join(""));
+    // Undici looks for the end of an idle connection before it writes.
+    setImmediate(() => socket?.uncork());
+  }
+}
+
+/** One request, and what undici calls during it. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly request: HttpRequest;
+  readonly #done: Done;
+  #chunk: Buffer | null = null;
+  #status = 0;
+  #headers: Readonly<Record<string, string>> = {};
+  #sent = false;
+
+  constructor(request: HttpRequest, done: Done) {
+    this.request = request;
+    this.#done = done;
+  }
+
+  onRequestStart(): void {
+    if (this.#sent) throw new Error("the connection was lost");
+    this.#sent = true;
+  }
+
+  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    if (status >= 300) this.#headers = plainHeaders(headers);
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    this.#chunk = this.#chunk === null ? chunk : Buffer.concat([this.#chunk, chunk]);
+  }
+
+  onResponseEnd(): void {
+    const text = this.#chunk?.toString() ?? "";
+    this.#done({ kind: "answer", status: this.#status, headers: this.#headers, text });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.fail(lineOf(error), codeOf(error).includes("TIMEOUT"));
+  }
+
+  fail(message: string, timedOut = false): void {
+    this.#done({ kind: "lost", message, sent: this.#sent, timedOut });
   }
 }

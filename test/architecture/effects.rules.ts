@@ -1,6 +1,6 @@
 /** Architecture rules about hidden inputs and waiting: which globals a folder may touch, and that actors never wait. */
 import { isActor, kindOf } from "./imports.rules.ts";
-import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
+import { type Breach, lineAt, type Rule, type SyntaxNode, walk } from "./source.ts";
 
 /** Globals that give access to time, chance and the machine, and what to use instead. */
 const HIDDEN_INPUTS = new Map([
@@ -28,65 +28,53 @@ const hiddenInputs: Rule = {
   applies: (path) =>
     path !== CALENDAR &&
     (kindOf(path) === "protocols" || kindOf(path) === "service" || isActor(path) || PURE_PLATFORM.test(path)),
-  check: (source) => {
-    const breaches: Breach[] = [];
-    walk(source.program, (node, ancestors) => {
-      const instead = nameOfHiddenInput(node, ancestors);
-      if (instead !== null) breaches.push(breach(source, node, instead));
-    });
-    return breaches;
-  },
+  check: checkOf(nameOfHiddenInput),
 };
 
 /** Globals for printing: the command line has its own terminal, the platform its log. */
 const printing: Rule = {
   name: "nothing prints through console",
   applies: (path) => kindOf(path) === "top" || kindOf(path) === "platform",
-  check: (source) => {
-    const breaches: Breach[] = [];
-    walk(source.program, (node, ancestors) => {
-      if (isReference(node, ancestors) && node.name === "console") {
-        breaches.push(breach(source, node, "console: write to the terminal or the log"));
-      }
-    });
-    return breaches;
-  },
+  check: checkOf((node, ancestors) =>
+    refersTo("console", node, ancestors) ? "console: write to the terminal or the log" : null,
+  ),
 };
 
 const waiting: Rule = {
   name: "an actor never waits",
   applies: (path) => isActor(path) || kindOf(path) === "protocols",
-  check: (source) => {
-    const breaches: Breach[] = [];
-    walk(source.program, (node, ancestors) => {
-      const waits = node.type === "AwaitExpression" || node.async === true;
-      const promises = isReference(node, ancestors) && node.name === "Promise";
-      if (waits || promises) breaches.push(breach(source, node, "no await, async or Promise: use a callback port"));
-    });
-    return breaches;
-  },
+  check: checkOf((node, ancestors) => {
+    const waits = node.type === "AwaitExpression" || node.async === true;
+    return waits || refersTo("Promise", node, ancestors) ? "no await, async or Promise: use a callback port" : null;
+  }),
 };
 
 /** Tests share a process: each call would add listeners to its output, and its signals would no longer end it. */
 const ownProcess: Rule = {
   name: "a test does not answer the signals of its process",
   applies: (path) => kindOf(path) === "test",
-  check: (source) => {
-    const breaches: Breach[] = [];
-    walk(source.program, (node, ancestors) => {
-      if (isReference(node, ancestors) && node.name === "thisProcess") {
-        breaches.push(breach(source, node, "thisProcess: take processFiles"));
-      }
-    });
-    return breaches;
-  },
+  check: checkOf((node, ancestors) =>
+    refersTo("thisProcess", node, ancestors) ? "thisProcess: take processFiles" : null,
+  ),
 };
 
 /** The rules of this file. */
 export const EFFECT_RULES: readonly Rule[] = [hiddenInputs, printing, waiting, ownProcess];
 
-function breach(source: Source, node: SyntaxNode, problem: string): Breach {
-  return { path: source.path, line: lineAt(source, node.start), problem };
+/** A check that reports each node of a source with a problem. */
+function checkOf(problemOf: (node: SyntaxNode, ancestors: readonly SyntaxNode[]) => string | null): Rule["check"] {
+  return (source) => {
+    const breaches: Breach[] = [];
+    walk(source.program, (node, ancestors) => {
+      const problem = problemOf(node, ancestors);
+      if (problem !== null) breaches.push({ path: source.path, line: lineAt(source, node.start), problem });
+    });
+    return breaches;
+  };
+}
+
+function refersTo(name: string, node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
+  return isReference(node, ancestors) && node.name === name;
 }
 
 function nameOfHiddenInput(node: SyntaxNode, ancestors: readonly SyntaxNode[]): string | null {

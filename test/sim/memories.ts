@@ -3,7 +3,7 @@
  * `restartTwice` kills processes at the two moments at which a memory may be lost: as it is written, before the first act
  * that rests on it, and while the next process reads it. It knows nothing of what a memory says.
  */
-import { FREEZE_CONFIG_MAP, LIMITS_LEASE } from "../../protocols/names.ts";
+import { Annotation, FREEZE_CONFIG_MAP, LIMITS_LEASE } from "../../protocols/names.ts";
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { between, oneOf } from "./chance.ts";
@@ -38,6 +38,7 @@ const MEMORIES = {
     writesMax: 12,
   },
   flapping: { isWritten: (call) => patchesNode(call, "ready-transitions"), isRead: listsNodes, writesMax: 4 },
+  holds: { isWritten: (call) => patchesNode(call, Annotation.holds), isRead: listsNodes, writesMax: 4 },
   records: { isWritten: (call) => patchesNode(call, "taints-seen"), isRead: listsNodes, writesMax: 3 },
 } satisfies Record<string, MemoryRequests>;
 

@@ -13,8 +13,6 @@ import { type PolicyView, RECOVERY_MS, REPEATED_MS } from "./policy-view.ts";
 export const CONDITION_TYPES = ["KernelDeadlock", "GpuLost"] as const;
 /** The condition that holds evictions in runs with policies. */
 export const HOLD_TYPE = "DrainInProgress";
-/** The longest `atMost` of a run, in milliseconds. */
-const HOLD_MOST_MS = 40_000;
 /** The prefix of the keys of their taints. */
 const CONDITION_KEY_PREFIX = "vigil.io/";
 /** Two requests, and a pulse where a process has just begun. */
@@ -64,7 +62,10 @@ export class ConditionChecks {
   /** How long the evictions of a node may have been held by now. */
   heldMostMs(name: string): number {
     const holds = (this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? []).filter(({ status }) => status === "True");
-    return holds.length * (HOLD_MOST_MS + this.#staleMs);
+    const snapshots = this.#view.api.since(0);
+    const states = snapshots.flatMap((each) => policiesOf(each, this.#view.poolOf(name)));
+    const atMostMs = Math.max(0, ...states.map(({ holdAtMostMs }) => holdAtMostMs ?? 0));
+    return holds.length * (atMostMs + this.#staleMs);
   }
 
   /** When the evictions of a node have been held in any case, as every process knows. */

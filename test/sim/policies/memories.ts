@@ -9,6 +9,8 @@ import type { SimulatedKubelet } from "../kubelet.ts";
 import type { Reach } from "../meddler.ts";
 import { restartTwice } from "../memories.ts";
 import { SECOND } from "../plots.stage.ts";
+import { reportCondition } from "./agent-conditions.ts";
+import { HOLD_TYPE } from "./condition-checks.ts";
 import { POOL_LABEL, POOLS, type PolicyMemory, poolLabels } from "./pools.ts";
 
 /** Until a new owner of the limits has settled, and has seen all nodes. */
@@ -22,6 +24,11 @@ interface MemoryPlay {
   readonly flaps: number;
   readonly seconds: readonly [least: number, most: number];
   readonly roundSeconds: number;
+  /** How long after its failure a node is in maintenance, and for how long; absent for never. */
+  readonly maintained?: {
+    readonly afterSeconds: readonly [number, number];
+    readonly forSeconds: readonly [number, number];
+  };
   /** After how long the next write of the memory is waited for; absent for at once. */
   readonly armSeconds?: readonly [least: number, most: number];
 }
@@ -75,6 +82,16 @@ const PLAYS: Readonly<Record<PolicyMemory, MemoryPlay>> = {
     roundSeconds: 170,
     armSeconds: [45, 80],
   },
+  // So does a hold, as long as the node is down.
+  holds: {
+    fields: ["60s", "90s"].map((atMost) => ({ ...GRACE, maintenance: { hold: [HOLD_TYPE], atMost } })),
+    failing: 3,
+    flaps: 0,
+    maintained: { afterSeconds: [35, 60], forSeconds: [30, 50] },
+    seconds: [150, 190],
+    roundSeconds: 200,
+    armSeconds: [30, 60],
+  },
 };
 
 /** The fields of a policy in a run about a memory. */
@@ -87,7 +104,7 @@ export function strikeMemory(reach: Reach, random: Random): Stop {
   const { world } = reach;
   const memory = world.swarm.policies?.memory;
   if (memory === undefined) return () => {};
-  const { failing, flaps, seconds, roundSeconds, armSeconds = [0, 0] } = PLAYS[memory];
+  const { failing, flaps, maintained, seconds, roundSeconds, armSeconds = [0, 0] } = PLAYS[memory];
   const timers = new Set<Timer>();
   const failed = new Set<SimulatedKubelet>();
   let stopRestarts: Stop = () => {};
@@ -105,6 +122,12 @@ export function strikeMemory(reach: Reach, random: Random): Stop {
       return;
     }
     kubelet.stop();
+    if (maintained !== undefined) {
+      const fromSeconds = between(random, ...maintained.afterSeconds);
+      const toSeconds = fromSeconds + between(random, ...maintained.forSeconds);
+      after(fromSeconds, () => reportCondition(world, kubelet, HOLD_TYPE, "True"));
+      after(toSeconds, () => reportCondition(world, kubelet, HOLD_TYPE, "False"));
+    }
     after(between(random, ...seconds), () => kubelet.start());
   };
   const round = (): void => {
@@ -125,6 +148,7 @@ export function strikeMemory(reach: Reach, random: Random): Stop {
     stopRestarts();
     for (const kubelet of failed) kubelet.start();
     for (const kubelet of failed) kubelet.say("True");
+    if (maintained !== undefined) for (const kubelet of failed) reportCondition(world, kubelet, HOLD_TYPE, "False");
   };
 }
 

@@ -3,7 +3,7 @@
  * by every way there is, and thaw. In the end they take everything back. They know no rule of Vigil.
  */
 import type { Clock, Random, Stop } from "../../../protocols/ports.ts";
-import { apiMicroTime, apiTime } from "../../../services/domain/api-time.ts";
+import { apiMicroTime } from "../../../services/domain/api-time.ts";
 import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { type Resource, storedAs } from "../../../services/sandbox/apiserver/resources.ts";
 import { between, oneOf } from "../chance.ts";
@@ -11,6 +11,7 @@ import type { SimulatedKubelet } from "../kubelet.ts";
 import { type Reach, repeatedly } from "../meddler.ts";
 import { dyingAgain } from "../plots.stage.ts";
 import type { World } from "../world.ts";
+import { reportCondition } from "./agent-conditions.ts";
 import { FREEZE_OBJECT, POLICIES_STORAGE } from "./api-policies.ts";
 import { CONDITION_TYPES, HOLD_TYPE } from "./condition-checks.ts";
 import { memoryFieldsOf } from "./memories.ts";
@@ -54,6 +55,9 @@ type Written = { name: string; reason?: string; since?: string; until?: string; 
 
 /** The policies that people freeze; null is all nodes. */
 const SCOPES: readonly (string | null)[] = [...POOLS, null];
+
+/** The share of the reports, while a node is dead, by which its maintenance begins or ends: who repairs it says so. */
+const MAINTAINED_SHARE = 0.5;
 
 type Act = readonly [times: number, act: (people: People, random: Random) => void];
 
@@ -190,9 +194,15 @@ class People {
     this.#put({ pauseRequests: oneOf(random, BROKEN_REQUESTS) });
   }
 
-  /** An agent reports another condition of some node, or dies. */
+  /** An agent reports another condition of some node, or dies; who repairs a dead node reports its maintenance. */
   ail(random: Random): void {
-    const kubelet = oneOf(random, [...this.#world.kubelets.values()]);
+    const kubelets = [...this.#world.kubelets.values()];
+    const dead = kubelets.filter(({ alive }) => !alive);
+    if (dead.length > 0 && random() < MAINTAINED_SHARE) {
+      this.#report(oneOf(random, dead), HOLD_TYPE, oneOf(random, ["True", "False"]));
+      return;
+    }
+    const kubelet = oneOf(random, kubelets);
     const type = oneOf(random, [...CONDITION_TYPES, HOLD_TYPE]);
     this.#report(kubelet, type, oneOf(random, ["True", "True", "True", "False", "Unknown", null]));
   }
@@ -215,18 +225,9 @@ class People {
   }
 
   #report(kubelet: SimulatedKubelet, type: string, status: string | null): void {
-    const { clock } = this.#world;
-    const others = kubelet.agentConditions.filter((each) => each.type !== type);
-    const before = kubelet.agentConditions.find((each) => each.type === type);
-    if (before?.status === status) return;
+    if (!reportCondition(this.#world, kubelet, type, status)) return;
     this.#count("condition of an agent");
     this.#ailing.add(kubelet.name);
-    const lastTransitionTime = apiTime(clock.wallMs());
-    kubelet.agentConditions = status === null ? others : [...others, { type, status, lastTransitionTime }];
-    this.#world.editStatus(kubelet.name, (conditions) => [
-      ...conditions.filter((each) => ![...CONDITION_TYPES, HOLD_TYPE].some((known) => known === each.type)),
-      ...kubelet.agentConditions,
-    ]);
   }
 
   get #world(): World {

@@ -9,7 +9,7 @@
 export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves" | "previews";
 
 /** What a policy makes Vigil remember over a restart. */
-export const POLICY_MEMORIES = ["breaker", "storm", "flapping", "rates", "freezes"] as const;
+export const POLICY_MEMORIES = ["breaker", "storm", "flapping", "rates", "freezes", "holds"] as const;
 /** What a policy makes Vigil remember over a restart. */
 export type PolicyMemory = (typeof POLICY_MEMORIES)[number];
 

@@ -51,9 +51,14 @@ const PEOPLE_SECONDS: Readonly<Record<PolicyMemory, number>> = {
   flapping: NEVER_SECONDS,
   rates: NEVER_SECONDS,
   freezes: 8,
+  holds: NEVER_SECONDS,
 };
 /** In how many runs a memory is written and read while processes die. */
 const MEMORIES_SHARE = 0.3;
+
+/** In how many of them it is when maintenance held evictions of nodes: drawn apart, and last of all. */
+const HOLDS_SHARE = 0.2;
+const DRAWN_MEMORIES = POLICY_MEMORIES.filter((memory) => memory !== "holds");
 
 /** What a run with policies may draw: a seed from before it was drawn goes without it. */
 interface PolicyDraws {
@@ -73,7 +78,9 @@ export function withPolicies(
 ): Swarm {
   const memories = chance("policies/memories");
   if (mayHaveMemories && memories() < MEMORIES_SHARE) {
-    return withMemory(policiesDrawn(drawn, chance, false), oneOf(memories, POLICY_MEMORIES));
+    const other = oneOf(memories, DRAWN_MEMORIES);
+    const memory = chance("policies/holds")() < HOLDS_SHARE ? "holds" : other;
+    return withMemory(policiesDrawn(drawn, chance, false), memory);
   }
   const isWaves = drawn.faults.has("smallBounds") && chance("policies/waves")() < WAVES_SHARE;
   const hasBothOrders = mayHaveBothOrders && chance("policies/orders")() < BOTH_ORDERS_SHARE;
@@ -93,7 +100,7 @@ function withMemory(drawn: Swarm, memory: PolicyMemory): Swarm {
   return {
     ...swarm,
     zones: [zone(1, 8, swarm), zone(2, 8, swarm)],
-    podsPerNode: memory === "rates" || memory === "freezes" ? 3 : 1,
+    podsPerNode: ["rates", "freezes", "holds"].includes(memory) ? 3 : 1,
     processes: swarm.processes.slice(0, 2),
     // A new owner of the limits waits for a few times this.
     profile: { ...swarm.profile, evictionMode: "taint", pulsePeriodMs: 4 * SECOND, pulseTimeoutMs: 14 * SECOND },

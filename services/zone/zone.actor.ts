@@ -56,6 +56,8 @@ export interface ZoneActorOptions {
   readonly grants: Grants;
   /** Since when this process receives what other owners announce, on the monotonic clock. */
   readonly subscribedSince: number;
+  /** Whether no other process decides, or has decided before. */
+  readonly isAlone: boolean;
   /** Whether the limits of its policy let a node be granted. */
   readonly mayGrant: MayGrant;
   /** Requests another evaluation. */
@@ -261,7 +263,7 @@ export class ZoneActor {
 
   /** When a token was last spent, according to the API. Direct mode leaves no trace there, so it may have been now. */
   #lastPaidAt(members: readonly Member[], now: number): number | null {
-    if (this.#mode !== "taint") return now;
+    if (this.#mode !== "taint") return this.#options.isAlone ? null : now;
     const newestAt = newestTaintAt(members.map(({ observed }) => observed));
     return newestAt === null ? null : now - (this.#options.io.clock.wallMs() - newestAt);
   }

@@ -54,6 +54,7 @@ class Zones {
     giveBack: (zone) => this.#actors.get(zone)?.refund(this.#now()),
   });
   readonly #limits: ZoneLimits;
+  readonly #isAlone: boolean;
   readonly #subscribedSince: number;
   readonly #suspectRetries: RetrySchedule<number>;
   readonly #stops: Stop[];
@@ -70,6 +71,7 @@ class Zones {
 
   constructor(io: Io, isAlone: boolean) {
     this.#io = io;
+    this.#isAlone = isAlone;
     this.#subscribedSince = this.#now();
     this.#roster = new ZoneRoster(io);
     this.#suspectRetries = new RetrySchedule(requestRetries(io.profile));
@@ -222,9 +224,15 @@ class Zones {
   #actorOf(zone: string): ZoneActor | null {
     const known = this.#actors.get(zone);
     if (known !== undefined || !this.#shards.has(shardOf(zone))) return known ?? null;
-    const mayGrant = (node: string): boolean => this.#limits.mayGrant(node);
-    const shared = { io: this.#io, grants: this.#grants, subscribedSince: this.#subscribedSince, mayGrant };
-    const actor = new ZoneActor({ ...shared, zone, wake: () => this.#wakeZone(zone) });
+    const actor = new ZoneActor({
+      io: this.#io,
+      zone,
+      grants: this.#grants,
+      subscribedSince: this.#subscribedSince,
+      isAlone: this.#isAlone,
+      mayGrant: (node) => this.#limits.mayGrant(node),
+      wake: () => this.#wakeZone(zone),
+    });
     this.#actors.set(zone, actor);
     this.#due.add(zone);
     return actor;

@@ -36,6 +36,11 @@ export class BudgetAnswers {
     return this.#pods.has(uid);
   }
 
+  /** The uids of the pods that each budget protects. */
+  get protectedPods(): readonly ReadonlySet<string>[] {
+    return this.#budgets.map(({ pods }) => pods);
+  }
+
   /** What refused the eviction of a pod last, for people; null for nothing. */
   refusalOf(uid: string): string | null {
     return this.#refusals.get(uid) ?? null;

@@ -1,8 +1,9 @@
 /**
- * Which pods of a rated policy go at an instant that a preview does not know, and how early they may go. Nothing in the
- * API shows which pods were evicted in the minute before the preview, and these count. And a pod that a disruption
+ * Which pods go at an instant that a preview does not know, and how early they may go. Nothing in the API shows which
+ * pods of a rated policy were evicted in the minute before the preview, and these count. And a pod that a disruption
  * budget refuses is retried after a random pause, meanwhile others go: of two pods that are refused until 12:00, one
- * may go then and the other, with one eviction a minute, at 12:01, and which one is up to chance.
+ * may go then and the other, with one eviction a minute, at 12:01, and which one is up to chance. So it is where a
+ * budget lets one of two pods go that are due at one instant, with a rate or without.
  */
 import type { PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { WINDOW_MS } from "../../pod-writer/rates/eviction-window.ts";
@@ -31,15 +32,22 @@ export interface RatedKnowledge {
   readonly isProtected: boolean;
 }
 
+/** A pod that a disruption budget protects. Spans are in milliseconds after the start. */
+export type ProtectedPod = Pick<RatedPod, "uid" | "deletedMs" | "refusedMs">;
+
 /** Why the instant of a pod is not known. */
-export type UnknownBecause = "evictions before" | "order" | "rate";
+export type UnknownBecause = "evictions before" | "order" | "rate" | "budget";
 
 /** The reasons for people. */
 export const UNKNOWN_BECAUSE: Readonly<Record<UnknownBecause, string>> = {
   "evictions before": "later if its policy evicted pods in the minute before, which is not known",
   order: "in which order its policy evicts pods after a refusal is not known",
   rate: "later if the rate of its policy holds it back",
+  budget: "the disruption budget lets fewer go than are due, and which ones is not known",
 };
+
+/** Evictions that are requested so shortly after each other may be answered in either order, in milliseconds. */
+const AT_ONCE_MS = 1000;
 
 /** How early a pod may go whose instant is not known. */
 export interface EarliestEviction {
@@ -68,6 +76,17 @@ export function unknownTimes(
     ...moved.map(({ uid, deletedMs, dueMs }) => earliest(uid, deletedMs ?? dueMs, "evictions before")),
     ...reordered.map(({ uid, dueMs }) => earliest(uid, dueMs, "order")),
   ]);
+}
+
+/** The pods of one disruption budget that are due as it lets another one go in their place, by uid. */
+export function contendedTimes(pods: readonly ProtectedPod[]): ReadonlyMap<string, EarliestEviction> {
+  const dueOf = ({ refusedMs, deletedMs }: ProtectedPod): number | null => refusedMs ?? deletedMs;
+  const isContended = (pod: ProtectedPod): boolean =>
+    pods.some((other) => {
+      const apartMs = (dueOf(other) ?? Infinity) - (dueOf(pod) ?? Infinity);
+      return Math.abs(apartMs) <= AT_ONCE_MS && (pod.refusedMs === null) !== (other.refusedMs === null);
+    });
+  return new Map(pods.filter(isContended).map((pod) => earliest(pod.uid, dueOf(pod) ?? 0, "budget")));
 }
 
 /** The pods that evictions from before the preview may delay: by up to a minute, and then they delay others. */

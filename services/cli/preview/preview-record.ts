@@ -36,7 +36,8 @@ export interface RecordedPod {
   readonly waitedFor: string | null;
 }
 
-const NO_POD: RecordedPod = {
+/** A pod about whose eviction nothing was decided. */
+export const NO_POD: RecordedPod = {
   deadlineAt: null,
   toleration: null,
   requestedMs: null,

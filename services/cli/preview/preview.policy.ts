@@ -11,11 +11,17 @@ import { noExecuteTaints } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
 import type { AlikePods } from "./alike-pods.ts";
-import { type EarliestEviction, type RatedPod, UNKNOWN_BECAUSE, unknownTimes } from "./eviction-times.policy.ts";
+import {
+  contendedTimes,
+  type EarliestEviction,
+  type RatedPod,
+  UNKNOWN_BECAUSE,
+  unknownTimes,
+} from "./eviction-times.policy.ts";
 import type { Fault } from "./fault.policy.ts";
 import { evictionReason, rateText, reasonToStay } from "./pod-reasons.policy.ts";
 import type { Preview, PreviewedNodeReport, PreviewedPodReport, PreviewedZone } from "./preview.ts";
-import type { RecordedNode } from "./preview-record.ts";
+import { NO_POD, type RecordedNode } from "./preview-record.ts";
 import { PREVIEW_MS_MAX, PreviewedCluster } from "./previewed-cluster.ts";
 import { recoveryOf } from "./recovery.policy.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -124,8 +130,17 @@ function deletedMsOf(
   return isAhead && record.queueOf(ratedPolicyOf(shown, policies)?.name).length === 0 ? dueMs : null;
 }
 
-/** The pods of rated policies whose instants are not known, by uid. */
+/** The pods whose instants are not known, by uid. */
 function unknownEvictions(cluster: PreviewedCluster, idle: ReadonlySet<string>): UnknownEvictions {
+  const { budgets, record } = cluster;
+  const contended = budgets.protectedPods.flatMap((uids) => [
+    ...contendedTimes([...uids].flatMap((uid) => ({ uid, ...(record.pods.get(uid) ?? NO_POD) }))),
+  ]);
+  return new Map([...contended, ...unknownRated(cluster, idle)]);
+}
+
+/** Those of rated policies. */
+function unknownRated(cluster: PreviewedCluster, idle: ReadonlySet<string>): UnknownEvictions {
   const { record, policies, areBudgetsKnown } = cluster;
   const nodes = ratedPoliciesOf(policies).size === 0 ? [] : [...record.nodes.values()];
   const byPolicy = Map.groupBy(nodes, ({ shown }) => ratedPolicyOf(shown, policies));

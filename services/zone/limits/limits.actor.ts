@@ -227,13 +227,19 @@ export class LimitsActor {
       const decision = decisions.get(policy) ?? NO_DECISION;
       this.#publish(announcementOf({ policy, round, decision }, this.#context.io.profile.bounds, at), repeated);
     }
-    this.#wakeAtEnd(decisions.values(), at.wallMs);
+    this.#wakeAtEnd(decisions.values(), rounds.values(), at);
   }
 
-  /** A hold that ends between two ticks would last up to a second longer: a third of the pause at 0.5 nodes/s. */
-  #wakeAtEnd(decisions: Iterable<Decision>, wallMs: number): void {
+  /**
+   * A hold that ends between two ticks would last up to a second longer: a third of the pause at 0.5 nodes/s. So would
+   * what follows it: a cooldown ends, and the node that waited for it opens the breaker. So would a breaker that no node
+   * waits for, and that nodes which are down may open again.
+   */
+  #wakeAtEnd(decisions: Iterable<Decision>, rounds: Iterable<LimitRound>, { nowMs, wallMs }: Instant): void {
     const { clock, profile } = this.#context.io;
-    const ends = [...decisions].flatMap(({ holds }) => holds.map(({ untilAt }) => (untilAt ?? wallMs) - wallMs));
+    const holds = [...decisions].map(({ nextEndAt }) => nextEndAt - wallMs);
+    const resets = [...rounds].map(({ limits, memory }) => resetAtMs(limits.circuitBreaker, memory.trippedMs));
+    const ends = [...holds, ...resets.map((resetMs) => (resetMs ?? nowMs) - nowMs)];
     const leftMs = Math.min(...ends.filter((ms) => ms > 0));
     this.#endTimer?.cancel();
     this.#endTimer = leftMs < profile.pulsePeriodMs ? clock.after(leftMs, () => this.#decide("none")) : null;
@@ -309,12 +315,14 @@ export class LimitsActor {
     const leaseHold = this.#mayPermit(nowMs) ? null : (this.#context.lease?.hold(nowMs) ?? null);
     for (const node of this.#ranked(nowMs)) {
       const policy = limitingPolicy(node) ?? WHOLE_CLUSTER;
-      const decision = decisions.get(policy) ?? { permitted: [], holds: [] };
+      const decision = decisions.get(policy) ?? { permitted: [], holds: [], nextEndAt: Number.POSITIVE_INFINITY };
       decisions.set(policy, decision);
       const groups = roundsOf(node, rounds);
       if (groups === null) continue;
       if (leaseHold === null) tripBreakers(groups);
-      const hold = firstHold(groups) ?? leaseHold;
+      const holds = holdsOf(groups);
+      decision.nextEndAt = holds.reduce((next, { untilAt }) => Math.min(next, untilAt ?? next), decision.nextEndAt);
+      const hold = holds[0] ?? leaseHold;
       if (hold !== null) addHeld(decision.holds, hold, () => releasedAt(groups, hold));
       else if (decision.permitted.length < this.#context.io.profile.bounds.permitsMax) {
         decision.permitted.push(node);
@@ -362,9 +370,11 @@ export class LimitsActor {
 interface Decision {
   readonly permitted: LimitedNode[];
   readonly holds: Announced["holds"];
+  /** When the first of what holds them ends, in epoch milliseconds, whatever holds them then; infinite for nothing. */
+  nextEndAt: number;
 }
 
-const NO_DECISION: Decision = { permitted: [], holds: [] };
+const NO_DECISION: Decision = { permitted: [], holds: [], nextEndAt: Number.POSITIVE_INFINITY };
 
 /** How long admissions count for anything, in milliseconds. */
 function rememberedMs(limits: Limits): number {
@@ -400,13 +410,13 @@ function tripBreakers(groups: readonly GroupRound[]): void {
 /** A hold and the policy, or the cluster, that it belongs to. */
 type PolicyHold = Hold & { readonly policy: string };
 
-function firstHold(groups: readonly GroupRound[]): PolicyHold | null {
-  for (const { policy, round, counted } of groups) {
+/** What holds a node back, by its groups. */
+function holdsOf(groups: readonly GroupRound[]): readonly PolicyHold[] {
+  return groups.flatMap(({ policy, round, counted }) => {
     const hold = round.holdOf(counted);
     // Reports name the ceiling as a limit of the cluster.
-    if (hold !== null) return { ...hold, policy: policy === POLICY_CEILING ? WHOLE_CLUSTER : policy };
-  }
-  return null;
+    return hold === null ? [] : [{ ...hold, policy: policy === POLICY_CEILING ? WHOLE_CLUSTER : policy }];
+  });
 }
 
 /** When none of a node's limits holds it back any more, if every node stays as it is; null for not by itself. */

@@ -21,9 +21,8 @@ import type { Reach } from "../meddler.ts";
 import { kubeletsOf, SECOND } from "../plots.stage.ts";
 import { POLICIES_STORAGE } from "../policies/api-policies.ts";
 import { policyStateOf } from "../policies/policy-state.ts";
-import type { Swarm } from "../swarm.ts";
 import type { World } from "../world.ts";
-import { OFF_MS, previewedEvents, previewProblem } from "./events.ts";
+import { previewedEvents, previewProblem } from "./events.ts";
 import { ObservedFailure } from "./observed-failure.ts";
 import { type ReasonedCluster, reasonProblem } from "./reasons.ts";
 import { openShop } from "./shop.ts";
@@ -51,7 +50,6 @@ interface Expected {
   readonly observed: ObservedFailure;
   /** The first reason that was not true; null for none. */
   readonly wrongReason: string | null;
-  readonly offMs: number;
 }
 
 /** Lets it happen when the cluster has settled. The returned function holds it against the preview, then ends it. */
@@ -72,9 +70,8 @@ export function failAsPreviewed(reach: Reach, random: Random): Stop {
     world.asWorld(() =>
       snapshotOf(world, (snapshot) => {
         const preview = previewOfFailure(world, snapshot, failing, isAsking ? idleIn(reach) : new Set());
-        const cluster = shown(world);
-        const wrongReason = reasonProblem(preview, cluster);
-        expected = { preview, observed: new ObservedFailure(world), wrongReason, offMs: offMsOf(world.swarm, cluster) };
+        const wrongReason = reasonProblem(preview, shown(world));
+        expected = { preview, observed: new ObservedFailure(world), wrongReason };
         for (const kubelet of failing) kubelet.stop();
         count("failure previewed");
         if (preview.pods.some(({ earliestAfterMs }) => earliestAfterMs !== undefined)) count("earliest time previewed");
@@ -130,21 +127,11 @@ function shown(world: World): ReasonedCluster {
   return { pods: new Map(pods), policies: new Map(policies), isComparing };
 }
 
-/**
- * How far off an event may be. A breaker opens again with the pulse after its reset, and in direct mode drained nodes
- * count with the next pulse: no change of a node comes at these instants. A preview does not know when pulses come.
- */
-function offMsOf({ profile }: Swarm, { policies }: ReasonedCluster): number {
-  const isDirect = profile.evictionMode === "direct" && policies.size > 0;
-  const isByPulse = isDirect || [...policies.values()].some(({ breaker }) => breaker !== null);
-  return isByPulse ? OFF_MS + profile.pulsePeriodMs : OFF_MS;
-}
-
 function expectToHold({ swarm }: World, expected: Expected | null): void {
   if (expected === null) throw new BrokenInvariant("the cluster could not be read for a preview");
-  const { preview, observed, wrongReason, offMs } = expected;
+  const { preview, observed, wrongReason } = expected;
   observed.stop();
   const previewed = previewedEvents(preview, swarm.profile.evictionMode === "direct");
-  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs, offMs);
+  const problem = wrongReason ?? previewProblem(previewed, observed.events, observed.spanMs);
   if (problem !== null) throw new BrokenInvariant(`preview of "${preview.fault}": ${problem}`);
 }

@@ -158,6 +158,45 @@ describe("a node that is held back", () => {
   });
 });
 
+test.each<[string, PolicyFields["circuitBreaker"]]>([
+  ["that no node waits for", { maxNodes: 1, duration: "3m", resetAfter: "35s", holds: ["Evictions", "Readiness"] }],
+  ["that a node waits for", { maxNodes: 1, duration: "3m", resetAfter: "35s" }],
+])("a breaker %s resets between two pulses", (_what, circuitBreaker) => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, pulsePeriodMs: 10 * S, pulseTimeoutMs: 30 * S });
+  world.addZone("a", 6);
+  world.start(EVICTING, { member: "vigil", policies: new HandPolicies({ circuitBreaker }) });
+  world.advance(90 * S);
+  world.silence(["a-0", "a-1"]);
+  world.advance(5 * MINUTE);
+  const announced = world.published("judged.limits").filter(({ body }) => body.policy === "pool");
+  const lateMs = announced.flatMap(({ at, body }, index) => {
+    const { trippedAt = null, resetAt = null } = announced[index - 1]?.body.memory ?? {};
+    return resetAt === null || trippedAt === body.memory.trippedAt ? [] : [at - resetAt];
+  });
+  expect(lateMs.length).toBeGreaterThan(1);
+  for (const ms of lateMs) expect(ms).toBeLessThan(100);
+});
+
+test("a node that waited for a cooldown opens the breaker as soon as that is over", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, pulsePeriodMs: 10 * S, pulseTimeoutMs: 30 * S });
+  world.addZone("a", 6);
+  const circuitBreaker: PolicyFields["circuitBreaker"] = { maxNodes: 1, duration: "21s", resetAfter: "35s" };
+  const fields = { circuitBreaker, stormCooldownDuration: "7s", unhealthyZoneThreshold: 1 };
+  world.start(EVICTING, { member: "vigil", policies: new HandPolicies(fields) });
+  world.advance(90 * S);
+  world.silence(["a-0", "a-1", "a-2", "a-3"]);
+  world.advance(5 * MINUTE);
+  const announced = world.published("judged.limits").filter(({ body }) => body.policy === "pool");
+  const openedMs = announced.flatMap(({ at, body: { memory } }, index) => {
+    const before = announced[index - 1]?.body;
+    const hasWaited = before?.holds.some(({ field }) => field === "stormCooldownDuration") === true;
+    const admittedAt = Math.max(...memory.condemnations.map((each) => each.at));
+    return hasWaited && memory.trippedAt !== null ? [at - admittedAt - 7 * S] : [];
+  });
+  expect(openedMs).not.toEqual([]);
+  for (const ms of openedMs) expect(ms).toBeLessThan(0.3 * S);
+});
+
 test("after a storm, nodes follow each other at the secondary rate", () => {
   const world = new EvictionWorld({ nodeEvictionsPerSecond: 100, secondaryNodeEvictionsPerSecond: 0.5 });
   world.addZone("a", 20);

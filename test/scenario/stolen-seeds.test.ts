@@ -1,6 +1,6 @@
 /**
  * What the writers refuse to a process that has stolen the NATS seed of one role and sends the messages of that role.
- * The worst that remains is in stolen-seeds-at-worst.test.ts.
+ * The worst that remains is in stolen-seeds-at-worst.slow.test.ts.
  */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX } from "../../protocols/bounds.ts";

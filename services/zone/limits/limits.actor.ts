@@ -231,9 +231,9 @@ export class LimitsActor {
   }
 
   /**
-   * A hold that ends between two ticks would last up to a second longer: a third of the pause at 0.5 nodes/s. So would
-   * what follows it: a cooldown ends, and the node that waited for it opens the breaker. So would a breaker that no node
-   * waits for, and that nodes which are down may open again.
+   * A hold that ends between two ticks would last up to a second longer: a third of the pause at 0.5 nodes/s. What
+   * follows it would be as late: a cooldown ends, and the node that waited for it opens the breaker. So would the reset
+   * of a breaker that no node waits for, and that nodes which are down may open again.
    */
   #wakeAtEnd(decisions: Iterable<Decision>, rounds: Iterable<LimitRound>, { nowMs, wallMs }: Instant): void {
     const { clock, profile } = this.#context.io;

@@ -78,7 +78,7 @@ describe("with budgets, a preview comes true", () => {
     expect(podOf(preview, "shop-a-0")?.why).toBe("held back by more than one disruption budget");
   });
 
-  test("of a taint: one of two pods may go, and which one is not known", () => {
+  test("of a taint: one of two pods goes", () => {
     const world = shop(THEN_DELETE, { minAvailable: 4 });
     world.addPod("a-0", "shop-second", { metadata: { labels: { app: "shop" } } });
     world.advance(61 * S);

@@ -13,7 +13,7 @@ export interface PreviewedEvent {
 }
 
 /** How far from its preview an event may be: stamps of the API are whole seconds, and requests take a moment. */
-export const OFF_MS = 1_100;
+const OFF_MS = 1_100;
 
 /** The events by their kinds. */
 export const eventOf = {
@@ -44,15 +44,14 @@ export function previewProblem(
   previewed: readonly PreviewedEvent[],
   seen: readonly PreviewedEvent[],
   untilMs: number,
-  offMs = OFF_MS,
 ): string | null {
   const seenMs = new Map(seen.map(({ what, afterMs }) => [what, afterMs]));
   for (const { what, afterMs, isEarliest = false } of previewed) {
     const reallyMs = seenMs.get(what);
-    if (isEarliest && (reallyMs === undefined || reallyMs >= afterMs - offMs)) continue;
-    if (reallyMs === undefined && afterMs < untilMs - offMs)
+    if (isEarliest && (reallyMs === undefined || reallyMs >= afterMs - OFF_MS)) continue;
+    if (reallyMs === undefined && afterMs < untilMs - OFF_MS)
       return `${what} after ${secondsOf(afterMs)}, as previewed, did not happen within ${secondsOf(untilMs)}`;
-    if (reallyMs !== undefined && Math.abs(reallyMs - afterMs) > offMs)
+    if (reallyMs !== undefined && Math.abs(reallyMs - afterMs) > OFF_MS)
       return `${what} after ${secondsOf(reallyMs)}, and was previewed after ${secondsOf(afterMs)}`;
   }
   const named = new Set(previewed.map(({ what }) => what));

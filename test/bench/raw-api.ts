@@ -39,9 +39,23 @@ export async function listOf(wire: Wire, path: string): Promise<RawList> {
   return JSON.parse(await ask(wire, { method: "GET", path, headers: HEADERS, body: null })) as RawList;
 }
 
-/** Merges these fields into an object; rejects when it is not answered with 200. */
-export async function patch(wire: Wire, path: string, fields: object): Promise<void> {
-  const headers = { ...HEADERS, "content-type": "application/merge-patch+json" };
+/** The minor version of the API server; rejects when it is not answered with 200. */
+export async function minorVersionOf(wire: Wire): Promise<number> {
+  const text = await ask(wire, { method: "GET", path: "/version", headers: HEADERS, body: null });
+  return Number.parseInt((JSON.parse(text) as { readonly minor: string }).minor, 10);
+}
+
+/**
+ * Merges these fields into an object; rejects when it is not answered with 200. A strategic merge adds to lists of
+ * conditions, where the other one replaces them.
+ */
+export async function patch(
+  wire: Wire,
+  path: string,
+  fields: object,
+  kind: "merge" | "strategic-merge" = "merge",
+): Promise<void> {
+  const headers = { ...HEADERS, "content-type": `application/${kind}-patch+json` };
   await ask(wire, { method: "PATCH", path, headers, body: JSON.stringify(fields) });
 }
 

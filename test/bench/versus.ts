@@ -3,7 +3,7 @@
  * the other, first steady, then with nodes that fall silent at once and return, then with pods that are due at once.
  */
 
-import { deleteBarely } from "./bare-deletions.ts";
+import { evictBarely } from "./bare-evictions.ts";
 import { openWorld, type World } from "./bench-world.ts";
 import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
 import { evictionsOf, WITHIN_MS } from "./evictions.ts";
@@ -120,12 +120,12 @@ async function evictFrom(
   return { evicted, evictionRequests: ((await requests()) - before) / deleted };
 }
 
-/** How late a client that does nothing else deletes the pods of these nodes: the bound of what is possible. */
+/** How late a client that does nothing else evicts the pods of these nodes: the bound of what is possible. */
 async function bareEvictions(world: World, nodes: readonly string[]): Promise<Measurement[]> {
-  const stop = await deleteBarely(world);
+  const stop = await evictBarely(world);
   const { nodes: all, podsPerNode } = world.size;
   const late = await evictionsOf(world, nodes).finally(stop);
-  const name = `${late.length} pods of ${all} nodes, ${all * podsPerNode} pods evicted: a client that only deletes`;
+  const name = `${late.length} pods of ${all} nodes, ${all * podsPerNode} pods evicted: a client that only writes`;
   return quantiles(`${name}, after the deadline`, "s", [inSeconds(late)], WITHIN_MS / 1000);
 }
 

@@ -17,6 +17,8 @@ interface MemoryRequests {
   readonly isRead: (call: Call) => boolean;
   /** How many of its writes may pass before. */
   readonly writesMax: number;
+  /** Set where a process hands it over as it ends. */
+  readonly isHandedOver?: true;
 }
 
 const readsConfigMaps = ({ verb, resource }: Call): boolean => isRead(verb) && resource.plural === "configmaps";
@@ -36,6 +38,7 @@ const MEMORIES = {
     isWritten: ({ verb, name }) => !isRead(verb) && name === LIMITS_LEASE.name,
     isRead: ({ verb, name }) => isRead(verb) && name === LIMITS_LEASE.name,
     writesMax: 12,
+    isHandedOver: true,
   },
   flapping: { isWritten: (call) => patchesNode(call, "ready-transitions"), isRead: listsNodes, writesMax: 4 },
   holds: { isWritten: (call) => patchesNode(call, Annotation.holds), isRead: listsNodes, writesMax: 4 },
@@ -58,6 +61,8 @@ const DEATHS: readonly (readonly [fate: RequestFate, afterMs: number])[] = [
   ["carriedOut", 1_200],
   ["carriedOut", 15_000],
 ];
+/** In how many cases processes end as a rollout ends them: what they hand over is read by the next ones. */
+const ROLLOUT_SHARE = 0.5;
 /** How long the read of a memory is waited for after a start, in milliseconds. */
 const READ_WITHIN_MS = 20_000;
 
@@ -66,7 +71,7 @@ const READ_WITHIN_MS = 20_000;
  * the memory first. The returned function ends it and starts what is dead.
  */
 export function restartTwice(reach: Reach, random: Random, memory: MemoryName): Stop {
-  const { isWritten, isRead: isReadOf, writesMax } = MEMORIES[memory];
+  const { isWritten, isRead: isReadOf, writesMax, isHandedOver }: MemoryRequests = MEMORIES[memory];
   const timers = new Set<Timer>();
   const { clock } = reach.world;
   let disarm: Stop = () => {};
@@ -77,12 +82,21 @@ export function restartTwice(reach: Reach, random: Random, memory: MemoryName): 
     reach.count(`memory of ${memory}: killed at its ${what}`);
     reach.struck(`killed at the ${what} of the memory of ${memory}`);
     const [fate, afterMs] = oneOf(random, DEATHS);
-    after(afterMs, () => {
-      for (const process of dying) process.kill();
+    const isRollout = isHandedOver === true && random() < ROLLOUT_SHARE;
+    const startAgain = (): void => {
+      if (dying.some(({ running }) => running)) return;
       after(between(random, ...DEAD_MS), () => {
         for (const process of dying) process.start();
         next();
       });
+    };
+    after(afterMs, () => {
+      if (isRollout) reach.count(`memory of ${memory}: handed over`);
+      for (const process of dying) {
+        if (isRollout) process.end(startAgain);
+        else process.kill();
+      }
+      if (!isRollout) startAgain();
     });
     return fate;
   };

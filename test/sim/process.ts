@@ -12,6 +12,7 @@ import { KubeLeases } from "../../services/platform/kube/election/kube-leases.ts
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { ApiReachability } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
+import { type DrainableKube, drainable } from "../../services/platform/process/drain.ts";
 import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import type { VirtualClock } from "../support/clock.virtual.ts";
@@ -84,8 +85,13 @@ interface Life {
   readonly link: Link;
   readonly wire: FaultyWire;
   readonly controller: Controller;
+  readonly writes: DrainableKube;
+  readonly leases: KubeLeases;
   readonly errors: readonly string[];
 }
+
+/** How long a process may take to end, in milliseconds, before it is killed. */
+const END_MS = 20_000;
 
 /** A process that can be killed and started again, any number of times. */
 export class SimulatedProcess {
@@ -199,7 +205,8 @@ export class SimulatedProcess {
     const reachability = new ApiReachability({ ...io, log, metrics, profile });
     const measured = { ...io, wire: reachability.wire, reachability };
     const machineWallMs = (): number => time.machineWallMs();
-    const kube = createKube({ ...measured, machineWallMs, random: chance(`kube/${life}`), log, metrics, profile });
+    const sending = { ...measured, machineWallMs, random: chance(`kube/${life}`), log, metrics, profile };
+    const writes = drainable(createKube(sending));
     const candidate = { ...measured, log, metrics, member: this.name, watchBlindMs: profile.watchBlindMs };
     const leases = new KubeLeases({ ...candidate, random: chance(`leases/${life}`) });
     const controller = startController({
@@ -208,7 +215,7 @@ export class SimulatedProcess {
       log,
       metrics,
       profile,
-      kube,
+      kube: writes.kube,
       reachability,
       leases,
       transport: link,
@@ -221,7 +228,7 @@ export class SimulatedProcess {
       // A crash loop ends the process; the world starts it again, as a cluster would.
       fatal: () => this.kill(),
     });
-    this.#life = { clock, standstill, link, wire, controller, errors };
+    this.#life = { clock, standstill, link, wire, controller, writes, leases, errors };
   }
 
   /**
@@ -274,6 +281,32 @@ export class SimulatedProcess {
     const nowMs = this.#world.clock.monotonicMs();
     const isFresh = nowMs - this.#stoppedUntilMs < READ_TIMEOUT_MS;
     return this.apiPath.delayMaxMs(nowMs) + (isFresh ? READ_TIMEOUT_MS : 0);
+  }
+
+  /**
+   * Ends it as SIGTERM does: it leaves the fleet, finishes its writes and releases its Leases. One that takes too long
+   * is killed. Calls `ended` when it is dead.
+   */
+  end(ended: Stop): void {
+    const life = this.#life;
+    if (life === null) {
+      ended();
+      return;
+    }
+    let isOver = false;
+    const die = (): void => {
+      if (isOver) return;
+      isOver = true;
+      if (this.#life === life) this.kill();
+      ended();
+    };
+    this.#world.clock.after(END_MS, die);
+    life.controller.leave(() =>
+      life.writes.whenIdle(() => {
+        life.controller.stop();
+        life.leases.whenReleased(die);
+      }),
+    );
   }
 
   /** Ends it without a goodbye. */

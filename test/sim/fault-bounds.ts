@@ -38,6 +38,7 @@ const LOSING: readonly FaultClass[] = [
   "doubling",
   "partitions",
   "crashes",
+  "rollouts",
   "standstills",
   "powerCuts",
   "moments",

@@ -51,6 +51,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   silentWatches: ["watches silent for good"],
   apartServers: ["API server with a clock behind", "API server with a clock ahead"],
   forgedProofs: FORGED_PROOF_SITUATIONS,
+  rollouts: ["process ended as by a rollout"],
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

@@ -13,7 +13,7 @@ import type { FaultClass, Swarm } from "./swarm.ts";
 
 /** Faults by which a pod may go late, or a process may learn late that it must. */
 const DELAYING: readonly FaultClass[] = [
-  ...(["loss", "lostPulses", "doubling", "lateness", "partitions", "slowConsumers", "crashes"] as const),
+  ...(["loss", "lostPulses", "doubling", "lateness", "partitions", "slowConsumers", "crashes", "rollouts"] as const),
   ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "staleWatches"] as const),
   ...(["apiOutages", "deniedDeletes", "clockSteps", "clockDrift"] as const),
   ...(["apiCuts", "standstills", "slowApi", "wrongClocks", "staleReplica", "listRefusals"] as const),

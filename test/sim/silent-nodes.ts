@@ -13,7 +13,7 @@ import { countsOf, ratesOf } from "./zone-rates.ts";
 /** The time from a verdict to its write: a request, a lease read, a patch. */
 const WAY_MS = 3_000;
 /** Faults of single processes, from which other processes or they themselves recover within a known time. */
-const OF_PROCESSES: ReadonlySet<FaultClass> = new Set<FaultClass>(["crashes", "apiCuts"]);
+const OF_PROCESSES: ReadonlySet<FaultClass> = new Set<FaultClass>(["crashes", "rollouts", "apiCuts"]);
 
 /** The parts of a run in which silent nodes are checked. */
 export interface SilenceWorld {

@@ -70,6 +70,7 @@ export const FAULT_CLASSES = [
   "silentWatches",
   "apartServers",
   "forgedProofs",
+  "rollouts",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];

@@ -152,7 +152,10 @@ export class ZoneRates {
     const { wallMs } = around;
     const zone = zoneOf(node.metadata.labels);
     const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
-    if (this.#paceBySilence(zone, around) === "running") this.#ranAtMs.set(zone, wallMs);
+    const paces = [() => true, (other: string) => other === zone].map((isTaken) =>
+      this.#paceBySilence(zone, around, isTaken),
+    );
+    if (paces.includes("running")) this.#ranAtMs.set(zone, wallMs);
     const since = [this.#cameAtMs.get(node.metadata.name), this.#ranAtMs.get(zone)];
     const stoppedMs = wallMs - Math.max(sinceMs, ...since.map((atMs) => atMs ?? sinceMs));
     // A zone's count is as old as the watch of nodes.
@@ -176,12 +179,18 @@ export class ZoneRates {
   }
 
   /**
-   * The rate state of a zone in which nodes that have been silent for their grace count as not ready, although no write
-   * has shown it yet: upstream too leaves out a node whose update fails (seed 302954637).
+   * The rate state of a zone if nodes that have been silent for their grace count as not ready, although no write has
+   * shown it yet: upstream too leaves out a node whose update fails (seed 302954637). A process that has just started
+   * knows of some silent nodes and of others not yet, so it may be that of the nodes of the zone alone.
    */
-  #paceBySilence(zone: string, { wallMs, heartbeatAt }: WriteContext): RateState | undefined {
+  #paceBySilence(
+    zone: string,
+    { wallMs, heartbeatAt }: WriteContext,
+    isTaken: (zone: string) => boolean,
+  ): RateState | undefined {
     const { nodeMonitorGraceMs } = this.#swarm.profile;
     const nodes = [...this.#nodes.values()].map((node): CheckedNode => {
+      if (!isTaken(zoneOf(node.metadata.labels))) return node;
       const isSilent = wallMs - heartbeatAt(node.metadata.name, wallMs) >= nodeMonitorGraceMs;
       return isSilent ? { ...node, status: { conditions: [{ type: "Ready", status: "Unknown" }] } } : node;
     });

@@ -1,4 +1,4 @@
-/** Faults of Vigil's own processes: crashes, stops, and wrong clocks, which kubelets have too. */
+/** Faults of Vigil's own processes: crashes, rollouts, stops, and wrong clocks, which kubelets have too. */
 import { between, oneOf } from "../chance.ts";
 import { lasting, lastingFor, type Meddler, type Reach } from "../meddler.ts";
 import { drawWallError, NO_WALL_ERROR } from "../wall-error.ts";
@@ -15,6 +15,21 @@ export const PROCESS_FAULTS = {
       const process = oneOf(random, reach.processes);
       process.kill();
       return lasting(reach, random, 40, () => process.start());
+    },
+  },
+  rollouts: {
+    everySeconds: 60,
+    act: (reach, random) => {
+      const process = oneOf(random, reach.processes);
+      reach.count("process ended as by a rollout");
+      let isDue = false;
+      process.end(() => {
+        if (isDue) process.start();
+      });
+      return lasting(reach, random, 40, () => {
+        isDue = true;
+        process.start();
+      });
     },
   },
   clockSteps: {

@@ -21,6 +21,9 @@ const STAMP_MS = 1_500;
 /** The same for a new owner, which knows only the stamps. */
 const OWNER_MS = 12_000;
 
+const NONE = (): boolean => false;
+const ALL = (): boolean => true;
+
 /** A node that was condemned while every process knew its domain. */
 interface Turn {
   readonly domain: string;
@@ -40,8 +43,8 @@ export class DomainRates {
   /** Brings up to date since when domains have no rate. */
   look(): void {
     const { nowMs, api } = this.#view;
-    const shown = this.#ratesNow(api.now, false);
-    const silent = this.#ratesNow(api.now, true);
+    const shown = this.#ratesNow(api.now, NONE);
+    const silent = this.#ratesNow(api.now, ALL);
     for (const domain of new Set([...this.#stopped.keys(), ...shown.keys()])) {
       const isStopped = shown.get(domain) === 0 && (silent.get(domain) ?? 0) === 0;
       this.#stopped.note(domain, isStopped, nowMs);
@@ -52,14 +55,14 @@ export class DomainRates {
   isGranting(node: CheckedNode): boolean {
     const { api } = this.#view;
     const domain = domainOf(api.now, node);
-    return [false, true].every((isSilent) => (this.#ratesNow(api.now, isSilent).get(domain) ?? 0) > 0);
+    return [NONE, ALL].every((isSilenced) => (this.#ratesNow(api.now, isSilenced).get(domain) ?? 0) > 0);
   }
 
   /** The lowest rate that the domain of a node may have now. */
   leastOf(node: CheckedNode): number {
     const { api } = this.#view;
     const domain = domainOf(api.now, node);
-    return Math.min(...[false, true].map((isSilent) => this.#ratesNow(api.now, isSilent).get(domain) ?? 0));
+    return Math.min(...[NONE, ALL].map((isSilenced) => this.#ratesNow(api.now, isSilenced).get(domain) ?? 0));
   }
 
   /** A node was condemned. */
@@ -74,7 +77,9 @@ export class DomainRates {
     if (!isSame(this.#view.knownMs)) return;
     this.#turns.push({ domain, atMs: nowMs });
     const isKnown = this.#view.knownMs >= nowMs - unknownMs;
-    if (stoppedMs > boundMs && isKnown) {
+    // A process that has just started knows of some silent nodes and of others not yet.
+    const isStopped = this.#ratesNow(api.now, (other) => other === domain).get(domain) === 0;
+    if (stoppedMs > boundMs && isKnown && isStopped) {
       throw new BrokenInvariant(`${node.metadata.name} was condemned in ${title(domain)}, stopped for ${stoppedMs} ms`);
     }
     this.#checkPace(domain, isSame);
@@ -117,13 +122,13 @@ export class DomainRates {
     return Math.max(...all);
   }
 
-  /** The rate of each domain; 0 while every domain is down. With `isSilent`, silent nodes count as not ready. */
-  #ratesNow(snapshot: PolicySnapshot, isSilent: boolean): ReadonlyMap<string, number> {
+  /** The rate of each domain; 0 while every domain is down. In these domains silent nodes count as not ready. */
+  #ratesNow(snapshot: PolicySnapshot, isSilenced: (domain: string) => boolean): ReadonlyMap<string, number> {
     const counts = new Map<string, ZoneCount>();
     for (const node of this.#view.nodes.values()) {
       const domain = domainOf(snapshot, node);
       const { size, notReady } = counts.get(domain) ?? { size: 0, notReady: 0 };
-      const isUp = conditionOf(node, "Ready")?.status === "True" && !(isSilent && this.#maySilence(node));
+      const isUp = conditionOf(node, "Ready")?.status === "True" && !(isSilenced(domain) && this.#maySilence(node));
       counts.set(domain, { size: size + 1, notReady: notReady + (isUp ? 0 : 1) });
     }
     const isHalted = [...counts.values()].every(({ size, notReady }) => size === notReady);

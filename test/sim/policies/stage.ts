@@ -14,7 +14,7 @@ const OF_NODES: readonly FaultClass[] = ["death", "zoneDeath", "notReady"];
 /** Further faults under which what the checks know of policies still holds. */
 const OTHERS: ReadonlySet<FaultClass> = new Set<FaultClass>([
   ...BYSTANDERS,
-  ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "apiRefusals"] as const),
+  ...(["zoneDeath", "flapping", "loss", "doubling", "lateness", "crashes", "rollouts", "apiRefusals"] as const),
   ...(["lostReplies", "watchCuts", "compaction", "apiTimeouts", "nodeChurn", "cacheSyncLag"] as const),
   ...(["wrongClocks", "clockSteps", "clockDrift", "moments", "forgedProofs"] as const),
 ]);

@@ -24,6 +24,7 @@ import { RECREATED_POD_FAULTS } from "./faults/recreated-pods.ts";
 import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
+import { loseZone } from "./policies/lost-zone.ts";
 import { strikeMemory } from "./policies/memories.ts";
 import { changePolicies } from "./policies/people.ts";
 import { proveNodesDown } from "./policies/provers.ts";
@@ -79,6 +80,7 @@ export function meddle(reach: Reach): Stop {
   if (swarm.policies !== undefined) {
     undos.add(changePolicies(reach, chanceOf(swarm.seed, "play/policies")));
     if (swarm.policies.theme === "waves") undos.add(inWaves(reach, chanceOf(swarm.seed, "play/waves")));
+    if (swarm.policies.theme === "lostZone") undos.add(loseZone(reach, chanceOf(swarm.seed, "play/lostZone")));
     if (swarm.policies.theme === "previews") undos.add(failAsPreviewed(reach, chanceOf(swarm.seed, "play/previews")));
     if (swarm.policies.memory !== undefined) undos.add(strikeMemory(reach, chanceOf(swarm.seed, "play/memory")));
     if (swarm.policies.isProving) undos.add(proveNodesDown(reach, chanceOf(swarm.seed, "play/proofs")));

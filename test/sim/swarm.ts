@@ -189,6 +189,7 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
       mayHaveBothOrders: isKnown("lyingStamps"),
       mayHaveMemories: isKnown("moments"),
       mayBePreviewed: isKnown("forgedProofs"),
+      mayLoseZone: isKnown("rollouts"),
     });
   }
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);

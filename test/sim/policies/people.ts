@@ -464,6 +464,13 @@ const CONDITIONS: readonly Field[] = [
   ],
 ];
 
+/** No rate in full disruption, or one that is far from the primary one, by which few nodes go at once. */
+const LOST_ZONE: readonly Field[] = [
+  ["nodeMonitorGracePeriod", 1, ["20s"]],
+  ["nodeEvictionRate", 1, [0.1, 0.2]],
+  ["fullDisruptionEvictionRate", 0.8, [0, 0.02]],
+];
+
 /** A breaker whose window is longer than the run. */
 const WAVES: readonly Field[] = [
   ["nodeMonitorGracePeriod", 1, ["20s"]],
@@ -495,6 +502,7 @@ const FIELDS: Readonly<Record<PolicyTheme, readonly Field[]>> = {
   storms: STORMS,
   conditions: CONDITIONS,
   waves: WAVES,
+  lostZone: LOST_ZONE,
   previews: PREVIEWS,
 };
 

@@ -38,6 +38,9 @@ const WAVES_SHARE = 0.4;
 /** In how many of the runs without a memory or waves a failure is previewed. */
 const PREVIEWED_SHARE = 0.1;
 
+/** In how many of the others a zone is lost. */
+const LOST_ZONE_SHARE = 0.06;
+
 /** In how many runs each pair of durations is said in both orders. */
 const BOTH_ORDERS_SHARE = 0.5;
 
@@ -68,13 +71,15 @@ interface PolicyDraws {
   readonly mayHaveMemories: boolean;
   /** Whether the run may preview a failure. */
   readonly mayBePreviewed: boolean;
+  /** Whether the run may lose a zone. */
+  readonly mayLoseZone: boolean;
 }
 
 /** A run as drawn, with policies. */
 export function withPolicies(
   drawn: Swarm,
   chance: (what: string) => Random,
-  { mayHaveBothOrders, mayHaveMemories, mayBePreviewed }: PolicyDraws,
+  { mayHaveBothOrders, mayHaveMemories, mayBePreviewed, mayLoseZone }: PolicyDraws,
 ): Swarm {
   const memories = chance("policies/memories");
   if (mayHaveMemories && memories() < MEMORIES_SHARE) {
@@ -86,7 +91,8 @@ export function withPolicies(
   const hasBothOrders = mayHaveBothOrders && chance("policies/orders")() < BOTH_ORDERS_SHARE;
   const swarm = policiesDrawn(drawn, chance, hasBothOrders);
   if (isWaves) return withWaves(swarm);
-  return mayBePreviewed && chance("policies/previews")() < PREVIEWED_SHARE ? withPreview(swarm) : swarm;
+  if (mayBePreviewed && chance("policies/previews")() < PREVIEWED_SHARE) return withPreview(swarm);
+  return mayLoseZone && chance("policies/lostZone")() < LOST_ZONE_SHARE ? withLostZone(swarm) : swarm;
 }
 
 /** How a run with policies goes on that nothing disturbs but what it is about. */
@@ -147,6 +153,23 @@ function withWaves(drawn: Swarm): Swarm {
     faults: new Set(["smallBounds"] as const),
     safetyMs: 400 * SECOND,
     policies: { ...policies, ...CALM, isRestarted: false, theme: "waves", everySeconds: NEVER_SECONDS },
+  };
+}
+
+/** The same run with a zone that is lost. Processes die now and then, and nothing else disturbs it. */
+function withLostZone(drawn: Swarm): Swarm {
+  const { hindrance: _, ...swarm } = drawn;
+  const { policies } = swarm;
+  if (policies === undefined) return drawn;
+  return {
+    ...swarm,
+    zones: [zone(1, 9, swarm), zone(2, 5, swarm)],
+    podsPerNode: 1,
+    processes: swarm.processes.slice(0, 2),
+    profile: { ...swarm.profile, evictionMode: "taint" },
+    faults: new Set(),
+    safetyMs: 240 * SECOND,
+    policies: { ...policies, ...CALM, hasBothOrders: false, theme: "lostZone", everySeconds: NEVER_EVER_SECONDS },
   };
 }
 

@@ -4,8 +4,7 @@
  * What the policies of a run mostly say: anything; rates and nothing that holds nodes back otherwise; how many pods
  * may be evicted in a minute; what trips a breaker and what follows, for so long that it shows; or which conditions
  * become taints and hold evictions; or a breaker with a long window that waves of failures fill, over restarts; or the
- * rate of a zone that is lost; or all
- * that decides when the nodes and pods of a previewed failure go.
+ * rate of a zone that is lost; or all that decides when the nodes and pods of a previewed failure go.
  */
 export type PolicyTheme = "any" | "rates" | "evictions" | "storms" | "conditions" | "waves" | "lostZone" | "previews";
 

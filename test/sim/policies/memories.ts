@@ -82,12 +82,12 @@ const PLAYS: Readonly<Record<PolicyMemory, MemoryPlay>> = {
     roundSeconds: 170,
     armSeconds: [45, 80],
   },
-  // So does a hold, as long as the node is down.
+  // So does a hold, as long as the node is down. One that begins before the verdict keeps it from being admitted.
   holds: {
     fields: ["60s", "90s"].map((atMost) => ({ ...GRACE, maintenance: { hold: [HOLD_TYPE], atMost } })),
     failing: 3,
     flaps: 0,
-    maintained: { afterSeconds: [35, 60], forSeconds: [30, 50] },
+    maintained: { afterSeconds: [6, 60], forSeconds: [30, 50] },
     seconds: [150, 190],
     roundSeconds: 200,
     armSeconds: [30, 60],

@@ -58,6 +58,11 @@ export function silentMaxMs({ faults }: Pick<Swarm, "faults">): number {
   return faults.has("staleWatches") ? STALE_WATCH_MS : 0;
 }
 
+/** How old a view may be that is whole and quiet: that of a silent watch, or of a replica behind the others. */
+export function staleMaxMs(swarm: Pick<Swarm, "faults">): number {
+  return Math.max(silentMaxMs(swarm), STALE.some((name) => swarm.faults.has(name)) ? STALE_WATCH_MS : 0);
+}
+
 /** How far a process may be behind the API while it considers its view whole. */
 export function viewLagMs(swarm: Swarm): number {
   const { faults, profile, hindrance } = swarm;
@@ -68,7 +73,7 @@ export function viewLagMs(swarm: Swarm): number {
     (has(LOSING) ? profile.pulseTimeoutMs : 0) +
     (has(DELAYING) ? LATE_MESSAGE_MS : 0) +
     (has(SILENCING) ? SILENT_WATCH_MS : 0) +
-    Math.max(silentMaxMs(swarm), has(STALE) ? STALE_WATCH_MS : 0)
+    staleMaxMs(swarm)
   );
 }
 

@@ -4,6 +4,7 @@
  * what the API server accepted (heard.ts).
  */
 import { CLOCK_ERROR_MS } from "./fault-bounds.ts";
+import { APART_SECONDS } from "./faults/apart-servers.ts";
 import { leastMs } from "./graces.ts";
 import type { Heard } from "./heard.ts";
 import {
@@ -32,12 +33,16 @@ export function checkHeard(pod: CheckedPod, node: CheckedNode, heard: Heard, con
   checkGrace(pod, node, heard, context);
 }
 
-/** Whether a taint that says nothing of the node's health may have caused the deletion. */
+/**
+ * Whether a taint that says nothing of the node's health may have caused the deletion. A pod whose stamp is ahead counts
+ * from when it was shown (seed 975672370).
+ */
 function isDueByOthers(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, skewMs, standing }: WriteContext): boolean {
   if (swarm.profile.evictionMode === "direct") return false;
+  const aheadMs = swarm.faults.has("apartServers") ? APART_SECONDS[1] * 1000 : 0;
   const others = (node.spec?.taints ?? []).filter((taint) => taint.effect === "NoExecute" && !isPaced(taint));
   return others.some((taint) => {
-    return wallMs + skewMs >= earliestDueAt(pod, taint, standing(node.metadata.name, taint));
+    return wallMs + skewMs + aheadMs >= earliestDueAt(pod, taint, standing(node.metadata.name, taint));
   });
 }
 

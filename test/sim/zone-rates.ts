@@ -2,7 +2,7 @@
  * The zone rules and their token bucket, implemented a second time: which zones may have nodes tainted, and how fast.
  */
 import type { Profile } from "../../protocols/profile.ts";
-import { silentMaxMs } from "./fault-bounds.ts";
+import { staleMaxMs } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, type WriteContext, zoneOf } from "./invariants.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
@@ -158,8 +158,8 @@ export class ZoneRates {
     if (paces.includes("running")) this.#ranAtMs.set(zone, wallMs);
     const since = [this.#cameAtMs.get(node.metadata.name), this.#ranAtMs.get(zone)];
     const stoppedMs = wallMs - Math.max(sinceMs, ...since.map((atMs) => atMs ?? sinceMs));
-    // A zone's count is as old as the watch of nodes.
-    const unknownMs = UNDER_WAY_MS + silentMaxMs(this.#swarm);
+    // A zone's count is as old as the watch of nodes, and after a start as the list (seed 975672293).
+    const unknownMs = UNDER_WAY_MS + staleMaxMs(this.#swarm);
     if (pace !== "running" && stoppedMs > unknownMs) {
       throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${stoppedMs} ms`);
     }

@@ -9,7 +9,7 @@ import type { Meddler } from "../meddler.ts";
 import type { World } from "../world.ts";
 
 /** How far its clock is apart, in seconds: less than an eviction may be late where anything is slow. */
-const APART_SECONDS = [5, 60] as const;
+export const APART_SECONDS = [5, 60] as const;
 /** In how many cases a new pod comes to a node that is tainted, if there is one. */
 const TAINTED_SHARE = 0.8;
 

@@ -102,7 +102,8 @@ export class Checks {
     const nowMs = () => world.clock.wallMs();
     const isSteady = world.swarm.policies?.theme === "previews";
     this.#promises = isSteady ? new HeldPromises({ nowMs, nodes, explaining }) : null;
-    this.#compared = new Compared({ nowMs: () => world.clock.monotonicMs(), explaining, isForged });
+    const isReplyLost = (name: string) => explanations.isReplyLost(name);
+    this.#compared = new Compared({ nowMs: () => world.clock.monotonicMs(), explaining, isForged, isReplyLost });
   }
 
   /** The API server went back to an earlier state. */

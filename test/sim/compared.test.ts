@@ -18,7 +18,7 @@ function problemOf(writer: string, unknown: Partial<ComparedStep>, isForged = fa
     compare: () => ({ from: 0, at: 0, isCut: false, isKept: false, gaps: [], nodes: [node], pods: [] }),
   };
   const explaining = () => [{ name: "p0", ledger }];
-  const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => isForged });
+  const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => isForged, isReplyLost: () => false });
   compared.node(nodeWith("True"), nodeWith("Unknown"), writer);
   try {
     compared.look();
@@ -45,13 +45,14 @@ test("reports a deletion of a person's as Vigil's", () => {
   const pod = { namespace: "default", name: "web", uid: "u", node: "n-1", notReady: NONE, deleted };
   const report = { from: 0, at: 0, isCut: false, isKept: false, gaps: [], nodes: [], pods: [pod] };
   const explaining = () => [{ name: "p0", ledger: { compare: () => report } }];
-  const looked = (writer: string) => {
-    const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => false });
+  const looked = (writer: string, isLost = false) => {
+    const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => false, isReplyLost: () => isLost });
     compared.podDeleted("web", writer);
     compared.look();
   };
   expect(() => looked("")).toThrow("web: Vigil never wrote its step deleted");
   expect(() => looked("p0")).not.toThrow();
+  expect(() => looked("", true)).not.toThrow();
 });
 
 test("says nothing of a node that forged messages name", () => {
@@ -64,7 +65,7 @@ test("takes a taint that replaces another client's for Vigil's step", () => {
   const node = { node: "n-1", from: 0, to: null, otherTaints: [], unknown: NONE, noExecute };
   const report = { from: 0, at: 0, isCut: false, isKept: false, gaps: [], nodes: [node], pods: [] };
   const explaining = () => [{ name: "p0", ledger: { compare: () => report } }];
-  const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => false });
+  const compared = new Compared({ nowMs: () => 0, explaining, isForged: () => false, isReplyLost: () => false });
   compared.node(nodeWith("Unknown"), tainted("not-ready"), "");
   compared.node(tainted("not-ready"), tainted("unreachable"), "p0");
   expect(() => compared.look()).not.toThrow();

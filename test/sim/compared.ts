@@ -24,6 +24,8 @@ export interface ComparedRun {
   }[];
   /** Whether forged messages name an object, so that a ledger may say anything about it. */
   readonly isForged: (name: string) => boolean;
+  /** Whether the reply to a write of Vigil to an object was lost: the next change of it counts as Vigil's (decision 16). */
+  readonly isReplyLost: (name: string) => boolean;
 }
 
 /** Follows who wrote the steps of failures, and reads comparisons. */
@@ -76,8 +78,8 @@ export class Compared {
   #problemOf(node: string, step: Step, { vigil, others }: ComparedStep): string | null {
     const authors = this.#authorsOf(node, step);
     if (others !== null && !authors.has("others")) return `no other client wrote its step ${step}`;
-    if (vigil !== null && vigil.isPlanned !== true && !authors.has("vigil"))
-      return `Vigil never wrote its step ${step}`;
+    const mayBeVigils = authors.has("vigil") || (step === "deleted" && this.#run.isReplyLost(node));
+    if (vigil !== null && vigil.isPlanned !== true && !mayBeVigils) return `Vigil never wrote its step ${step}`;
     return null;
   }
 

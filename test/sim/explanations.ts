@@ -120,6 +120,11 @@ export class Explanations {
     this.#run.world.clock.after(NAMESAKE_ASKED_MS, () => this.#askNext([now.name]));
   }
 
+  /** Whether a writer has published that the reply to a write of this object was lost. */
+  isReplyLost(name: string): boolean {
+    return this.#truth.outcomes.has(`${name} unknown`);
+  }
+
   /** Takes a request or its outcome. */
   hear(message: AnyMessage): void {
     const { type, body } = message;

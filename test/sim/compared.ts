@@ -24,7 +24,7 @@ export interface ComparedRun {
   }[];
   /** Whether forged messages name an object, so that a ledger may say anything about it. */
   readonly isForged: (name: string) => boolean;
-  /** Whether the reply to a write of Vigil to an object was lost: the next change of it counts as Vigil's (decision 16). */
+  /** Whether the reply to a write of Vigil to an object was lost: its next change counts as Vigil's (decision 16). */
   readonly isReplyLost: (name: string) => boolean;
 }
 

@@ -34,8 +34,8 @@ export function checkHeard(pod: CheckedPod, node: CheckedNode, heard: Heard, con
 }
 
 /**
- * Whether a taint that says nothing of the node's health may have caused the deletion. A pod whose stamp is ahead counts
- * from when it was shown (seed 975672370).
+ * Whether a taint that says nothing of the node's health may have caused the deletion. A pod whose stamp is ahead
+ * counts from when it was shown (seed 975672370).
  */
 function isDueByOthers(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, skewMs, standing }: WriteContext): boolean {
   if (swarm.profile.evictionMode === "direct") return false;

@@ -238,7 +238,7 @@ export class Explanations {
     if (this.#run.world.lastingFault?.isShown === false) return;
     // A blind process describes an earlier time, which its sentences state.
     if (!this.#isCalm && facts.some(({ name }) => name === "nodeBlind")) return;
-    // What is known of an earlier pod of the name may be as old as its record.
+    // What is known of an earlier pod of the name may be as old as its record, and its node may be gone since.
     const isLastKnown = facts.some(({ name }) => name === "podLastKnown");
     const podSinceMs = isLastKnown ? Number.NEGATIVE_INFINITY : asked.askedMs - READ_MS;
     const dueText = facts.find(({ name }) => name === "podOverdue")?.values.at;
@@ -253,13 +253,13 @@ export class Explanations {
   }
 
   #claim(fact: ExplainedFact, { askedMs, ...asked }: Asked & Pick<Claim, "podSinceMs" | "overdueMs">): Claim {
-    const nodeSinceMs = askedMs - this.#behindMs;
+    const sinceMs = askedMs - this.#behindMs;
     return {
       ...fact,
       ...asked,
-      nodeSinceMs,
+      nodeSinceMs: Math.min(sinceMs, asked.podSinceMs),
       truth: this.#truth,
-      isSilent: (name) => this.#isSilent(name, nodeSinceMs),
+      isSilent: (name) => this.#isSilent(name, sinceMs),
       wasAlive: (name, atMs) => this.#wasAlive(name, atMs),
       zone: () => this.#zoneOf(asked.node),
       lostMs: this.#lost.sinceTaintMs(asked.node),

@@ -134,7 +134,7 @@ function deletedMsOf(
 function unknownEvictions(cluster: PreviewedCluster, idle: ReadonlySet<string>): UnknownEvictions {
   const { budgets, record } = cluster;
   const contended = budgets.protectedPods.flatMap((uids) => [
-    ...contendedTimes([...uids].flatMap((uid) => ({ uid, ...(record.pods.get(uid) ?? NO_POD) }))),
+    ...contendedTimes([...uids].map((uid) => ({ uid, ...(record.pods.get(uid) ?? NO_POD) }))),
   ]);
   return new Map([...contended, ...unknownRated(cluster, idle)]);
 }

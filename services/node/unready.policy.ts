@@ -5,11 +5,16 @@
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 
+/** How many pods of a node are remembered; with more, those not shown are forgotten, and may be marked again. */
+const KNOWN_MAX = 1_000;
+
 /** The pods of a node while its kubelet reports Ready=False. */
 export interface BoundPods {
   /** The pods as last published. */
   readonly pods: readonly ObservedPod[];
-  /** The uids of pods bound since then that have not been not ready yet. */
+  /** The uids of all pods shown meanwhile: a list that lacks some, as an older one does, makes none of them new. */
+  readonly known: ReadonlySet<string>;
+  /** Those of them that were bound since then and have not been not ready yet. */
   readonly unmarked: ReadonlySet<string>;
 }
 
@@ -25,16 +30,21 @@ export function boundWhileNotReady(
 ): BoundPods | null {
   if (readyConditionOf(node)?.status !== "False") return null;
   if (pods === null || pods === before?.pods) return before;
-  if (before === null) return { pods, unmarked: new Set() };
-  const known = new Set(before.pods.map(({ uid }) => uid));
-  const unmarked = pods.filter(({ uid, ready }) => ready !== "False" && (before.unmarked.has(uid) || !known.has(uid)));
-  return { pods, unmarked: new Set(unmarked.map(({ uid }) => uid)) };
+  const shown = pods.map(({ uid }) => uid);
+  if (before === null) return { pods, known: new Set(shown), unmarked: new Set() };
+  const known = before.known.size > KNOWN_MAX ? new Set(before.pods.map(({ uid }) => uid)) : before.known;
+  const unmarked = new Set([...before.unmarked].filter((uid) => known.has(uid)));
+  for (const { uid, ready } of pods) {
+    if (ready === "False") unmarked.delete(uid);
+    else if (!known.has(uid)) unmarked.add(uid);
+  }
+  return { pods, known: new Set([...known, ...shown]), unmarked };
 }
 
 /** The same without a pod that was marked: from now on its kubelet reports it. */
 export function withoutMarked(bound: BoundPods | null, uid: string): BoundPods | null {
   if (bound === null || !bound.unmarked.has(uid)) return bound;
-  return { pods: bound.pods, unmarked: new Set([...bound.unmarked].filter((each) => each !== uid)) };
+  return { ...bound, unmarked: new Set([...bound.unmarked].filter((each) => each !== uid)) };
 }
 
 /**

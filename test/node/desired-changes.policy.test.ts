@@ -72,7 +72,7 @@ describe("beside upstream", () => {
 
   test("an Unknown node's pods are marked; a NotReady one's are not", () => {
     expect(names({ node: nodeWith("Unknown") })).toEqual(["p"]);
-    const bound = { pods, unmarked: new Set(["uid-p"]) };
+    const bound = { pods, known: new Set(["uid-p"]), unmarked: new Set(["uid-p"]) };
     expect(desired({ node: nodeWith("False"), pods, bound }).unready).toHaveLength(1);
     expect(names({ node: nodeWith("False"), bound })).toEqual([]);
     expect(names({ node: nodeWith("True") })).toEqual([]);

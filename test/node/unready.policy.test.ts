@@ -69,6 +69,15 @@ describe("on a NotReady node", () => {
     expect(marked(boundWhileNotReady(bound, nodeWith("False"), [late]), [late])).toEqual([]);
   });
 
+  test("an older list in between makes no pod new again", () => {
+    const unready = observedPod("late", { ready: "False" });
+    expect(marked(boundAfter([old], [old, late], [old, unready], [], [old, late]), [old, late])).toEqual([]);
+  });
+
+  test("an older list in between loses no mark", () => {
+    expect(marked(boundAfter([old], [old, late], [], [old, late]), [old, late])).toEqual(["late"]);
+  });
+
   test("a pod is identified by its uid, not its name", () => {
     const again = observedPod("late", { uid: "another" });
     expect(marked(boundAfter([], [late], [observedPod("late", { ready: "False" })], [again]), [again])).toEqual([

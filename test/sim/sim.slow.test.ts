@@ -9,7 +9,7 @@ import { simulate } from "./simulate.ts";
 import { drawSwarm, FAULT_CLASSES } from "./swarm.ts";
 
 /** These reach every situation below. Where they no longer do, as after a change of a fault class, more seeds run. */
-const COVERING = [66, 47, 59, 68, 138, 8, 231, 234, 33, 87, 206, 48, 236, 419, 45];
+const COVERING = [1619, 68, 45, 47, 138, 7, 8, 59, 231, 3, 48, 206, 66, 87, 234];
 const SEEDS = { least: 60, most: 500 } as const;
 const MINUTES_MAX = 15;
 

@@ -2,7 +2,6 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE, TaintEffect } from "../../protocols/names.ts";
 import { isReservedTaintKey } from "../../protocols/node-policy.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
 import {
   type Io,
   type KubeObject,
@@ -155,8 +154,9 @@ function needsLease({ type, body }: NodeRequest): boolean {
   return type === "asked.condition" || (type === "asked.taint" && body.outOfService !== undefined);
 }
 
-function decide(io: Io, ask: NodeRequest, live: ObservedNode | null, lease?: LiveLease): NodeWriteDecision {
+function decide(io: Io, ask: NodeRequest, read: LiveNodeRead | null, lease?: LiveLease): NodeWriteDecision {
   const { clock, policies, profile } = io;
+  const live = read?.node() ?? null;
   const wallMs = clock.wallMs();
   if (ask.type === "asked.taint" && ask.body.outOfService !== undefined) {
     const situation = { live, leaseRenewedAt: lease?.renewedAt, policies: policies.current(), wallMs, profile };
@@ -169,7 +169,7 @@ function decide(io: Io, ask: NodeRequest, live: ObservedNode | null, lease?: Liv
   }
   if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
   if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs, policies.current());
-  if (live !== null) return decideLabels(ask.body, live);
+  if (read !== null) return decideLabels(ask.body, read.node(), read.object.metadata);
   return decideTaintStarts(ask.body, ask.body.taints ?? []);
 }
 
@@ -226,7 +226,7 @@ interface PatchGrounds extends Pick<NodeWriteAttempt, "ask" | "newest"> {
  * at most, so it is decided and stamped again when it is sent: a countdown begins with the stamp.
  */
 function write(io: Io, { ask, newest, live, lease }: PatchGrounds, report: Report): void {
-  const decision = decide(io, ask, live?.node() ?? null, lease);
+  const decision = decide(io, ask, live, lease);
   if (decision.kind !== "write") {
     report(unwritten(decision.kind, decision.detail));
     return;
@@ -238,7 +238,7 @@ function write(io: Io, { ask, newest, live, lease }: PatchGrounds, report: Repor
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
   const bodyAtSend = (): unknown => {
     if (isWithdrawn(newest())) return null;
-    const latest = decide(io, ask, live?.node() ?? null, lease);
+    const latest = decide(io, ask, live, lease);
     return latest.kind === "write" ? patchOf(ask, latest, live).body : null;
   };
   const { patch } = patchOf(ask, decision, live);

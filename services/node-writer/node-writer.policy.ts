@@ -3,12 +3,14 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, PROOF_SEAL_LABEL } from "../../protocols/names.ts";
 import type { NodeShadowChange, ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { PolicySet } from "../../protocols/policy-set.ts";
+import type { KubeObject } from "../../protocols/ports.ts";
 import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isOutOfService, OUT_OF_SERVICE } from "../domain/out-of-service.ts";
 import { isSameTaint, taintName } from "../domain/toleration.ts";
 import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import type { PatchBasis, VersionedPatch } from "../platform/requests/guarded-patch.ts";
+import { recordOf } from "../structures/json.ts";
 import { foundedVerdict } from "./rules/conditions.policy.ts";
 import { foundedLabels } from "./rules/labels.policy.ts";
 import { foundedRecords, foundedTaintStarts } from "./rules/records.policy.ts";
@@ -141,14 +143,20 @@ export function decideTaints(
 }
 
 /**
- * Decides `asked.label` on a live node: labels that differ, and annotations, without a resourceVersion because no other
- * component writes them (R4.29). A label must follow its current name, and an annotation must be a record of Vigil's.
+ * Decides `asked.label` on a live node, whose metadata are as the API sent them: labels and annotations that differ,
+ * without a resourceVersion because no other component writes them (R4.29). A label must follow its current name, and
+ * an annotation must be a record of Vigil's.
  */
-export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): NodeWriteDecision {
+export function decideLabels(
+  ask: BodyOf<"asked.label">,
+  live: ObservedNode,
+  { annotations: present }: KubeObject["metadata"],
+): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const labels = Object.entries(ask.labels).filter(([label, value]) => live.labels[label] !== value);
-  const annotations = Object.entries(ask.annotations ?? {});
+  const shown = recordOf(present);
+  const annotations = Object.entries(ask.annotations ?? {}).filter(([name, text]) => (shown[name] ?? null) !== text);
   if (labels.length === 0 && annotations.length === 0) return UNCHANGED;
   const wrong = foundedLabels(Object.fromEntries(labels), live) ?? foundedRecords(ask.annotations ?? {}, live);
   if (wrong !== null) return { kind: "refused", detail: wrong };

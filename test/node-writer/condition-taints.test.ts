@@ -149,5 +149,5 @@ test.each([
   const text = JSON.stringify({ [TYPE]: { status, since: "2026-01-05T12:00:00.000000Z" } });
   const { node: name, uid, resourceVersion } = node;
   const annotations = { "vigil.v1/conditions": text };
-  expect(decideLabels({ node: name, uid, resourceVersion, labels: {}, annotations }, node).kind).toBe(kind);
+  expect(decideLabels({ node: name, uid, resourceVersion, labels: {}, annotations }, node, { name }).kind).toBe(kind);
 });

@@ -6,6 +6,8 @@ import { OUT_OF_SERVICE } from "../../services/domain/out-of-service.ts";
 import { decideLabels } from "../../services/node-writer/node-writer.policy.ts";
 import { nodeWith, taint } from "../node/node-fixtures.ts";
 
+/** What the API sent of a node with these annotations. */
+const shown = (annotations: Readonly<Record<string, string>> = {}) => ({ name: "node-1", annotations });
 const live = (fields: Partial<ObservedNode>): ObservedNode => nodeWith("True", fields);
 
 describe("asked.label", () => {
@@ -15,7 +17,7 @@ describe("asked.label", () => {
   const ask = { node: "node-1", uid: "uid-1", resourceVersion: "1", labels };
 
   test("becomes a patch of labels, bound to the uid, not a version (R4.29)", () => {
-    expect(decideLabels(ask, live({ labels: truths }))).toEqual({
+    expect(decideLabels(ask, live({ labels: truths }), shown())).toEqual({
       kind: "write",
       change: "labels: beta.kubernetes.io/os=linux beta.kubernetes.io/arch=arm64",
       body: { metadata: { uid: "uid-1", labels } },
@@ -25,23 +27,23 @@ describe("asked.label", () => {
 
   test("leaves out labels that are set", () => {
     const half = { ...truths, [`beta.${os}`]: "linux" };
-    expect(decideLabels(ask, live({ labels: half }))).toMatchObject({
+    expect(decideLabels(ask, live({ labels: half }), shown())).toMatchObject({
       body: { metadata: { labels: { [`beta.${arch}`]: "arm64" } } },
     });
-    expect(decideLabels(ask, live({ labels: { ...truths, ...labels } })).kind).toBe("ok");
-    expect(decideLabels(ask, live({ uid: "uid-2" })).kind).toBe("gone");
+    expect(decideLabels(ask, live({ labels: { ...truths, ...labels } }), shown()).kind).toBe("ok");
+    expect(decideLabels(ask, live({ uid: "uid-2" }), shown()).kind).toBe("gone");
   });
 
   test("is refused if a label would not follow its current name", () => {
-    expect(decideLabels(ask, live({ labels: { ...truths, [os]: "windows" } })).kind).toBe("refused");
-    expect(decideLabels(ask, live({ labels: {} })).kind).toBe("refused");
+    expect(decideLabels(ask, live({ labels: { ...truths, [os]: "windows" } }), shown()).kind).toBe("refused");
+    expect(decideLabels(ask, live({ labels: {} }), shown()).kind).toBe("refused");
   });
 
   describe("about an annotation", () => {
     const SEEN = "vigil.v1/taints-seen";
     const taints = [taint("maintenance", "NoExecute")];
-    const decided = (text: string | null) =>
-      decideLabels({ ...ask, labels: {}, annotations: { [SEEN]: text } }, live({ taints }));
+    const decided = (text: string | null, present = "an earlier one") =>
+      decideLabels({ ...ask, labels: {}, annotations: { [SEEN]: text } }, live({ taints }), shown({ [SEEN]: present }));
 
     test.each([
       ["records a present taint", '{"maintenance:NoExecute":"2026-01-01T00:00:00.000000Z"}', `${SEEN}={`],
@@ -58,6 +60,13 @@ describe("asked.label", () => {
       ["records an absent taint", '{"other:NoExecute":"2026-01-01T00:00:00Z"}'],
     ])("refuses one that %s", (_what, text) => expect(decided(text).kind).toBe("refused"));
 
+    test("writes none that the node has, or lacks, already", () => {
+      const text = '{"maintenance:NoExecute":"2026-01-01T00:00:00.000000Z"}';
+      expect(decided(text, text)).toMatchObject({ kind: "ok", detail: "nothing is left to change" });
+      const removed = { ...ask, labels: {}, annotations: { [SEEN]: null } };
+      expect(decideLabels(removed, live({ taints }), shown()).kind).toBe("ok");
+    });
+
     const OUT = { ...OUT_OF_SERVICE, timeAdded: "2026-01-01T00:00:00Z" };
     const declared = { taints: [OUT], outOfServiceAt: Date.UTC(2026, 0, 1) };
     test.each([
@@ -69,13 +78,15 @@ describe("asked.label", () => {
       ["out-of-service", "a Ready node with the taint", "refused", nodeWith("True", declared)],
       ["out-of-service", "a silent node", "refused", nodeWith("Unknown")],
     ])("takes %s off %s: %s", (name, _what, kind, node) => {
-      const annotations = { [`vigil.v1/${name}`]: null };
-      expect(decideLabels({ ...ask, labels: {}, annotations }, node).kind).toBe(kind);
+      const record = `vigil.v1/${name}`;
+      const removed = { ...ask, labels: {}, annotations: { [record]: null } };
+      expect(decideLabels(removed, node, shown({ [record]: "present" })).kind).toBe(kind);
     });
 
     test("takes a proof off with its seal", () => {
       const annotations = { [Annotation.provedDown]: null };
-      const decision = decideLabels({ ...ask, labels: {}, annotations }, nodeWith("True"));
+      const present = shown({ [Annotation.provedDown]: "present" });
+      const decision = decideLabels({ ...ask, labels: {}, annotations }, nodeWith("True"), present);
       const labels = { [PROOF_SEAL_LABEL]: null };
       expect(decision).toMatchObject({ kind: "write", body: { metadata: { annotations, labels } } });
     });

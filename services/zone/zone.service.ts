@@ -9,7 +9,7 @@ import { zoneKeyOf } from "../domain/zone-key.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
-import { ZoneLimits } from "./limits/zone-limits.ts";
+import { type Foreseen, ZoneLimits } from "./limits/zone-limits.ts";
 import { announcementTimeoutMs, isRoundDue, zoneRepetition } from "./repetition.policy.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { ZoneCoverage } from "./zone.coverage.ts";
@@ -31,13 +31,18 @@ const LANDING: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "unknown", "shadow
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over them. It is silent about
  * a zone of its own while one of the zone's shards is not synced or one of its nodes is not judged.
  */
-export const zoneService: Service = (io) => startZones(io, false);
+export const zoneService: Service = (io) => startZones(io, null);
 
-/** The zone service of a cluster in which no other process decides, or has decided before: it waits for none to end. */
-export const soleZoneService: Service = (io) => startZones(io, true);
+/**
+ * The zone service of a cluster in which no other process decides, or has decided before: it waits for none to end. A
+ * permit that it takes back counts for as long as in the run that it foresees, whatever its own time-outs.
+ */
+export function soleZoneService(foreseen: Foreseen): Service {
+  return (io) => startZones(io, foreseen);
+}
 
-function startZones(io: Io, isAlone: boolean): Stop {
-  const zones = new Zones(io, isAlone);
+function startZones(io: Io, foreseen: Foreseen | null): Stop {
+  const zones = new Zones(io, foreseen);
   return () => zones.stop();
 }
 
@@ -54,7 +59,7 @@ class Zones {
     giveBack: (zone) => this.#actors.get(zone)?.refund(this.#now()),
   });
   readonly #limits: ZoneLimits;
-  readonly #isAlone: boolean;
+  readonly #foreseen: Foreseen | null;
   readonly #subscribedSince: number;
   readonly #suspectRetries: RetrySchedule<number>;
   readonly #stops: Stop[];
@@ -69,9 +74,9 @@ class Zones {
   #isStopped = false;
   #cause: string | null = null;
 
-  constructor(io: Io, isAlone: boolean) {
+  constructor(io: Io, foreseen: Foreseen | null) {
     this.#io = io;
-    this.#isAlone = isAlone;
+    this.#foreseen = foreseen;
     this.#subscribedSince = this.#now();
     this.#roster = new ZoneRoster(io);
     this.#suspectRetries = new RetrySchedule(requestRetries(io.profile));
@@ -84,7 +89,7 @@ class Zones {
       isHalted: (zone) => this.#announcements.get(zone)?.body.halted === true,
       isUnderWay: (node) => this.#grants.underWay(node) !== null,
       wake: (zone) => this.#wakeZone(zone),
-      isAlone,
+      foreseen,
     });
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => {
@@ -229,7 +234,7 @@ class Zones {
       zone,
       grants: this.#grants,
       subscribedSince: this.#subscribedSince,
-      isAlone: this.#isAlone,
+      isAlone: this.#foreseen !== null,
       mayGrant: (node) => this.#limits.mayGrant(node),
       wake: () => this.#wakeZone(zone),
     });

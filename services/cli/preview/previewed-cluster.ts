@@ -158,7 +158,7 @@ export class PreviewedCluster {
     const services: Readonly<Record<string, Service>> = {
       observer: observerService,
       node: (io) => nodeService({ ...io, profile: this.#graced }),
-      zone: soleZoneService,
+      zone: soleZoneService(this.profile),
       "taint-manager": taintManagerService,
       "node-writer": nodeWriterService,
       "pod-writer": podWriterService,

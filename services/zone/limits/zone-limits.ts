@@ -36,9 +36,12 @@ export interface ZoneLimitsContext
   extends Pick<LimitsContext, "io" | "isSynced" | "grants" | "isHalted" | "isUnderWay"> {
   /** Evaluates a zone, because one of its nodes may be granted. */
   readonly wake: (zone: string) => void;
-  /** Set where nobody else decides: no Lease and no predecessor counts, and a permit holds until the next. */
-  readonly isAlone?: boolean;
+  /** Set where no other process decides: no Lease and no predecessor counts, and a permit holds until the next. */
+  readonly foreseen?: Foreseen | null;
 }
+
+/** The settings of a run that a preview foresees. */
+export type Foreseen = Pick<Profile, "pulseTimeoutMs">;
 
 /** The limits as the zones of this process see them. */
 export class ZoneLimits {
@@ -50,9 +53,10 @@ export class ZoneLimits {
   #limits: ReadonlyMap<string, Limits> = new Map();
 
   constructor(context: ZoneLimitsContext) {
-    const { io, isAlone = false } = context;
+    const { io, foreseen = null } = context;
+    const isAlone = foreseen !== null;
     const { pulseTimeoutMs, evictionMode } = io.profile;
-    const lingerMs = pulseTimeoutMs + UNSEEN_REQUEST_MS;
+    const lingerMs = (foreseen ?? io.profile).pulseTimeoutMs + UNSEEN_REQUEST_MS;
     this.#context = context;
     this.#nodes = new LimitedNodes(evictionMode);
     this.#permits = new Permits({ pulseTimeoutMs: isAlone ? Number.POSITIVE_INFINITY : pulseTimeoutMs, lingerMs });

@@ -21,12 +21,12 @@ function comeTrue(world: ReturnType<typeof policyWorld>, { nodes, pods }: Return
   world.advance(Math.max(...named) + AFTERWARDS_MS);
 }
 
-/** A preview of three nodes down under a policy of zone a, and what happened. */
-function previewed(fieldsAt: (wallMs: number) => object) {
+/** A preview of nodes down under a policy of zone a, and what happened. */
+function previewed(fieldsAt: (wallMs: number) => object, down = THREE) {
   const world = policyWorld(fieldsAt);
-  const preview = previewedOn(world, { node: THREE, down: true });
+  const preview = previewedOn(world, { node: down, down: true });
   const fromMs = world.clock.monotonicMs();
-  world.silence(THREE);
+  world.silence(down);
   comeTrue(world, preview);
   const admitted = preview.nodes.filter(({ admittedAfterMs }) => admittedAfterMs !== null).length;
   return { world, preview, fromMs, admitted };
@@ -74,6 +74,14 @@ describe("a preview comes true with", () => {
     const { world, preview, fromMs, admitted } = previewed(() => fields);
     expectToHold(preview, world, fromMs, LATE_S);
     expect(admitted).toBe(3);
+  });
+
+  test("two permits that a breaker took back", () => {
+    const circuitBreaker = { maxNodes: 3, duration: "30s", resetAfter: "90s", holds: ["Evictions", "Readiness"] };
+    const fields = { nodeEvictionRate: 0.02, unhealthyZoneThreshold: 1, circuitBreaker, stormCooldownDuration: "1m" };
+    const { world, preview, fromMs, admitted } = previewed(() => fields, POOL.slice(0, 4));
+    expectToHold(preview, world, fromMs, LATE_S);
+    expect(admitted).toBe(4);
   });
 
   test("a rate of evictions in direct mode", () => {

@@ -1,11 +1,12 @@
 /**
  * A cluster on virtual time that continues from objects read at one instant. Time begins a while before, so that its
- * nodes have been heard by then: each object appears at its last stamp, and policies are listed only at that instant. A
+ * nodes have been heard by then: each object appears at its stamps, and policies are listed only at that instant. A
  * lease that was renewed 5 s before the snapshot is renewed 5 s before the end of that while.
  */
-import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { BoundPod, KubeObject, PolicyResource, Watched } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
+import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { SnapshotKube } from "./snapshot-kube.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -41,7 +42,7 @@ export class SnapshotWorld {
     this.clock = new VirtualClock({ wallMs: takenAt - leadMs });
     this.kube = new SnapshotKube(this.clock, freezes);
     for (const resource of resources) this.kube.put("policies", resource);
-    for (const node of nodes) this.#putAt(changedAt(node), "nodes", node);
+    for (const node of nodes) for (const [at, then] of appearances(node)) this.#putAt(at, "nodes", then);
     for (const bound of pods) this.#putAt(Math.max(bound.pod.createdAt, bound.pod.boundAt), "pods", bound);
     for (const [node, at] of renewedAt) {
       this.kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, takenAt - leadMs) });
@@ -79,8 +80,36 @@ export class SnapshotWorld {
   }
 }
 
+/**
+ * A node as it has been, by its stamps: at the instant of each taint, and at last as it is. A countdown begins when its
+ * taint is observed to appear, and a heartbeat or a cordon since then does not begin it again. What the Ready status
+ * was before the present one is not known, so no taint appears before that.
+ */
+function appearances(node: ObservedNode): readonly (readonly [at: number, then: ObservedNode])[] {
+  const lastAt = changedAt(node);
+  const readyAt = readyConditionOf(node)?.transitionAt ?? lastAt;
+  const stamps = new Set(node.taints.map(taintedAt).filter((at) => at >= readyAt && at < lastAt));
+  const earlier = [...stamps].toSorted((one, other) => one - other);
+  return [...earlier.map((at) => [at, nodeAt(node, at)] as const), [lastAt, node]];
+}
+
+/** A node without what came after an instant. */
+function nodeAt(node: ObservedNode, at: number): ObservedNode {
+  const conditions = node.conditions.filter(({ transitionAt }) => (transitionAt ?? 0) <= at);
+  return {
+    ...node,
+    conditions: conditions.map((each) => ({ ...each, heartbeatAt: Math.min(each.heartbeatAt ?? at, at) })),
+    taints: node.taints.filter((taint) => taintedAt(taint) <= at),
+  };
+}
+
+/** The stamp of a taint, in epoch milliseconds; infinite without one. */
+function taintedAt({ timeAdded }: Taint): number {
+  return epochMsOf(timeAdded) ?? Number.POSITIVE_INFINITY;
+}
+
 /** When a node was changed last, by its stamps, in epoch milliseconds. */
 function changedAt({ createdAt, conditions, taints }: ObservedNode): number {
   const stamps = conditions.flatMap(({ heartbeatAt, transitionAt }) => [heartbeatAt ?? 0, transitionAt ?? 0]);
-  return Math.max(createdAt, ...stamps, ...taints.map(({ timeAdded }) => epochMsOf(timeAdded) ?? 0));
+  return Math.max(createdAt, ...stamps, ...taints.map(taintedAt).filter(Number.isFinite));
 }

@@ -115,6 +115,24 @@ test("a pod whose countdown continues has the taint and the seconds that count",
   expect(patient?.deletedAfterMs).toBeGreaterThan(860 * S);
 });
 
+test.each<[string, (world: ReturnType<typeof previewWorld>) => void]>([
+  ["a cordon", (world) => world.patch({ kind: "Node", namespace: "", name: "a-0" }, { spec: { unschedulable: true } })],
+  ["a status of its kubelet", (world) => world.kubelet("a-0").report("Ready", "False")],
+])("%s does not begin a countdown again", (_what, change) => {
+  const world = previewWorld();
+  world.addTolerantPod("a-0", "patient", [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 200 }]);
+  world.kubelet("a-0").report("Ready", "False");
+  world.advance(60 * S);
+  const before = previewedOn(world, { node: ["b-0"], down: true });
+  change(world);
+  world.advance(30 * S);
+  const after = previewedOn(world, { node: ["b-0"], down: true });
+  const [wasMs, isMs] = [before, after].map(
+    ({ pods }) => pods.find(({ name }) => name === "patient")?.deletedAfterMs ?? Number.NaN,
+  );
+  expect(Math.abs((wasMs ?? 0) - (isMs ?? 0) - 30 * S)).toBeLessThanOrEqual(S);
+});
+
 test("a pod whose toleration cannot be read stays, for that reason", () => {
   const world = previewWorld();
   const snapshot = snapshotOf(world);

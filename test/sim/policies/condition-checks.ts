@@ -46,7 +46,7 @@ export class ConditionChecks {
     for (const taint of had ?? []) if (has?.includes(taint) === false) this.#checkRemoved(after, taint);
   }
 
-  /** Nobody is condemned or deleted while its policy holds a node in maintenance, as every process knows. */
+  /** No node is condemned or drained while its policy holds it in maintenance, as every process knows. */
   checkHold(name: string, what: string): void {
     const { nowMs, skewMs, run } = this.#view;
     const last = this.#statuses.get(`${name} ${HOLD_TYPE}`)?.at(-1);
@@ -56,7 +56,26 @@ export class ConditionChecks {
       policy === null ? null : this.#view.steady(policy, (state) => state.holdAtMostMs, last.fromMs - this.#staleMs);
     if (atMostMs === null || nowMs - last.fromMs <= this.#staleMs) return;
     run.count("node in maintenance");
-    if (nowMs < last.fromMs + atMostMs - skewMs) throw new BrokenInvariant(`${name} was ${what} in its maintenance`);
+    if (nowMs < this.#beganMs(name) + atMostMs - skewMs)
+      throw new BrokenInvariant(`${name} was ${what} in its maintenance`);
+  }
+
+  /**
+   * When Vigil may have begun to count the maintenance of a node. One that ended and began again between the death of a
+   * process and a start may have gone on for all that anyone saw.
+   */
+  #beganMs(name: string): number {
+    const statuses = this.#statuses.get(`${name} ${HOLD_TYPE}`) ?? [];
+    let index = statuses.length - 1;
+    while (statuses[index - 2]?.status === "True") {
+      const [endedMs, beganMs] = [statuses[index - 1]?.fromMs ?? 0, statuses[index]?.fromMs ?? 0];
+      const isUnseen =
+        this.#view.wasDisturbed(endedMs - RECOVERY_MS, endedMs) &&
+        this.#view.wasDisturbed(beganMs, beganMs + RECOVERY_MS);
+      if (!isUnseen) break;
+      index -= 2;
+    }
+    return statuses[index]?.fromMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** How long the evictions of a node may have been held by now. */

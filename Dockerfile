@@ -24,9 +24,9 @@ COPY deploy/crd deploy/crd
 # Fills the compile cache for faster starts, as the user that runs the product.
 RUN ["node", "-e", "const fs = require('node:fs'); const folder = 'node_modules/.cache/vigil'; fs.mkdirSync(folder, { recursive: true }); fs.chownSync(folder, 65532, 65532)"]
 USER 65532:65532
-RUN ["node", "services/main.ts", "version"]
+RUN ["node", "services/vigil.js", "version"]
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/livez').then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "services/main.ts"]
+ENTRYPOINT ["node", "services/vigil.js"]
 CMD ["run", "--listen=0.0.0.0:8080"]

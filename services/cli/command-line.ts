@@ -4,15 +4,19 @@ import { ConfigProblem } from "../platform/config/value.ts";
 import { printable } from "../platform/process/printable.ts";
 import { overview, verbHelp } from "./help.ts";
 import { ExitCode, Failure, type Host, type Verb } from "./verb.ts";
-import { VERBS } from "./verb-list.ts";
-import { versionVerb } from "./verbs/version.ts";
+
+/** The verbs of processes that stay. They are loaded alone, because what the others load would stay with them. */
+const RESIDENT: Readonly<Record<string, () => Promise<Verb>>> = {
+  run: async () => (await import("./verbs/run.ts")).runVerb,
+  agent: async () => (await import("./verbs/agent.ts")).agentVerb,
+};
 
 /** Runs one command line and returns its exit code. Prints every problem and throws none. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
   const [word, ...rest] = argv;
   if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest, host);
-  const verb = verbOf(word === "--version" ? versionVerb.name : word);
-  if (verb === undefined) return usageProblem(unknownVerb(word), host);
+  const verb = (await RESIDENT[word]?.()) ?? (await verbOf(word === "--version" ? "version" : word));
+  if (verb === undefined) return usageProblem(await unknownVerb(word), host);
   if (hasHelpFlag(rest)) {
     host.print(verbHelp(verb, host.columns));
     return ExitCode.ok;
@@ -27,17 +31,21 @@ export async function runCommandLine(argv: readonly string[], host: Host): Promi
   }
 }
 
-function help(words: readonly string[], host: Host): number {
+async function help(words: readonly string[], host: Host): Promise<number> {
   const [word, more] = words;
   if (more !== undefined) return usageProblem(`help ${words.join(" ")}: unexpected argument: ${more}`, host);
-  const verb = verbOf(word);
-  if (word !== undefined && verb === undefined) return usageProblem(unknownVerb(word), host);
-  host.print(verb === undefined ? overview(VERBS) : verbHelp(verb, host.columns));
+  const verb = await verbOf(word);
+  if (word !== undefined && verb === undefined) return usageProblem(await unknownVerb(word), host);
+  host.print(verb === undefined ? overview(await allVerbs()) : verbHelp(verb, host.columns));
   return ExitCode.ok;
 }
 
-function verbOf(word: string | undefined): Verb | undefined {
-  return VERBS.find(({ name }) => name === word);
+async function verbOf(word: string | undefined): Promise<Verb | undefined> {
+  return (await allVerbs()).find(({ name }) => name === word);
+}
+
+async function allVerbs(): Promise<readonly Verb[]> {
+  return (await import("./verb-list.ts")).VERBS;
 }
 
 function hasHelpFlag(argv: readonly string[]): boolean {
@@ -45,8 +53,8 @@ function hasHelpFlag(argv: readonly string[]): boolean {
   return flags.includes("--help") || flags.includes("-h");
 }
 
-function unknownVerb(word: string): string {
-  const names = VERBS.map(({ name }: Verb) => name);
+async function unknownVerb(word: string): Promise<string> {
+  const names = (await allVerbs()).map(({ name }) => name);
   const meant = nearest(word, names);
   return `${word}: no such verb; ${meant === null ? `the verbs are ${names.join(", ")}` : `did you mean ${meant}?`}`;
 }

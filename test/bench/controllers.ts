@@ -24,7 +24,7 @@ export interface Controller {
 /** Starts a controller in a world, with flags that both understand: `{ "node-monitor-grace-period": "20s" }`. */
 export type StartController = (world: World, flags?: Readonly<Record<string, string>>) => Promise<Controller>;
 
-const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const MAIN = join(import.meta.dirname, "../../services/vigil.js");
 const READY_MS = 180_000;
 const READY_LOOK_MS = 20;
 /** The counter of client-go, in every controller of Kubernetes: one request each, whatever its verb. */

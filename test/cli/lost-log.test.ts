@@ -16,7 +16,7 @@ import { VigilProcess } from "../support/vigil-process.ts";
 
 const FULL = "/dev/full";
 const TERMINAL = "/usr/bin/script";
-const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const MAIN = join(import.meta.dirname, "../../services/vigil.js");
 const FOLDER = mkdtempSync(join(tmpdir(), "vigil-log-"));
 const KUBECONFIG = join(FOLDER, "kubeconfig");
 

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const MAIN = join(import.meta.dirname, "../../services/vigil.js");
 const FULL = "/dev/full";
 
 /** Runs `vigil` with these words in a shell; `then` redirects its output. Returns its own exit code. */

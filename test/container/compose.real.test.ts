@@ -148,7 +148,7 @@ describeWithCompose("profile split", () => {
 
   test("starts as one fleet with an owner for every shard, and observes its sixty nodes", async () => {
     await seesItsNodes(project);
-    const get = ["node", "services/main.ts", "get", "fleet", "--nats=nats://nats:4222", "--output=json"];
+    const get = ["node", "services/vigil.js", "get", "fleet", "--nats=nats://nats:4222", "--output=json"];
     let members: { services: string[]; shards: number }[] = [];
     const wanted = JSON.stringify([...SERVICE_NAMES, "node"].toSorted());
     await until(

@@ -76,7 +76,7 @@ export class Containers {
 
   /** Gives the hollow nodes an order. */
   async order(...words: string[]): Promise<void> {
-    const { exitCode, output } = await this.#at(2).exec(["node", "services/main.ts", "hollow", ...words]);
+    const { exitCode, output } = await this.#at(2).exec(["node", "services/vigil.js", "hollow", ...words]);
     if (exitCode !== 0) throw new Error(output);
   }
 

@@ -44,7 +44,7 @@ describe("the commands of the pages", () => {
     await until("every node is known", areKnown);
     const kubeconfig = host.files.get("play.kubeconfig") ?? "";
     writeFileSync(join(folder, "kubeconfig"), kubeconfig);
-    writeFileSync(join(folder, "vigil"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/services/main.ts' "$@"\n`);
+    writeFileSync(join(folder, "vigil"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/services/vigil.js' "$@"\n`);
     chmodSync(join(folder, "vigil"), 0o755);
     const api = `${parse(kubeconfig).clusters[0].cluster.server}/apis/vigil.io/v1alpha1/nodepolicies`;
     for (const page of ["pool-policy", "maintenance"]) {

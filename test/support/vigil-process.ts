@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { until } from "./until.ts";
 
-const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const MAIN = join(import.meta.dirname, "../../services/vigil.js");
 const ROOM_TO_START_MS = 120_000;
 
 /** What a child process runs on, where it is not the usual. */

@@ -14,7 +14,7 @@ const STARTS_MAX = 3;
 
 async function runIntegration(program: KubeProgram, ...args: string[]): Promise<UpstreamRun> {
   const env = {
-    VIGIL: `${process.execPath} services/main.ts run`,
+    VIGIL: `${process.execPath} services/vigil.js run`,
     VIGIL_DIR: ROOT,
     PATH: `${dirname(kubeProgram("etcd"))}:${process.env.PATH}`,
   };

@@ -1,22 +1,17 @@
 /** The members of a fleet, known from the pulses on its bus, and the shards that each of them owns. */
 import type { BodyOf } from "../../../protocols/messages.ts";
-import { type Clock, type Io, SERVICE_NAMES, type ServiceName, type Transport } from "../../../protocols/ports.ts";
+import { type Io, SERVICE_NAMES, type ServiceName, type Transport } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { instantText } from "../../console/documents.ts";
 import { spanText } from "../../domain/format.ts";
 import { typedBus } from "../../platform/bus/bus.ts";
-import type { NATS_SETTINGS } from "../../platform/config/settings.ts";
-import type { ValuesOf } from "../../platform/config/value.ts";
 import { ownersOf } from "../../platform/fleet/ownership.policy.ts";
 import { type ElectionReport, memberOf } from "../../platform/kube/election/election.policy.ts";
 import type { createMetrics } from "../../platform/process/metrics.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
-import { type ListenerHost, openListener } from "../listen/nats-listener.ts";
 import { Failure, type Host, pause } from "../verb.ts";
 import type { Table } from "./get-tables.ts";
-
-type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
 
 /** One member as its pulses report it. */
 export interface MemberReport {
@@ -36,41 +31,14 @@ export interface MemberReport {
   readonly leader?: { readonly isItself: boolean; readonly member: string | null };
 }
 
-/** A subscription to the pulses of a fleet. */
-export interface FleetListener {
-  /**
-   * The present members, after the time in which each of them sends a pulse. Rejects with a Failure when NATS is lost,
-   * when it denies the subscription, or when the process is stopped.
-   */
-  members(): Promise<MemberReport[]>;
-  close(): Promise<void>;
-}
-
 /** Most members that are shown, far more than a fleet has: a holder of a NATS seed can invent any number. */
 const MEMBERS_MAX = 256;
 
-const INTERRUPTED = "interrupted before the members of the fleet were known";
+/** Why a question about the fleet has no answer when the process is stopped. */
+export const INTERRUPTED = "interrupted before the members of the fleet were known";
 
 /** Every member sends a pulse within this time. */
 export const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
-
-/** Subscribes to a fleet. Throws a ConfigProblem for wrong flags, a Failure when NATS is unreachable or on a stop. */
-export async function openFleetListener(
-  values: NatsValues,
-  { clock, host }: { readonly clock: Clock; readonly host: ListenerHost },
-): Promise<FleetListener> {
-  const listener = await openListener(values, { clock, host, verb: "get fleet", interrupted: INTERRUPTED });
-  const { transport, where, log, metrics, checkRefusals } = listener;
-  const listMembers = fleetOn(transport, { clock, log, metrics, host, cluster: values.cluster, where });
-  return {
-    members: async () => {
-      const members = await listMembers();
-      if (members.length === 0) checkRefusals();
-      return members;
-    },
-    close: () => transport.close(),
-  };
-}
 
 /** The ports of a fleet listener. */
 export interface FleetListenerIo extends Pick<Io, "clock" | "log"> {

@@ -18,7 +18,8 @@ import { type ConsoleAddress, getFromConsole } from "../connect/console-client.t
 import { STUCK } from "../stuck/stuck-table.ts";
 import { openStuckPods } from "../stuck/stuck-topic.ts";
 import { ExitCode, Failure, type Host } from "../verb.ts";
-import { MEMBERS, type MemberReport, openFleetListener, remarkOn } from "./fleet-members.ts";
+import { openFleetListener } from "./fleet-listener.ts";
+import { MEMBERS, type MemberReport, remarkOn } from "./fleet-members.ts";
 import { type Form, type Output, printerOf } from "./get-printer.ts";
 import { FREEZES, type FreezeRow, freezeRows, NODES, POLICIES, TIMERS, ZONES } from "./get-tables.ts";
 import { openLabels } from "./labelled-names.ts";

@@ -5,7 +5,7 @@ import { token } from "../../../protocols/subjects.ts";
 import { answerQuery } from "../../console/query.routes.ts";
 import type { MicroAnswer, MicroService } from "../../platform/bus/nats.micro.ts";
 import type { Controller, ControllerParts } from "../process/controller.ts";
-import type { OpenBus } from "./open-bus.ts";
+import type { OpenBus } from "./process-bus.ts";
 
 /** Answers queries from the ledger of a process until its bus is closed; does nothing in a process without one. */
 export function answerQueries(

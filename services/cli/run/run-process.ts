@@ -18,7 +18,6 @@ import { createLog } from "../../platform/process/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { ReaderTurns } from "../../platform/process/reader-turns.ts";
-import { checkNatsFiles } from "../connect/nats-files.ts";
 import {
   busOf,
   type Controller,
@@ -30,10 +29,11 @@ import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { answerQueries } from "./answer-queries.ts";
 import { clusterUid, watchClusterUid } from "./cluster-uid.ts";
 import { listenGuard } from "./listen-files.ts";
-import { type OpenBus, openBus } from "./open-bus.ts";
+import { openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
 import { electionOf, type ProcessElection } from "./open-election.ts";
+import type { OpenBus } from "./process-bus.ts";
 import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 
 /** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
@@ -46,7 +46,7 @@ const STARTED_MS = 20_000;
 /** Runs the controller until the process is stopped; returns the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
-  checkNatsFiles(settings, host);
+  await checkNats(settings, host);
   const { metrics, log } = recordersOf(settings);
   const clock = new ServerClock(realClock(), log, metrics);
   const io = { clock, log, metrics, turns: new ReaderTurns(clock) };
@@ -93,6 +93,11 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   await closeAll(served, bus, cluster);
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+/** A process without NATS does not load its client. */
+async function checkNats(settings: Config["process"], host: Host): Promise<void> {
+  if (settings.nats.length > 0) (await import("../connect/nats-files.ts")).checkNatsFiles(settings, host);
 }
 
 async function closeAll(served: RunningConsole | null, bus: OpenBus, cluster: KubeConnection): Promise<void> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { until } from "../../support/until.ts";
 
-const MAIN = join(import.meta.dirname, "../../../services/main.ts");
+const MAIN = join(import.meta.dirname, "../../../services/vigil.js");
 const TMUX = "/usr/bin/tmux";
 const MISSING = existsSync(TMUX) ? null : "tmux not found: apt-get install tmux";
 /** A server of tmux for this test alone. */

@@ -7,7 +7,7 @@ import { until } from "../../support/until.ts";
 import { FakeConsole } from "./fake-console.ts";
 import { TMUX_MISSING, Tmux } from "./tmux.ts";
 
-const MAIN = join(import.meta.dirname, "../../../services/main.ts");
+const MAIN = join(import.meta.dirname, "../../../services/vigil.js");
 
 describeUnless(TMUX_MISSING, "vigil top in a terminal", () => {
   const console = new FakeConsole();

@@ -83,10 +83,11 @@ export class StormChecks {
     if (storm === undefined || view.nowMs < storm.fromMs) return;
     const skewMs = view.skewMs + STAMP_MS;
     const { name } = node.metadata;
-    const isSame = view.steady(policy, limitsOf, storm.fromMs - view.unknownMs) !== null;
-    if (!isSame) return;
+    const sinceMs = storm.fromMs - view.unknownMs;
+    if (view.steady(policy, limitsOf, sinceMs) === null) return;
     const [state] = view.said(policy, (each) => each, view.nowMs) ?? [];
-    if (state === undefined) return;
+    // While several policies select a node, none of them applies, and their limits see no storm.
+    if (state === undefined || view.onlyPolicy(state.pool, sinceMs) !== policy) return;
     const cooldownMs = state.stormCooldownMs ?? 0;
     const closedMs = storm.calmFromMs + cooldownMs;
     if (view.nowMs < closedMs - skewMs) {

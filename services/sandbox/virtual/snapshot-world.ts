@@ -3,10 +3,10 @@
  * nodes have been heard by then: each object appears at its stamps, and policies are listed only at that instant. A
  * lease that was renewed 5 s before the snapshot is renewed 5 s before the end of that while.
  */
+import { ConditionType } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { BoundPod, KubeObject, PolicyResource, Watched } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
-import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { SnapshotKube } from "./snapshot-kube.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -82,25 +82,24 @@ export class SnapshotWorld {
 
 /**
  * A node as it has been, by its stamps: at the instant of each taint, and at last as it is. A countdown begins when its
- * taint is observed to appear, and a heartbeat or a cordon since then does not begin it again. What the Ready status
- * was before the present one is not known, so no taint appears before that.
+ * taint is observed to appear, and a heartbeat, a cordon or a silence since then does not begin it again.
  */
 function appearances(node: ObservedNode): readonly (readonly [at: number, then: ObservedNode])[] {
   const lastAt = changedAt(node);
-  const readyAt = readyConditionOf(node)?.transitionAt ?? lastAt;
-  const stamps = new Set(node.taints.map(taintedAt).filter((at) => at >= readyAt && at < lastAt));
+  const stamps = new Set(node.taints.map(taintedAt).filter((at) => at < lastAt));
   const earlier = [...stamps].toSorted((one, other) => one - other);
   return [...earlier.map((at) => [at, nodeAt(node, at)] as const), [lastAt, node]];
 }
 
-/** A node without what came after an instant. */
+/** A node without what came after an instant. If its Ready status did, it was ready before. */
 function nodeAt(node: ObservedNode, at: number): ObservedNode {
-  const conditions = node.conditions.filter(({ transitionAt }) => (transitionAt ?? 0) <= at);
-  return {
-    ...node,
-    conditions: conditions.map((each) => ({ ...each, heartbeatAt: Math.min(each.heartbeatAt ?? at, at) })),
-    taints: node.taints.filter((taint) => taintedAt(taint) <= at),
-  };
+  const conditions = node.conditions.flatMap((each) => {
+    const heartbeatAt = Math.min(each.heartbeatAt ?? at, at);
+    if ((each.transitionAt ?? 0) <= at) return [{ ...each, heartbeatAt }];
+    const ready = { ...each, heartbeatAt, status: "True", transitionAt: node.createdAt } as const;
+    return each.type === ConditionType.ready ? [ready] : [];
+  });
+  return { ...node, conditions, taints: node.taints.filter((taint) => taintedAt(taint) <= at) };
 }
 
 /** The stamp of a taint, in epoch milliseconds; infinite without one. */

@@ -14,8 +14,8 @@ const { node } = process.versions;
 const [major = 0, minor = 0] = node.split(".").map(Number);
 
 if (major > 24 || minor >= (OLDEST[major] ?? Number.POSITIVE_INFINITY)) {
-  // Enabled before any module of the program is loaded: with its code compiled, and without types, a start takes 0.3 s
-  // less and the process 40 MiB. The cache is beside the packages, where no other user can write.
+  // Enabled before any module of the program is loaded: with its code compiled a start takes 0.3 s less and the process
+  // 27 MiB, and 12 MiB more because Node loads no type stripper. No other user can write beside the packages.
   module.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/vigil"));
   // A package holds JavaScript, a checkout TypeScript.
   await import(existsSync(new URL("main.js", import.meta.url)) ? "./main.js" : "./main.ts");

@@ -6,16 +6,16 @@ import { overview, verbHelp } from "./help.ts";
 import { ExitCode, Failure, type Host, type Verb } from "./verb.ts";
 
 /** The verbs of processes that stay. They are loaded alone, because what the others load would stay with them. */
-const RESIDENT: Readonly<Record<string, () => Promise<Verb>>> = {
-  run: async () => (await import("./verbs/run.ts")).runVerb,
-  agent: async () => (await import("./verbs/agent.ts")).agentVerb,
-};
+const RESIDENT: ReadonlyMap<string, () => Promise<Verb>> = new Map([
+  ["run", async () => (await import("./verbs/run.ts")).runVerb],
+  ["agent", async () => (await import("./verbs/agent.ts")).agentVerb],
+]);
 
 /** Runs one command line and returns its exit code. Prints every problem and throws none. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
   const [word, ...rest] = argv;
   if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest, host);
-  const verb = (await RESIDENT[word]?.()) ?? (await verbOf(word === "--version" ? "version" : word));
+  const verb = (await RESIDENT.get(word)?.()) ?? (await verbOf(word === "--version" ? "version" : word));
   if (verb === undefined) return usageProblem(await unknownVerb(word), host);
   if (hasHelpFlag(rest)) {
     host.print(verbHelp(verb, host.columns));

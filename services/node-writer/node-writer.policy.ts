@@ -150,31 +150,35 @@ export function decideTaints(
 export function decideLabels(
   ask: BodyOf<"asked.label">,
   live: ObservedNode,
-  { annotations: present }: KubeObject["metadata"],
+  metadata: KubeObject["metadata"],
 ): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const labels = Object.entries(ask.labels).filter(([label, value]) => live.labels[label] !== value);
-  const shown = recordOf(present);
-  const annotations = Object.entries(ask.annotations ?? {}).filter(([name, text]) => (shown[name] ?? null) !== text);
-  if (labels.length === 0 && annotations.length === 0) return UNCHANGED;
+  const [hasAnnotations, hasLabels] = [recordOf(metadata.annotations), recordOf(metadata.labels)];
+  const isChanged = ([name, text]: [string, string | null]): boolean => (hasAnnotations[name] ?? null) !== text;
+  const annotations = Object.entries(ask.annotations ?? {}).filter(isChanged);
+  // A proof goes with its seal, so that its kubelet cannot write it again.
+  const isUnsealed = ask.annotations?.[Annotation.provedDown] === null && hasLabels[PROOF_SEAL_LABEL] !== undefined;
+  const written = [...labels, ...(isUnsealed ? [[PROOF_SEAL_LABEL, null] as const] : [])];
+  if (written.length === 0 && annotations.length === 0) return UNCHANGED;
   const wrong = foundedLabels(Object.fromEntries(labels), live) ?? foundedRecords(ask.annotations ?? {}, live);
   if (wrong !== null) return { kind: "refused", detail: wrong };
   const other = otherTaint(ask.taints ?? [], live.taints);
   if (other !== undefined)
     return { kind: "refused", detail: `taint ${taintName(other)} has another timeAdded than the request saw` };
-  // A proof goes with its seal, so that its kubelet cannot write it again.
-  const seals = ask.annotations?.[Annotation.provedDown] === null ? [[PROOF_SEAL_LABEL, null] as const] : [];
-  const written = [...labels, ...seals];
-  const metadata = {
+  const body = {
     uid: ask.uid,
     ...(written.length === 0 ? {} : { labels: Object.fromEntries(written) }),
     ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
   };
   return {
     kind: "write",
-    change: [...changeText("labels", labels), ...changeText("annotations", annotations)].join(", "),
-    body: { metadata },
+    change: [
+      ...changeText("labels", annotations.length === 0 ? written : labels),
+      ...changeText("annotations", annotations),
+    ].join(", "),
+    body: { metadata: body },
     shadow: { labels: Object.fromEntries(labels), annotations: Object.fromEntries(annotations) },
   };
 }

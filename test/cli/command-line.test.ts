@@ -98,6 +98,7 @@ const EXPLAINED =
 describe("a mistake is one line and exit code 2:", () => {
   test.each([
     [["rnu"], "vigil: rnu: no such verb; did you mean run?\n"],
+    [["constructor"], `vigil: constructor: no such verb; the verbs are ${names.join(", ")}\n`],
     [["kubectl"], `vigil: kubectl: no such verb; the verbs are ${names.join(", ")}\n`],
     [["help", "machnie"], "vigil: machnie: no such verb; did you mean machine?\n"],
     [["run", "--shaddow"], "vigil: --shaddow: no such flag; did you mean --shadow?\n"],

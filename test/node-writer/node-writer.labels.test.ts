@@ -85,10 +85,15 @@ describe("asked.label", () => {
 
     test("takes a proof off with its seal", () => {
       const annotations = { [Annotation.provedDown]: null };
-      const present = shown({ [Annotation.provedDown]: "present" });
+      const present = { ...shown({ [Annotation.provedDown]: "present" }), labels: { [PROOF_SEAL_LABEL]: "seal" } };
       const decision = decideLabels({ ...ask, labels: {}, annotations }, nodeWith("True"), present);
       const labels = { [PROOF_SEAL_LABEL]: null };
       expect(decision).toMatchObject({ kind: "write", body: { metadata: { annotations, labels } } });
+      const left = { ...present, annotations: {} };
+      expect(decideLabels({ ...ask, labels: {}, annotations }, nodeWith("True"), left)).toMatchObject({
+        change: `labels: -${PROOF_SEAL_LABEL}`,
+        body: { metadata: { labels } },
+      });
     });
   });
 });

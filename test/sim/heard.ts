@@ -136,7 +136,9 @@ export class Heard {
   /** The times in which countdowns stand still: those that are outages in any case, and those that may be. */
   pauses(nowAt: number): Pauses {
     const present = this.#present(nowAt);
-    const isSure = ([fromAt, toAt]: Span): boolean => Math.min(toAt, nowAt) - fromAt > this.#limitMs + UNSURE_MS;
+    // Vigil looks with each pulse how long nothing was heard.
+    const sureMs = this.#limitMs + Math.max(UNSURE_MS, this.#swarm.profile.pulsePeriodMs);
+    const isSure = ([fromAt, toAt]: Span): boolean => Math.min(toAt, nowAt) - fromAt > sureMs;
     const open = [this.#deafness, this.#ending].filter((each) => each !== null);
     const lasting = open.map(({ fromAt }): Span => [fromAt, Number.POSITIVE_INFINITY]);
     const possible = [...present, ...this.#unheard, ...lasting];

@@ -49,6 +49,8 @@ export function explainContext(
     /** What outages mean for countdowns by the health of a node. */
     outagesOf: (observed: ObservedNode): OutageTime =>
       profile.upstream === "beside" ? NO_OUTAGES : nodeOutagesOf(observed, set, watchHealth.outages, profile),
+    /** Whether the observer could hear nodes after a message of that instant was sent. */
+    isHeardAfter: (at: number) => watchHealth.isHeardAfter(at),
     /** The outages that the observer has found. */
     observedOutages: watchHealth.outages,
     /** The policies in force that have eviction rates; null while this process does not know the policies. */

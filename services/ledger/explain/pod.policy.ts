@@ -134,7 +134,10 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
     return [frozenSentence(target, frozen, deadlineAt, context), ...why];
   }
   if (isBeforeFreeze(judged, node, context.freezes)) return [sentence("podFreezeAhead", { pod }), ...why];
-  if (judged?.outage !== undefined && isInOutage(judged)) return [outageSentence(pod, judged.outage), ...why];
+  if (judged?.outage !== undefined && isInOutage(judged)) {
+    // The judgement that came after the outage was lost: what the node shows says more.
+    return context.isHeardAfter(record.publishedAt) ? [] : [outageSentence(pod, judged.outage), ...why];
+  }
   why.push(...outageSentences(judged, node?.observed ?? null, context));
   const due = dueSentence(pod, deadlineAt, context);
   const waits = waitingEviction(record, { ...context, evictions: context.state.evictions });

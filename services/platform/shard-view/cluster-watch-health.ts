@@ -13,6 +13,9 @@ import { pulseWaitMs, translated, WatchHealth, type WatchHealthProfile } from ".
 /** The watches of an observer. */
 export const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
+/** How far apart the wall clocks of two senders may be, in milliseconds. */
+const SENDERS_APART_MS = 5_000;
+
 /** The watch health of every shard. Instants are on this process's monotonic clock. */
 export class ClusterWatchHealth {
   readonly #shards: readonly WatchHealth[];
@@ -23,6 +26,8 @@ export class ClusterWatchHealth {
   #leasePath: BrokenLeasePath | null = null;
   /** The outages that the last pulse of any shard names. */
   #outages: readonly FrozenInterval[] = [];
+  /** When that pulse was sent, on its sender's wall clock. */
+  #outagesAt = Number.NEGATIVE_INFINITY;
   readonly #contestedLeases = new Map<number, readonly ContestedLease[]>();
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
@@ -37,6 +42,7 @@ export class ClusterWatchHealth {
     this.#contestedLeases.set(shard, contestedLeases);
     this.#leasePath = leasePath;
     this.#outages = outages;
+    this.#outagesAt = message.at;
     this.#shards[shard]?.take(message, nowMs);
     this.#receivedMs[shard] = nowMs;
     if (message.body.unpublished === undefined) this.#unpublished.delete(shard);
@@ -66,6 +72,11 @@ export class ClusterWatchHealth {
   /** The outages that the observer has found, in order; one that lasts has no end. */
   get outages(): readonly FrozenInterval[] {
     return this.#outages;
+  }
+
+  /** Whether nodes could be heard later than at an instant of a sender's wall clock. */
+  isHeardAfter(at: number): boolean {
+    return this.#outages.at(-1)?.toAt !== null && this.#outagesAt - at > SENDERS_APART_MS;
   }
 
   contestedLease(node: string): ContestedLease | null {

@@ -48,6 +48,14 @@ describe("while no node can be heard", () => {
     expect(podSentences(made)[0]).toContain("no node can be heard, and nothing shows since when");
   });
 
+  test("a pod does not stay for an outage that is over", () => {
+    const made = world({ memory: [OUTAGE] });
+    made.receive("judged.pod", judgedPod({ deadlineAt: null, outage: { fromAt: 0, toAt: null } }), null);
+    made.clock.advance(10 * S);
+    made.receive("observed.pulse", pulse(0, { outages: [OUTAGE] }), null);
+    expect(podSentences(made)[0]).toContain("has to leave by 2026-01-01T00:15:00Z");
+  });
+
   test("a pod is not forgotten", () => {
     const made = world({});
     made.receive("judged.pod", judgedPod({ deadlineAt: null, outage: { fromAt: OUTAGE.fromAt, toAt: null } }), null);

@@ -167,7 +167,7 @@ export function decideLabels(
   const other = otherTaint(ask.taints ?? [], live.taints);
   if (other !== undefined)
     return { kind: "refused", detail: `taint ${taintName(other)} has another timeAdded than the request saw` };
-  const body = {
+  const patched = {
     uid: ask.uid,
     ...(written.length === 0 ? {} : { labels: Object.fromEntries(written) }),
     ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
@@ -178,7 +178,7 @@ export function decideLabels(
       ...changeText("labels", annotations.length === 0 ? written : labels),
       ...changeText("annotations", annotations),
     ].join(", "),
-    body: { metadata: body },
+    body: { metadata: patched },
     shadow: { labels: Object.fromEntries(labels), annotations: Object.fromEntries(annotations) },
   };
 }

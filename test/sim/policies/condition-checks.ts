@@ -46,7 +46,7 @@ export class ConditionChecks {
     for (const taint of had ?? []) if (has?.includes(taint) === false) this.#checkRemoved(after, taint);
   }
 
-  /** No node is condemned or drained while its policy holds it in maintenance, as every process knows. */
+  /** No node is admitted for eviction while its policy holds it in maintenance, as every process knows. */
   checkHold(name: string, what: string): void {
     const { nowMs, skewMs, run } = this.#view;
     const last = this.#statuses.get(`${name} ${HOLD_TYPE}`)?.at(-1);

@@ -6,10 +6,12 @@ import { kubeconfigOf } from "../../services/cli/apiserver/served-api.ts";
 import { loadKubeConfig } from "../../services/platform/kube/auth/kubeconfig.ts";
 import type { SocketWire } from "../../services/platform/kube/transport/https.ts";
 import { makeCertificates } from "../support/certificates.ts";
-import { startKubeApiserver } from "../support/kube-apiserver.ts";
+import { CONTROLLER_GROUP, startKubeApiserver } from "../support/kube-apiserver.ts";
+import type { AuditedRequest } from "../support/kube-audit.ts";
 import { type ClusterSize, Load, type LoadOrder } from "./load.ts";
 import type { ApiKind } from "./options.ts";
 import { podsInEtcd } from "./pod-template.ts";
+import { serverVersionOf } from "./raw-api.ts";
 
 /** As a kubelet: a lease lasts 40 s and is renewed every 10 s. */
 export const LEASE_SECONDS = 40;
@@ -20,6 +22,8 @@ export interface World {
   /** A description of the server, such as `embedded API`. */
   readonly server: string;
   readonly kubeconfig: string;
+  /** What controllers have requested so far; nothing in a world that is not traced. */
+  requests(): readonly AuditedRequest[];
   readonly wire: SocketWire;
   /** The pids of processes that a report names but does not measure. */
   readonly pids: Readonly<Record<string, number>>;
@@ -35,9 +39,14 @@ export function openWorld(api: ApiKind, size: ClusterSize): Promise<World> {
   return api === "embedded" ? openEmbedded(size) : openReal(size);
 }
 
+/** Opens a world on a real API server that records what controllers request. */
+export function openTracedWorld(size: ClusterSize): Promise<World> {
+  return openReal(size, { isTraced: true });
+}
+
 /** Opens a world on a real API server that gives new nodes the taint not-ready:NoSchedule, as its defaults have it. */
 export function openTaintingWorld(size: ClusterSize): Promise<World> {
-  return openReal(size, false);
+  return openReal(size, { untaintedNodes: false });
 }
 
 async function openEmbedded(size: ClusterSize): Promise<World> {
@@ -53,6 +62,7 @@ async function openEmbedded(size: ClusterSize): Promise<World> {
     size,
     server: "embedded API",
     kubeconfig,
+    requests: () => [],
     wire,
     pids: { "API server with kubelets": load.pid },
     order: (order) => load.order(order),
@@ -88,8 +98,17 @@ export async function openBare(): Promise<Pick<World, "server" | "kubeconfig" | 
   };
 }
 
-async function openReal(size: ClusterSize, untaintedNodes = true): Promise<World> {
-  const server = await startKubeApiserver({ untaintedNodes });
+interface RealWorldOptions {
+  readonly untaintedNodes?: boolean;
+  readonly isTraced?: boolean;
+}
+
+async function openReal(
+  size: ClusterSize,
+  { untaintedNodes = true, isTraced = false }: RealWorldOptions = {},
+): Promise<World> {
+  const traced = isTraced ? { audit: { group: CONTROLLER_GROUP } } : {};
+  const server = await startKubeApiserver({ untaintedNodes, ...traced });
   try {
     const { kubeconfig, pid } = server;
     await server.preload(podsInEtcd(size));
@@ -108,7 +127,19 @@ async function openReal(size: ClusterSize, untaintedNodes = true): Promise<World
     };
     const pids = { "kube-apiserver": pid, kubelets: load.pid };
     const order = (given: LoadOrder) => load.order(given);
-    return { size, server: "kube-apiserver 1.20.2", kubeconfig, wire: server.wire(), pids, order, join, close };
+    const wire = server.wire();
+    const { gitVersion } = await serverVersionOf(wire);
+    return {
+      size,
+      server: `kube-apiserver ${gitVersion.replace(/^v/, "")}`,
+      kubeconfig: isTraced ? server.kubeconfigFor(server.controllerToken) : kubeconfig,
+      requests: () => server.audited(),
+      wire,
+      pids,
+      order,
+      join,
+      close,
+    };
   } catch (error) {
     await server.stop();
     throw error;

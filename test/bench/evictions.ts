@@ -11,13 +11,35 @@ export const WITHIN_MS = 60_000;
 const LOOK_MS = 50;
 const PATCHES_AT_ONCE = 10;
 
+/** A pod that was evicted, in epoch milliseconds. */
+export interface EvictedPod {
+  readonly name: string;
+  /** The instant at which its node's taint was first seen plus what the pod tolerates. */
+  readonly dueAt: number;
+  /** When its deletion arrived on a watch. */
+  readonly seenAt: number;
+}
+
+/** The pods that were due at once. */
+export interface Wave {
+  readonly pods: readonly EvictedPod[];
+  /** How many pods were due. */
+  readonly due: number;
+}
+
+/** How late each pod was deleted, in milliseconds; infinity for one that was still there after `WITHIN_MS`. */
+export function latenessOf({ pods, due }: Wave): readonly number[] {
+  return withMissing(
+    pods.map(({ dueAt, seenAt }) => seenAt - dueAt),
+    due,
+  );
+}
+
 /**
- * Taints these nodes at once with a key that their pods tolerate for a while. Returns how late each pod was deleted, in
- * milliseconds after its deadline: the instant at which the taint was first seen plus what the pod tolerates; infinity
- * for one that is still there after `WITHIN_MS`. The taint has no `timeAdded`, so every controller counts from when it
- * sees it. Removes the taints again.
+ * Taints these nodes at once with a key that their pods tolerate for a while, and returns what became of the pods. The
+ * taint has no `timeAdded`, so every controller counts from when it sees it. Removes the taints again.
  */
-export async function evictionsOf(world: World, nodes: readonly string[]): Promise<readonly number[]> {
+export async function evictionsOf(world: World, nodes: readonly string[]): Promise<Wave> {
   const seen = new Seen(new Set(nodes));
   const stops = await Promise.all([
     changesOf(world.wire, "/api/v1/nodes", (node, atMs) => seen.node(node, atMs)),
@@ -25,10 +47,10 @@ export async function evictionsOf(world: World, nodes: readonly string[]): Promi
   ]);
   try {
     await taint(world.wire, nodes, [BENCH_TAINT]);
-    const expected = nodes.length * world.size.podsPerNode;
+    const due = nodes.length * world.size.podsPerNode;
     const untilMs = performance.now() + BENCH_TOLERATION_SECONDS * 1000 + WITHIN_MS;
-    while (seen.late.length < expected && performance.now() < untilMs) await pause(LOOK_MS);
-    return withMissing(seen.late, expected);
+    while (seen.pods.length < due && performance.now() < untilMs) await pause(LOOK_MS);
+    return { pods: [...seen.pods], due };
   } finally {
     for (const stop of stops) stop();
     await taint(world.wire, nodes, null);
@@ -46,7 +68,7 @@ async function taint(wire: Wire, nodes: readonly string[], taints: readonly obje
 }
 
 class Seen {
-  readonly late: number[] = [];
+  readonly pods: EvictedPod[] = [];
   readonly #nodes: ReadonlySet<string>;
   readonly #taintedAt = new Map<string, number>();
   readonly #deleted = new Set<string>();
@@ -60,9 +82,10 @@ class Seen {
     if (isTainted && !this.#taintedAt.has(name)) this.#taintedAt.set(name, atMs);
   }
 
-  pod({ metadata: { uid, deletionTimestamp }, spec: { nodeName = "" } }: RawObject, atMs: number): void {
+  pod({ metadata: { name, uid, deletionTimestamp }, spec: { nodeName = "" } }: RawObject, seenAt: number): void {
     if (deletionTimestamp === undefined || !this.#nodes.has(nodeName) || this.#deleted.has(uid)) return;
     this.#deleted.add(uid);
-    this.late.push(atMs - (this.#taintedAt.get(nodeName) ?? Number.NaN) - BENCH_TOLERATION_SECONDS * 1000);
+    const dueAt = (this.#taintedAt.get(nodeName) ?? Number.NaN) + BENCH_TOLERATION_SECONDS * 1000;
+    this.pods.push({ name, dueAt, seenAt });
   }
 }

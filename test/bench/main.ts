@@ -54,10 +54,12 @@ async function runAll(wanted: readonly string[], options: BenchOptions): Promise
   mkdirSync(FOLDER, { recursive: true });
   console.log(JSON.stringify(machine()));
   for (const name of wanted) {
-    const report = await BENCHES[name]?.(options);
-    if (report === undefined) continue;
+    const result = await BENCHES[name]?.(options);
+    if (result === undefined) continue;
+    const { drawings = {}, ...report } = result;
     console.log(tableOf(report));
     const file = `${FOLDER}/${name}.json`;
     writeFileSync(file, `${JSON.stringify({ ...report, machine: machine() }, null, 2)}\n`);
+    for (const [drawn, svg] of Object.entries(drawings)) writeFileSync(`${FOLDER}/${name}-${drawn}.svg`, svg);
   }
 }

@@ -20,6 +20,8 @@ export interface BenchReport {
   /** What is left out before the first measurement, and how much is measured then. */
   readonly warmUp?: string;
   readonly measurements: readonly Measurement[];
+  /** Pictures as SVG, by name. */
+  readonly drawings?: Readonly<Record<string, string>>;
 }
 
 /** The machine of the measurements. */

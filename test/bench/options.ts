@@ -16,6 +16,8 @@ export interface BenchOptions {
   readonly afterMs?: number;
   /** Which API server; both, one after the other, when absent. */
   readonly api?: ApiKind;
+  /** Whether to record the requests of a wave of evictions and draw them; recording costs the API server time. */
+  readonly isTraced?: boolean;
 }
 
 /** The embedded API in a process of its own, or a real etcd and kube-apiserver. */
@@ -29,17 +31,19 @@ export interface BenchCommand {
 
 /** The usage, for a mistyped flag. */
 export const USAGE =
-  "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--grace=40] [--after=300] [--api=real]";
+  "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--grace=40] [--after=300]" +
+  " [--api=real] [--trace]";
 
 /** Reads the command line; throws an Error that names the flag, the value and the fix. */
 export function parseBenchCommand(argv: readonly string[]): BenchCommand {
   const flag = { type: "string" } as const;
+  const trace = { type: "boolean" } as const;
   const { positionals, values } = parseArgs({
     args: [...argv],
     allowPositionals: true,
-    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, grace: flag, after: flag, api: flag },
+    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, grace: flag, after: flag, api: flag, trace },
   });
-  const { runs, nodes, pods, seconds, grace, after, api } = values;
+  const { runs, nodes, pods, seconds, grace, after, api, trace: isTraced } = values;
   if (api !== undefined && api !== "embedded" && api !== "real") throw new Error(`--api=${api}: embedded or real`);
   return {
     names: positionals,
@@ -51,6 +55,7 @@ export function parseBenchCommand(argv: readonly string[]): BenchCommand {
       ...(grace !== undefined && { graceMs: wholeNumber("grace", grace) * 1000 }),
       ...(after !== undefined && { afterMs: wholeNumber("after", after) * 1000 }),
       ...(api !== undefined && { api }),
+      ...(isTraced === true && { isTraced }),
     },
   };
 }

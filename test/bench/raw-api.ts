@@ -39,10 +39,11 @@ export async function listOf(wire: Wire, path: string): Promise<RawList> {
   return JSON.parse(await ask(wire, { method: "GET", path, headers: HEADERS, body: null })) as RawList;
 }
 
-/** The minor version of the API server; rejects when it is not answered with 200. */
-export async function minorVersionOf(wire: Wire): Promise<number> {
+/** The version of the API server, such as `v1.36.2` and 36; rejects when it is not answered with 200. */
+export async function serverVersionOf(wire: Wire): Promise<{ readonly gitVersion: string; readonly minor: number }> {
   const text = await ask(wire, { method: "GET", path: "/version", headers: HEADERS, body: null });
-  return Number.parseInt((JSON.parse(text) as { readonly minor: string }).minor, 10);
+  const { gitVersion, minor } = JSON.parse(text) as { readonly gitVersion: string; readonly minor: string };
+  return { gitVersion, minor: Number.parseInt(minor, 10) };
 }
 
 /**
@@ -62,6 +63,11 @@ export async function patch(
 /** Deletes an object; rejects when it is not answered with 200. */
 export async function remove(wire: Wire, path: string): Promise<void> {
   await ask(wire, { method: "DELETE", path, headers: HEADERS, body: null });
+}
+
+/** The status of the condition Ready; undefined without one. */
+export function readyOf(status: RawObject["status"]): string | undefined {
+  return status?.conditions?.find(({ type }) => type === "Ready")?.status;
 }
 
 function ask(wire: Wire, request: Parameters<Wire["send"]>[0]): Promise<string> {

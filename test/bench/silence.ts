@@ -5,7 +5,7 @@ import type { HollowSelector } from "../../services/sandbox/hollow/node-selectio
 import type { World } from "./bench-world.ts";
 import { withMissing } from "./measurements.ts";
 import { pause } from "./pause.ts";
-import { changesOf, LEASES_PATH, listOf, type RawObject } from "./raw-api.ts";
+import { changesOf, LEASES_PATH, listOf, type RawObject, readyOf } from "./raw-api.ts";
 
 /** The lateness of each result, in milliseconds; infinity for each that did not happen in time. */
 export interface SilenceFound {
@@ -125,8 +125,4 @@ class Seen {
       healed: withMissing(healed, this.healedAt.size + this.illNodes.size),
     };
   }
-}
-
-function readyOf(status: RawObject["status"]): string | undefined {
-  return status?.conditions?.find(({ type }) => type === "Ready")?.status;
 }

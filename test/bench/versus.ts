@@ -1,12 +1,14 @@
 /**
  * Measures Vigil against upstream's kube-controller-manager: the same cluster on the same real API server, one after
  * the other, first steady, then with nodes that fall silent at once and return, then with pods that are due at once.
+ * Last comes a client that only writes what both have to write: what is possible on this machine.
  */
 
 import { evictBarely } from "./bare-evictions.ts";
-import { openWorld, type World } from "./bench-world.ts";
+import { judgeBarely } from "./bare-verdicts.ts";
+import { openTracedWorld, openWorld, type World } from "./bench-world.ts";
 import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
-import { evictionsOf, WITHIN_MS } from "./evictions.ts";
+import { evictionsOf, latenessOf, type Wave, WITHIN_MS } from "./evictions.ts";
 import { type ClusterSize, firstNodes } from "./load.ts";
 import { type BenchReport, type Measurement, measurement, quantiles } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
@@ -14,6 +16,8 @@ import { pause } from "./pause.ts";
 import { resetPeak, usageOf, type WindowUsage } from "./process-usage.ts";
 import { fallSilent, type SilenceFound } from "./silence.ts";
 import { WARM_UP_MS, windowsOf } from "./steady.ts";
+import { drawWaves } from "./wave-drawing.ts";
+import { meanStagesMs, STAGES, stagesOf } from "./wave-stages.ts";
 
 interface Size extends ClusterSize {
   readonly silent: number;
@@ -31,6 +35,7 @@ const RUNS = 3;
 const SILENCES_MAX = 2;
 /** Long enough for garbage collectors to return memory. */
 const AFTER_MS = 300_000;
+const BARE = "a client that only writes";
 /** How many nodes are tainted at once, so that their pods are evicted: one of so many, and at most a hundred. */
 const EVICTED_SHARE = 30;
 const EVICTED_NODES_MAX = 100;
@@ -43,33 +48,50 @@ interface Measured {
   /** The most memory during the silences, and what is left of it some minutes later. */
   readonly peakMebibytes: number;
   readonly afterMebibytes: number;
-  /** How late each evicted pod was deleted, in milliseconds. */
-  readonly evicted: readonly number[];
+  readonly wave: Wave;
   /** Requests per evicted pod. */
   readonly evictionRequests: number;
 }
 
 /** For each size: the measurements of both controllers, and Vigil's over upstream's. */
 export async function versus(options: BenchOptions): Promise<BenchReport> {
+  const { windowMs = WINDOW_MS, runs = RUNS, graceMs = GRACE_MS, isTraced = false } = options;
   const measurements: Measurement[] = [];
+  const drawings: Record<string, string> = {};
+  let server = "";
   for (const size of sizesOf(options)) {
-    const world = await openWorld("real", size);
+    const world = await (isTraced ? openTracedWorld(size) : openWorld("real", size));
     try {
+      server = world.server;
       const vigil = await measure(world, startVigil, { size, toEvict: nodesToEvict(size, 0), options });
       const upstream = await measure(world, startUpstream, { size, toEvict: nodesToEvict(size, 1), options });
-      measurements.push(...compare(size, vigil, upstream), ...(await bareEvictions(world, nodesToEvict(size, 2))));
+      measurements.push(...compare(size, vigil, upstream));
+      if (isTraced) drawings[`wave-${size.nodes}`] = traced(world, [vigil, upstream], measurements);
+      measurements.push(...(await bareOutage(world, size, graceMs)), ...(await bareEvictions(world, size)));
     } finally {
       await world.close();
     }
   }
-  const { windowMs = WINDOW_MS, runs = RUNS, graceMs = GRACE_MS } = options;
   const silences = Math.min(runs, SILENCES_MAX);
   return {
     bench: "versus",
-    load: `real API server, leases renewed each 10 s, grace ${graceMs / 1000} s`,
+    load: `${server}, leases renewed each 10 s, grace ${graceMs / 1000} s`,
     warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${silences} silences`,
     measurements,
+    drawings,
   };
+}
+
+/** Draws the waves of these controllers and adds how long each stage of their evictions took. */
+function traced(world: World, controllers: readonly Measured[], measurements: Measurement[]): string {
+  const requests = world.requests();
+  const waves = controllers.map(({ name, wave }) => ({ heading: name, evictions: stagesOf(wave, requests) }));
+  for (const { heading, evictions } of waves) {
+    const means = meanStagesMs(evictions);
+    const named = (stage: number) => `${evictions.length} pods evicted: ${heading}, ${STAGES[stage]}, on average`;
+    measurements.push(...means.map((ms, stage) => measurement(named(stage), "s", [ms / 1000])));
+  }
+  return drawWaves(waves);
 }
 
 function sizesOf({ nodes, podsPerNode }: BenchOptions): readonly Size[] {
@@ -113,20 +135,36 @@ async function evictFrom(
   world: World,
   nodes: readonly string[],
   requests: () => Promise<number>,
-): Promise<Pick<Measured, "evicted" | "evictionRequests">> {
+): Promise<Pick<Measured, "wave" | "evictionRequests">> {
   const before = await requests();
-  const evicted = await evictionsOf(world, nodes);
-  const deleted = evicted.filter(Number.isFinite).length;
-  return { evicted, evictionRequests: ((await requests()) - before) / deleted };
+  const wave = await evictionsOf(world, nodes);
+  return { wave, evictionRequests: ((await requests()) - before) / wave.pods.length };
 }
 
-/** How late a client that does nothing else evicts the pods of these nodes: the bound of what is possible. */
-async function bareEvictions(world: World, nodes: readonly string[]): Promise<Measurement[]> {
+/** How late a client that does nothing else marks silent nodes and their pods: the bound of what is possible. */
+async function bareOutage(world: World, { silent, ...size }: Size, graceMs: number): Promise<Measurement[]> {
+  const judged = await judgeBarely(world, graceMs);
+  const { requests } = judged;
+  const silence = { selector: firstNodes(silent), graceMs, requests };
+  const found = await fallSilent(judged.world, silence).finally(judged.stop);
+  const name = `${silent} of ${whereOf(size)} silent: ${BARE}`;
+  return [
+    ...quantiles(`${name}, verdict late`, "s", [inSeconds(found.verdicts)]),
+    ...quantiles(`${name}, pod NotReady past the grace`, "s", [inSeconds(found.podsPastGrace)]),
+    measurement(`${name}, requests per silent node`, "", [found.requests / silent]),
+  ];
+}
+
+/** How late a client that does nothing else evicts pods. */
+async function bareEvictions(world: World, size: Size): Promise<Measurement[]> {
   const stop = await evictBarely(world);
-  const { nodes: all, podsPerNode } = world.size;
-  const late = await evictionsOf(world, nodes).finally(stop);
-  const name = `${late.length} pods of ${all} nodes, ${all * podsPerNode} pods evicted: a client that only writes`;
+  const late = latenessOf(await evictionsOf(world, nodesToEvict(size, 2)).finally(stop));
+  const name = `${late.length} pods of ${whereOf(size)} evicted: ${BARE}`;
   return quantiles(`${name}, after the deadline`, "s", [inSeconds(late)], WITHIN_MS / 1000);
+}
+
+function whereOf({ nodes, podsPerNode }: ClusterSize): string {
+  return `${nodes} nodes, ${nodes * podsPerNode} pods`;
 }
 
 /** The nodes whose pods a controller evicts: never those that fall silent, and no node twice. */
@@ -145,9 +183,10 @@ function compare(size: Size, vigil: Measured, upstream: Measured): Measurement[]
   });
 }
 
-function measurementsOf({ nodes, podsPerNode, silent }: Size, measured: Measured): Measurement[] {
-  const { name, windows, silences, peakMebibytes, afterMebibytes, evicted, evictionRequests } = measured;
-  const where = `${nodes} nodes, ${nodes * podsPerNode} pods`;
+function measurementsOf({ silent, ...size }: Size, measured: Measured): Measurement[] {
+  const { name, windows, silences, peakMebibytes, afterMebibytes, wave, evictionRequests } = measured;
+  const evicted = latenessOf(wave);
+  const where = whereOf(size);
   const outage = `${silent} of ${where} silent: ${name}`;
   const late = (what: string, pick: (found: SilenceFound) => readonly number[]) =>
     quantiles(`${outage}, ${what}`, "s", silences.map(pick).map(inSeconds));

@@ -15,6 +15,8 @@ export interface AuditedRequest {
   readonly name: string;
   /** When the API server got the request, in epoch milliseconds. */
   readonly receivedAt: number;
+  /** When it had answered, in epoch milliseconds. */
+  readonly answeredAt: number;
   /** HTTP status. */
   readonly status: number;
   readonly isDryRun: boolean;
@@ -34,6 +36,7 @@ interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
   readonly objectRef?: {
     apiGroup?: string;
     resource?: string;
@@ -83,6 +86,7 @@ export function readAudit(folder: string): AuditedRequest[] {
       namespace,
       name,
       receivedAt: Date.parse(event.requestReceivedTimestamp),
+      answeredAt: Date.parse(event.stageTimestamp),
       status: event.responseStatus?.code ?? 0,
       isDryRun: event.requestURI.includes("dryRun="),
       answer: event.responseObject ?? null,

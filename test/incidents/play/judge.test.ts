@@ -16,6 +16,7 @@ const REQUEST: AuditedRequest = {
   namespace: "",
   name: "n",
   receivedAt: START,
+  answeredAt: START,
   status: 200,
   isDryRun: false,
   answer: null,

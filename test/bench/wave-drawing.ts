@@ -50,15 +50,16 @@ function legendOf(stage: string, index: number): string {
 function panelOf({ heading, evictions }: DrawnWave, top: number, perMs: number): string {
   const from = top + HEADING_HEIGHT;
   const rowHeight = PANEL_HEIGHT / Math.max(1, evictions.length);
-  const x = (ms: number): string => (LEFT + Math.max(0, ms) * perMs).toFixed(1);
-  const y = (row: number): string => (from + row * rowHeight).toFixed(1);
-  // The area of a stage lies between where the one before ended and where it ended itself.
-  const areas = STAGES.map((_, stage) => {
-    const ends = evictions.map((eviction, row) => `${x(eviction[stage] ?? 0)},${y(row)}`);
-    const begins = evictions.map((eviction, row) => `${x(eviction[stage - 1] ?? 0)},${y(row)}`).reverse();
-    return `<polygon fill="${COLOURS[stage]}" points="${[...ends, ...begins].join(" ")}"/>`;
+  const width = (ms: number): number => Math.round(Math.max(0, ms) * perMs);
+  const lines = STAGES.map((_, stage) => {
+    const parts = evictions.map((ends, row) => {
+      const begin = width(ends[stage - 1] ?? 0);
+      const y = (from + (row + 0.5) * rowHeight).toFixed(1);
+      return `M${LEFT + begin} ${y}h${width(ends[stage] ?? 0) - begin}`;
+    });
+    return `<path stroke="${COLOURS[stage]}" stroke-width="${rowHeight.toFixed(2)}" d="${parts.join("")}"/>`;
   });
-  return [`<text x="${LEFT}" y="${from - 8}" font-size="13">${heading}</text>`, ...areas].join("\n");
+  return [`<text x="${LEFT}" y="${from - 8}" font-size="13">${heading}</text>`, ...lines].join("\n");
 }
 
 function axisOf(lastMs: number, perMs: number, y: number): string[] {

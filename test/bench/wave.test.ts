@@ -48,10 +48,11 @@ describe("a wave of evictions", () => {
     expect(latenessOf(WAVE)).toEqual([400, 400, Number.POSITIVE_INFINITY]);
   });
 
-  test("is drawn as one area for each stage, below its heading", () => {
+  test("is drawn with one colour for each stage, below its heading", () => {
     const svg = drawWaves([{ heading: "Vigil", evictions: stagesOf(WAVE, requests) }]);
-    expect(svg.match(/<polygon/g)).toHaveLength(4);
+    expect(svg.match(/<path/g)).toHaveLength(4);
     expect(svg).toContain(">Vigil</text>");
+    expect(svg).toContain('d="M16 97.5h7M16 172.5h15"');
     expect(svg).toContain(">1 s</text>");
   });
 });

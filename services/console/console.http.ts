@@ -1,11 +1,12 @@
 /** The console's HTTP server: probes, metrics, the read-only API, the event stream and the dashboard. An edge. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Bus, Clock, Io, Log, Stop, Timer } from "../../protocols/ports.ts";
 import { listenProblem } from "../platform/config/address.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
+import { nodeHttp } from "../platform/process/node-http.ts";
 import { isOwnHost } from "../platform/process/own-host.ts";
 import { ReaderTurns } from "../platform/process/reader-turns.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
@@ -138,7 +139,7 @@ function serverOf(
   { tls, silentMs }: { readonly tls: (() => ListenTls) | null; readonly silentMs: number },
   take: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
-  if (tls === null) return createServer(take);
+  if (tls === null) return nodeHttp.createServer(take);
   let used = tls();
   const server = createTlsServer({ ...used, handshakeTimeout: silentMs }, take);
   server.prependListener("connection", () => {

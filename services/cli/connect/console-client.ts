@@ -1,10 +1,11 @@
 /** HTTP client of the console of a running process; the server is in services/console. */
-import http from "node:http";
+import type http from "node:http";
 import https from "node:https";
 import { text as textIn } from "node:stream/consumers";
 import type { Clock } from "../../../protocols/ports.ts";
 import { switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import { nodeHttp } from "../../platform/process/node-http.ts";
 import { parsed } from "../../structures/json.ts";
 import { Failure, type Host } from "../verb.ts";
 import { certificateIn, tokenIn } from "./credential-files.ts";
@@ -188,7 +189,7 @@ function optionsOf({ serverCa, tokenFile }: ConsoleAddress, host: ConsoleClientH
 /** The response without its body. Follows no redirect, which could send the token to another server. */
 function responseOf(url: URL, options: https.RequestOptions): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === "https:" ? https : http).request(url, { ...options, agent: false }, resolve);
+    const request = (url.protocol === "https:" ? https : nodeHttp).request(url, { ...options, agent: false }, resolve);
     request.once("error", reject).end();
   });
 }

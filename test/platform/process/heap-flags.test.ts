@@ -14,9 +14,9 @@ writeFileSync(
   `import { keepHeapSmall, trimHeap } from ${JSON.stringify(HEAP)};
 keepHeapSmall();
 trimHeap();
-const { pid, execArgv, argv } = process;
+const { pid, execArgv, argv, env } = process;
 const flags = execArgv.filter((flag) => flag.includes("space-size"));
-console.log(JSON.stringify({ pid, flags, arguments: argv.slice(2) }));
+console.log(JSON.stringify({ pid, flags, arguments: argv.slice(2), arenas: env.MALLOC_ARENA_MAX }));
 `,
 );
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,10 +45,15 @@ test("a process restarts once, with the same id and arguments", async () => {
   expect(report.pid).toBe(started);
   expect(report.arguments).toEqual(["run", "--member=a b"]);
   expect(report.flags).toContain("--max-semi-space-size=8");
+  expect(report.arenas).toBe("1");
   expect(new Set(report.flags).size).toBe(report.flags.length);
 });
 
 test("heap sizes from the command line or NODE_OPTIONS are kept", async () => {
   expect((await run(["--max-old-space-size=300"])).report.flags).toEqual(["--max-old-space-size=300"]);
   expect((await run([], { NODE_OPTIONS: "--max-semi-space-size=4" })).report.flags).toEqual([]);
+});
+
+test("the operator's own setting of the allocator is kept", async () => {
+  expect((await run([], { MALLOC_ARENA_MAX: "4" })).report.arenas).toBe("4");
 });

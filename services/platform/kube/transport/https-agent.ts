@@ -1,6 +1,7 @@
 /** The keep-alive agent of a wire: how connections are made and kept. */
-import http from "node:http";
+import type http from "node:http";
 import https from "node:https";
+import { nodeHttp } from "../../process/node-http.ts";
 import { RESTING_SOCKET } from "./bursts.ts";
 
 /** TLS credentials of both sides; PEM texts. */
@@ -38,7 +39,7 @@ export class AgentKeeper {
     const kept = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
     const options = { ...kept, ...RESTING_SOCKET, proxyEnv };
     // Requests in flight stay on the old agent; its idle connections time out.
-    const agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
+    const agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new nodeHttp.Agent(options);
     // Node's own name holds all TLS material and is built several times for each request.
     agent.getName = () => CONNECTION_NAME;
     this.#agent = agent;

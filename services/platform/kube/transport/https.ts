@@ -3,11 +3,12 @@
  * retries only with fresh credentials, and reads on a connection that was closed while idle.
  */
 
-import http from "node:http";
+import type http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import { FIELD_MANAGER } from "../../../../protocols/names.ts";
 import type { HttpExchange, HttpRequest, Wire } from "../../../../protocols/ports.ts";
+import { nodeHttp } from "../../process/node-http.ts";
 import { type BurstReading, readInBursts } from "./bursts.ts";
 import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./https-agent.ts";
 
@@ -117,7 +118,7 @@ class Sending {
     const { base, prefix, agents } = this.#connection;
     const { method, path, headers, body } = this.#wanted;
     const length = body === null ? {} : { "content-length": String(Buffer.byteLength(body)) };
-    const request = (base.protocol === "https:" ? https : http).request({
+    const request = (base.protocol === "https:" ? https : nodeHttp).request({
       agent: agents.agentFor(credentials.tls),
       host: base.hostname.replace(/^\[|\]$/g, ""),
       port: base.port,

@@ -1,9 +1,10 @@
 /** Serves the embedded API on a socket with node:http. */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { HttpRequest } from "../../../../protocols/ports.ts";
 import { plainHeaders } from "../../../platform/kube/transport/https.ts";
+import { nodeHttp } from "../../../platform/process/node-http.ts";
 import { isOwnHost } from "../../../platform/process/own-host.ts";
 import { printable } from "../../../platform/process/printable.ts";
 import type { Answer, Receiver } from "../answer.ts";
@@ -38,7 +39,7 @@ const KEEP_ALIVE_MS = 120_000;
 export async function listen(apiserver: ApiServer, options: ListenOptions): Promise<HttpFront> {
   const { host = "127.0.0.1", port, token = null } = options;
   const serve = apiserver.serving(token);
-  const server = createServer((request, response) => receive(serve, request, response));
+  const server = nodeHttp.createServer((request, response) => receive(serve, request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 0;
   server.listen(port, host);

@@ -144,8 +144,7 @@ async function evictFrom(
 /** How late a client that does nothing else marks silent nodes and their pods: the bound of what is possible. */
 async function bareOutage(world: World, { silent, ...size }: Size, graceMs: number): Promise<Measurement[]> {
   const judged = await judgeBarely(world, graceMs);
-  const { requests } = judged;
-  const silence = { selector: firstNodes(silent), graceMs, requests };
+  const silence = { selector: firstNodes(silent), graceMs, requests: () => judged.requests() };
   const found = await fallSilent(judged.world, silence).finally(judged.stop);
   const name = `${silent} of ${whereOf(size)} silent: ${BARE}`;
   return [

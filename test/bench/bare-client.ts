@@ -1,7 +1,7 @@
 /**
  * A client that only writes: the least that a controller's writes cost on this machine. It sends the most urgent one
- * first and so many at once; what a controller is later than it, the controller is to blame for, and the rest is the API
- * server's.
+ * first and so many at once; what a controller is later than it, the controller is to blame for, and the rest is the
+ * API server's.
  */
 
 /** As many as Vigil has in flight at first. */

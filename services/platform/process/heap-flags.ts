@@ -17,8 +17,8 @@ const FLAGS = [
 ];
 
 /**
- * What glibc's allocator keeps: one arena for all threads, and at most 128 KiB of free memory at the end of it. Unless it
- * is set that limit grows with the largest block ever freed, and nothing of the first lists is returned. 8 MiB.
+ * What glibc's allocator keeps: one arena for all threads, and at most 128 KiB of free memory at the end of it. Unless
+ * set, that limit grows with the largest block ever freed, and nothing of the first lists is returned. 6 MiB.
  */
 const ALLOCATOR = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 

@@ -97,9 +97,6 @@ const STAYS_MS = 20 * SECOND;
  */
 const ROUND_TRIP_MS = 1_000;
 
-/** The subjects of outcomes of writes. */
-const OUTCOMES = "vigil.v1.sim.done.write.";
-
 /** The pauses of a countdown that no outage stops. */
 const NO_PAUSES: Pauses = { least: [], most: [] };
 
@@ -166,11 +163,11 @@ class Run {
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
-      const isOutcome = this.#lateness !== null && subject.startsWith(OUTCOMES);
+      const isFollowed = this.#lateness?.follows(subject) === true;
       const message: AnyMessage | MalformedMessage | null =
-        crossed === undefined && !isOutcome ? null : (decode(payload) as AnyMessage | MalformedMessage);
+        crossed === undefined && !isFollowed ? null : (decode(payload) as AnyMessage | MalformedMessage);
       if (message === null || message instanceof MalformedMessage) return;
-      if (message.type === "done.write") this.#lateness?.written(message.body);
+      if (isFollowed) this.#lateness?.take(message);
       crossed?.({ atMs: clock.monotonicMs(), message });
     };
     const world = {

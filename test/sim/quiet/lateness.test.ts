@@ -1,5 +1,6 @@
 /** How late something may be in a quiet run, before and after its fault. */
 import { expect, test } from "vitest";
+import type { AnyMessage } from "../../../protocols/messages.ts";
 import type { Wrong, WrongKind } from "../oracle.ts";
 import { drawSwarm } from "../swarm.ts";
 import { World } from "../world.ts";
@@ -66,4 +67,15 @@ test("a warning reports what no process can see", () => {
   expect(after(60)).toThrow("nothing reports");
   process.warnings.add("the watch of pods is broken: 403: forbidden");
   expect(after(1)).not.toThrow();
+});
+
+test("where watches are behind, a silence may count from the return of a view", () => {
+  const { world, lateness, after } = quietRun(wrongOf("status"));
+  const { nodeMonitorGraceMs, pulsePeriodMs } = world.swarm.profile;
+  const fault = { isOfView: false, lagMs: S, unseen: null, isShown: true, excuses: () => false };
+  world.lastingFault = { ...fault, knownAtMs: world.clock.wallMs() };
+  const watch = { synced: true, since: world.clock.wallMs() };
+  lateness.take({ type: "observed.pulse", body: { watches: { nodes: watch, leases: watch } } } as AnyMessage);
+  expect(after((nodeMonitorGraceMs + pulsePeriodMs) / S + WAY_S + 2)).not.toThrow();
+  expect(after(0.5)).toThrow("zone-1-n1: status");
 });

@@ -3,7 +3,7 @@
  * removal. What is not as it must be is due at once, and done within the time of its requests. Only the fault delays
  * it: by the time until Vigil knows of it, and by one retry. What a lasting fault makes impossible must be reported.
  */
-import type { BodyOf } from "../../../protocols/messages.ts";
+import type { AnyMessage, BodyOf } from "../../../protocols/messages.ts";
 import { BrokenInvariant } from "../invariants.ts";
 import type { Wrong } from "../oracle.ts";
 import type { World } from "../world.ts";
@@ -16,6 +16,9 @@ const WAY_MS = 2_000;
 /** The pause that an API server asks for, beside that of Vigil's own retry. */
 const RETRY_AFTER_MS = 1_000;
 
+/** The subjects of outcomes of writes, and of the pulses of observers. */
+const OUTCOMES = "vigil.v1.sim.done.write.";
+const PULSES = "vigil.v1.sim.observed.pulse.";
 /** When a write without an answer has failed, and that is published. */
 const REPORTED_WITHIN_MS = 17_000;
 /** When a memory that is written every ten seconds has failed, after what was written before it. */
@@ -33,6 +36,8 @@ export class Lateness {
   readonly #sinceMs = new Map<string, number>();
   /** The nodes of which an outcome was published that is no success. */
   readonly #reported = new Set<string>();
+  /** Since when an observer last sees nodes and leases without a gap. */
+  #viewedSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(world: World) {
     this.#world = world;
@@ -43,9 +48,23 @@ export class Lateness {
     return this.#world.clock.wallMs() <= this.#fault.knownAtMs + RETRY_AFTER_MS;
   }
 
-  /** Takes the outcome of a write. */
-  written({ node, outcome }: BodyOf<"done.write">): void {
+  /** Whether messages on this subject are to be taken: outcomes, and pulses where watches are behind. */
+  follows(subject: string): boolean {
+    return subject.startsWith(OUTCOMES) || (this.#lagMs > 0 && subject.startsWith(PULSES));
+  }
+
+  /** Takes the outcome of a write, or the pulse of an observer. */
+  take(message: AnyMessage): void {
+    if (message.type === "done.write") this.#written(message.body);
+    else if (message.type === "observed.pulse") this.#pulsed(message.body);
+  }
+
+  #written({ node, outcome }: BodyOf<"done.write">): void {
     if (outcome === "denied" || outcome === "unknown" || outcome === "failed") this.#reported.add(node);
+  }
+
+  #pulsed({ watches: { nodes, leases } }: BodyOf<"observed.pulse">): void {
+    this.#viewedSinceMs = Math.max(this.#viewedSinceMs, nodes.since ?? 0, leases.since ?? 0);
   }
 
   /** What of it a lasting fault does not make impossible. */
@@ -91,13 +110,25 @@ export class Lateness {
   /** Until when something may be wrong: its own way, or one retry and its way from when the fault is known. */
   #untilMs(sinceMs: number): number {
     const { knownAtMs } = this.#fault;
-    return Math.max(sinceMs, knownAtMs + this.#retryMs) + this.#wayMs;
+    return Math.max(sinceMs, knownAtMs + this.#retryMs, this.#seenAgainMs) + this.#wayMs;
+  }
+
+  /**
+   * When a silence may end that counts from the return of a view. A watch that is behind shows a renewal later than a
+   * live read; then all that is watched is read again, and a quiet watch may have shown nothing for long.
+   */
+  get #seenAgainMs(): number {
+    const { nodeMonitorGraceMs, pulsePeriodMs } = this.#world.swarm.profile;
+    return this.#lagMs === 0 ? Number.NEGATIVE_INFINITY : this.#viewedSinceMs + nodeMonitorGraceMs + pulsePeriodMs;
+  }
+
+  get #lagMs(): number {
+    return this.#world.lastingFault?.lagMs ?? 0;
   }
 
   /** A zone taints one node after the other; a change is seen as late as watches are behind, and so is its effect. */
   get #wayMs(): number {
-    const { swarm, lastingFault } = this.#world;
-    return WAY_MS + 1_000 / swarm.profile.nodeEvictionsPerSecond + 2 * (lastingFault?.lagMs ?? 0);
+    return WAY_MS + 1_000 / this.#world.swarm.profile.nodeEvictionsPerSecond + 2 * this.#lagMs;
   }
 
   /** From a failure to the next attempt. After a view was lost, silence counts from its return. */

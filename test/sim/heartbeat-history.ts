@@ -72,6 +72,11 @@ export class HeartbeatHistory {
     return this.#of(node).some(({ atMs, stampedAt }) => Math.max(atMs, stampedAt) > instant);
   }
 
+  /** Whether a heartbeat that a node gave before an instant is dated after it, by a clock that is ahead. */
+  isDatedAfter(node: string, instant: number): boolean {
+    return this.#of(node).some(({ atMs, stampedAt }) => atMs <= instant && stampedAt > instant);
+  }
+
   #of(node: string): readonly Sign[] {
     return this.#signs.get(node) ?? [];
   }

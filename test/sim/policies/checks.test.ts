@@ -1,4 +1,4 @@
-/** A planned freeze begins and ends by the clock of each process, so harm close to these instants is allowed. */
+/** Harm that the checks of policies allow, because something else explains when it was done, and harm they catch. */
 import { describe, expect, test } from "vitest";
 import { apiMicroTime } from "../../../services/domain/api-time.ts";
 import { CLOCK_ERROR_MS } from "../fault-bounds.ts";
@@ -13,26 +13,39 @@ const S = 1000;
 /** When the freeze of pool a begins and ends, after it was planned. */
 const [BEGIN_MS, END_MS] = [30 * S, 60 * S];
 
-/** Condemns a node of pool a so long after its freeze was planned. */
-function condemnedAfter(ms: number, faults: readonly FaultClass[]): () => void {
+/** The checks of a run with one policy, for the nodes of pool a. */
+function checksOf(
+  specAt: (nowMs: number) => object,
+  faults: readonly FaultClass[],
+  evictionMode: "taint" | "direct" = "taint",
+) {
   const { plot: _, hindrance: __, ...drawn } = drawSwarm(1, { policies: true });
   if (drawn.policies === undefined) throw new Error("a run with policies has drawn them");
   const policies = { ...drawn.policies, isExact: true };
-  const world = new World({ ...drawn, plot: null, zones: [], faults: new Set(faults), policies });
+  const profile = { ...drawn.profile, evictionMode };
+  const world = new World({ ...drawn, profile, plot: null, zones: [], faults: new Set(faults), policies });
   // Until the definitions are served.
   world.clock.advance(S);
   const checks = new PolicyChecks({ world, count: () => {} });
   const [resource] = world.api.catalog.customAt(POLICIES_STORAGE);
   if (resource === undefined) throw new Error("the world serves NodePolicy");
-  const nowMs = world.clock.wallMs();
-  const request = { name: "oncall", since: apiMicroTime(nowMs + BEGIN_MS), until: apiMicroTime(nowMs + END_MS) };
-  const spec = { selector: { matchLabels: { [POOL_LABEL]: "a" } }, pauseRequests: [request] };
+  const spec = { selector: { matchLabels: { [POOL_LABEL]: "a" } }, ...specAt(world.clock.wallMs()) };
   const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: "a" }, spec };
   world.asWorld(() => world.api.registry.create(resource, "", policy));
-  const nodeOf = (name: string, status: "True" | "False") => {
-    const metadata = { name, uid: name, labels: { [POOL_LABEL]: "a" } };
-    return { metadata, status: { conditions: [{ type: "Ready", status }] } };
-  };
+  return { world, checks };
+}
+
+function nodeOf(name: string, status: "True" | "False" | "Unknown") {
+  const metadata = { name, uid: name, labels: { [POOL_LABEL]: "a" } };
+  return { metadata, status: { conditions: [{ type: "Ready", status }] } };
+}
+
+/** Condemns a node of pool a so long after its freeze was planned. */
+function condemnedAfter(ms: number, faults: readonly FaultClass[]): () => void {
+  const planned = (nowMs: number) => ({
+    pauseRequests: [{ name: "oncall", since: apiMicroTime(nowMs + BEGIN_MS), until: apiMicroTime(nowMs + END_MS) }],
+  });
+  const { world, checks } = checksOf(planned, faults);
   const node = nodeOf("n", "False");
   // One of two is down, so its zone is not stopped.
   checks.node(nodeOf("other", "True"), false);
@@ -58,5 +71,32 @@ describe("harm in a planned freeze", () => {
     ["it ends in a moment by right clocks", END_MS - 1, []],
   ] as const)("is caught where %s", (_what, ms, faults) => {
     expect(condemnedAfter(ms, faults)).toThrow(BrokenInvariant);
+  });
+});
+
+describe("pods that go after those of another node, within the window of a breaker", () => {
+  /** Both nodes were silent; the second one, whose last heartbeat is dated so far ahead, has returned and is not ready. */
+  function emptiedAfterAnother(aheadMs: number): () => void {
+    const breaker = () => ({ circuitBreaker: { maxNodes: 1, duration: "20s", resetAfter: "15s" } });
+    const { world, checks } = checksOf(breaker, ["wrongClocks"], "direct");
+    for (let index = 0; index < 9; index++) checks.node(nodeOf(`ready-${index}`, "True"), false);
+    const nowMs = world.clock.wallMs();
+    world.signs.note("late", "lease", nowMs, nowMs + aheadMs);
+    for (const name of ["first", "late"]) checks.node(nodeOf(name, "True"), false);
+    world.clock.advance(30 * S);
+    for (const name of ["first", "late"]) checks.node(nodeOf(name, "Unknown"), false);
+    world.clock.advance(60 * S);
+    checks.evicted("first");
+    checks.node(nodeOf("late", "False"), false);
+    world.clock.advance(5 * S);
+    return () => checks.evicted("late");
+  }
+
+  test("are allowed where their node seemed to be alive, and waited", () => {
+    expect(emptiedAfterAnother(200 * S)).not.toThrow();
+  });
+
+  test("are caught where nothing held them back", () => {
+    expect(emptiedAfterAnother(0)).toThrow("2 nodes of policy a were condemned within 20000 ms, not 1");
   });
 });

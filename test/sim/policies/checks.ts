@@ -131,7 +131,8 @@ export class PolicyChecks {
     const isLate = mayHaveWaited || (this.#view.isDirect && this.#evictions.mayHoldBack(name));
     if (!isLate) this.#rates.check(node);
     if (policy !== null && !isLate) this.#storms.check(policy, node);
-    this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), atMs: this.#view.nowMs, untilMs: null });
+    const since = { atMs: this.#view.nowMs, isLate, untilMs: null };
+    this.#view.condemned.push({ node: name, pool, zone: zoneOf(labels), ...since });
     if (policy !== null && !isLate) this.#limits.check(policy, name);
     if (policy !== null && !isLate) this.#holds.condemned(policy, node);
     this.#recount();
@@ -177,14 +178,17 @@ export class PolicyChecks {
 
   /**
    * In direct mode a deletion shows the drain of its node, or an earlier one that has waited because the node seemed to
-   * renew its lease again.
+   * renew its lease again. Such a node may have returned meanwhile and not be ready.
    */
   #emptied(name: string): void {
     const node = this.#view.nodes.get(name);
     const ready = node === undefined ? undefined : conditionOf(node, "Ready");
     if (!this.#view.isDirect || node === undefined || ready?.status === "True") return;
-    const seemsHeard = this.#view.run.world.signs.isShownAfter(name, Date.parse(ready?.lastTransitionTime ?? ""));
-    if (this.#view.drain(name)) this.condemned(node, ready?.status === "Unknown" && seemsHeard);
+    const { signs } = this.#view.run.world;
+    const seemsHeard = signs.isShownAfter(name, Date.parse(ready?.lastTransitionTime ?? ""));
+    const unknownSinceMs = this.#view.unknownSince.of(name);
+    const seemedHeard = unknownSinceMs !== null && signs.isDatedAfter(name, unknownSinceMs);
+    if (this.#view.drain(name)) this.condemned(node, (ready?.status === "Unknown" && seemsHeard) || seemedHeard);
   }
 
   /** Vigil declared a node out of service: a policy of it allowed that lately, and it was not frozen. */

@@ -102,9 +102,10 @@ export class LimitChecks {
     this.#downSince.note(node.metadata.name, !isGone && isDown(node), this.#view.nowMs);
   }
 
-  /** The nodes that were condemned since an instant, but for those that Vigil may have forgotten. */
+  /** The nodes that were admitted since an instant, but for those that Vigil may have forgotten. */
   condemnedSince(policy: string, pool: string | undefined, fromMs: number): ReadonlySet<string> {
-    const recent = this.#view.condemned.filter((each) => each.pool === pool && each.atMs > fromMs);
+    const { condemned } = this.#view;
+    const recent = condemned.filter((each) => each.pool === pool && each.atMs > fromMs && each.isLate !== true);
     return new Set(recent.filter((each) => !this.#mayBeForgotten(policy, each)).map(({ node }) => node));
   }
 

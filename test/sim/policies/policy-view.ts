@@ -26,6 +26,8 @@ export interface Condemned {
   readonly pool: string | undefined;
   readonly zone: string;
   readonly atMs: number;
+  /** Whether it may have been admitted long before. */
+  readonly isLate?: boolean;
   /** When it was healed or gone; null while it is condemned. */
   untilMs: number | null;
 }
@@ -45,6 +47,8 @@ export class PolicyView {
   readonly condemned: Condemned[] = [];
   /** When processes died or started. */
   readonly disturbances: number[] = [];
+  /** Since when a node that is not ready was first Unknown. */
+  readonly unknownSince = new SinceWhen();
   /** The nodes that were drained in direct mode since they were last ready. */
   readonly #drained = new Set<string>();
   /** The largest number of nodes that each pool has had. */
@@ -111,7 +115,10 @@ export class PolicyView {
     const { name } = node.metadata;
     if (isGone) this.nodes.delete(name);
     else this.nodes.set(name, node);
-    if (isGone || conditionOf(node, "Ready")?.status === "True") this.#drained.delete(name);
+    const status = isGone ? "True" : conditionOf(node, "Ready")?.status;
+    if (status === "True") this.#drained.delete(name);
+    const wasUnknown = status !== "True" && this.unknownSince.of(name) !== null;
+    this.unknownSince.note(name, wasUnknown || status === "Unknown", this.nowMs);
     const last = this.condemned.findLast((each) => each.node === name);
     if (last !== undefined && (isGone || !this.isCondemned(node))) last.untilMs ??= this.nowMs;
     const pool = this.poolOf(name);

@@ -81,14 +81,15 @@ export class SnapshotWorld {
 }
 
 /**
- * A node as it has been, by its stamps: at the instant of each taint, and at last as it is. A countdown begins when its
- * taint is observed to appear, and a heartbeat, a cordon or a silence since then does not begin it again.
+ * A node as it has been, by its stamps: at the instant of each taint and of its last status, and at last as it is. A
+ * countdown begins when its taint is observed to appear, and a heartbeat, a cordon or a silence since then does not
+ * begin it again. Nor does a cordon begin the silence of a node that was known before.
  */
 function appearances(node: ObservedNode): readonly (readonly [at: number, then: ObservedNode])[] {
-  const lastAt = changedAt(node);
-  const stamps = new Set(node.taints.map(taintedAt).filter((at) => at < lastAt));
-  const earlier = [...stamps].toSorted((one, other) => one - other);
-  return [...earlier.map((at) => [at, nodeAt(node, at)] as const), [lastAt, node]];
+  const stamps = new Set([reportedAt(node), ...node.taints.map(taintedAt).filter(Number.isFinite)]);
+  const instants = [...stamps].toSorted((one, other) => one - other);
+  const lastAt = Math.max(...instants);
+  return [...instants.slice(0, -1).map((at) => [at, nodeAt(node, at)] as const), [lastAt, node]];
 }
 
 /** A node without what came after an instant. If its Ready status did, it was ready before. */
@@ -107,8 +108,8 @@ function taintedAt({ timeAdded }: Taint): number {
   return epochMsOf(timeAdded) ?? Number.POSITIVE_INFINITY;
 }
 
-/** When a node was changed last, by its stamps, in epoch milliseconds. */
-function changedAt({ createdAt, conditions, taints }: ObservedNode): number {
+/** When the status of a node was written last, by its stamps, in epoch milliseconds. */
+function reportedAt({ createdAt, conditions }: ObservedNode): number {
   const stamps = conditions.flatMap(({ heartbeatAt, transitionAt }) => [heartbeatAt ?? 0, transitionAt ?? 0]);
-  return Math.max(createdAt, ...stamps, ...taints.map(taintedAt).filter(Number.isFinite));
+  return Math.max(createdAt, ...stamps);
 }

@@ -1,18 +1,20 @@
 /** A cluster that continues from a snapshot: when its objects appear, and who renews. */
 import { expect, test } from "vitest";
+import { apiTime } from "../../../services/domain/api-time.ts";
 import { SnapshotWorld } from "../../../services/sandbox/virtual/snapshot-world.ts";
 import { observedNode, observedPod } from "../../support/observed-objects.ts";
 
 const TAKEN_AT = Date.UTC(2026, 0, 1);
 const LEAD_MS = 60_000;
 
-/** A world with two nodes, of which one reported lately, and when a watch has shown each object. */
-function fixture() {
-  const ready = (heartbeatAt: number) => [{ type: "Ready", status: "True", heartbeatAt, transitionAt: 0 } as const];
-  const nodes = [
-    observedNode("early", { conditions: ready(TAKEN_AT - 300_000) }),
-    observedNode("late", { conditions: ready(TAKEN_AT - 20_000) }),
-  ];
+const ready = (heartbeatAt: number) => [{ type: "Ready", status: "True", heartbeatAt, transitionAt: 0 } as const];
+const REPORTED = [
+  observedNode("early", { conditions: ready(TAKEN_AT - 300_000) }),
+  observedNode("late", { conditions: ready(TAKEN_AT - 20_000) }),
+];
+
+/** A world with nodes, of which one reported lately unless others are given, and when a watch has shown each object. */
+function fixture(nodes = REPORTED) {
   const renewedAt = new Map([["early", TAKEN_AT - 5_000]]);
   const pod = { node: "early", resourceVersion: "1", pod: observedPod("p", { boundAt: TAKEN_AT + 3_000 }) };
   const objects = { takenAt: TAKEN_AT, nodes, renewedAt, pods: [pod], resources: [], freezes: null };
@@ -34,6 +36,14 @@ test("objects appear at their last stamps, and policies at the snapshot", () => 
   world.begin([], 1_000);
   world.clock.advance(0);
   expect(shown).toEqual(["early -60", "lease -60", "late -20", "lease -5", "pod 0", "policies 0"]);
+});
+
+test("a node that was tainted later has appeared with its last status before", () => {
+  const timeAdded = apiTime(TAKEN_AT - 20_000);
+  const taints = [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule", timeAdded } as const];
+  const { world, shown } = fixture([observedNode("cordoned", { conditions: ready(TAKEN_AT - 50_000), taints })]);
+  world.begin([], 1_000);
+  expect(shown.filter((each) => each.startsWith("cordoned"))).toEqual(["cordoned -50", "cordoned -20"]);
 });
 
 test("from the snapshot on only living nodes renew their leases", () => {

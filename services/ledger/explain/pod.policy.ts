@@ -78,7 +78,8 @@ function presentPodSentences(
     return { sentences: [terminating, ...by, ...stayingSentences(read, context)], node };
   }
   if (bound === null) return { sentences: [sentence("podUnbound", { pod })], node };
-  const isScheduled = record !== undefined && record.order !== "done" && !isTolerated(bound, context);
+  const isJudged = record !== undefined && record.order !== "done" && !isOfEarlierPod(record, bound, context);
+  const isScheduled = isJudged && !isTolerated(bound, context);
   const scheduled = isScheduled ? recordSentences(pod, record, context) : [];
   if (scheduled.length > 0) return { sentences: scheduled, node };
   const ended = hasCompleted(bound.pod) ? disruptionSentences(read) : [];
@@ -95,6 +96,21 @@ function isTolerated({ node, pod }: BoundPod, context: ExplainContext): boolean 
   if (context.profile.evictionMode === "direct") return known?.judged?.eviction === "unmarked";
   const observed = known?.observed ?? null;
   return hasCompleted(pod) || (observed !== null && evictionFrom(observed, pod, context) === null);
+}
+
+/**
+ * Whether the record is of the pod before its tolerations were changed: it tolerates the taint that decided then for
+ * longer now. Where a watch is silent, the taint-manager learns that a minute and a half later.
+ */
+function isOfEarlierPod({ judged }: PodRecord, { node, pod }: BoundPod, context: ExplainContext): boolean {
+  const decisive = judged?.taint ?? null;
+  if (judged === null || decisive === null || judged.toleratedTaint !== undefined) return false;
+  const taints = presentNode(node, context)?.observed?.taints ?? [];
+  const taint = noExecuteTaints(taints).find((each) => taintName(each) === taintName(decisive));
+  if (taint === undefined) return false;
+  const present = evictionUnder([{ taint, since: context.now }], pod, context);
+  const judgedSeconds = judged.tolerationSeconds ?? Number.NEGATIVE_INFINITY;
+  return present === null || (present.tolerationSeconds ?? Number.NEGATIVE_INFINITY) > judgedSeconds;
 }
 
 function deletedByUsSentences(record: PodRecord | undefined): Sentence[] {

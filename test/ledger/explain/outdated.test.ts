@@ -1,13 +1,23 @@
-/** What explain says of a node whose owner has stood still since the API showed another Ready status of it. */
+/** What explain says where the API shows something newer than what an owner has judged. */
 import { describe, expect, test } from "vitest";
 import { observedNode } from "../../support/observed-objects.ts";
-import { judgedNode, judgedZone, type LedgerWorld, ledgerWorld, livePod, podSentences } from "../ledger-world.ts";
+import {
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  livePod,
+  podSentences,
+} from "../ledger-world.ts";
 
 const UNKNOWN = judgedNode("n-1", { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted", heartbeatAt: 0 });
 const DELETED = livePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 } });
 const OUTDATED =
   "Node n-1 was unknown at 2026-01-01T00:00:00Z, and its owner has published nothing since, " +
   "although the API server shows Ready=True.";
+
+const STAMP = "2026-01-01T00:00:00Z";
 
 const nodeSentences = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
 
@@ -81,4 +91,19 @@ test("a verdict that is not written yet is of now", () => {
   world.receive("observed.node", observedNode("n-1"), null);
   world.clock.advance(60_000);
   expect(nodeSentences(world)[0]).toContain("Node n-1 has been unknown since");
+});
+
+test("a pod that tolerates its taint since then is not said not to", () => {
+  const world = ledgerWorld();
+  const taints = ["level", "maintenance"].map((key) => ({ key, effect: "NoExecute", timeAdded: STAMP }) as const);
+  world.receive("observed.node", observedNode("n-1", { taints }), null);
+  const judged = { eviction: "due", deadlineAt: null, tolerationSeconds: null } as const;
+  world.receive("judged.pod", judgedPod({ ...judged, taint: { key: "level", effect: "NoExecute" } }), null);
+  const maintained = { key: "maintenance", operator: "Exists", tolerationSeconds: 60 };
+  world.kube.pods.set("default/web", livePod({ spec: { tolerations: [maintained] } }));
+  expect(podSentences(world)).toContain("Its node n-1 carries level:NoExecute, which it does not tolerate.");
+  const lately = { key: "level", operator: "Gt", value: "5" };
+  world.kube.pods.set("default/web", livePod({ spec: { tolerations: [lately, maintained] } }));
+  world.clock.advance(1_000);
+  expect(podSentences(world)[0]).toMatch(/^Pod default\/web .*maintenance:NoExecute/);
 });

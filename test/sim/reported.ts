@@ -34,6 +34,8 @@ const UNKNOWING = [
   "nodeFoundGone",
 ] satisfies Name[];
 
+const UNKNOWING_NAMES: ReadonlySet<string> = new Set(UNKNOWING);
+
 /** The states in which something that is due does not happen, and the sentences of which one has to say why. */
 const REPORTING = {
   /** A node gives no heartbeat for longer than its grace, and the API shows something else than Unknown. */
@@ -101,6 +103,8 @@ export class Reported {
   readonly #run: ReportedRun;
   readonly #since = new SinceWhen();
   readonly #unknownMs: number;
+  /** When each process last said of a silent node that it does not know it, by the process and the node. */
+  readonly #unknowingMs = new Map<string, number>();
   #lookedMs = Number.NEGATIVE_INFINITY;
   #disturbedMs = Number.NEGATIVE_INFINITY;
   #problem: string | null = null;
@@ -127,8 +131,29 @@ export class Reported {
     for (const key of held) {
       this.#since.note(key, true, nowMs);
       const sinceMs = Math.max(this.#since.of(key) ?? nowMs, this.#disturbedMs);
+      if (key.startsWith("silent")) this.#noteUnknowing(key);
       if (nowMs - sinceMs > this.#unknownMs) this.#ask(key);
     }
+  }
+
+  /** A process that lost its view counts silence from its return: until then it says that it does not know the node. */
+  #noteUnknowing(key: string): void {
+    for (const { name: process, ledger } of this.#run.explaining()) {
+      const facts = ledger?.explainNode(nodeOf(key))?.facts ?? [];
+      if (facts.some(({ name }) => UNKNOWING_NAMES.has(name))) this.#unknowingMs.set(`${process} ${key}`, this.#nowMs);
+    }
+  }
+
+  /** Whether a process may still count the silence of a node: its view may have returned right after it was asked. */
+  #mayCount(process: string, key: string): boolean {
+    const { swarm } = this.#run.world;
+    const unknowingMs = this.#unknowingMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY;
+    return this.#nowMs - unknowingMs <= LOOKED_MS + this.#graceMs(nodeOf(key)) + swarm.profile.pulsePeriodMs;
+  }
+
+  #graceMs(node: string): number {
+    const all = this.#run.graces(node);
+    return Math.max(mostMs(all, "monitorMs"), mostMs(all, "startupMs"));
   }
 
   get #nowMs(): number {
@@ -168,13 +193,11 @@ export class Reported {
   }
 
   #isSilent(node: string): boolean {
-    const { world, graces } = this.#run;
-    const all = graces(node);
-    const graceMs = Math.max(mostMs(all, "monitorMs"), mostMs(all, "startupMs"));
+    const { world } = this.#run;
     // A process that starts gives each node its whole grace (seed 15), and so does each after an outage.
     const outageEnds = world.heard.pauses(this.#nowMs).most.map(([, toAt]) => toAt);
     const fromMs = Math.max(world.signs.lastBy(node, this.#nowMs), this.#disturbedMs, ...outageEnds);
-    return world.kubelets.get(node)?.alive === false && this.#nowMs - fromMs > graceMs;
+    return world.kubelets.get(node)?.alive === false && this.#nowMs - fromMs > this.#graceMs(node);
   }
 
   #isOverdue(pod: CheckedPod, node: CheckedNode): boolean {
@@ -200,6 +223,7 @@ export class Reported {
         // An answer that took a while may be about what is over by now.
         if (facts === undefined || facts.some((fact) => reporting.includes(fact.name)) || !this.#held().has(key))
           return;
+        if (state === "silent" && this.#mayCount(process, key)) return;
         const said = facts.map((fact) => fact.name).join(", ");
         this.#problem ??= `${process} does not say why ${name} is ${state}; it says ${said}`;
       };
@@ -213,6 +237,10 @@ export class Reported {
     const isWarned = followers.some(({ warnings }) => [...warnings].some((text) => text.startsWith(beginning)));
     if (!isWarned && followers.length > 0) this.#problem ??= `no process warns about ${beginning}`;
   }
+}
+
+function nodeOf(key: string): string {
+  return key.split(" ")[1] ?? "";
 }
 
 function isHeld(state: string): state is Held {

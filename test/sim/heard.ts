@@ -125,12 +125,13 @@ export class Heard {
     };
   }
 
-  /** Whether a node's lease was renewed in a time, at an instant that its own renewTime agrees with. */
+  /**
+   * Whether a node's lease showed at the end of a time that it was renewed within it, at an instant that its own
+   * renewTime agrees with. A process that begins cannot know of a renewal that a later one by another clock hides.
+   */
   isRenewedWithin(node: string, [fromAt, toAt]: Span): boolean {
-    return (this.#renewals.get(node) ?? []).some(
-      ({ acceptedAt, stampedAt }) =>
-        acceptedAt > fromAt && acceptedAt <= toAt && Math.abs(stampedAt - acceptedAt) < UNSURE_MS,
-    );
+    const shown = this.#renewals.get(node)?.findLast(({ acceptedAt }) => acceptedAt <= toAt);
+    return shown !== undefined && shown.acceptedAt > fromAt && Math.abs(shown.stampedAt - shown.acceptedAt) < UNSURE_MS;
   }
 
   /** The times in which countdowns stand still: those that are outages in any case, and those that may be. */

@@ -59,6 +59,12 @@ describe("a deletion by unreachable", () => {
     expect(deletionAt(151, UNREACHABLE, heard({ own: 100 }))).not.toThrow();
   });
 
+  it("is right once the lease shows a renewal by a clock that was set back", () => {
+    const setBack = heard({ own: 100 });
+    setBack.accepted("n1", "lease", 110 * S, -300 * S);
+    expect(deletionAt(140, UNREACHABLE, setBack)).not.toThrow();
+  });
+
   it("may cross with a renewal", () => {
     expect(deletionAt(100.9, UNREACHABLE, heard({ own: 0 }))).not.toThrow();
   });

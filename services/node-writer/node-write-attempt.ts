@@ -16,16 +16,14 @@ import type { Profile } from "../../protocols/profile.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
 import { refutesSilence } from "../domain/node-conditions.ts";
 import { isOutOfService } from "../domain/out-of-service.ts";
-import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
-import { projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
+import { type LiveNode, liveNode, projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import {
   guardedPatch,
   type PatchBasis,
   type VersionedPatch,
   versionedTaintPatch,
 } from "../platform/requests/guarded-patch.ts";
-import type { TryResult } from "../platform/requests/write-jobs.ts";
-import { unread, unwritten, written } from "../platform/requests/write-result.ts";
+import { type TryResult, unread, unwritten, written } from "../platform/requests/write-jobs.ts";
 import {
   decideConditions,
   decideLabels,

@@ -4,8 +4,7 @@ import type { Service, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { MemoryHealth } from "../platform/process/memory-health.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
-import { WriteJobs } from "../platform/requests/write-jobs.ts";
-import { forbiddenRefusal } from "../platform/requests/write-result.ts";
+import { forbiddenRefusal, WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenChange } from "./allowed-changes.policy.ts";
 import { attemptNodeWrite, isRepeated, isSameChange, type NodeRequest } from "./node-write-attempt.ts";
 

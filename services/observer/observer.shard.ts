@@ -14,10 +14,9 @@ import {
 } from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
 import { needsPods, readyConditionOf } from "../domain/node-conditions.ts";
-import type { LeasePathHealth } from "./lease-path.ts";
-import { boundedNode } from "./node-bounds.policy.ts";
+import type { LeasePathHealth } from "./lease-health.ts";
 import { NodeEntry, type SeenBefore } from "./node-entry.ts";
-import { nodeChange, podChunks, waitedOf } from "./observer.policy.ts";
+import { boundedNode, nodeChange, podChunks, waitedOf } from "./observer.policy.ts";
 import { countingSinceAt, isCounting, type Stamp } from "./outage-detection.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 import { Unpublished } from "./unpublished.ts";

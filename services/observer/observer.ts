@@ -2,7 +2,6 @@
  * The one active observer: it watches nodes, leases and pods, and publishes them to 64 shards with a pulse for each. It
  * draws no conclusions.
  */
-
 import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, WatchState } from "../../protocols/objects.ts";
@@ -11,8 +10,7 @@ import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch, WatchSink } from 
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { outagesOver } from "../domain/paused-time/outages.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
-import { LeaseCheck } from "./lease-check.ts";
-import { LeasePathHealth } from "./lease-path.ts";
+import { LeaseCheck, LeasePathHealth } from "./lease-health.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
 import { observerCounters } from "./observer.counters.ts";
 import { type ClusterPulse, ObserverShard } from "./observer.shard.ts";

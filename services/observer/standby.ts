@@ -2,7 +2,6 @@
  * Follows the active observer in a process that does not observe, so that this process can take over and continue: the
  * silence of a node then counts from its last heartbeat, not from the takeover. It publishes nothing.
  */
-
 import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
@@ -10,8 +9,7 @@ import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { outagesOver } from "../domain/paused-time/outages.ts";
 import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
-import { PulseLateness, publisherOf } from "../platform/shard-view/pulse-lateness.ts";
-import { translated } from "../platform/shard-view/watch-health.ts";
+import { PulseLateness, publisherOf, translated } from "../platform/shard-view/watch-health.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
 import type { HeardBefore } from "./outage-detection.ts";
 

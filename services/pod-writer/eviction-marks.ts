@@ -14,7 +14,7 @@ import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { type Io, type KubeObject, type ReadReply, type Timer, Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { evictionOf, noExecuteTaints, type TolerationRules } from "../domain/toleration.ts";
-import { liveNode } from "../platform/kube/watch/live-node.ts";
+import { liveNode } from "../platform/kube/watch/projection.ts";
 import type { ConditionPatch } from "../platform/kube/write/sent-bodies.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { listOf, recordOf } from "../structures/json.ts";

@@ -20,8 +20,7 @@ import {
 import { shardOf } from "../../protocols/subjects.ts";
 import { projectLease, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import { type LiveRead, SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
-import type { TryResult } from "../platform/requests/write-jobs.ts";
-import { unread } from "../platform/requests/write-result.ts";
+import { type TryResult, unread } from "../platform/requests/write-jobs.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { isFoundSilent, isReported, type KnownLease, leaseAfter } from "./lease.policy.ts";
 

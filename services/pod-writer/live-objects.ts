@@ -2,11 +2,9 @@
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { KubeObject, Policies, ReadReply, ShownReply } from "../../protocols/ports.ts";
 import { policyOf } from "../domain/node-policy.ts";
-import { type LiveNode, liveNode } from "../platform/kube/watch/live-node.ts";
-import { projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
+import { type LiveNode, liveNode, projectPod, UNREPORTED } from "../platform/kube/watch/projection.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
-import type { TryResult } from "../platform/requests/write-jobs.ts";
-import { unread, unwritten } from "../platform/requests/write-result.ts";
+import { type TryResult, unread, unwritten } from "../platform/requests/write-jobs.ts";
 import type { LivePod } from "./pod-writer.policy.ts";
 
 /** Projects a node's read once for all its pods, and again after the policies have changed. */

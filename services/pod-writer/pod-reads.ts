@@ -1,8 +1,8 @@
 /** The live reads behind a write to a pod: its node always, the pod itself where no observed version will do. */
 import type { ReadReply } from "../../protocols/ports.ts";
-import type { LiveNode } from "../platform/kube/watch/live-node.ts";
+import type { LiveNode } from "../platform/kube/watch/projection.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
-import { unread, unwritten } from "../platform/requests/write-result.ts";
+import { unread, unwritten } from "../platform/requests/write-jobs.ts";
 import { mayRestOnSilence } from "./lease.policy.ts";
 import type { LeaseRead } from "./lease-renewals.ts";
 import { livePod, type NodeRead } from "./live-objects.ts";

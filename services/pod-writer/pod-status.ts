@@ -2,8 +2,7 @@
 import type { PodShadow } from "../../protocols/objects.ts";
 import type { Kube, WriteReply } from "../../protocols/ports.ts";
 import type { PatchOperation } from "../platform/requests/guarded-patch.ts";
-import type { TryResult } from "../platform/requests/write-jobs.ts";
-import { written } from "../platform/requests/write-result.ts";
+import { type TryResult, written } from "../platform/requests/write-jobs.ts";
 import { type PodRequest, refOf, urgencyOf } from "./pod-request.ts";
 import type { StatusPatch } from "./pod-writer.policy.ts";
 

@@ -4,8 +4,7 @@ import type { Clock, Io, ReadReply, Service, ShownReply, Stop } from "../../prot
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
-import { WriteJobs } from "../platform/requests/write-jobs.ts";
-import { forbiddenRefusal } from "../platform/requests/write-result.ts";
+import { forbiddenRefusal, WriteJobs } from "../platform/requests/write-jobs.ts";
 import { EvictionMarks } from "./eviction-marks.ts";
 import { LeaseRenewals } from "./lease-renewals.ts";
 import { type NodeRead, nodeReader, shownNode } from "./live-objects.ts";

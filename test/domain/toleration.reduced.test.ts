@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
-import { reducedTolerations } from "../../services/domain/toleration.reduced.ts";
-import { evictionOf, unreadableTolerationOf } from "../../services/domain/toleration.ts";
+import { evictionOf, reducedTolerations, unreadableTolerationOf } from "../../services/domain/toleration.ts";
 
 const key = fc.constantFrom("", "a", "b", "c");
 const value = fc.constantFrom("", "1", "2", "x");

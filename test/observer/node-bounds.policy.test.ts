@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
 import { TAINTS_MAX } from "../../protocols/objects.ts";
-import { boundedNode } from "../../services/observer/node-bounds.policy.ts";
+import { boundedNode } from "../../services/observer/observer.policy.ts";
 import { nodeWith, taint } from "../node/node-fixtures.ts";
 
 const OURS = taint("node.kubernetes.io/unreachable", "NoExecute");

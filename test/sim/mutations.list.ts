@@ -98,7 +98,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "conflict treated as success",
-    file: "services/platform/requests/write-result.ts",
+    file: "services/platform/requests/write-jobs.ts",
     from: "export function written(reply: WriteReply, change: string): TryResult {\n",
     to:
       "export function written(reply: WriteReply, change: string): TryResult {\n" +
@@ -194,7 +194,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "late pulse that counts as on time",
-    file: "services/platform/shard-view/pulse-lateness.ts",
+    file: "services/platform/shard-view/watch-health.ts",
     from: "    this.#lateMs = this.#latenessOf(pulse, publisher, nowMs);\n",
     to: "    this.#lateMs = Math.min(0, this.#latenessOf(pulse, publisher, nowMs));\n",
     showsIn: "latePulses",

@@ -8,8 +8,7 @@ import type { Bus, Clock, Io, Latest, Metrics, Stop, Transport } from "../../../
 import { patternOf } from "../../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
-import { admitOnce, awaitReader } from "./admission.once.ts";
-import { type AdmissionRefusal, admit } from "./admission.policy.ts";
+import { type AdmissionRefusal, admit, admitOnce, awaitReader } from "./admission.ts";
 import { Mailbox } from "./mailbox.ts";
 import { type ArrivalOrder, StreamTracker } from "./stream-tracker.ts";
 

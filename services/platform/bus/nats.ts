@@ -93,7 +93,7 @@ function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): 
 
 type Receive = (payload: Uint8Array, subject: string) => void;
 
-/** One NATS subscription shared by all receivers of this process, which so get the same bytes (admission.once.ts). */
+/** One NATS subscription shared by all receivers of this process, which so get the same bytes (admission.ts). */
 interface NatsListener {
   readonly pattern: string;
   readonly receivers: Set<{ readonly receive: Receive }>;

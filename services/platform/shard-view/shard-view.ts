@@ -11,9 +11,8 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { needsPods } from "../../domain/node-conditions.ts";
 import { isOlderVersion } from "../../structures/resource-version.ts";
 import { ObserverTrust } from "./observer-trust.ts";
-import { publisherOf } from "./pulse-lateness.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
-import { type PulseMessage, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
+import { type PulseMessage, publisherOf, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
 const NONE: readonly FrozenInterval[] = [];
 

@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isMessageType, MESSAGES, type MessageType } from "../../../protocols/messages.ts";
-import { admitOnce, awaitReader } from "../../../services/platform/bus/admission.once.ts";
-import { admit } from "../../../services/platform/bus/admission.policy.ts";
+import { admit, admitOnce, awaitReader } from "../../../services/platform/bus/admission.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";

@@ -1,7 +1,7 @@
 /** The typed bus beyond the transport contract: event loop, mailbox, failures, sizes and restarts. */
 import { expect, test } from "vitest";
 import type { Clock, Transport } from "../../../protocols/ports.ts";
-import { EPOCH_AHEAD_MAX_MS } from "../../../services/platform/bus/admission.policy.ts";
+import { EPOCH_AHEAD_MAX_MS } from "../../../services/platform/bus/admission.ts";
 import { type TypedBusOptions, typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";

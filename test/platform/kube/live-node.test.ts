@@ -1,7 +1,7 @@
 /** A node that was read live follows the policies: their label keys and condition types decide what is kept of it. */
 import { expect, test } from "vitest";
 import { policyOf } from "../../../services/domain/node-policy.ts";
-import { liveNode } from "../../../services/platform/kube/watch/live-node.ts";
+import { liveNode } from "../../../services/platform/kube/watch/projection.ts";
 import { HandPolicies } from "../../support/hand-policies.ts";
 
 const NODE = {

@@ -2,8 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { WatchState } from "../../../protocols/objects.ts";
-import { publisherOf } from "../../../services/platform/shard-view/pulse-lateness.ts";
-import { translated, WatchHealth } from "../../../services/platform/shard-view/watch-health.ts";
+import { publisherOf, translated, WatchHealth } from "../../../services/platform/shard-view/watch-health.ts";
 
 const PROFILE = { pulsePeriodMs: 1_000, pulseTimeoutMs: 4_000, watchBlindMs: 10_000 };
 /** The observer's wall clock is far from the reader's monotonic clock. */

@@ -10,10 +10,17 @@ import type {
   Toleration,
 } from "../../../../protocols/objects.ts";
 import type { PolicyKeys } from "../../../../protocols/policy-set.ts";
-import type { BoundPod, FreezeResource, ObservedLease, PolicyResource } from "../../../../protocols/ports.ts";
+import type {
+  BoundPod,
+  FreezeResource,
+  KubeObject,
+  ObservedLease,
+  Policies,
+  PolicyResource,
+} from "../../../../protocols/ports.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
 import { labelsChecksum } from "../../../domain/node-policy.ts";
-import { reducedTolerations } from "../../../domain/toleration.reduced.ts";
+import { reducedTolerations } from "../../../domain/toleration.ts";
 import { Interner } from "../../../structures/interner.ts";
 import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { nodeRecords } from "./node-annotations.ts";
@@ -375,4 +382,25 @@ function isLong(word: string | undefined): word is string {
 
 function isPlainObject(raw: unknown): boolean {
   return typeof raw === "object" && raw !== null && !Array.isArray(raw);
+}
+
+/**
+ * Returns a node that was read live, projected again after the policies have changed: by the labels that were kept for
+ * earlier ones its policy is not known, though the API has shown them all.
+ */
+export type LiveNode = () => ObservedNode;
+
+/** A node as the API sent it; null if that is not a valid Node. */
+export function liveNode(object: KubeObject, policies: Pick<Policies, "current">): LiveNode | null {
+  const projectedFor = (keys: PolicyKeys | null) => projectNode(object, { ...UNREPORTED, policyKeys: () => keys });
+  const keysAtRead = policies.current();
+  const first = projectedFor(keysAtRead);
+  if (first === null) return null;
+  let known = { keys: keysAtRead, node: first };
+  return () => {
+    const keys = policies.current();
+    // Whether a Node is valid does not depend on policies.
+    if (keys !== known.keys) known = { keys, node: projectedFor(keys) ?? first };
+    return known.node;
+  };
 }

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Io, Kube, ReadReply } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { LeaseCheck } from "../../services/observer/lease-check.ts";
+import { LeaseCheck } from "../../services/observer/lease-health.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 
 const AT = Date.parse("2026-01-01T00:00:00Z");

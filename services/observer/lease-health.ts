@@ -1,7 +1,13 @@
-/** Detects a stale lease watch: when the watch is quiet, a few of its leases are compared with live reads. */
+/**
+ * Whether leases can be trusted. Their watch may be stale: when it is quiet, a few of its leases are compared with live
+ * reads. Their path may be broken: then leases are not renewed any more while statuses still arrive.
+ */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import type { BrokenLeasePath } from "../../protocols/observed.ts";
 import type { Io, KubeObject, Timer } from "../../protocols/ports.ts";
 import { epochMsOf } from "../domain/api-time.ts";
+import { leasePathText } from "../platform/shard-view/lease-path-text.ts";
+import { isLeasePathBroken, LIVE_AFTER_MS } from "./lease-path.policy.ts";
 
 /** A live read may be ahead of a healthy watch for as long as an event travels. */
 const CATCH_UP_MS = 1_000;
@@ -90,4 +96,55 @@ function isBehind(watched: number | null | undefined, live: number | null | unde
 function renewTimeOf({ spec }: KubeObject): number | null {
   const renewTime = typeof spec === "object" && spec !== null && "renewTime" in spec ? spec.renewTime : null;
   return typeof renewTime === "string" ? epochMsOf(renewTime) : null;
+}
+
+/** Whether the path of leases is broken, by the heartbeats of all nodes that one observer hears. */
+export class LeasePathHealth {
+  readonly #io: Pick<Io, "clock" | "log" | "profile">;
+  #renewedMs: number | null = null;
+  /** The latest renewal by its stamp, which is older than `#renewedMs` where leases were only listed. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  #postedMs: number | null = null;
+  readonly #posted = new Set<string>();
+  #broken: BrokenLeasePath | null = null;
+
+  constructor(io: Pick<Io, "clock" | "log" | "profile">) {
+    this.#io = io;
+  }
+
+  get broken(): BrokenLeasePath | null {
+    return this.#broken;
+  }
+
+  /** Takes a renewal of any lease, and when it was made: the earlier of its stamp and the present instant. */
+  renewed(seenMs: number, renewedAt: number): void {
+    if (renewedAt > this.#renewedAt) this.#renewedAt = renewedAt;
+    if (this.#renewedMs === null || seenMs > this.#renewedMs) this.#renewedMs = seenMs;
+    if (this.#posted.size > 0) this.#posted.clear();
+  }
+
+  /** Takes a status that a kubelet has posted. */
+  posted(node: string, seenMs: number): void {
+    if (this.#renewedMs === null || seenMs - this.#renewedMs < LIVE_AFTER_MS) return;
+    this.#postedMs = seenMs;
+    this.#posted.add(node);
+  }
+
+  /** Decides, and logs a change. `syncedMs` is since when both watches have been synced; null while one is not. */
+  review(leasedNodes: () => number, syncedMs: number | null): void {
+    const { clock, log, profile } = this.#io;
+    const [nowMs, renewedMs, posted] = [clock.monotonicMs(), this.#renewedMs, this.#posted.size];
+    // Every node is looked at to count them, so that is left for when nothing else says that all is well.
+    const heard = { leasedNodes: posted === 0 ? 0 : leasedNodes(), renewedMs, posted, syncedMs };
+    if (renewedMs !== null && isLeasePathBroken(heard, nowMs, profile.nodeMonitorGraceMs)) {
+      const wallOf = (instantMs: number): number => clock.wallMs() - (nowMs - instantMs);
+      const isNews = this.#broken === null;
+      const [renewedAt, postedAt] = [this.#renewedAt, wallOf(this.#postedMs ?? nowMs)];
+      this.#broken = { nodes: heard.leasedNodes, renewedAt, posted, postedAt };
+      if (isNews) log.warn(leasePathText(this.#broken));
+    } else if (this.#broken !== null && posted === 0) {
+      this.#broken = null;
+      log.info("leases are renewed again");
+    }
+  }
 }

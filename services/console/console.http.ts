@@ -111,7 +111,7 @@ export async function startConsole(front: FrontOptions): Promise<RunningConsole>
   const server = serverOf({ tls, silentMs }, (request, response) => {
     const answer = (streams: Stop) => void serve(request, response, { front, metricsText, serving, streams });
     const probe = isProbe(urlOf(request)?.pathname ?? "");
-    readers.take(request, response, { isProbe: probe, answer, refuse: () => refuse(response) });
+    readers.onRequest(request, response, { isProbe: probe, answer, refuse: () => refuse(response) });
   });
   guard(server, tls === null ? "connection" : "secureConnection", { readers, silentMs });
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
@@ -176,7 +176,7 @@ function showing(options: ShownOptions): Serving {
   const watches = new ClusterWatchHealth(profile, clock.monotonicMs());
   const stream = ledger === null ? null : new EventStream(clock, ledger);
   const readiness = () => {
-    for (const { message, receivedMs } of pulses.take()) watches.take(message, receivedMs);
+    for (const { message, receivedMs } of pulses.take()) watches.onPulse(message, receivedMs);
     const watchHealth = watches.report(clock.monotonicMs());
     return readinessOf({ busConnected: bus.connected(), watchHealth, own: ownChecks?.() ?? [] });
   };

@@ -28,13 +28,13 @@ export class Readers {
   }
 
   /** Answers a request when it is its turn; otherwise calls `refuse`. */
-  take({ socket }: IncomingMessage, response: ServerResponse, answers: ReaderAnswers): void {
+  onRequest({ socket }: IncomingMessage, response: ServerResponse, answers: ReaderAnswers): void {
     if (!this.#isAlone(socket, response)) return;
     if (answers.isProbe) {
       answers.answer(() => {});
       return;
     }
-    const isTaken = this.#turns.take({
+    const isTaken = this.#turns.request({
       begin: (done) => {
         response.once("close", done);
         // A client that asks on this connection again at once would find no turn.

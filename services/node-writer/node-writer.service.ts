@@ -34,19 +34,19 @@ export const nodeWriterService: Service = (io) => {
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
     },
   });
-  const take = (shard: number, source: string, ask: NodeRequest): void => {
+  const onRequest = (shard: number, source: string, ask: NodeRequest): void => {
     // Node and zone may request different taints of one node at once, so the source is part of the key.
-    jobs.take(`${shard}/${ask.type}/${serviceOf(source)}/${ask.body.node}`, ask);
+    jobs.onRequest(`${shard}/${ask.type}/${serviceOf(source)}/${ask.body.node}`, ask);
   };
   const subscribe = (shard: number): Stop[] => [
     bus.subscribe("asked.condition", shard, ({ source, id, at, body }) =>
-      take(shard, source, { type: "asked.condition", id, body, ageMs: clock.wallMs() - at }),
+      onRequest(shard, source, { type: "asked.condition", id, body, ageMs: clock.wallMs() - at }),
     ),
     bus.subscribe("asked.taint", shard, ({ source, id, at, body }) =>
-      take(shard, source, { type: "asked.taint", id, body, ageMs: clock.wallMs() - at }),
+      onRequest(shard, source, { type: "asked.taint", id, body, ageMs: clock.wallMs() - at }),
     ),
     bus.subscribe("asked.label", shard, ({ source, id, at, body }) =>
-      take(shard, source, { type: "asked.label", id, body, ageMs: clock.wallMs() - at }),
+      onRequest(shard, source, { type: "asked.label", id, body, ageMs: clock.wallMs() - at }),
     ),
   ];
   const drop = (shard: number): void => {

@@ -59,7 +59,7 @@ export class HeartbeatRecord {
   }
 
   /** Records a heartbeat seen at `seenMs`, which may be before the node was known. Returns whether it is fresh. */
-  take({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
+  record({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
     const before = kind === "lease" ? this.#leaseRenewedAt : this.#statusHeartbeatAt;
     if (!isFresh(renewedAt, before)) return false;
     this.#lastMs = Math.max(this.#lastMs, seenMs);
@@ -77,13 +77,13 @@ export class HeartbeatRecord {
    * Records the stamp of an observed Ready condition, which may arrive before the batch that carries the same one.
    * Returns whether it is fresh.
    */
-  takeReady(ready: Condition | null, nowMs: number, cause: string): boolean {
+  recordReady(ready: Condition | null, nowMs: number, cause: string): boolean {
     if (!this.isStatusKnown) return false;
     const renewedAt = ready?.heartbeatAt ?? null;
     if (ready?.reason !== SilentReason.never.reason || renewedAt === null) {
-      return this.take({ kind: "status", renewedAt }, nowMs, cause);
+      return this.record({ kind: "status", renewedAt }, nowMs, cause);
     }
-    this.#takeWritten(renewedAt);
+    this.#recordWritten(renewedAt);
     return false;
   }
 
@@ -91,7 +91,7 @@ export class HeartbeatRecord {
    * Records a status stamp that the kubelet did not write: the Ready condition of a node that has never posted is
    * written for it, with the node's creation as its heartbeat (R2.32). It is no sign of life.
    */
-  #takeWritten(renewedAt: number): void {
+  #recordWritten(renewedAt: number): void {
     this.#statusHeartbeatAt = renewedAt;
   }
 

@@ -84,7 +84,7 @@ export class NodeActor {
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     this.#transition.observe(node, nowMs);
-    if (this.#heartbeats.takeReady(readyConditionOf(node), nowMs, cause)) this.#step("heartbeat");
+    if (this.#heartbeats.recordReady(readyConditionOf(node), nowMs, cause)) this.#step("heartbeat");
     this.#step(readinessEvent(node));
     this.review(cause);
   }
@@ -93,13 +93,13 @@ export class NodeActor {
    * Takes a heartbeat that was seen at `seenMs` on this process's monotonic clock. Returns whether the node must be
    * reviewed, once the heartbeats that arrived with this one are taken too.
    */
-  takeHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): boolean {
+  onHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): boolean {
     // A verdict is bound to the version it rests on. If heartbeat and known state disagree on whether Ready exists, a
     // state was lost and the other grace applies, so its version must not carry a verdict.
     const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
     if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
     const isOlder = heartbeat.kind === "status" && this.#transition.backdate(heartbeat.renewedAt, seenMs);
-    const isAlive = this.#heartbeats.take(heartbeat, seenMs, cause);
+    const isAlive = this.#heartbeats.record(heartbeat, seenMs, cause);
     const isReturn = isAlive && isSilent(this.#state);
     if (isAlive && this.#state.heartbeat !== "fresh") this.#step("heartbeat");
     if (isAlive) this.#armGrace();

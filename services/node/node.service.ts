@@ -48,7 +48,7 @@ export const nodeService: Service = (io) => {
       if (type.startsWith("observed.")) shards.get(shard)?.gap();
     }),
     bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
-      const change = halts.take(body, source, clock.monotonicMs());
+      const change = halts.onZone(body, source, clock.monotonicMs());
       if (change === null) return;
       for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
     }),

@@ -51,7 +51,7 @@ export class NodeShard {
       publish: (actor, cause) => actor.republish(cause),
     });
     this.#stops = [
-      bus.subscribe("observed.lease", shard, (message) => this.#takeHeartbeats(message)),
+      bus.subscribe("observed.lease", shard, (message) => this.#onHeartbeats(message)),
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
       bus.subscribe("done.write", shard, ({ body, id, cause }) => {
         const isOfNodeService = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
@@ -110,12 +110,12 @@ export class NodeShard {
   }
 
   /** Reviews only after the whole message: the old status of a live node may come before its renewed lease. */
-  #takeHeartbeats({ body, at, id }: Message<"observed.lease">): void {
+  #onHeartbeats({ body, at, id }: Message<"observed.lease">): void {
     const nowMs = this.#io.clock.monotonicMs();
     const changed = new Set<NodeActor>();
     for (const heartbeat of body.heartbeats) {
       const actor = this.#actors.get(heartbeat.node);
-      if (actor?.takeHeartbeat(heartbeat, translated(heartbeat.seenAt, at, nowMs), id) === true) changed.add(actor);
+      if (actor?.onHeartbeat(heartbeat, translated(heartbeat.seenAt, at, nowMs), id) === true) changed.add(actor);
     }
     for (const actor of changed) actor.review(id);
   }

@@ -51,7 +51,7 @@ export class NodeEntry {
    * Takes a newer state. A new node and a new stamp of the Ready condition are heartbeats; the loss of the condition is
    * not. Returns how long the node was silent before the heartbeat; null if there is none.
    */
-  takeNode(node: ObservedNode, nowMs: number, seenBefore: SeenBefore): number | null {
+  onNode(node: ObservedNode, nowMs: number, seenBefore: SeenBefore): number | null {
     const isNew = this.node?.uid !== node.uid;
     const before = this.node === null ? null : heartbeatAtOf(this.node);
     const after = heartbeatAtOf(node);
@@ -66,7 +66,7 @@ export class NodeEntry {
   }
 
   /** Takes the lease's renewTime; a changed one is a heartbeat. Returns as takeNode does. */
-  takeLease(renewedAt: number | null, seenMs: number, seenBefore: SeenBefore): number | null {
+  onLease(renewedAt: number | null, seenMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
     this.hadLease = true;
     const silentMs = seenMs - this.#lastHeartbeatMs;
@@ -77,7 +77,7 @@ export class NodeEntry {
   }
 
   /** Takes the owner and the holder of the lease. Returns whether `contest` may have changed. */
-  takeLeaseOwner({ ownerUid, holder = this.name }: ObservedLease, nowMs: number): boolean {
+  onLeaseOwner({ ownerUid, holder = this.name }: ObservedLease, nowMs: number): boolean {
     const isRenewal = ownerUid === undefined || ownerUid === this.#ownerUid;
     if (!isRenewal) this.#ownerUid = ownerUid;
     if (this.#holders === null && holder === this.name) return !isRenewal;

@@ -94,13 +94,13 @@ export class ObserverShard {
     return sinceAt;
   }
 
-  takeNode(live: ObservedNode): void {
+  onNode(live: ObservedNode): void {
     const node = boundedNode(live);
     const entry = this.#entryFor(node.node);
     const before = entry.node;
     if (before !== null && before.uid !== node.uid) this.#publishGone(entry, before);
     const nowMs = this.#nowMs();
-    const silentMs = entry.takeNode(node, nowMs, this.#context.seenBeforeMs);
+    const silentMs = entry.onNode(node, nowMs, this.#context.seenBeforeMs);
     // Its lease may be that of the node that was there before.
     if (before?.uid !== node.uid) this.#contested.add(entry);
     this.#noteHeartbeat(entry, silentMs);
@@ -112,7 +112,7 @@ export class ObserverShard {
     if (this.#mayPublish && isNews) this.#publishNode(entry, null);
   }
 
-  takeNodeGone(name: string): void {
+  onNodeGone(name: string): void {
     const entry = this.#entries.get(name);
     if (entry === undefined || entry.node === null) return;
     this.#publishGone(entry, entry.node);
@@ -122,7 +122,7 @@ export class ObserverShard {
   }
 
   /** Takes a lease, which may have waited `waitedMs` to be read. */
-  takeLease(lease: ObservedLease, waitedMs: number): void {
+  onLease(lease: ObservedLease, waitedMs: number): void {
     const { clock } = this.#context.io;
     const { node, renewedAt } = lease;
     const entry = this.#entryFor(node);
@@ -131,14 +131,14 @@ export class ObserverShard {
     const nowMs = this.#nowMs();
     const seenMs = waitedMs === 0 ? nowMs : nowMs - waitedOf(renewedAt, wallMs, waitedMs);
     const isFound = entry.leaseRenewedAt === undefined;
-    if (entry.takeLeaseOwner(lease, nowMs)) this.#contested.add(entry);
-    const silentMs = entry.takeLease(renewedAt, seenMs, this.#context.seenBeforeMs);
+    if (entry.onLeaseOwner(lease, nowMs)) this.#contested.add(entry);
+    const silentMs = entry.onLease(renewedAt, seenMs, this.#context.seenBeforeMs);
     this.#noteHeartbeat(entry, silentMs);
     if (silentMs !== null) this.#context.heard({ by: node, at: renewedAt }, isFound);
     if (silentMs !== null) this.#context.leasePath.renewed(seenMs, Math.min(renewedAt ?? wallMs, wallMs));
   }
 
-  takeLeaseGone(name: string): void {
+  onLeaseGone(name: string): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     entry.dropLease();

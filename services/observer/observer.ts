@@ -78,7 +78,7 @@ export class Observer {
       pods: this.#pods,
       arePodsKnown: () => this.#watchHistory.pods.wasSynced,
       seenBeforeMs: (...heartbeat: Parameters<Standby["seenMs"]>) => this.#predecessor?.seenMs(...heartbeat) ?? null,
-      heard: (stamp: Stamp, isFound: boolean) => this.#outages.take(stamp, isFound),
+      heard: (stamp: Stamp, isFound: boolean) => this.#outages.onStamp(stamp, isFound),
       leaseBatchMs: Math.min(io.profile.leaseBatchMs, io.profile.nodeMonitorGraceMs * LEASE_BATCH_SHARE),
       flushWithin: (delayMs: number) => this.#flushWithin(delayMs),
     };
@@ -162,9 +162,9 @@ export class Observer {
 
   #watchNodes(): Watch {
     const sink: WatchSink<ObservedNode> = {
-      changed: (node) => this.#shardOf(node.node).takeNode(node),
-      gone: (name) => this.#shardOf(name).takeNodeGone(name),
-      state: (state) => this.#takeState("nodes", state),
+      changed: (node) => this.#shardOf(node.node).onNode(node),
+      gone: (name) => this.#shardOf(name).onNodeGone(name),
+      state: (state) => this.#onWatchState("nodes", state),
     };
     return this.#io.kube.watch("nodes", sink, { policyKeys: () => this.#io.policies.current() });
   }
@@ -185,10 +185,10 @@ export class Observer {
     return this.#io.kube.watch("leases", {
       changed: (lease: ObservedLease, waitedMs = 0) => {
         this.#leaseCheck.received();
-        this.#shardOf(lease.node).takeLease(lease, waitedMs);
+        this.#shardOf(lease.node).onLease(lease, waitedMs);
       },
-      gone: (name) => this.#shardOf(name).takeLeaseGone(name),
-      state: (state) => this.#takeState("leases", state),
+      gone: (name) => this.#shardOf(name).onLeaseGone(name),
+      state: (state) => this.#onWatchState("leases", state),
     });
   }
 
@@ -203,7 +203,7 @@ export class Observer {
         this.#pods.remove(bound);
         this.#shardOf(bound.node).notePods(bound.node);
       },
-      state: (state) => this.#takeState("pods", state),
+      state: (state) => this.#onWatchState("pods", state),
     });
   }
 
@@ -227,7 +227,7 @@ export class Observer {
     return shard;
   }
 
-  #takeState(name: WatchName, state: WatchState): void {
+  #onWatchState(name: WatchName, state: WatchState): void {
     const { clock } = this.#io;
     const history = this.#watchHistory[name];
     const isFirst = state.synced && !history.wasSynced;

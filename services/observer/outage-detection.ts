@@ -111,7 +111,7 @@ export class OutageDetection {
    * Takes a heartbeat with its stamp, which was seen to arrive or, as the first one of its node, found. A list finds
    * heartbeats too: after a restored backup it shows older stamps than before.
    */
-  take({ by, at: stampAt }: Stamp, isFirst: boolean): void {
+  onStamp({ by, at: stampAt }: Stamp, isFirst: boolean): void {
     if (!this.#hasBegun) return;
     const isFound = isFirst || !this.#cluster.isSynced();
     const nowAt = this.#io.clock.wallMs();
@@ -165,13 +165,13 @@ export class OutageDetection {
       if (this.#isStopped) return;
       this.#io.kube.componentLeases((renewTimes) => {
         this.#isReading = false;
-        if (!this.#isStopped) this.#takeRecord(reply, renewTimes ?? []);
+        if (!this.#isStopped) this.#onRecord(reply, renewTimes ?? []);
       });
     });
   }
 
   /** After a failed read the next review reads again. */
-  #takeRecord(reply: ReadReply, componentsRenewedAt: readonly number[]): void {
+  #onRecord(reply: ReadReply, componentsRenewedAt: readonly number[]): void {
     if (reply.outcome === "failed" || reply.outcome === "throttled") return;
     const nowAt = this.#io.clock.wallMs();
     const record = reply.outcome === "ok" ? heardIn(reply.object) : null;

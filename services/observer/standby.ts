@@ -62,9 +62,9 @@ export class Standby {
     this.#heardBefore = ended?.heardBefore() ?? null;
     if (ended !== null) this.#inherit(ended);
     this.#stops = [
-      io.bus.subscribe("observed.lease", "all", (message) => this.#takeHeartbeats(message)),
+      io.bus.subscribe("observed.lease", "all", (message) => this.#onHeartbeats(message)),
       io.bus.subscribe("observed.gone", "all", ({ body }) => this.#nodes.delete(body.node)),
-      io.bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
+      io.bus.subscribe("observed.pulse", "all", (message) => this.#onPulse(message)),
     ];
   }
 
@@ -110,7 +110,7 @@ export class Standby {
     }
   }
 
-  #takeHeartbeats(message: Message<"observed.lease">): void {
+  #onHeartbeats(message: Message<"observed.lease">): void {
     const { body, at } = message;
     const nowMs = this.#io.clock.monotonicMs();
     const publisher = publisherOf(message);
@@ -130,18 +130,18 @@ export class Standby {
    * begins, so a node counts as left out if the observer has not published it since the end of the resync before, or
    * ever in the case of its first resync.
    */
-  #takePulse(message: Message<"observed.pulse">): void {
+  #onPulse(message: Message<"observed.pulse">): void {
     const { shard, resyncs, watches } = message.body;
     const publisher = publisherOf(message);
     const before = this.#resyncsBy(publisher, shard);
     if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnpublished(shard, publisher, before);
     this.#resyncs.set(shard, { publisher, resyncs });
     // An old pulse, read after a stop of this process, would cover that time, in which nobody may have observed.
-    if (!this.#lateness.take(message, this.#io.clock.monotonicMs())) this.#takeSync(watches, message.at);
-    this.#takeHeard(message.body);
+    if (!this.#lateness.onPulse(message, this.#io.clock.monotonicMs())) this.#applySync(watches, message.at);
+    this.#applyHeard(message.body);
   }
 
-  #takeHeard({ heard, outages = [] }: BodyOf<"observed.pulse">): void {
+  #applyHeard({ heard, outages = [] }: BodyOf<"observed.pulse">): void {
     if (heard === undefined || heard.at < (this.#heardBefore?.heard.at ?? Number.NEGATIVE_INFINITY)) return;
     const { at, leasesVersion = null } = heard;
     this.#heardBefore = { heard: { at, leasesVersion }, outages: outagesOver(outages, at) };
@@ -159,7 +159,7 @@ export class Standby {
     }
   }
 
-  #takeSync(watches: BodyOf<"observed.pulse">["watches"], at: number): void {
+  #applySync(watches: BodyOf<"observed.pulse">["watches"], at: number): void {
     const publishedMs = this.#io.clock.monotonicMs();
     for (const name of WATCHES) {
       const { synced, since, lostAt } = watches[name];

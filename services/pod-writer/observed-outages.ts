@@ -70,7 +70,7 @@ export class ObservedOutages {
     const pulses: ShardPulses = { health, outages: [] };
     this.#shards.set(shard, pulses);
     const stop = bus.subscribe("observed.pulse", shard, (message) => {
-      health.take(message, this.#clock.monotonicMs());
+      health.onPulse(message, this.#clock.monotonicMs());
       pulses.outages = message.body.outages ?? [];
     });
     bus.publish("asked.resync", { shard, reason: "no pulse yet" }, null);

@@ -40,8 +40,8 @@ export class ObservedPods {
 
   follow(bus: Pick<Bus, "subscribe">, shard: number): Stop[] {
     return [
-      bus.subscribe("observed.pods", shard, ({ body }) => this.#take(body)),
-      bus.subscribe("observed.node", shard, ({ body }) => this.#takeNode(body)),
+      bus.subscribe("observed.pods", shard, ({ body }) => this.#onPods(body)),
+      bus.subscribe("observed.node", shard, ({ body }) => this.#onNode(body)),
       bus.subscribe("observed.gone", shard, ({ body }) => {
         this.#forget(body.node);
         this.#listeners.nodeGone(body.node);
@@ -63,7 +63,7 @@ export class ObservedPods {
     return null;
   }
 
-  #take({ node, version, chunk, pods }: BodyOf<"observed.pods">): void {
+  #onPods({ node, version, chunk, pods }: BodyOf<"observed.pods">): void {
     const known = this.#nodes.get(node);
     const held = known?.version === version ? known : { version, chunks: new Map() };
     held.chunks.set(chunk, pods);
@@ -71,7 +71,7 @@ export class ObservedPods {
     this.#listeners.podsChanged(node);
   }
 
-  #takeNode(node: ObservedNode): void {
+  #onNode(node: ObservedNode): void {
     if (!needsPods(node)) this.#forget(node.node);
     this.#listeners.nodeObserved(node);
   }

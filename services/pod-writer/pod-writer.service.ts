@@ -45,11 +45,11 @@ export const podWriterService: Service = (io) => {
   const marks = new EvictionMarks(io);
   const context = { io, nodes, leases, pods, permits, outages, latestMs, marks, countUnmarked: unmarkedCounter(io) };
   const jobs = podWriteJobs(context);
-  const take = (shard: number, ask: PodRequest): void => {
+  const onRequest = (shard: number, ask: PodRequest): void => {
     latestMs();
     const { namespace, name, uid } = ask.body;
     // A pod that is created again under its name is another one, and inherits no failures.
-    jobs.take(`${shard}/${ask.type}/${namespace}/${name}/${uid}`, ask);
+    jobs.onRequest(`${shard}/${ask.type}/${namespace}/${name}/${uid}`, ask);
   };
   const receipt = (at: number) => ({ receivedMs: clock.monotonicMs(), behindMs: at - clock.wallMs() });
   const subscribe = (shard: number): Stop[] => {
@@ -59,10 +59,10 @@ export const podWriterService: Service = (io) => {
       ...pods.follow(bus, shard),
       outages.follow(bus, shard),
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
-        take(shard, { type: "asked.eviction", id, body, ...receipt(at) }),
+        onRequest(shard, { type: "asked.eviction", id, body, ...receipt(at) }),
       ),
       bus.subscribe("asked.unready", shard, ({ id, at, body }) =>
-        take(shard, { type: "asked.unready", id, body, ...receipt(at) }),
+        onRequest(shard, { type: "asked.unready", id, body, ...receipt(at) }),
       ),
     ];
   };
@@ -163,9 +163,9 @@ function followRates(io: Io, permits: PermitGate): Stop {
   if (io.profile.upstream === "beside") return () => {};
   const rates = new EvictionRatesActor(io);
   const stops = [
-    io.bus.subscribe("judged.evictions", RATES_SHARD, ({ body }) => permits.take(body)),
+    io.bus.subscribe("judged.evictions", RATES_SHARD, ({ body }) => permits.onPermits(body)),
     io.policies.follow(() => {
-      rates.takePolicies();
+      rates.onPolicies();
       permits.reviewAll();
     }),
     io.fleet.follow("pod-writer", {

@@ -104,11 +104,11 @@ export class Freezes {
     });
     this.#watch = io.kube.watch("freezes", {
       changed: (resource) => {
-        this.#take(resource);
+        this.#apply(resource);
         if (this.#isKnown) changed();
       },
       gone: () => {
-        this.#take(null);
+        this.#apply(null);
         if (this.#isKnown) changed();
       },
       state: ({ synced }) => {
@@ -229,7 +229,7 @@ export class Freezes {
     this.#memory = bothMemories(this.#memory, filled);
   }
 
-  #take(resource: FreezeResource | null): void {
+  #apply(resource: FreezeResource | null): void {
     const { requests, problems } = readPauseRequests(resource?.pauseRequests ?? null);
     this.#show(requests);
     if (problems.join() !== this.#problems) {

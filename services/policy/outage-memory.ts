@@ -73,7 +73,7 @@ export class OutageMemory {
     this.#health = health;
     this.#changed = changed;
     this.#stop = io.bus.subscribe("observed.pulse", 0, ({ body: { outages = [], heard } }) => {
-      this.#take(outages, heard?.at ?? UNKNOWN_START_AT);
+      this.#apply(outages, heard?.at ?? UNKNOWN_START_AT);
       if (heard !== undefined) this.#renew(heard);
     });
   }
@@ -124,7 +124,7 @@ export class OutageMemory {
     this.#stop();
   }
 
-  #take(outages: readonly FrozenInterval[], heardAt: number): void {
+  #apply(outages: readonly FrozenInterval[], heardAt: number): void {
     this.#observed = outages;
     const news = outagesOver(outages, heardAt).filter((outage) => !isRemembered(outage, this.#outages));
     if (news.length === 0) return;

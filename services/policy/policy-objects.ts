@@ -53,8 +53,8 @@ export class PolicyObjects {
       relist: (reason) => this.#watch.relist(reason),
     });
     this.#watch = io.kube.watch("policies", {
-      changed: (resource) => this.#take(resource.name, resource),
-      gone: (name) => this.#take(name, null),
+      changed: (resource) => this.#apply(resource.name, resource),
+      gone: (name) => this.#apply(name, null),
       state: ({ synced }) => {
         this.#areServed ||= synced;
         if (synced) this.#known();
@@ -92,7 +92,7 @@ export class PolicyObjects {
     this.#context.changed();
   }
 
-  #take(name: string, resource: PolicyResource | null): void {
+  #apply(name: string, resource: PolicyResource | null): void {
     if (resource === null) this.#shown.delete(name);
     else this.#shown.set(name, resource);
     const before = this.#counting.get(name);

@@ -50,7 +50,7 @@ export const taintManagerService: Service = (io) => {
       lost: lose,
     }),
     io.policies.follow((cause) => {
-      for (const shard of shards.values()) shard.takePolicies(cause);
+      for (const shard of shards.values()) shard.onPolicies(cause);
     }),
     io.bus.onGap((type, shard) => {
       if (type.startsWith("observed.")) shards.get(shard)?.markSuspect("messages were lost");
@@ -133,7 +133,7 @@ class TaintShard {
   }
 
   /** Takes a change of the node policies: each countdown counts again, and what is not frozen any more goes on. */
-  takePolicies(cause: string | null): void {
+  onPolicies(cause: string | null): void {
     this.#reviewAll(cause);
     this.#release();
   }

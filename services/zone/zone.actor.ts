@@ -114,7 +114,7 @@ export class ZoneActor {
   }
 
   /** Takes the change of one node, which may have left this zone, entered it or changed in it. */
-  take({ before, after }: Move): void {
+  apply({ before, after }: Move): void {
     if (this.#state.cluster === "unsynced") return;
     const { zone } = this.#options;
     if (after?.judged.zone === zone) this.#place(after);

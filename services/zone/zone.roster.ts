@@ -103,15 +103,15 @@ export class ZoneRoster {
     return this.#zones.get(key) ?? null;
   }
 
-  takeObserved(observed: ObservedNode): Move {
+  onObserved(observed: ObservedNode): Move {
     return this.#change(observed.node, { observed });
   }
 
-  takeJudged(judged: BodyOf<"judged.node">, cause: string): Move {
+  onJudged(judged: BodyOf<"judged.node">, cause: string): Move {
     return this.#change(judged.node, { judged, cause });
   }
 
-  takeGone(node: string): Move {
+  onGone(node: string): Move {
     return this.#change(node, { observed: null, judged: null });
   }
 

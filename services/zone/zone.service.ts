@@ -93,17 +93,17 @@ class Zones {
     });
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => {
-        const move = this.#roster.takeJudged(body, id);
+        const move = this.#roster.onJudged(body, id);
         const observed = (move.after ?? move.before)?.observed;
-        if (observed !== undefined) this.#limits.take(observed, move.after);
-        this.#take(move, id);
+        if (observed !== undefined) this.#limits.onNode(observed, move.after);
+        this.#apply(move, id);
       }),
       io.bus.subscribe("judged.zone", "all", ({ source, body }) => {
         this.#announcements.set(body.zone, { body, receivedAt: this.#now() });
         if (isOtherOwner(source, io.fleet.member)) this.#actors.get(body.zone)?.contradicted();
         if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
       }),
-      io.bus.subscribe("asked.taint", "all", (message) => this.#takeTaintGrant(message)),
+      io.bus.subscribe("asked.taint", "all", (message) => this.#onTaintGrant(message)),
       io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => {
         if (isOtherOwner(source, io.fleet.member)) this.#spend(body.zone, id);
       }),
@@ -142,17 +142,17 @@ class Zones {
       needs: ["nodes", "leases"],
       reader: {
         node: (node, previous, cause) => {
-          if (isNewlyTainted(previous, node)) this.#takeTainted(node);
+          if (isNewlyTainted(previous, node)) this.#onTainted(node);
           this.#grants.observe(node, this.#now());
           this.#due.add(zoneKeyOf(node.labels));
-          const move = this.#roster.takeObserved(node);
-          this.#limits.take(node, move.after);
-          this.#take(move, cause);
+          const move = this.#roster.onObserved(node);
+          this.#limits.onNode(node, move.after);
+          this.#apply(move, cause);
         },
         gone: ({ node }, cause) => {
           this.#grants.leave(node, this.#now());
           this.#limits.gone(node);
-          this.#take(this.#roster.takeGone(node), cause);
+          this.#apply(this.#roster.onGone(node), cause);
         },
         pulse: (cause) => this.#wake(cause),
       },
@@ -163,18 +163,18 @@ class Zones {
     return this.#feeds[shardOf(node)]?.view.node(node) ?? null;
   }
 
-  #take(move: Move, cause: string): void {
+  #apply(move: Move, cause: string): void {
     const zones = new Set([move.before?.judged.zone, move.after?.judged.zone]);
     for (const zone of zones) {
       if (zone === undefined) continue;
-      this.#actorOf(zone)?.take(move);
+      this.#actorOf(zone)?.apply(move);
       this.#due.add(zone);
     }
     this.#wake(cause);
   }
 
   /** Pays for a grant of another owner when its request arrives. The taint may land much later. */
-  #takeTaintGrant({ source, id, body }: Message<"asked.taint">): void {
+  #onTaintGrant({ source, id, body }: Message<"asked.taint">): void {
     const { node, uid, why } = body;
     const observed = this.#observed(node);
     if (why !== "granted" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
@@ -188,7 +188,7 @@ class Zones {
   }
 
   /** Pays for a taint without a known grant when it lands. Direct mode grants no taints. */
-  #takeTainted(node: ObservedNode): void {
+  #onTainted(node: ObservedNode): void {
     if (this.#io.profile.evictionMode !== "taint" || this.#grants.complete(node, this.#now())) return;
     this.#spend(this.#roster.zoneOf(node), null);
   }

@@ -40,7 +40,7 @@ async function joinIn(world: World, joining: number, graceMs: number): Promise<M
     const quiet = await fallSilent(world, silence);
     const taints = new StartupTaints();
     const stop = await changesOf(world.wire, "/api/v1/nodes", ({ metadata, spec }, atMs) =>
-      taints.take(metadata.name, spec.taints?.some(({ key }) => key === NOT_READY) === true, atMs),
+      taints.onNode(metadata.name, spec.taints?.some(({ key }) => key === NOT_READY) === true, atMs),
     );
     const [busy] = await Promise.all([fallSilent(world, silence), world.join(joining)]);
     await pause(graceMs);
@@ -56,7 +56,7 @@ class StartupTaints {
   readonly #since = new Map<string, number>();
   readonly stoodMs: number[] = [];
 
-  take(node: string, isTainted: boolean, atMs: number): void {
+  onNode(node: string, isTainted: boolean, atMs: number): void {
     const since = this.#since.get(node);
     if (isTainted && since === undefined) this.#since.set(node, atMs);
     if (isTainted || since === undefined) return;

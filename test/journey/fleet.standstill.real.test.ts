@@ -45,7 +45,7 @@ class Sayings {
     this.#transport = transport;
     transport.subscribe("vigil.v1.>", (payload) => {
       const message = decode(payload);
-      if (!(message instanceof MalformedMessage)) this.#take(message);
+      if (!(message instanceof MalformedMessage)) this.#onMessage(message);
     });
   }
 
@@ -64,7 +64,7 @@ class Sayings {
     return this.#transport.close();
   }
 
-  #take(message: Message): void {
+  #onMessage(message: Message): void {
     if (isOf(message, "judged.node") && message.body.ready === "Unknown") this.unknown.add(message.body.node);
     if (isOf(message, "asked.condition") && message.body.conditions.length > 0) this.unknown.add(message.body.node);
     if (!isOf(message, "judged.zone")) return;

@@ -11,36 +11,36 @@ const KNOWN_SINCE_MS = 100_000;
 
 test("an abandoned lease alone does not make a node silent", () => {
   const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
-  heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  heartbeats.record({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
   expect(heartbeats.lastMs).toBe(KNOWN_SINCE_MS);
 });
 
 test("heartbeats from before a node was known count from when they were seen", () => {
   const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
-  heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
-  heartbeats.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
+  heartbeats.record({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  heartbeats.record({ kind: "status", renewedAt: 2 }, 90_000, "status");
   expect(heartbeats.lastMs).toBe(90_000);
 });
 
 test("a node without a lease is silent since its last status", () => {
   const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
-  heartbeats.take({ kind: "status", renewedAt: null }, 60_000, "status");
+  heartbeats.record({ kind: "status", renewedAt: null }, 60_000, "status");
   expect(heartbeats.lastMs).toBe(60_000);
 });
 
 test("an older heartbeat does not shorten a restarted grace", () => {
   const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
   heartbeats.rebase(130_000);
-  heartbeats.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
+  heartbeats.record({ kind: "status", renewedAt: 2 }, 90_000, "status");
   expect(heartbeats.lastMs).toBe(130_000);
 });
 
 test("a heartbeat is witnessed when its stamp changes, not on discovery or a new grace", () => {
   const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
-  heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  heartbeats.record({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
   heartbeats.rebase(130_000);
   expect(heartbeats.witnessedMs).toBe(Number.NEGATIVE_INFINITY);
-  heartbeats.take({ kind: "lease", renewedAt: 2 }, 140_000, "lease");
+  heartbeats.record({ kind: "lease", renewedAt: 2 }, 140_000, "lease");
   heartbeats.rebase(150_000);
   expect(heartbeats.witnessedMs).toBe(140_000);
 });

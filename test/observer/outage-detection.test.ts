@@ -60,7 +60,7 @@ test("an outage before any countdown is known for a grace", () => {
   const detection = new OutageDetection(io as Io, cluster, before);
   clock.advance(100_000);
   const toAt = clock.wallMs();
-  for (const by of ["a", "b"]) detection.take({ by, at: toAt }, false);
+  for (const by of ["a", "b"]) detection.onStamp({ by, at: toAt }, false);
   clock.advance(2_000);
   expect(detection.outages).toEqual([{ fromAt: heardAt, toAt }]);
 });

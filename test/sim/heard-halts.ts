@@ -41,7 +41,7 @@ export class HeardHalts {
   }
 
   /** Takes a zone's announcement that a member receives. */
-  take({ body, source }: Message<"judged.zone">, member: string): void {
+  onZone({ body, source }: Message<"judged.zone">, member: string): void {
     const heard = this.#of(member, body.zone);
     const nowMs = this.#watchViews.ownMs(member);
     if (!body.halted) this.#deny(heard, source, nowMs);

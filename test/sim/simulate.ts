@@ -167,7 +167,7 @@ class Run {
       const message: AnyMessage | MalformedMessage | null =
         crossed === undefined && !isFollowed ? null : (decode(payload) as AnyMessage | MalformedMessage);
       if (message === null || message instanceof MalformedMessage) return;
-      if (isFollowed) this.#lateness?.take(message);
+      if (isFollowed) this.#lateness?.onMessage(message);
       crossed?.({ atMs: clock.monotonicMs(), message });
     };
     const world = {

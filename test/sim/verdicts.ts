@@ -39,7 +39,7 @@ export class Verdicts {
 
   /** Takes a zone's announcement that a member receives. */
   hear(message: Message<"judged.zone">, member: string): void {
-    this.#halts.take(message, member);
+    this.#halts.onZone(message, member);
   }
 
   /** Takes a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */

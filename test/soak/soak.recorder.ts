@@ -52,16 +52,16 @@ export class SoakRecorder {
     config.loadFromFile(kubeconfig);
     const api = config.makeApiClient(CoreV1Api);
     const nodes = makeInformer(config, "/api/v1/nodes", () => api.listNode());
-    for (const event of ["add", "update"] as const) nodes.on(event, (node) => this.#takeNode(node));
+    for (const event of ["add", "update"] as const) nodes.on(event, (node) => this.#onNode(node));
     nodes.on("delete", (node) => this.#nodes.delete(nameOf(node)));
     const pods = makeInformer(config, "/api/v1/pods", () => api.listPodForAllNamespaces());
-    for (const event of ["add", "update"] as const) pods.on(event, (pod) => this.#takePod(pod));
-    pods.on("delete", (pod) => this.#takePodGone(pod));
+    for (const event of ["add", "update"] as const) pods.on(event, (pod) => this.#onPod(pod));
+    pods.on("delete", (pod) => this.#onPodGone(pod));
     const coordination = config.makeApiClient(CoordinationV1Api);
     const leases = makeInformer(config, `/apis/coordination.k8s.io/v1/namespaces/${LEASES}/leases`, () =>
       coordination.listNamespacedLease({ namespace: LEASES }),
     );
-    for (const event of ["add", "update"] as const) leases.on(event, (lease) => this.#takeLease(lease));
+    for (const event of ["add", "update"] as const) leases.on(event, (lease) => this.#onLease(lease));
     this.#keep(nodes);
     this.#keep(pods);
     this.#keep(leases);
@@ -110,11 +110,11 @@ export class SoakRecorder {
     start();
   }
 
-  #takeLease({ metadata, spec }: V1Lease): void {
+  #onLease({ metadata, spec }: V1Lease): void {
     this.#renewedMs.set(metadata?.name ?? "", epochMs(spec?.renewTime));
   }
 
-  #takeNode(node: V1Node): void {
+  #onNode(node: V1Node): void {
     const name = nameOf(node);
     this.#nodes.set(name, node);
     const ready = readyOf(node);
@@ -132,7 +132,7 @@ export class SoakRecorder {
     }
   }
 
-  #takePod(pod: V1Pod): void {
+  #onPod(pod: V1Pod): void {
     const { uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata ?? {};
     this.#pods.set(uid, pod);
     if (deletionTimestamp === undefined || !this.#isNew(`deletion ${uid}`)) return;
@@ -140,8 +140,8 @@ export class SoakRecorder {
     this.deletions.push({ pod: nameOf(pod), node: pod.spec?.nodeName ?? "", atMs });
   }
 
-  #takePodGone(pod: V1Pod): void {
-    this.#takePod(pod);
+  #onPodGone(pod: V1Pod): void {
+    this.#onPod(pod);
     this.#pods.delete(pod.metadata?.uid ?? "");
   }
 

@@ -122,7 +122,7 @@ export class StandbyWorld extends EvictionWorld {
           return wire.send(request, exchange);
         }
         const response = (status: number, headers: Readonly<Record<string, string>>): void => {
-          if (status < 300) this.#takeHolder(request);
+          if (status < 300) this.#onHolder(request);
           exchange.response(status, headers);
         };
         return wire.send(request, { ...exchange, response });
@@ -130,7 +130,7 @@ export class StandbyWorld extends EvictionWorld {
     };
   }
 
-  #takeHolder({ body }: HttpRequest): void {
+  #onHolder({ body }: HttpRequest): void {
     const holder = textOf(recordOf(recordOf(parsed(body ?? "")).spec).holderIdentity);
     const member = holder === null ? "" : memberOf(holder);
     if (member !== this.holder) this.holders.push({ member, atMs: this.clock.monotonicMs() });

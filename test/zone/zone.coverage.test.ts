@@ -34,8 +34,8 @@ function add(name: string, zone: string, ready: "True" | "Unknown" = "True"): vo
     "topology.kubernetes.io/region": region ?? "",
     "topology.kubernetes.io/zone": title?.replace("\u0000", "") ?? "",
   };
-  roster.takeObserved(observedNode(name, { ready, labels }));
-  roster.takeJudged(judgedNode(name, { ready, zone }), "cause");
+  roster.onObserved(observedNode(name, { ready, labels }));
+  roster.onJudged(judgedNode(name, { ready, zone }), "cause");
 }
 
 /** Makes this many shards suspect that hold none of these nodes. */
@@ -85,7 +85,7 @@ describe("once shards are synced", () => {
   });
 
   test("a node without a judgement hides its zone", () => {
-    roster.takeObserved(observedNode("new", { labels: { "topology.kubernetes.io/zone": "other" } }));
+    roster.onObserved(observedNode("new", { labels: { "topology.kubernetes.io/zone": "other" } }));
     expect([coverage.covers(":\u0000:other"), coverage.covers(NEAR), coverage.isPartial]).toEqual([false, true, true]);
   });
 });

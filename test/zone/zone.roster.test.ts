@@ -8,11 +8,11 @@ import { judgedNode, observedNode } from "../support/observed-objects.ts";
 
 test("a judgement without an observation is dropped once its shard is synced", () => {
   const roster = new ZoneRoster({ profile: { evictionMode: "taint" }, policies: new HandPolicies() });
-  for (const node of ["known", "late", "gone", "foreign"]) roster.takeJudged(judgedNode(node), "cause");
-  roster.takeObserved(observedNode("known"));
-  roster.takeObserved(observedNode("late"));
-  roster.takeObserved(observedNode("gone"));
-  roster.takeGone("gone");
+  for (const node of ["known", "late", "gone", "foreign"]) roster.onJudged(judgedNode(node), "cause");
+  roster.onObserved(observedNode("known"));
+  roster.onObserved(observedNode("late"));
+  roster.onObserved(observedNode("gone"));
+  roster.onGone("gone");
   const checked: string[] = [];
   const isSynced = (answer: boolean) => (node: string) => {
     checked.push(node);
@@ -23,7 +23,7 @@ test("a judgement without an observation is dropped once its shard is synced", (
   roster.dropUnobserved(isSynced(true));
   expect(checked).toEqual(["foreign", "foreign"]);
   // Its judgement is gone, so it must be judged again.
-  roster.takeObserved(observedNode("foreign"));
+  roster.onObserved(observedNode("foreign"));
   expect(roster.unjudged).toBe(1);
   expect([...(roster.zone("")?.members.keys() ?? [])]).toEqual(["known", "late"]);
 });
@@ -34,12 +34,12 @@ test("judgements are compared again when the policies change", () => {
   const observed = observedNode("a", { labels: { "topology.kubernetes.io/zone": "a" } });
   const zone = zoneKeyOf(observed.labels);
   const domain = domainKeyOf(observed.labels, nodePolicyOf("pool", { selector: {}, nodeEvictionRate: 1 }));
-  roster.takeObserved(observed);
-  roster.takeJudged(judgedNode("a", { zone }), "cause");
+  roster.onObserved(observed);
+  roster.onJudged(judgedNode("a", { zone }), "cause");
   expect([...roster.contradicting]).toEqual([]);
   policies.put({ nodeEvictionRate: 1 });
   roster.policiesChanged();
   expect([...roster.contradicting]).toEqual(["a"]);
-  roster.takeJudged(judgedNode("a", { zone: domain, policy: "pool" }), "cause");
+  roster.onJudged(judgedNode("a", { zone: domain, policy: "pool" }), "cause");
   expect([...roster.contradicting]).toEqual([]);
 });

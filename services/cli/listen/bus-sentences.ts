@@ -46,7 +46,7 @@ export class BusSentences {
   }
 
   /** The sentence of a message; null for one that changes nothing or is not asked for. */
-  take(message: AnyMessage): BusSentence | null {
+  onMessage(message: AnyMessage): BusSentence | null {
     const { id, cause, type } = message;
     if (this.#node !== null && nodeOf(message) !== this.#node) return null;
     const text = historyTextOf(message, this.#state);

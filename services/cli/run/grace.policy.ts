@@ -40,7 +40,7 @@ export class RenewalPeriod {
   }
 
   /** Takes listed leases: the median of their durations counts, so that no single kubelet decides. */
-  takeLeases(leases: readonly unknown[]): void {
+  onLeases(leases: readonly unknown[]): void {
     const durations = leases
       .map((lease) => recordOf(recordOf(lease).spec).leaseDurationSeconds)
       .filter((seconds) => typeof seconds === "number" && seconds > 0) as number[];
@@ -59,7 +59,7 @@ export class RenewalPeriod {
   }
 
   /** Takes a heartbeat that was seen to arrive. */
-  takeHeartbeat({ node, kind, renewedAt }: Pick<Heartbeat, "node" | "kind" | "renewedAt">): void {
+  onHeartbeat({ node, kind, renewedAt }: Pick<Heartbeat, "node" | "kind" | "renewedAt">): void {
     if (kind !== "lease" || renewedAt === null) return;
     const intervalMs = renewedAt - (this.#renewedAt.get(node) ?? Number.NaN);
     this.#renewedAt.set(node, renewedAt);

@@ -64,7 +64,7 @@ export class UpstreamWatch {
   /** Reads the durations of the cluster's leases; returns why the grace period is too short for them, null if not. */
   async graceProblem(): Promise<string | null> {
     const { items } = await listPage(this.#io, { path: collectionPath("Lease", LEASE_NAMESPACE) });
-    this.#period.takeLeases(items ?? []);
+    this.#period.onLeases(items ?? []);
     return graceProblem(this.#io.profile, this.#period.ms);
   }
 
@@ -119,7 +119,7 @@ export class UpstreamWatch {
     if (!this.#period.isSampled) return;
     this.#period.beginSample();
     this.#stopSampling = bus.subscribe("observed.lease", "all", ({ body }) => {
-      for (const heartbeat of body.heartbeats) this.#period.takeHeartbeat(heartbeat);
+      for (const heartbeat of body.heartbeats) this.#period.onHeartbeat(heartbeat);
       if (this.#period.isSampled) this.#stopSampling();
     });
   }

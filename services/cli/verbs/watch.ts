@@ -96,12 +96,12 @@ async function watchNats({ values, topics, clock, host, print }: Watching): Prom
     interrupted: "interrupted before NATS was reached",
   });
   const sentences = new BusSentences(node === "" ? null : node);
-  const take = (message: AnyMessage): void => {
-    const sentence = sentences.take(message);
+  const onMessage = (message: AnyMessage): void => {
+    const sentence = sentences.onMessage(message);
     if (sentence !== null) print(sentence);
   };
   try {
-    follow(listener, { clock, cluster: nats.cluster, topics, host, take });
+    follow(listener, { clock, cluster: nats.cluster, topics, host, take: onMessage });
     await listener.transport.flush();
     listener.checkRefusals();
     host.warn(`vigil: listening to --cluster=${nats.cluster} on ${listener.where}\n`);

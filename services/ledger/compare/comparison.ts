@@ -218,7 +218,7 @@ export class Comparison {
 
   #onPods(message: Message<"observed.pods">): void {
     const { node } = message.body;
-    const whole = this.#pods.take(message.body);
+    const whole = this.#pods.onChunk(message.body);
     const incident = this.#incidents.open(node);
     if (whole === null || incident === undefined) return;
     const shown = { at: message.at, id: message.id, ...(incident.arePodsOld && { isLatest: true as const }) };

@@ -20,7 +20,7 @@ export class DrainPods {
   }
 
   onPods(body: BodyOf<"observed.pods">): void {
-    this.#pods.take(body);
+    this.#pods.onChunk(body);
   }
 
   drop(node: string): void {

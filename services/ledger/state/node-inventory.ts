@@ -43,12 +43,12 @@ export class NodeInventory {
   /** Records a node, and returns it reduced as it is kept, with the labels that its zone and policy follow from. */
   onNode(node: ObservedNode): ObservedNode {
     const reduced = reducedNode(node, this.#shared(node.labels));
-    this.#views[shardOf(node.node)]?.takeNode(reduced);
+    this.#views[shardOf(node.node)]?.onNode(reduced);
     return reduced;
   }
 
   onGone(body: BodyOf<"observed.gone">): void {
-    this.#views[shardOf(body.node)]?.takeGone(body);
+    this.#views[shardOf(body.node)]?.onGone(body);
   }
 
   /** Why it is not known which nodes exist in a shard; null where it is. */
@@ -68,7 +68,7 @@ export class NodeInventory {
 
   onPulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
     const view = this.#views[message.body.shard];
-    const departed = view?.takePulse(message, nowMs) ?? [];
+    const departed = view?.onPulse(message, nowMs) ?? [];
     const isWaiting = nowMs - this.#startedMs < RESYNC_WAIT_MS;
     return { departed, resync: isWaiting ? null : (view?.resyncReason(nowMs) ?? null) };
   }

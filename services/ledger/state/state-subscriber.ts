@@ -206,7 +206,7 @@ export class StateSubscriber {
     const { id, body } = message;
     const now = this.#io.clock.monotonicMs();
     if (this.watchHealth.isInterrupted(body.shard, now)) this.#onLoss(body.shard);
-    this.watchHealth.take(message, now);
+    this.watchHealth.onPulse(message, now);
     const { departed, resync } = this.#inventory.onPulse(message, now);
     for (const { node, uid } of departed) {
       this.#deliver({ ...message, type: "observed.gone", id: `${id}/${node}`, body: { node, uid } });

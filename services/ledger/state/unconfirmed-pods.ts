@@ -74,7 +74,7 @@ export class UnconfirmedPods {
   /** Receives a chunk of a node's pods. Once all are here, forgets pods that are gone, terminating or completed. */
   onPods(body: BodyOf<"observed.pods">): void {
     const uids = this.#uids.get(body.node);
-    const complete = uids === undefined ? null : this.#pods.take(body);
+    const complete = uids === undefined ? null : this.#pods.onChunk(body);
     if (uids === undefined || complete === null) return;
     const staying = complete.pods.filter((pod) => pod.deletionAt === null && !hasCompleted(pod));
     const present = new Set(staying.map(({ uid }) => uid));

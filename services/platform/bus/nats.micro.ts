@@ -58,7 +58,7 @@ export function serveMicro(connection: NatsConnection, service: MicroService, io
 export interface MicroIo {
   readonly clock: Clock;
   readonly log: Log;
-  readonly turns: Pick<ReaderTurns, "take">;
+  readonly turns: Pick<ReaderTurns, "request">;
   readonly overwhelmed: () => void;
 }
 
@@ -164,15 +164,15 @@ class RunningService {
       ...options,
       callback: (error, message) => {
         // A refused subscription is reported by the connection's status.
-        if (error === null && message.reply?.startsWith(INBOX)) this.#take(() => answer(message));
+        if (error === null && message.reply?.startsWith(INBOX)) this.#onRequest(() => answer(message));
       },
     });
   }
 
   /** What comes with what was too much is dropped unread. */
-  #take(answer: () => Promise<void>): void {
+  #onRequest(answer: () => Promise<void>): void {
     if (this.#isOverwhelmed) return;
-    const isTaken = this.#io.turns.take({
+    const isTaken = this.#io.turns.request({
       begin: (done) => void answer().finally(done),
       refuse: () => {},
       cut: () => {},

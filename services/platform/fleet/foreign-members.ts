@@ -47,7 +47,7 @@ export class ForeignMembers {
    * foreign member that leaves counts until the time-out, because it may still finish writes. `isOurs` says whether a
    * member of ours has that name.
    */
-  take(pulse: ClusterPulse, isOurs: boolean): ForeignPulse | null {
+  onPulse(pulse: ClusterPulse, isOurs: boolean): ForeignPulse | null {
     const { member, clusterUid, leaving } = pulse;
     if (clusterUid === undefined || clusterUid === this.clusterUid) {
       if (!leaving && this.#members.forget(member)) this.#countMembers();
@@ -56,7 +56,7 @@ export class ForeignMembers {
     const problem = this.#problemWith(member, clusterUid);
     if (leaving) return { result: "left", problem };
     if (isOurs) return { result: "duplicate-name", problem };
-    const result = this.#members.take(pulse);
+    const result = this.#members.onPulse(pulse);
     this.#countMembers();
     return { result, problem };
   }

@@ -115,11 +115,11 @@ export class LiveMembers {
     );
   }
 
-  take(pulse: NumberedPulse): PulseResult {
+  onPulse(pulse: NumberedPulse): PulseResult {
     const received = { pulse, receivedMs: this.#options.clock.monotonicMs() };
     const entry = this.#members.get(pulse.member);
-    if (entry === undefined) return this.#takeUnknown(received);
-    return entry.pulse.since === pulse.since ? this.#takeKnown(entry, received) : this.#onNamesake(entry, received);
+    if (entry === undefined) return this.#onUnknown(received);
+    return entry.pulse.since === pulse.since ? this.#onKnown(entry, received) : this.#onNamesake(entry, received);
   }
 
   /** Forgets a member; false when it was not known. */
@@ -133,7 +133,7 @@ export class LiveMembers {
     this.#deadlines.clear();
   }
 
-  #takeUnknown(received: ReceivedPulse): PulseResult {
+  #onUnknown(received: ReceivedPulse): PulseResult {
     const { member, leaving } = received.pulse;
     if (leaving || this.#isLate(received)) return "same";
     if (this.#isFull(member)) return "full";
@@ -143,7 +143,7 @@ export class LiveMembers {
     return isBackAfterGoodbye ? "after-goodbye" : "new";
   }
 
-  #takeKnown(entry: MemberEntry, received: ReceivedPulse): PulseResult {
+  #onKnown(entry: MemberEntry, received: ReceivedPulse): PulseResult {
     const { member, leaving } = received.pulse;
     if (leaving) return entry.isBackAfterGoodbye ? "same" : this.#leave(entry, received);
     const clashes = entry.isNamesakeLatest ? entry.clashes + 1 : entry.clashes;

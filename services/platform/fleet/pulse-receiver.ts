@@ -86,10 +86,10 @@ export class PulseReceiver {
     const position = positionOf(id);
     if (position === null) return;
     const pulse = { ...body, sequence: position.sequence };
-    const foreign = this.#options.foreignMembers?.take(pulse, this.#isOurs(pulse)) ?? null;
-    if (foreign !== null) this.#takeForeign(foreign, body.member);
-    else if (body.member === this.#options.member) this.#takeOwnName(pulse, position);
-    else this.#takeOther(pulse);
+    const foreign = this.#options.foreignMembers?.onPulse(pulse, this.#isOurs(pulse)) ?? null;
+    if (foreign !== null) this.#onForeign(foreign, body.member);
+    else if (body.member === this.#options.member) this.#onOwnName(pulse, position);
+    else this.#onOther(pulse);
   }
 
   /** Whether the name belongs to a member of ours. Our own does from our first pulse on. */
@@ -97,14 +97,14 @@ export class PulseReceiver {
     return this.members.has(member) || (member === this.#options.member && this.#lastPulse !== null);
   }
 
-  #takeForeign({ result, problem }: ForeignPulse, member: string): void {
+  #onForeign({ result, problem }: ForeignPulse, member: string): void {
     if (result === "left") return;
     if (result === "duplicate-name") this.#alarms.raise("foreign-cluster", member);
     else if (this.#lastPulse === null) this.#foreignAtStart ??= problem;
     else if (result === "new") this.#alarms.report(problem);
   }
 
-  #takeOwnName(pulse: NumberedPulse, { epoch, sequence }: StreamPosition): void {
+  #onOwnName(pulse: NumberedPulse, { epoch, sequence }: StreamPosition): void {
     const { member, since, returned } = this.#options;
     const last = this.#lastPulse;
     if (last === null || pulse.since !== since || epoch !== last.epoch || sequence > last.sequence) {
@@ -112,13 +112,13 @@ export class PulseReceiver {
       if (this.#foreignPulses >= CLASHES_MAX) this.#alarms.raise("own-name", member);
       return;
     }
-    this.members.take(pulse);
+    this.members.onPulse(pulse);
     returned();
   }
 
-  #takeOther(pulse: ClusterPulse): void {
+  #onOther(pulse: ClusterPulse): void {
     const { member, clusterUid } = pulse;
-    const result = this.members.take(pulse);
+    const result = this.members.onPulse(pulse);
     if (result === "same") return;
     if (result === "full" && pulse.services.length > 0) this.#refusedMs = this.#options.clock.monotonicMs();
     if (result === "full" || result === "duplicate-name" || result === "after-goodbye")

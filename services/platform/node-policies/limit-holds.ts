@@ -53,7 +53,7 @@ export class LimitHolds {
     this.#profile = profile;
   }
 
-  take({ body }: Pick<Message<"judged.limits">, "body">, receivedMs: number): void {
+  onLimits({ body }: Pick<Message<"judged.limits">, "body">, receivedMs: number): void {
     this.#latest.set(body.policy, { limits: body, receivedMs });
   }
 
@@ -99,14 +99,14 @@ export class LimitHolds {
 export class LimitReceiver {
   readonly #io: Pick<Io, "bus" | "clock">;
   readonly #holds: LimitHolds;
-  readonly #taken: (cause: string) => void;
+  readonly #received: (cause: string) => void;
   #stop: Stop | null = null;
 
   /** `taken` is called after each message, with its id. */
   constructor(io: Pick<Io, "bus" | "clock">, holds: LimitHolds, taken: (cause: string) => void) {
     this.#io = io;
     this.#holds = holds;
-    this.#taken = taken;
+    this.#received = taken;
   }
 
   /**
@@ -118,8 +118,8 @@ export class LimitReceiver {
     if (policies.length === 0 && !needsCluster) this.stop();
     else {
       this.#stop ??= this.#io.bus.subscribe("judged.limits", 0, (message) => {
-        this.#holds.take(message, this.#io.clock.monotonicMs());
-        this.#taken(message.id);
+        this.#holds.onLimits(message, this.#io.clock.monotonicMs());
+        this.#received(message.id);
       });
     }
   }

@@ -80,7 +80,7 @@ export class PolicyReceiver implements Policies {
         if (named.includes("policy") && !leaving) this.#served();
         else if (!this.#isServed) this.#service ??= clock.after(SERVICE_MS, () => this.#unserved());
       }),
-      bus.subscribe("judged.policy", 0, (message) => this.#takePolicy(message)),
+      bus.subscribe("judged.policy", 0, (message) => this.#onPolicy(message)),
       bus.subscribe("judged.policies", 0, ({ body, id }) => {
         this.#wanted = body;
         this.#complete(id);
@@ -112,7 +112,7 @@ export class PolicyReceiver implements Policies {
     this.#put(NO_POLICIES, null);
   }
 
-  #takePolicy({ body, id }: Message<"judged.policy">): void {
+  #onPolicy({ body, id }: Message<"judged.policy">): void {
     const { policy, version, spec, frozen, refused } = body;
     if (this.#received.get(policy)?.version === version) return;
     if (this.#received.size >= UNNAMED_MAX) this.#forgetUnnamed();

@@ -59,7 +59,7 @@ export class ReaderTurns {
   }
 
   /** Begins a turn, now or later; false when it is refused, which happens later. */
-  take(turn: Turn): boolean {
+  request(turn: Turn): boolean {
     if (this.#waiting.length >= WAITING_MAX) {
       this.hold(() => turn.refuse());
       return false;

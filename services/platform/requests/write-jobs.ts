@@ -114,7 +114,7 @@ export class WriteJobs<A> {
    * Takes a request. It is attempted at once instead of an older one that waits, or after the attempt under way. One
    * for the same change waits out the pause that the server requested, and that after the attempt under way.
    */
-  take(key: string, request: A): void {
+  onRequest(key: string, request: A): void {
     const known = this.#jobs.get(key);
     if (known?.isTrying === true) {
       known.next = request;

@@ -37,13 +37,13 @@ export class ClusterWatchHealth {
     this.#shards = Array.from({ length: SHARD_COUNT }, () => new WatchHealth(WATCHES, profile, beganMs));
   }
 
-  take(message: Message<"observed.pulse">, nowMs: number): void {
+  onPulse(message: Message<"observed.pulse">, nowMs: number): void {
     const { shard, watches, leasePath = null, outages = [], contestedLeases = [] } = message.body;
     this.#contestedLeases.set(shard, contestedLeases);
     this.#leasePath = leasePath;
     this.#outages = outages;
     this.#outagesAt = message.at;
-    this.#shards[shard]?.take(message, nowMs);
+    this.#shards[shard]?.onPulse(message, nowMs);
     this.#receivedMs[shard] = nowMs;
     if (message.body.unpublished === undefined) this.#unpublished.delete(shard);
     else this.#unpublished.set(shard, message.body.unpublished);

@@ -20,7 +20,7 @@ export class ObserverTrust {
   }
 
   /** Takes a pulse of an observer. Returns whether it takes the place of another. */
-  take(publisher: string, nowMs: number): boolean {
+  onPulse(publisher: string, nowMs: number): boolean {
     const isOther = !this.has(publisher);
     if (isOther && nowMs - this.#pulsedMs < this.#profile.pulseTimeoutMs) return false;
     this.#trusted = publisher;

@@ -44,15 +44,15 @@ export function feedShard(
   const stops = [
     bus.subscribe("observed.node", shard, (message) => {
       const { body, id } = message;
-      if (!view.isOutdated(message)) reader.node(body, view.takeNode(body), id);
+      if (!view.isOutdated(message)) reader.node(body, view.onNode(body), id);
     }),
     bus.subscribe("observed.gone", shard, ({ body, id }) => {
-      const held = view.takeGone(body);
+      const held = view.onGone(body);
       if (held !== null) reader.gone(held, id);
     }),
     bus.subscribe("observed.pulse", shard, (message) => {
       const outagesBefore = view.outages;
-      for (const node of view.takePulse(message, clock.monotonicMs())) reader.gone(node, message.id);
+      for (const node of view.onPulse(message, clock.monotonicMs())) reader.gone(node, message.id);
       requestIfNeeded(message.id);
       if (!areSame(view.outages, outagesBefore)) reader.outagesChanged?.(message.id);
       reader.pulse?.(message.id);
@@ -60,7 +60,7 @@ export function feedShard(
   ];
   if (reader.pods !== undefined) {
     const takePods = ({ body, id }: Message<"observed.pods">): void => {
-      const whole = view.takePods(body);
+      const whole = view.onPods(body);
       const node = view.node(body.node);
       if (whole !== null && node !== null) reader.pods?.(node, whole, id);
     };

@@ -26,7 +26,7 @@ export class ShardPods {
   }
 
   /** Takes one chunk. Returns the version that this chunk completes, else null. */
-  take(body: BodyOf<"observed.pods">): PodsOfNode | null {
+  onChunk(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const { chunk, chunks } = body;
     if (!Number.isInteger(chunk) || !Number.isInteger(chunks) || chunk < 0 || chunk >= chunks) return null;
     if (chunks > PODS_CHUNKS_MAX) return null;

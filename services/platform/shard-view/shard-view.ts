@@ -100,7 +100,7 @@ export class ShardView {
    * Takes a node's state that is not outdated. Returns the state held before; another uid there means that the node was
    * replaced.
    */
-  takeNode(node: ObservedNode): ObservedNode | null {
+  onNode(node: ObservedNode): ObservedNode | null {
     const previous = this.node(node.node);
     if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, nodeVersion(previous));
     this.#nodes.set(node.node, { node, mention: this.#mention });
@@ -113,7 +113,7 @@ export class ShardView {
   /**
    * Takes the removal of a node. Returns the state held; null if none is, or one of another uid under the same name.
    */
-  takeGone(body: BodyOf<"observed.gone">): ObservedNode | null {
+  onGone(body: BodyOf<"observed.gone">): ObservedNode | null {
     const held = this.node(body.node);
     if (held === null || held.uid !== body.uid) return null;
     this.#drop(held);
@@ -122,11 +122,11 @@ export class ShardView {
   }
 
   /** Takes a chunk of a node's pods. Returns the version it completes; null while chunks are missing or not needed. */
-  takePods(body: BodyOf<"observed.pods">): PodsOfNode | null {
+  onPods(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const node = this.node(body.node);
     if (node === null || !needsPods(node)) return null;
     const before = this.pods(body.node);
-    const whole = this.#pods.take(body);
+    const whole = this.#pods.onChunk(body);
     if (whole === null) return null;
     if (before !== null) this.#podsDigest = digestWithout(this.#podsDigest, body.node, before.version);
     this.#podsDigest = digestWith(this.#podsDigest, body.node, whole.version);
@@ -135,19 +135,19 @@ export class ShardView {
   }
 
   /** Takes a pulse. Returns the nodes that left unnoticed: the resync that it ends did not publish them. */
-  takePulse(message: PulseMessage, nowMs: number): ObservedNode[] {
+  onPulse(message: PulseMessage, nowMs: number): ObservedNode[] {
     const publisher = publisherOf(message);
     const isNew = publisher !== this.#publisher;
     const isClosing = this.#closesResync(message);
     if (isNew && this.#publisher !== null && !isClosing) this.#suspectReason = "another observer took over";
     // States of an observer that this reader follows only now may have been left out as outdated.
-    const isFollowedNow = this.#trust.take(publisher, nowMs);
+    const isFollowedNow = this.#trust.onPulse(publisher, nowMs);
     // A newly started observer may not have subscribed yet when a resync was requested.
     const isStarted = isNew && message.body.resyncs <= 1;
     if (isStarted || isFollowedNow) this.#requestedMs = Number.NEGATIVE_INFINITY;
     this.#publisher = publisher;
     this.#pulse = message.body;
-    this.watchHealth.take(message, nowMs);
+    this.watchHealth.onPulse(message, nowMs);
     this.#agrees = this.#matches();
     if (!isClosing) return [];
     this.#suspectReason = null;

@@ -48,7 +48,7 @@ export class PulseLateness {
   }
 
   /** Takes a pulse and returns whether it is late. */
-  take(pulse: SentPulse, nowMs: number): boolean {
+  onPulse(pulse: SentPulse, nowMs: number): boolean {
     const publisher = publisherOf(pulse);
     this.#lateMs = this.#latenessOf(pulse, publisher, nowMs);
     this.#receivedMs = nowMs;
@@ -148,9 +148,9 @@ export class WatchHealth {
    * Takes a pulse. A late one proves nothing: this process or a NATS server was stopped, and newer messages are unread
    * behind it. A new synced period then begins with the first pulse that is not late.
    */
-  take(message: PulseMessage, nowMs: number): void {
-    if (this.#lateness.take(message, nowMs)) this.#lateAt = nowMs;
-    else this.#takeSync(message, publisherOf(message), nowMs);
+  onPulse(message: PulseMessage, nowMs: number): void {
+    if (this.#lateness.onPulse(message, nowMs)) this.#lateAt = nowMs;
+    else this.#applySync(message, publisherOf(message), nowMs);
   }
 
   /**
@@ -158,7 +158,7 @@ export class WatchHealth {
    * unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs continues the
    * period. A reader whose clock stood still sees only by the observer's clock how long the observer was unsynced.
    */
-  #takeSync(message: PulseMessage, publisher: string, nowMs: number): void {
+  #applySync(message: PulseMessage, publisher: string, nowMs: number): void {
     const isSame = publisher === this.#publisher;
     const { watches } = message.body;
     this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;

@@ -50,7 +50,7 @@ export class ZoneHalts {
   }
 
   /** Takes an announcement of `source`. Returns the change it makes; null for none. */
-  take(body: Announcement, source: string, nowMs: number): HaltChange | null {
+  onZone(body: Announcement, source: string, nowMs: number): HaltChange | null {
     return body.halted ? this.#claim(body, source, nowMs) : this.#deny(body, source, nowMs);
   }
 

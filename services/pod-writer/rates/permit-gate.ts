@@ -75,7 +75,7 @@ export class PermitGate {
   }
 
   /** Takes the permits of a policy. An owner without the Lease gives none, and withdraws none of another. */
-  take({ policy, permits, lease }: BodyOf<"judged.evictions">): void {
+  onPermits({ policy, permits, lease }: BodyOf<"judged.evictions">): void {
     if (lease !== undefined) return;
     this.#permits.set(policy, new Map(permits.map(({ uid, grantedAt }) => [uid, grantedAt])));
     for (const { uid } of permits) {

@@ -55,7 +55,7 @@ export class PermitLease {
   }
 
   own(): void {
-    this.#stop ??= this.#context.io.bus.subscribe("judged.limits", 0, () => this.#takeLimits());
+    this.#stop ??= this.#context.io.bus.subscribe("judged.limits", 0, () => this.#onLimits());
   }
 
   disown(): void {
@@ -72,7 +72,7 @@ export class PermitLease {
     this.#compete();
   }
 
-  #takeLimits(): void {
+  #onLimits(): void {
     const { clock, policies } = this.#context.io;
     // What the last holder hands over counts for policies that are known.
     if (policies.current() === null) return;

@@ -66,7 +66,7 @@ export class EvictionRatesActor {
     this.#firstStart = new FirstStart(io.kube, () => this.#countFromStart());
     this.#lease = new PermitLease({
       io,
-      taken: (last) => this.#takeLease(last),
+      taken: (last) => this.#onLeaseTaken(last),
       handover: () => handoverText(this.#rates(), this.#io.profile.bounds, this.#now()),
     });
   }
@@ -75,7 +75,7 @@ export class EvictionRatesActor {
     this.#isOwner = true;
     this.#firstStart.own();
     this.#lease.own();
-    this.takePolicies();
+    this.onPolicies();
   }
 
   disown(): void {
@@ -85,7 +85,7 @@ export class EvictionRatesActor {
   }
 
   /** Takes the policies in force. A policy that gets its first rate is counted from then on. */
-  takePolicies(): void {
+  onPolicies(): void {
     const set = this.#io.policies.current();
     if (!this.#isOwner || set === null) return;
     const nowMs = this.#now();
@@ -166,7 +166,7 @@ export class EvictionRatesActor {
   }
 
   /** Continues the count of the last holder where it is known. A policy without one is counted from now on. */
-  #takeLease(last: LastHolder): void {
+  #onLeaseTaken(last: LastHolder): void {
     const nowMs = this.#now();
     const isContinued = last.kind === "self" && this.#hasCounted;
     this.#hasCounted = true;

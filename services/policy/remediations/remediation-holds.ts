@@ -26,7 +26,7 @@ export class RemediationHolds {
     this.#limitReceiver = new LimitReceiver(io, this.#limits, () => {});
     this.#halts = new ZoneHalts(profile);
     this.#stops = [
-      bus.subscribe("judged.zone", "all", ({ body, source }) => this.#halts.take(body, source, clock.monotonicMs())),
+      bus.subscribe("judged.zone", "all", ({ body, source }) => this.#halts.onZone(body, source, clock.monotonicMs())),
       bus.onGap((type, shard) => {
         if (type.startsWith("observed.")) this.#feeds[shard]?.markSuspect("messages went missing", null);
       }),

@@ -106,7 +106,7 @@ export class RemediationOutcomes {
   }
 
   /** Takes the result of an act. */
-  take(target: RemediationTarget, result: RemediationResult): void {
+  onResult(target: RemediationTarget, result: RemediationResult): void {
     const { policy, node, kind, step } = target;
     const fields = { policy, node, kind: remediationKind(step.template) };
     if (result.kind === "left") {

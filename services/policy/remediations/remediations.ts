@@ -177,7 +177,7 @@ export class Remediations {
     this.#begin(
       node.node,
       (done) => actOn(this.#io, job, done),
-      (result) => this.#outcomes.take(target, result),
+      (result) => this.#outcomes.onResult(target, result),
     );
   }
 
@@ -201,7 +201,7 @@ export class Remediations {
             if (node === null) deleteOrphan(this.#io, step, object, done);
             else actOn(this.#io, this.#deletion(step, object, node), done);
           },
-          (result) => this.#outcomes.take(of, result),
+          (result) => this.#outcomes.onResult(of, result),
         );
       }
     }

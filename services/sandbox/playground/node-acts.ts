@@ -72,7 +72,7 @@ function silentTogether(graceMs: number): Scene[] {
       begins: "So Vigil stops evicting in that zone and waits. The other zones go on as ever.",
       awaits: "nothing",
       until: () => true,
-      leastMs: CALM_MS,
+      minMs: CALM_MS,
       ends: (seen) =>
         `${CALM_MS / 1000} s later, ${onStruck(seen)} of the ${STRUCK.length} ${IMPATIENT_APP} pods there ` +
         `${onStruck(seen) === 1 ? "was" : "were"} deleted: those of nodes tainted before so many were Unknown.`,

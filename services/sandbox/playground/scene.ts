@@ -13,7 +13,7 @@ export interface Scene {
   /** Printed when the result has come. */
   readonly ends: (seen: Narration) => string;
   /** Least length, in milliseconds; 0 when not given. */
-  readonly leastMs?: number;
+  readonly minMs?: number;
   /** Whether the next scene follows without the pause for reading. */
   readonly isBrief?: true;
 }

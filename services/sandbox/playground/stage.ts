@@ -35,7 +35,7 @@ export function play(io: StageIo, ended: (missing: string | null) => void): Stop
   };
   const poll = (index: number, scene: Scene, begunMs: number): void => {
     const lastedMs = clock.monotonicMs() - begunMs;
-    if (lastedMs >= (scene.leastMs ?? 0) && scene.until(narration)) {
+    if (lastedMs >= (scene.minMs ?? 0) && scene.until(narration)) {
       say(scene.ends(narration));
       timer = clock.after(scene.isBrief === true ? 0 : pauseMs, () => begin(index + 1));
     } else if (lastedMs > SCENE_MS_MAX) {

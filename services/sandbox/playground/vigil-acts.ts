@@ -73,7 +73,7 @@ function dark(graceMs: number): Scene {
     },
     awaits: `${NODES} nodes judged ready`,
     until: (seen) => seen.count("ready") === NODES,
-    leastMs: DARK_MS,
+    minMs: DARK_MS,
     ends: (seen) =>
       `For ${spanText(DARK_MS)}, longer than the grace of ${spanText(graceMs)}, no heartbeat of ${NODES} nodes has ` +
       `arrived, and ${seen.count("unknown")} are Unknown: Vigil knows that the fault is on its side.`,

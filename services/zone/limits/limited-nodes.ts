@@ -170,7 +170,7 @@ export class LimitedNodes {
   /** Sorts the nodes into groups again, after a change of the policies. */
   regroup(groupsOf: GroupsOf, at: Instant): void {
     this.#groupsOf = groupsOf;
-    for (const { observed, member } of this.#nodes.values()) this.take(observed, member, at);
+    for (const { observed, member } of this.#nodes.values()) this.onNode(observed, member, at);
     if (this.#mode === "taint") for (const node of this.#nodes.values()) this.#restore(node);
   }
 
@@ -180,13 +180,13 @@ export class LimitedNodes {
     for (const name of this.#newcomers) {
       const node = this.#nodes.get(name);
       if (node === undefined) this.#newcomers.delete(name);
-      else if (this.take(node.observed, node.member, at)) isNews = true;
+      else if (this.onNode(node.observed, node.member, at)) isNews = true;
     }
     return isNews;
   }
 
   /** Takes the state of a node. Returns whether that is news: of a node that is well a heartbeat alone is not. */
-  take(observed: ObservedNode, member: Member | null, at: Instant): boolean {
+  onNode(observed: ObservedNode, member: Member | null, at: Instant): boolean {
     const before = this.#nodes.get(observed.node);
     const isSame = before?.observed.uid === observed.uid;
     const groups = this.#groupsOf(observed) ?? null;

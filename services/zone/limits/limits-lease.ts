@@ -23,7 +23,7 @@ export class LimitsLease {
     this.#validMs = validMs;
   }
 
-  take({ source, body }: Pick<Message<"judged.lease">, "source" | "body">, nowMs: number): void {
+  onLease({ source, body }: Pick<Message<"judged.lease">, "source" | "body">, nowMs: number): void {
     const isHeld = this.#isHeld(nowMs);
     if (body.isHeld) {
       if (!isHeld) this.#sinceMs = nowMs;

@@ -155,10 +155,10 @@ export class LimitsActor {
   }
 
   /** Takes what the owner of the limits published, also as that owner. */
-  take({ source, body }: Message<"judged.limits">): void {
+  onLimits({ source, body }: Message<"judged.limits">): void {
     const { permits, io } = this.#context;
     const uids = new Map(body.permits.map(({ node, uid }) => [node, uid]));
-    permits.take(body.policy, { source, uids, receivedMs: this.#now() });
+    permits.onPermits(body.policy, { source, uids, receivedMs: this.#now() });
     if (!isOtherOwner(source, io.fleet.member)) return;
     this.#remember(body.policy, body.memory);
     const published = this.#published.get(body.policy);

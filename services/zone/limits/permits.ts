@@ -31,7 +31,7 @@ export class Permits {
     this.#lingerMs = lingerMs;
   }
 
-  take(policy: string, { source, uids, receivedMs }: Received): void {
+  onPermits(policy: string, { source, uids, receivedMs }: Received): void {
     this.#latest.set(policy, { source, uids, receivedMs });
     const untilMs = policy === POLICY_CEILING ? this.#conditionUntilMs : this.#untilMs;
     for (const node of uids.keys()) untilMs.set(node, receivedMs + this.#lingerMs);

@@ -70,14 +70,14 @@ export class ZoneLimits {
       isFrozen: (node) => this.#isFrozen(node),
     });
     this.#stops = [
-      io.bus.subscribe("judged.limits", 0, (message) => this.#takeLimits(message)),
+      io.bus.subscribe("judged.limits", 0, (message) => this.#onLimits(message)),
       io.bus.subscribe("judged.memory", 0, ({ body }) => {
         if (this.#limits.has(body.policy)) this.#actor.recall(body);
       }),
-      io.bus.subscribe("judged.lease", 0, (message) => lease.take(message, this.#instant().nowMs)),
-      io.policies.follow(() => this.#takePolicies()),
+      io.bus.subscribe("judged.lease", 0, (message) => lease.onLease(message, this.#instant().nowMs)),
+      io.policies.follow(() => this.#onPolicies()),
     ];
-    this.#takePolicies();
+    this.#onPolicies();
   }
 
   stop(): void {
@@ -86,9 +86,9 @@ export class ZoneLimits {
   }
 
   /** Takes the state of a node; `member` is null while it is not judged. */
-  take(observed: ObservedNode, member: Member | null): void {
+  onNode(observed: ObservedNode, member: Member | null): void {
     const before = this.#nodes.node(observed.node);
-    if (!this.#nodes.take(observed, member, this.#instant()) || this.#limits.size === 0) return;
+    if (!this.#nodes.onNode(observed, member, this.#instant()) || this.#limits.size === 0) return;
     if (hasLanded(before, this.#nodes.node(observed.node))) this.#permits.end(observed.node);
     this.#actor.wake();
   }
@@ -139,16 +139,16 @@ export class ZoneLimits {
     return nodeFreezeOf(observed, policies.current(), clock.wallMs()).freeze !== null;
   }
 
-  #takeLimits(message: Message<"judged.limits">): void {
+  #onLimits(message: Message<"judged.limits">): void {
     if (!this.#limits.has(message.body.policy)) return;
-    this.#actor.take(message);
+    this.#actor.onLimits(message);
     for (const { node } of message.body.permits) {
       const zone = this.#nodes.node(node)?.zone;
       if (zone !== undefined) this.#context.wake(zone);
     }
   }
 
-  #takePolicies(): void {
+  #onPolicies(): void {
     const { policies, profile } = this.#context.io;
     const set = policies.current();
     this.#limits = limitsOf(set?.policies ?? [], profile);

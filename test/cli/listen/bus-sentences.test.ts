@@ -16,18 +16,18 @@ function message<T extends MessageType>(type: T, body: BodyOf<T>): AnyMessage {
 test("a verdict is a sentence once, however often it is published", () => {
   const sentences = new BusSentences(null);
   const verdict = judgedNode("n-1", { readiness: "unknown", since: 4000, heartbeatAt: 1000 });
-  expect(sentences.take(message("judged.node", verdict))).toMatchObject({
+  expect(sentences.onMessage(message("judged.node", verdict))).toMatchObject({
     at: 4000,
     object: { kind: "Node", namespace: "", name: "n-1" },
     text: "judged unknown: silent for 3 s",
   });
-  expect(sentences.take(message("judged.node", verdict))).toBeNull();
+  expect(sentences.onMessage(message("judged.node", verdict))).toBeNull();
 });
 
 test("a zone is logged when its state changes, not with every pulse", () => {
   const sentences = new BusSentences(null);
   const texts = ["Normal", "Normal", "FullDisruption"].map(
-    (state) => sentences.take(message("judged.zone", judgedZone({ state: state as "Normal" })))?.text ?? null,
+    (state) => sentences.onMessage(message("judged.zone", judgedZone({ state: state as "Normal" })))?.text ?? null,
   );
   expect(texts).toEqual([expect.stringMatching(/^is Normal/), null, expect.stringMatching(/^is FullDisruption/)]);
 });
@@ -35,11 +35,11 @@ test("a zone is logged when its state changes, not with every pulse", () => {
 test("with a node, only what is about it and its pods", () => {
   const sentences = new BusSentences("n-1");
   const verdict = (node: string) => message("judged.node", judgedNode(node, { readiness: "unknown" }));
-  expect(sentences.take(verdict("n-2"))).toBeNull();
-  expect(sentences.take(verdict("n-1"))).not.toBeNull();
-  expect(sentences.take(message("judged.zone", judgedZone({ state: "FullDisruption" })))).toBeNull();
+  expect(sentences.onMessage(verdict("n-2"))).toBeNull();
+  expect(sentences.onMessage(verdict("n-1"))).not.toBeNull();
+  expect(sentences.onMessage(message("judged.zone", judgedZone({ state: "FullDisruption" })))).toBeNull();
   const due = { eviction: "due", node: "n-1" } as const;
-  expect(sentences.take(message("judged.pod", judgedPod(due)))).not.toBeNull();
+  expect(sentences.onMessage(message("judged.pod", judgedPod(due)))).not.toBeNull();
 });
 
 test("without a topic every topic is watched", () => {

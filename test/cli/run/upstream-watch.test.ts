@@ -186,14 +186,14 @@ describe("the grace period", () => {
     const period = new RenewalPeriod();
     expect(period.ms).toBeNull();
     const lease = (leaseDurationSeconds: unknown) => ({ spec: { leaseDurationSeconds } });
-    period.takeLeases([lease(40), lease(40), lease(4_000_000), lease("x"), null]);
+    period.onLeases([lease(40), lease(40), lease(4_000_000), lease("x"), null]);
     expect(period.ms).toBe(10_000);
   });
 
   test("is held against slower renewals that were seen", () => {
     const period = new RenewalPeriod();
-    period.takeLeases([{ spec: { leaseDurationSeconds: 40 } }]);
-    const renew = (node: string, at: number) => period.takeHeartbeat({ node, kind: "lease", renewedAt: at });
+    period.onLeases([{ spec: { leaseDurationSeconds: 40 } }]);
+    const renew = (node: string, at: number) => period.onHeartbeat({ node, kind: "lease", renewedAt: at });
     for (let beat = 0; beat <= 14; beat++) renew("a", AT + beat * 20_800);
     expect(period.ms).toBe(10_000);
     renew("a", AT + 15 * 20_800);
@@ -205,8 +205,8 @@ describe("the grace period", () => {
   test("ignores intervals across an outage or a clock set back", () => {
     const period = new RenewalPeriod();
     for (let beat = 0; beat < 30; beat++)
-      period.takeHeartbeat({ node: "a", kind: "lease", renewedAt: AT + beat * 60_000 });
-    for (let beat = 0; beat < 30; beat++) period.takeHeartbeat({ node: "a", kind: "lease", renewedAt: AT - beat });
+      period.onHeartbeat({ node: "a", kind: "lease", renewedAt: AT + beat * 60_000 });
+    for (let beat = 0; beat < 30; beat++) period.onHeartbeat({ node: "a", kind: "lease", renewedAt: AT - beat });
     expect(period.ms).toBeNull();
   });
 });

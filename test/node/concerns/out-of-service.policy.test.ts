@@ -165,7 +165,7 @@ describe("limits", () => {
   test("that are not known, or not any more, hold it back", () => {
     const holds = new LimitHolds(STANDARD_PROFILE);
     expect(holds.holdOn(limited, at(0))).toBe("limits not known yet of gpu");
-    holds.take({ body }, 0);
+    holds.onLimits({ body }, 0);
     expect(holds.holdOn(limited, at(KNOWN_MS - 1))).toBe("budgets of gpu");
     expect(holds.holdOn(limited, at(KNOWN_MS))).toBe("limits not known yet of gpu");
   });
@@ -179,7 +179,7 @@ describe("limits", () => {
 
   test("of a policy that is gone are forgotten", () => {
     const holds = new LimitHolds(STANDARD_PROFILE);
-    holds.take({ body }, 0);
+    holds.onLimits({ body }, 0);
     holds.keep(new Set());
     expect(holds.holdOn(limited, at(1))).toBe("limits not known yet of gpu");
   });

@@ -13,7 +13,7 @@ function recordOf(found: ObservedNode) {
   const record = new TransitionRecord(found, clock);
   const take = (afterS: number, node: ObservedNode): void => {
     clock.advance(afterS * S);
-    record.take(node);
+    record.record(node);
   };
   /** The transitions, in seconds after the start. */
   const transitions = (): readonly number[] => record.transitionsAt.map((at) => (at - startAt) / S);

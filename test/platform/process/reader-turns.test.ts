@@ -37,7 +37,7 @@ function readers(count: number) {
   const clock = new VirtualClock();
   const turns = new ReaderTurns(clock);
   const all = Array.from({ length: count }, () => reader());
-  const taken = all.map(({ turn }) => turns.take(turn));
+  const taken = all.map(({ turn }) => turns.request(turn));
   const stories = () => all.map(({ story }) => story.join());
   return { clock, all, taken, stories };
 }
@@ -71,13 +71,13 @@ describe("turns of readers", () => {
     const again: Turn = {
       begin(done) {
         spentMs += 50;
-        turns.take(again);
+        turns.request(again);
         done();
       },
       refuse: () => {},
       cut: () => {},
     };
-    turns.take(again);
+    turns.request(again);
     clock.advance(60_000);
     const share = spentMs / busy.monotonicMs();
     expect([share > 0.2, share < 0.27]).toEqual([true, true]);

@@ -29,7 +29,7 @@ function jobs(options: Partial<Omit<WriteJobsOptions<string>, "clock" | "random"
 
 test.each<Outcome>(["ok", "gone", "refused", "denied", "shadowed"])("a request that ended %s is settled", (outcome) => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   answer(outcome);
   clock.advance(60_000);
   expect(tries).toHaveLength(1);
@@ -41,7 +41,7 @@ test.each<Outcome>(["failed", "unknown", "throttled"])(
   "a request that ended %s is retried with a new read",
   (outcome) => {
     const { clock, tries, reported, written, answer } = jobs();
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer(outcome);
     clock.advance(99);
     expect(tries).toHaveLength(1);
@@ -54,7 +54,7 @@ test.each<Outcome>(["failed", "unknown", "throttled"])(
 
 test("a result that is retried reports when", () => {
   const { clock, tries, retriesAt, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   answer("failed");
   expect(retriesAt).toEqual([clock.wallMs() + 100]);
   clock.advance(100);
@@ -65,7 +65,7 @@ test("a result that is retried reports when", () => {
 
 test("pauses between attempts double with full jitter up to the longest", () => {
   const { clock, tries, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   for (let attempt = 0; attempt < 9; attempt++) {
     answer("failed");
     clock.advance(10_000);
@@ -76,7 +76,7 @@ test("pauses between attempts double with full jitter up to the longest", () => 
 
 test("a first conflict is retried at once, a second waits", () => {
   const { clock, tries, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   answer("conflict");
   clock.advance(0);
   expect(tries).toHaveLength(2);
@@ -89,7 +89,7 @@ test("a first conflict is retried at once, a second waits", () => {
 
 test("the pause that a server requests is kept", () => {
   const { clock, tries, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   answer("throttled", { retryAfterMs: 5_000 });
   clock.advance(5_099);
   expect(tries).toHaveLength(1);
@@ -100,18 +100,18 @@ test("the pause that a server requests is kept", () => {
 describe("a newer request", () => {
   test("replaces one that waits and is attempted at once", () => {
     const { tries, written, answer } = jobs();
-    written.take("k", "old");
+    written.onRequest("k", "old");
     answer("failed");
-    written.take("k", "new");
+    written.onRequest("k", "new");
     expect(tries.map(({ ask }) => ask)).toEqual(["old", "new"]);
     expect(tries.at(-1)?.hasFailed).toBe(true);
   });
 
   test("waits for the attempt under way; of several the last counts", () => {
     const { clock, tries, reported, written, answer } = jobs();
-    written.take("k", "old");
-    written.take("k", "middle");
-    written.take("k", "new");
+    written.onRequest("k", "old");
+    written.onRequest("k", "middle");
+    written.onRequest("k", "new");
     expect(tries).toHaveLength(1);
     answer("ok");
     clock.advance(0);
@@ -127,8 +127,8 @@ describe("a newer request", () => {
       ["other", "same failed after 0"],
     ] as const) {
       const { tries, clock, reported, retriesAt, written, answer } = jobs({ isContinued: (one, two) => one === two });
-      written.take("k", "same");
-      written.take("k", next);
+      written.onRequest("k", "same");
+      written.onRequest("k", next);
       answer("failed");
       expect(reported).toEqual([retried]);
       expect(retriesAt).toEqual([next === "same" ? clock.wallMs() + 100 : null]);
@@ -139,8 +139,8 @@ describe("a newer request", () => {
 
   test("under another key is independent", () => {
     const { tries, written } = jobs();
-    written.take("k", "a");
-    written.take("l", "b");
+    written.onRequest("k", "a");
+    written.onRequest("l", "b");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
 
@@ -149,12 +149,12 @@ describe("a newer request", () => {
 
     test("waits for no backoff", () => {
       const { clock, tries, written, answer } = jobs({ isSame });
-      written.take("k", "taint");
+      written.onRequest("k", "taint");
       for (let attempt = 0; attempt < 8; attempt++) {
         answer("failed");
         clock.advance(10_000);
       }
-      written.take("k", "heal");
+      written.onRequest("k", "heal");
       answer("failed");
       clock.advance(0);
       expect(tries.at(-1)?.ask).toBe("heal");
@@ -162,13 +162,13 @@ describe("a newer request", () => {
 
     test("waits for no pause of the server", () => {
       const { clock, tries, written, answer } = jobs({ isSame });
-      written.take("k", "taint");
-      written.take("k", "heal");
+      written.onRequest("k", "taint");
+      written.onRequest("k", "heal");
       answer("throttled", { retryAfterMs: 5_000 });
       clock.advance(0);
       expect(tries.map(({ ask }) => ask)).toEqual(["taint", "heal"]);
       answer("failed");
-      written.take("k", "heal");
+      written.onRequest("k", "heal");
       expect(tries).toHaveLength(3);
     });
   });
@@ -176,8 +176,8 @@ describe("a newer request", () => {
 
 test("dropped requests are not retried, but an attempt under way is reported", () => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.take("1/k", "a");
-  written.take("2/k", "b");
+  written.onRequest("1/k", "a");
+  written.onRequest("2/k", "b");
   answer("failed");
   written.drop((key) => key.startsWith("1/") || key.startsWith("2/"));
   tries[0]?.report({ outcome: "ok", change: "", detail: "", resourceVersion: null });
@@ -189,7 +189,7 @@ test("dropped requests are not retried, but an attempt under way is reported", (
 
 test("a one-time request is retried after a first conflict only", () => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.take("k", "drain");
+  written.onRequest("k", "drain");
   answer("conflict", { isOnce: true });
   clock.advance(0);
   answer("failed", { isOnce: true });
@@ -200,7 +200,7 @@ test("a one-time request is retried after a first conflict only", () => {
 
 test("a denied request is retried if the option says so", () => {
   const { clock, tries, written, answer } = jobs({ retriesDenied: true });
-  written.take("k", "a");
+  written.onRequest("k", "a");
   answer("denied");
   clock.advance(10_000);
   expect(tries).toHaveLength(2);
@@ -208,7 +208,7 @@ test("a denied request is retried if the option says so", () => {
 
 test("a request with a limited retry time is settled when that is over", () => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.take("k", "drain");
+  written.onRequest("k", "drain");
   for (const pauseMs of [100, 200, 400, 800, 1_600]) {
     answer("failed", { retriedForMs: 2_000 });
     clock.advance(pauseMs);
@@ -223,10 +223,10 @@ describe("during a server's pause", () => {
 
   test("the newest request for the same change waits too", () => {
     const { clock, tries, reported, written, answer } = jobs({ isSame });
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(2_000);
-    written.take("k", "again");
+    written.onRequest("k", "again");
     clock.advance(3_099);
     expect(tries).toHaveLength(1);
     clock.advance(1);
@@ -237,19 +237,19 @@ describe("during a server's pause", () => {
 
   test("a request for another change is attempted at once", () => {
     const { clock, tries, written, answer } = jobs({ isSame });
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(2_000);
-    written.take("k", "b");
+    written.onRequest("k", "b");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
 
   test("a request for the same change skips our own backoff", () => {
     const { clock, tries, written, answer } = jobs({ isSame });
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(5_000);
-    written.take("k", "again");
+    written.onRequest("k", "again");
     expect(tries.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 });
@@ -259,13 +259,13 @@ describe("a request for nothing new", () => {
 
   test("is done with one that was done a moment ago", () => {
     const { clock, tries, reported, written, answer } = jobs({ isRepeated, repeatedForMs: 2000 });
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer("ok");
     clock.advance(1999);
-    written.take("k", "a2");
+    written.onRequest("k", "a2");
     expect(reported).toEqual(["a ok after 0"]);
     expect(tries).toHaveLength(1);
-    written.take("k", "b");
+    written.onRequest("k", "b");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
 
@@ -274,26 +274,26 @@ describe("a request for nothing new", () => {
     ["refused", 0],
   ])("is attempted if the earlier ended %s %i ms ago", (outcome, agoMs) => {
     const { clock, tries, written, answer } = jobs({ isRepeated, repeatedForMs: 2000 });
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer(outcome);
     clock.advance(agoMs);
-    written.take("k", "a2");
+    written.onRequest("k", "a2");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "a2"]);
   });
 
   test("is attempted after the shard had another owner", () => {
     const { tries, written, answer } = jobs({ isRepeated, repeatedForMs: 2000 });
-    written.take("k", "a");
+    written.onRequest("k", "a");
     answer("ok");
     written.drop(() => true);
-    written.take("k", "a2");
+    written.onRequest("k", "a2");
     expect(tries).toHaveLength(2);
   });
 
   test.each<Outcome>(["ok", "gone"])("is done with the one under way when that ended %s", (outcome) => {
     const { clock, tries, reported, written, answer } = jobs({ isRepeated });
-    written.take("k", "a");
-    written.take("k", "again");
+    written.onRequest("k", "a");
+    written.onRequest("k", "again");
     answer(outcome);
     clock.advance(60_000);
     expect(tries).toHaveLength(1);
@@ -303,8 +303,8 @@ describe("a request for nothing new", () => {
 
   test.each<Outcome>(["refused", "failed", "conflict"])("is attempted when the one under way ended %s", (outcome) => {
     const { clock, tries, written, answer } = jobs({ isRepeated });
-    written.take("k", "a");
-    written.take("k", "again");
+    written.onRequest("k", "a");
+    written.onRequest("k", "again");
     answer(outcome);
     clock.advance(10_000);
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "again"]);
@@ -312,8 +312,8 @@ describe("a request for nothing new", () => {
 
   test("is not confused with one for another change", () => {
     const { clock, tries, written, answer } = jobs({ isRepeated });
-    written.take("k", "a");
-    written.take("k", "b");
+    written.onRequest("k", "a");
+    written.onRequest("k", "b");
     answer("ok");
     clock.advance(0);
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
@@ -322,7 +322,7 @@ describe("a request for nothing new", () => {
 
 test("late attempts are repeated with growing pauses and are no failures", () => {
   const { clock, tries, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   for (let attempt = 0; attempt < 9; attempt++) {
     answer("failed", { isLate: true });
     clock.advance(10_000);
@@ -334,7 +334,7 @@ test("late attempts are repeated with growing pauses and are no failures", () =>
 
 test("a late attempt lengthens the pause after a failure", () => {
   const { clock, tries, written, answer } = jobs();
-  written.take("k", "a");
+  written.onRequest("k", "a");
   answer("failed");
   clock.advance(100);
   answer("failed", { isLate: true });

@@ -46,19 +46,19 @@ describe("a view is complete", () => {
   test("once a resync has ended and the digests agree", () => {
     const held = view();
     expect(held.blindness(0)).toBe("no pulse from the observer");
-    held.takeNode(named("a"));
-    held.takePulse(pulse([named("a")]), 0);
+    held.onNode(named("a"));
+    held.onPulse(pulse([named("a")]), 0);
     expect(held.blindness(0)).toBe("not synced yet");
-    held.takePulse(pulse([named("a")], { cause: "ask", resyncs: 2 }), 0);
+    held.onPulse(pulse([named("a")], { cause: "ask", resyncs: 2 }), 0);
     expect(held.blindness(0)).toBeNull();
   });
 
   test("while changes follow the pulse", () => {
     const held = view();
-    held.takePulse(pulse([], { cause: "ask" }), 0);
-    held.takeNode(named("a"));
+    held.onPulse(pulse([], { cause: "ask" }), 0);
+    held.onNode(named("a"));
     expect(held.blindness(0)).toBeNull();
-    held.takePulse(pulse([named("a")]), 1_000);
+    held.onPulse(pulse([named("a")]), 1_000);
     expect(held.blindness(1_000)).toBeNull();
   });
 
@@ -70,38 +70,38 @@ describe("a view is complete", () => {
       [[named("a")], [{ ...named("a"), policyLabels: 1 }]],
     ] as const) {
       const held = view();
-      held.takePulse(pulse([], { cause: "ask" }), 0);
-      for (const node of kept) held.takeNode(node);
-      held.takePulse(pulse(published), 1_000);
+      held.onPulse(pulse([], { cause: "ask" }), 0);
+      for (const node of kept) held.onNode(node);
+      held.onPulse(pulse(published), 1_000);
       expect(held.blindness(1_000)).toBe("messages are missing");
     }
   });
 
   test("again when a message arrives that its pulse overtook", () => {
     const held = view();
-    held.takePulse(pulse([], { cause: "ask" }), 0);
-    held.takePulse(pulse([named("a")]), 1_000);
+    held.onPulse(pulse([], { cause: "ask" }), 0);
+    held.onPulse(pulse([named("a")]), 1_000);
     expect(held.blindness(1_000)).toBe("messages are missing");
-    held.takeNode(named("a"));
+    held.onNode(named("a"));
     expect(held.blindness(1_000)).toBeNull();
   });
 
   test("not after a gap, until a resync has ended", () => {
     const held = view();
-    held.takePulse(pulse([], { cause: "ask" }), 0);
+    held.onPulse(pulse([], { cause: "ask" }), 0);
     held.markSuspect("messages went missing");
-    held.takePulse(pulse([]), 1_000);
+    held.onPulse(pulse([]), 1_000);
     expect(held.blindness(1_000)).toBe("messages went missing");
-    held.takePulse(pulse([], { resyncs: 2 }), 2_000);
+    held.onPulse(pulse([], { resyncs: 2 }), 2_000);
     expect(held.blindness(2_000)).toBeNull();
   });
 
   test("with a new observer if its first pulse ends a resync", () => {
     const held = view();
-    held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
-    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 1 }), 1_000);
+    held.onPulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
+    held.onPulse(pulse([], { publisher: "observer@b", resyncs: 1 }), 1_000);
     expect(held.blindness(1_000)).toBeNull();
-    held.takePulse(pulse([], { publisher: "observer@c", resyncs: 2 }), 2_000);
+    held.onPulse(pulse([], { publisher: "observer@c", resyncs: 2 }), 2_000);
     expect(held.blindness(2_000)).toBe("another observer took over");
   });
 });
@@ -116,22 +116,22 @@ describe("a resync is requested", () => {
 
   test("at once from an observer that has just started", () => {
     const held = view();
-    held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
+    held.onPulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
     held.markSuspect("messages went missing");
     expect(held.resyncReason(0)).toBe("messages went missing");
-    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 100);
+    held.onPulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 100);
     expect(held.resyncReason(100)).not.toBeNull();
-    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 200);
+    held.onPulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 200);
     expect(held.resyncReason(200)).toBeNull();
   });
 
   test("neither by a complete view nor from an unsynced observer", () => {
     const held = view();
-    held.takePulse(pulse([], { cause: "ask" }), 0);
+    held.onPulse(pulse([], { cause: "ask" }), 0);
     expect(held.resyncReason(5_000)).toBeNull();
     const blind = pulse([named("a")]);
     const body = { ...blind.body, watches: { ...WATCHES, nodes: { synced: false, since: null } } };
-    held.takePulse({ ...blind, body }, 6_000);
+    held.onPulse({ ...blind, body }, 6_000);
     expect(held.resyncReason(6_000)).toBeNull();
     expect(held.blindness(6_000)).toBe("the watch of nodes is not synced");
   });
@@ -140,71 +140,71 @@ describe("a resync is requested", () => {
 describe("departed nodes", () => {
   test("are dropped if a resync omits them and the digest agrees", () => {
     const held = view();
-    for (const name of ["a", "b", "c"]) held.takeNode(named(name));
+    for (const name of ["a", "b", "c"]) held.onNode(named(name));
     held.resyncReason(0);
-    held.takeNode(named("b"));
-    expect(held.takePulse(pulse([named("b")], { cause: "ask" }), 0).map(({ node }) => node)).toEqual(["a", "c"]);
+    held.onNode(named("b"));
+    expect(held.onPulse(pulse([named("b")], { cause: "ask" }), 0).map(({ node }) => node)).toEqual(["a", "c"]);
     expect([...held.nodes()].map(({ node }) => node)).toEqual(["b"]);
     expect(held.blindness(0)).toBeNull();
   });
 
   test("are kept if the digest does not agree", () => {
     const held = view();
-    for (const name of ["a", "b"]) held.takeNode(named(name));
+    for (const name of ["a", "b"]) held.onNode(named(name));
     held.resyncReason(0);
-    expect(held.takePulse(pulse([named("b")], { cause: "ask" }), 0)).toEqual([]);
+    expect(held.onPulse(pulse([named("b")], { cause: "ask" }), 0)).toEqual([]);
     expect(held.size).toBe(2);
     expect(held.blindness(0)).toBe("messages are missing");
   });
 
   test("are dropped by uid, not by name", () => {
     const held = view();
-    held.takeNode(named("a"));
-    expect(held.takeGone({ node: "a", uid: "uid-before" })).toBeNull();
-    expect(held.takeGone({ node: "a", uid: "uid-a" })?.node).toBe("a");
-    expect(held.takeGone({ node: "a", uid: "uid-a" })).toBeNull();
+    held.onNode(named("a"));
+    expect(held.onGone({ node: "a", uid: "uid-before" })).toBeNull();
+    expect(held.onGone({ node: "a", uid: "uid-a" })?.node).toBe("a");
+    expect(held.onGone({ node: "a", uid: "uid-a" })).toBeNull();
   });
 });
 
 describe("pods", () => {
   test("count once all chunks of one version have arrived, in any order", () => {
     const held = view();
-    held.takeNode(named("a", "1", "False"));
-    expect(held.takePods(pods("a", "v1", 1, 2))).toBeNull();
+    held.onNode(named("a", "1", "False"));
+    expect(held.onPods(pods("a", "v1", 1, 2))).toBeNull();
     expect(held.pods("a")).toBeNull();
-    expect(held.takePods(pods("a", "v1", 0, 2))?.pods.map(({ name }) => name)).toEqual(["a-0", "a-1"]);
+    expect(held.onPods(pods("a", "v1", 0, 2))?.pods.map(({ name }) => name)).toEqual(["a-0", "a-1"]);
     expect(held.pods("a")?.version).toBe("v1");
   });
 
   test("of a newer version replace an incomplete older one", () => {
     const held = view();
-    held.takeNode(named("a", "1", "False"));
-    held.takePods(pods("a", "v1", 0, 2));
-    held.takePods(pods("a", "v2", 0, 2));
-    expect(held.takePods(pods("a", "v1", 1, 2))).toBeNull();
+    held.onNode(named("a", "1", "False"));
+    held.onPods(pods("a", "v1", 0, 2));
+    held.onPods(pods("a", "v2", 0, 2));
+    expect(held.onPods(pods("a", "v1", 1, 2))).toBeNull();
     expect(held.pods("a")).toBeNull();
   });
 
   test("count towards completeness while their node needs them", () => {
     const held = view();
     const [down, well] = [named("a", "1", "False"), named("a", "2", "True")];
-    held.takeNode(down);
-    held.takePulse(pulse([down], { cause: "ask", pods: { a: "v1" } }), 0);
+    held.onNode(down);
+    held.onPulse(pulse([down], { cause: "ask", pods: { a: "v1" } }), 0);
     expect(held.blindness(0)).toBe("messages are missing");
-    held.takePods(pods("a", "v1"));
+    held.onPods(pods("a", "v1"));
     expect(held.blindness(0)).toBeNull();
-    held.takeNode(well);
+    held.onNode(well);
     expect(held.pods("a")).toBeNull();
-    held.takePulse(pulse([well]), 1_000);
+    held.onPulse(pulse([well]), 1_000);
     expect(held.blindness(1_000)).toBeNull();
   });
 
   test("of unknown or unneeded nodes, and impossible chunks, are dropped", () => {
     const held = view();
-    expect(held.takePods(pods("a", "v1"))).toBeNull();
-    held.takeNode(named("a"));
-    expect(held.takePods(pods("a", "v1"))).toBeNull();
-    held.takeNode(named("a", "2", "False"));
+    expect(held.onPods(pods("a", "v1"))).toBeNull();
+    held.onNode(named("a"));
+    expect(held.onPods(pods("a", "v1"))).toBeNull();
+    held.onNode(named("a", "2", "False"));
     for (const [chunk, chunks] of [
       [1, 1],
       [-1, 1],
@@ -212,7 +212,7 @@ describe("pods", () => {
       [0.5, 1],
       [0, 1e9],
     ] as const) {
-      expect(held.takePods(pods("a", "v1", chunk, chunks))).toBeNull();
+      expect(held.onPods(pods("a", "v1", chunk, chunks))).toBeNull();
     }
     expect(held.pods("a")).toBeNull();
   });
@@ -225,8 +225,8 @@ describe("an older state", () => {
   function followed(resourceVersion = "2252"): ShardView {
     const held = view();
     const node = named("a", resourceVersion);
-    held.takeNode(node);
-    held.takePulse(pulse([node], { cause: "ask" }), 0);
+    held.onNode(node);
+    held.onPulse(pulse([node], { cause: "ask" }), 0);
     return held;
   }
 
@@ -243,16 +243,16 @@ describe("an older state", () => {
 
   test("of a second observer that pulses beside the first is outdated", () => {
     const held = followed();
-    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED }), 3_000);
+    held.onPulse(pulse([named("a", "1610")], { publisher: RESUMED }), 3_000);
     expect(held.isOutdated(state("1612"))).toBe(true);
     expect(held.blindness(3_000)).toBe("messages are missing");
   });
 
   test("counts once the observer before was silent for --pulse-timeout", () => {
     const held = followed();
-    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED, resyncs: 3 }), 3_999);
+    held.onPulse(pulse([named("a", "1610")], { publisher: RESUMED, resyncs: 3 }), 3_999);
     expect(held.resyncReason(3_999)).not.toBeNull();
-    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED, resyncs: 3 }), 4_000);
+    held.onPulse(pulse([named("a", "1610")], { publisher: RESUMED, resyncs: 3 }), 4_000);
     expect(held.isOutdated(state("1612"))).toBe(false);
     // What was left out before has to be published again.
     expect(held.resyncReason(4_000)).not.toBeNull();
@@ -261,13 +261,13 @@ describe("an older state", () => {
 
   test("of the observer that it follows counts: a store may be restored", () => {
     const held = followed();
-    held.takePulse(pulse([named("a", "1610")], { publisher: RESUMED }), 3_000);
+    held.onPulse(pulse([named("a", "1610")], { publisher: RESUMED }), 3_000);
     expect(held.isOutdated(state("1612", "observer@a"))).toBe(false);
   });
 
   test("counts before the first pulse", () => {
     const held = view();
-    held.takeNode(named("a", "2252"));
+    held.onNode(named("a", "2252"));
     expect(held.isOutdated(state("1612"))).toBe(false);
   });
 
@@ -304,12 +304,12 @@ test("after any lost changes, one resync makes the view equal to the cluster", (
         if (isGone) world.delete(name);
         else world.set(name, node);
         if (isLost) continue;
-        if (isGone) held.takeGone({ node: name, uid: node.uid });
-        else held.takeNode(node);
+        if (isGone) held.onGone({ node: name, uid: node.uid });
+        else held.onNode(node);
       }
       held.resyncReason(0);
-      for (const node of world.values()) held.takeNode(node);
-      held.takePulse(pulse([...world.values()], { cause: "ask" }), 0);
+      for (const node of world.values()) held.onNode(node);
+      held.onPulse(pulse([...world.values()], { cause: "ask" }), 0);
       expect(held.blindness(0)).toBeNull();
       expect([...held.nodes()].map(({ node }) => node).toSorted()).toEqual([...world.keys()].toSorted());
     }),

@@ -34,7 +34,7 @@ function deliver(
   const watches = { nodes: state("nodes"), leases: state("leases"), pods: state("pods") };
   const digest = { count: 0, sum: 0 };
   const body = { shard: 0, watches, nodes: digest, pods: digest, resyncs: 1 };
-  health.take(
+  health.onPulse(
     {
       id: `${publisher}:1:observed.pulse.0:1`,
       source: publisher,

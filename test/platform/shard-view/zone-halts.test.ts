@@ -9,7 +9,7 @@ const PROFILE = { pulseTimeoutMs: 4 * S, nodeMonitorGraceMs: 50 * S };
 function scene() {
   const halts = new ZoneHalts(PROFILE);
   const announce = (source: string, atS: number, halted: boolean, rest: { since?: number; size?: number } = {}) =>
-    halts.take({ zone: "z", halted, since: 100, size: 3, ...rest }, source, atS * S);
+    halts.onZone({ zone: "z", halted, since: 100, size: 3, ...rest }, source, atS * S);
   return { halts, announce };
 }
 

@@ -13,7 +13,7 @@ function gateWith(grantedAt: number) {
   let passedMs = 0;
   const gate = new PermitGate({ wallMs: () => NOW + passedMs, monotonicMs: () => passedMs });
   const permit = (at: number) =>
-    gate.take({
+    gate.onPermits({
       policy: "gpu",
       inWindow: 1,
       waiting: 0,

@@ -39,7 +39,7 @@ export class PolicyChecks {
 
   constructor(run: PolicyRun) {
     this.#view = new PolicyView(run, (snapshot) => {
-      this.#frozen.take(snapshot);
+      this.#frozen.onSnapshot(snapshot);
       this.#recount();
     });
     const { swarm } = run.world;
@@ -99,7 +99,7 @@ export class PolicyChecks {
   /** Takes a change of a node. */
   node(node: CheckedNode, isGone: boolean): void {
     this.#remediations.node(node, isGone);
-    this.#view.take(node, isGone);
+    this.#view.onNode(node, isGone);
     this.#holds.node(node, isGone);
     this.#limits.node(node, isGone);
     this.#ceiling.node();

@@ -31,7 +31,7 @@ function joinedTimes(intervalsMax: number, goesOn: boolean): readonly (readonly 
   ] as const;
   const freezes = [...past, ...(goesOn ? ([[990, null]] as const) : [])];
   const everywhere = freezes.map(([since, until]) => ({ name: "oncall", since, until }));
-  times.take({ fromMs: 0, policies: new Map(), everywhere });
+  times.onSnapshot({ fromMs: 0, policies: new Map(), everywhere });
   return times.mostTimes([], 1000).slice(freezes.length);
 }
 
@@ -60,8 +60,8 @@ test("a time between freezes may be joined unless others are surely shorter", ()
     [70, 90],
     [132, 150],
   ] as const) {
-    times.take({ fromMs: since, policies: new Map(), everywhere: [{ name: "oncall", since: null, until: null }] });
-    times.take({ fromMs: until, policies: new Map(), everywhere: [] });
+    times.onSnapshot({ fromMs: since, policies: new Map(), everywhere: [{ name: "oncall", since: null, until: null }] });
+    times.onSnapshot({ fromMs: until, policies: new Map(), everywhere: [] });
   }
   expect(endAfter(0, 45, times.mostTimes([], 1000))).toBe(190);
 });

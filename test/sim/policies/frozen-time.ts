@@ -42,7 +42,7 @@ export class FrozenTimes {
   }
 
   /** Takes what the API shows from now on. */
-  take({ fromMs, policies, everywhere }: PolicySnapshot): void {
+  onSnapshot({ fromMs, policies, everywhere }: PolicySnapshot): void {
     this.#update(EVERYWHERE, everywhere.map(keyed), fromMs);
     for (const scope of this.#records.keys()) {
       if (scope !== EVERYWHERE && !policies.has(scope)) this.#forget(scope, fromMs);

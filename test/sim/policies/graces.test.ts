@@ -18,7 +18,7 @@ function gracesAfter(seconds: number, specs: Readonly<Record<string, JsonObject>
   const world = new World({ ...drawn, plot: null, zones: [], faults: new Set(), policies });
   world.clock.advance(S);
   const view = new PolicyView({ world, count: () => {} }, () => {});
-  view.take({ metadata: { name: "n", uid: "u", labels: { [POOL_LABEL]: "a" } } }, false);
+  view.onNode({ metadata: { name: "n", uid: "u", labels: { [POOL_LABEL]: "a" } } }, false);
   world.clock.advance(60 * S);
   const [resource] = world.api.catalog.customAt(POLICIES_STORAGE);
   if (resource === undefined) throw new Error("the world serves NodePolicy");

@@ -40,7 +40,7 @@ function runWith(setting: Record<string, unknown>, watchLagMs: number | null = n
   const policy = { apiVersion: "vigil.io/v1alpha1", kind: "NodePolicy", metadata: { name: "p" }, spec };
   world.asWorld(() => world.api.registry.create(resource, "", policy));
   const show = (node: CheckedNode, forMs: number): void => {
-    view.take(node, false);
+    view.onNode(node, false);
     checks.node(node, false);
     world.clock.advance(forMs);
   };

@@ -40,7 +40,7 @@ function secondAfter(before: typeof SHORT | null, healedMs: number | null, evict
   world.asWorld(() => world.api.registry.create(resource, "", { ...policy, spec: specWith(before) }));
   world.clock.advance(10 * S);
   const condemn = (node: string): void => {
-    view.take(nodeWith(node, [TAINT]), false);
+    view.onNode(nodeWith(node, [TAINT]), false);
     view.drain(node);
     view.condemned.push({ node, pool: "a", zone: "z", atMs: view.nowMs, untilMs: null });
   };
@@ -51,7 +51,7 @@ function secondAfter(before: typeof SHORT | null, healedMs: number | null, evict
       world.api.registry.update(place, "main", (object) => ({ ...object, spec: specWith(LONG) }));
     }),
   );
-  if (healedMs !== null) world.clock.after(healedMs, () => view.take(nodeWith("first", []), false));
+  if (healedMs !== null) world.clock.after(healedMs, () => view.onNode(nodeWith("first", []), false));
   world.clock.advance(45 * S);
   condemn("second");
   return () => new LimitChecks(view).check("p", "second");

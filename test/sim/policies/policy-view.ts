@@ -111,7 +111,7 @@ export class PolicyView {
     return this.swarm.profile.pulseTimeoutMs + RECOVERY_MS;
   }
 
-  take(node: CheckedNode, isGone: boolean): void {
+  onNode(node: CheckedNode, isGone: boolean): void {
     const { name } = node.metadata;
     if (isGone) this.nodes.delete(name);
     else this.nodes.set(name, node);

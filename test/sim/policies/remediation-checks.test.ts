@@ -35,7 +35,7 @@ function healthyNode() {
   const object = { apiVersion: "remedy.example.com/v1alpha1", kind: "Reboot", metadata: { name: "n" } };
   world.asWorld(() => world.api.registry.create(resourceOf(POLICIES_STORAGE), "", policy));
   world.asWorld(() => world.api.registry.create(resourceOf(storage), "default", object));
-  view.take(
+  view.onNode(
     {
       metadata: { name: "n", uid: "u", labels: { [POOL_LABEL]: "a" } },
       status: { conditions: [{ type: "Ready", status: "True" }] },

@@ -75,7 +75,7 @@ test("where watches are behind, a silence may count from the return of a view", 
   const fault = { isOfView: false, lagMs: S, unseen: null, isShown: true, excuses: () => false };
   world.lastingFault = { ...fault, knownAtMs: world.clock.wallMs() };
   const watch = { synced: true, since: world.clock.wallMs() };
-  lateness.take({ type: "observed.pulse", body: { watches: { nodes: watch, leases: watch } } } as AnyMessage);
+  lateness.onMessage({ type: "observed.pulse", body: { watches: { nodes: watch, leases: watch } } } as AnyMessage);
   expect(after((nodeMonitorGraceMs + pulsePeriodMs) / S + WAY_S + 2)).not.toThrow();
   expect(after(0.5)).toThrow("zone-1-n1: status");
 });

@@ -54,7 +54,7 @@ export class Lateness {
   }
 
   /** Takes the outcome of a write, or the pulse of an observer. */
-  take(message: AnyMessage): void {
+  onMessage(message: AnyMessage): void {
     if (message.type === "done.write") this.#written(message.body);
     else if (message.type === "observed.pulse") this.#pulsed(message.body);
   }

@@ -76,7 +76,7 @@ function shown() {
   return (judgement: Partial<BodyOf<"judged.node">>) => {
     const observed = { ...nodeWith("False"), node: "n", uid: "u" };
     const judged = { node: "n", uid: "u", zone: "z", readiness: "notReady", eviction: "unmarked", ...judgement };
-    nodes.take(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at);
+    nodes.onNode(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at);
     const group = nodes.group("gpu");
     return { inWindow: group?.admissions.since(0).nodes, admitted: group?.admitted };
   };
@@ -101,7 +101,7 @@ test("a drained node whose policy is not known for a moment is not admitted agai
   nodes.regroup(() => ["gpu"], at(0));
   const observed = { ...nodeWith("False"), node: "n", uid: "u" };
   const judged = { node: "n", uid: "u", zone: "z", readiness: "notReady", eviction: "evicted" };
-  nodes.take(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at(S));
+  nodes.onNode(observed, { observed, judged: judged as BodyOf<"judged.node">, shard: 0, cause: "" }, at(S));
   // As after a change to a selector whose label the observer does not publish yet.
   nodes.regroup(() => null, at(MINUTE));
   nodes.regroup(() => ["gpu", "new"], at(2 * MINUTE));

@@ -17,7 +17,7 @@ function taken() {
     const observed = { ...nodeWith(ready), node: "n", uid: "u", ...change };
     const zone = zoneKeyOf(observed.labels);
     const judged = { node: "n", uid: "u", zone, eviction, readiness, ready } as BodyOf<"judged.node">;
-    return nodes.take(observed, { observed, judged, shard: 0, cause: "" }, AT);
+    return nodes.onNode(observed, { observed, judged, shard: 0, cause: "" }, AT);
   };
 }
 
@@ -48,8 +48,8 @@ test("all policies together count only taints for conditions", () => {
   const conditionTaints = { [`${key}:NoExecute`]: "Broken" };
   const tainted = { taints: [{ key, effect: "NoExecute", value: "vigil" }], conditionTaints };
   const silent = { taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] };
-  nodes.take({ ...nodeWith("Unknown"), node: "silent", uid: "u", ...silent }, null, AT);
-  nodes.take({ ...nodeWith("True"), node: "ill", uid: "u", ...tainted }, null, AT);
+  nodes.onNode({ ...nodeWith("Unknown"), node: "silent", uid: "u", ...silent }, null, AT);
+  nodes.onNode({ ...nodeWith("True"), node: "ill", uid: "u", ...tainted }, null, AT);
   const [cluster, together] = ["", "*"].map((group) => nodes.group(group));
   expect([cluster?.admitted, cluster?.admissions.size, cluster?.unjudged]).toEqual([2, 2, 2]);
   expect([together?.admitted, together?.admissions.size, together?.unjudged]).toEqual([1, 1, 0]);

@@ -9,7 +9,7 @@ const ofAnother = { source: "pod-writer@b", body: { isHeld: false, holder: "a" }
 /** The Lease after these messages, a second apart from 0 on; each counts for three seconds. */
 function after(...messages: readonly (typeof held | null)[]): LimitsLease {
   const lease = new LimitsLease(3000);
-  for (const [second, message] of messages.entries()) if (message !== null) lease.take(message, second * 1000);
+  for (const [second, message] of messages.entries()) if (message !== null) lease.onLease(message, second * 1000);
   return lease;
 }
 

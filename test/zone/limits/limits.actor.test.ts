@@ -70,8 +70,8 @@ describe("a node that joins by its label", () => {
     nodes.regroup(({ labels }) => [labels.pool ?? "none"], { nowMs: 0, wallMs: 0 });
     const at = (ms: number) => ({ nowMs: ms, wallMs: ms });
     const node = { ...nodeWith("Unknown"), node: "n", uid: "u" };
-    nodes.take(node, null, at(0));
-    nodes.take({ ...node, labels: { pool: "gpu" } }, null, at(S));
+    nodes.onNode(node, null, at(0));
+    nodes.onNode({ ...node, labels: { pool: "gpu" } }, null, at(S));
     expect([nodes.settle(at(10 * MINUTE)), nodes.group("gpu")?.selected]).toEqual([false, 0]);
     expect([nodes.settle(at(10 * MINUTE + S)), nodes.group("gpu")?.selected]).toEqual([true, 1]);
   });
@@ -80,9 +80,9 @@ describe("a node that joins by its label", () => {
 test("a node whose labels only a new policy shows has not joined it", () => {
   const nodes = new LimitedNodes("taint");
   const node = { ...nodeWith("Unknown"), node: "n", uid: "u" };
-  nodes.take(node, null, { nowMs: 0, wallMs: 0 });
+  nodes.onNode(node, null, { nowMs: 0, wallMs: 0 });
   nodes.regroup(({ policyLabels }) => (policyLabels === undefined ? null : ["gpu"]), { nowMs: 0, wallMs: 0 });
-  nodes.take({ ...node, labels: { pool: "gpu" }, policyLabels: 7 }, null, { nowMs: S, wallMs: S });
+  nodes.onNode({ ...node, labels: { pool: "gpu" }, policyLabels: 7 }, null, { nowMs: S, wallMs: S });
   expect(nodes.group("gpu")?.selected).toBe(1);
 });
 
@@ -402,7 +402,7 @@ test("a process that does not own the limits forgets admitted nodes that are gon
   world.start({ zone });
   for (let index = 0; index < 100; index++) {
     const taints = [taint("node.kubernetes.io/unreachable", "NoExecute")];
-    nodes.take({ ...nodeWith("Unknown", { taints }), node: `n-${index}`, uid: `u-${index}` }, null, at());
+    nodes.onNode({ ...nodeWith("Unknown", { taints }), node: `n-${index}`, uid: `u-${index}` }, null, at());
     world.advance(MINUTE);
     nodes.gone(`n-${index}`);
     tick();

@@ -31,7 +31,7 @@ export class TaintDelays implements Concern {
   review(view: PolicyView): Finding {
     const { node, policy, at } = view;
     this.#record ??= new TransitionRecord(node, this.#clock);
-    this.#record.take(node);
+    this.#record.record(node);
     const { transitionsAt } = this.#record;
     const delay = this.#delayOf(view, transitionsAt);
     this.#published = publishedDelay(this.#published, carriesDelayedTaint(node) ? delay : null, at);

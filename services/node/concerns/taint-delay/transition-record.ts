@@ -21,7 +21,7 @@ export class TransitionRecord {
   }
 
   /** Takes an observed state of the node. */
-  take(node: ObservedNode): void {
+  record(node: ObservedNode): void {
     if (node === this.#node) return;
     const wallMs = this.#clock.wallMs();
     const seen = withTransitions(this.#transitionsAt, isTransition(this.#node, node) ? [wallMs] : []);

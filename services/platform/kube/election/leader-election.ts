@@ -106,8 +106,8 @@ export class LeaderElection {
     this.#gauge = metrics.gauge(names.gauge);
     this.#gauge.set(0);
     this.#stopWatch = watchLease(options, {
-      changed: (lease) => this.#takeNews(lease),
-      gone: () => this.#takeNews(null),
+      changed: (lease) => this.#onChange(lease),
+      gone: () => this.#onChange(null),
     });
     this.#round();
   }
@@ -142,7 +142,7 @@ export class LeaderElection {
   }
 
   /** Another record in the watch: a candidate waits for its end, and a leader checks whether it still leads. */
-  #takeNews(lease: ElectionLease | null): void {
+  #onChange(lease: ElectionLease | null): void {
     if (this.#role === "ended") return;
     if (this.#role === "leader") {
       if (lease === null || holderOf(lease) !== this.#options.identity) this.#round();
@@ -183,11 +183,11 @@ export class LeaderElection {
       }
       const lease = leaseIn(answer);
       if (lease === null) this.#failed("read", answer);
-      else this.#takeRead(lease, rereads);
+      else this.#onRead(lease, rereads);
     });
   }
 
-  #takeRead(lease: ElectionLease, rereads: number): void {
+  #onRead(lease: ElectionLease, rereads: number): void {
     this.#see(lease);
     const { identity, times } = this.#options;
     const dueMs = this.#seen === null ? 0 : takeDueMs(this.#seen, { identity, ...times });

@@ -94,7 +94,7 @@ export class ShadowKube implements Kube {
     this.#io = io;
     this.#readOnly = readOnlyKube(io.kube, (run) => io.clock.soon(run));
     this.#stops = [
-      bus.subscribe("done.write", "all", ({ body }) => this.#take(body)),
+      bus.subscribe("done.write", "all", ({ body }) => this.#onWrite(body)),
       bus.subscribe("observed.node", "all", ({ body }) => this.#follow(body)),
       bus.subscribe("observed.pods", "all", ({ body }) => this.#followPods(body)),
       bus.subscribe("observed.gone", "all", ({ body }) => this.#forget(body.node)),
@@ -197,7 +197,7 @@ export class ShadowKube implements Kube {
   }
 
   /** Takes a write that was not sent, by this or another process. */
-  #take({ outcome, name, namespace, uid, node, nodeShadow, podShadow }: BodyOf<"done.write">): void {
+  #onWrite({ outcome, name, namespace, uid, node, nodeShadow, podShadow }: BodyOf<"done.write">): void {
     if (outcome !== "shadowed") return;
     if (nodeShadow !== undefined) {
       const known = this.#nodes.get(name);

@@ -75,7 +75,7 @@ export class ServerClock implements Clock {
         const sentMs = this.monotonicMs();
         return wire.send(request, {
           response: (status, headers) => {
-            this.#take(headers.date, sentMs);
+            this.#onDate(headers.date, sentMs);
             exchange.response(status, headers);
           },
           data: (chunk, waitedMs) => exchange.data(chunk, waitedMs),
@@ -86,7 +86,7 @@ export class ServerClock implements Clock {
     };
   }
 
-  #take(date: string | undefined, sentMs: number): void {
+  #onDate(date: string | undefined, sentMs: number): void {
     const dateMs = Date.parse(date ?? "");
     if (Number.isNaN(dateMs)) return;
     const atMs = this.monotonicMs();

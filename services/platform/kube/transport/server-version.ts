@@ -43,10 +43,10 @@ export class KeptServerVersion {
   minor(done: (minor: number | null) => void): void {
     const { clock } = this.#io;
     if (clock.monotonicMs() < this.#keptUntilMs) clock.soon(() => done(this.#minor));
-    else if (this.#waiting.push(done) === 1) call(this.#io, VERSION, TIMEOUT_MS, (answer) => this.#take(answer));
+    else if (this.#waiting.push(done) === 1) call(this.#io, VERSION, TIMEOUT_MS, (answer) => this.#onAnswer(answer));
   }
 
-  #take(answer: Answer): void {
+  #onAnswer(answer: Answer): void {
     const version = versionIn(answer);
     this.#minor = version?.major === 1 ? version.minor : null;
     this.#keptUntilMs = this.#io.clock.monotonicMs() + (this.#minor === null ? UNKNOWN_KEPT_MS : KEPT_MS);

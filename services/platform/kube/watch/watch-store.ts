@@ -85,10 +85,10 @@ export class WatchStore<T> {
     switch (event.type) {
       case "ADDED":
       case "MODIFIED":
-        this.#take(object, (projection) => this.#changed(projection, waitedMs));
+        this.#project(object, (projection) => this.#changed(projection, waitedMs));
         return { kind: "event", resourceVersion };
       case "DELETED":
-        this.#take(object, (projection) => this.#deleted(projection));
+        this.#project(object, (projection) => this.#deleted(projection));
         return { kind: "event", resourceVersion };
       case "BOOKMARK":
         return { kind: "bookmark", resourceVersion };
@@ -121,7 +121,7 @@ export class WatchStore<T> {
     this.#open = false;
   }
 
-  #take(raw: unknown, use: (projection: T) => void): void {
+  #project(raw: unknown, use: (projection: T) => void): void {
     const projection = this.#resource.project(raw, this.#io);
     if (projection === null) this.#isRead = false;
     else use(projection);

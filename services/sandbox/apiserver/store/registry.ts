@@ -23,15 +23,15 @@ export interface Deletion {
 const LASTING_NAMESPACES = ["default", "kube-system", "kube-public"];
 
 /** The parts of a store that the registry uses. */
-type Shelves = Pick<Store, "collection" | "nextRevision" | "revision" | "put" | "remove">;
+type ObjectStorage = Pick<Store, "collection" | "nextRevision" | "revision" | "put" | "remove">;
 
 /** The writing verbs on one store. */
 export class Registry {
-  readonly #store: Shelves;
+  readonly #store: ObjectStorage;
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor({ store, clock, random }: { store: Shelves; clock: Clock; random: Random }) {
+  constructor({ store, clock, random }: { store: ObjectStorage; clock: Clock; random: Random }) {
     this.#store = store;
     this.#clock = clock;
     this.#random = random;
@@ -39,7 +39,7 @@ export class Registry {
 
   /** The same verbs as a dry run: same results, no effects. */
   dry(): Registry {
-    const store: Shelves = {
+    const store: ObjectStorage = {
       collection: (name) => this.#store.collection(name),
       nextRevision: () => this.#store.revision,
       revision: this.#store.revision,

@@ -35,8 +35,8 @@ export function pressuresAt(state: PressureState, nowMs: number, transitionMs: n
 
 function isPast(threshold: Threshold, headroom: Headroom | undefined): boolean {
   if (headroom === undefined) return false;
-  const least = "below" in threshold ? threshold.below : threshold.belowFraction * headroom.capacity;
-  return headroom.available < least;
+  const minimum = "below" in threshold ? threshold.below : threshold.belowFraction * headroom.capacity;
+  return headroom.available < minimum;
 }
 
 /**

@@ -37,8 +37,8 @@ export function podCidrsOf(node: NodeObject): string {
 /** The node with its labels of operating system and architecture; the same object if they are right. */
 export function withPlatformLabels(node: NodeObject, stats: MachineStats): NodeObject {
   const wanted = { [Label.os]: stats.operatingSystem, [Label.arch]: stats.architecture };
-  const right = Object.entries(wanted).every(([label, value]) => node.metadata.labels?.[label] === value);
-  return right ? node : withMetadata(node, { labels: wanted });
+  const isCorrect = Object.entries(wanted).every(([label, value]) => node.metadata.labels?.[label] === value);
+  return isCorrect ? node : withMetadata(node, { labels: wanted });
 }
 
 /** Whether two statuses differ in more than heartbeat times, order of conditions and notation of quantities. */

@@ -22,19 +22,19 @@ type AnyNodeRequest = {
 
 /** Why no service of Vigil would request this; null if one may. */
 export function forbiddenChange(
-  ask: AnyNodeRequest,
+  request: AnyNodeRequest,
   { evictionMode, upstream }: Pick<Profile, "evictionMode" | "upstream">,
 ): string | null {
-  if (upstream === "beside" && ask.type !== "asked.condition") {
+  if (upstream === "beside" && request.type !== "asked.condition") {
     return "beside upstream Vigil changes no taint, label or annotation";
   }
-  switch (ask.type) {
+  switch (request.type) {
     case "asked.condition":
-      return allowsConditions(ask.body);
+      return allowsConditions(request.body);
     case "asked.taint":
-      return forbiddenTaintChange(ask.body, evictionMode);
+      return forbiddenTaintChange(request.body, evictionMode);
     case "asked.label":
-      return allowsLabels(ask.body.labels) ?? allowsRecords(ask.body.annotations ?? {});
+      return allowsLabels(request.body.labels) ?? allowsRecords(request.body.annotations ?? {});
   }
 }
 

@@ -50,7 +50,7 @@ export type NodeRequest = {
 type Report = (result: TryResult) => void;
 
 interface NodeWriteAttempt {
-  readonly ask: NodeRequest;
+  readonly request: NodeRequest;
   readonly hasFailed: boolean;
   /** The latest request, which may have arrived while this one waited for its reads. */
   readonly newest: () => NodeRequest;
@@ -94,13 +94,13 @@ const CHANGED_BY: Readonly<Record<NodeRequestType, readonly string[]>> = {
 };
 
 /** Whether two requests are for the same change of the same node, apart from the versions they are based on. */
-export function isSameChange(ask: NodeRequest, earlier: NodeRequest): boolean {
-  return changeOf(ask) === changeOf(earlier);
+export function isSameChange(request: NodeRequest, earlier: NodeRequest): boolean {
+  return changeOf(request) === changeOf(earlier);
 }
 
 /** Whether a request repeats an earlier one: the same change, based on the same version. */
-export function isRepeated(ask: NodeRequest, earlier: NodeRequest): boolean {
-  return ask.body.resourceVersion === earlier.body.resourceVersion && isSameChange(ask, earlier);
+export function isRepeated(request: NodeRequest, earlier: NodeRequest): boolean {
+  return request.body.resourceVersion === earlier.body.resourceVersion && isSameChange(request, earlier);
 }
 
 function changeOf({ type, body }: NodeRequest): string {
@@ -114,24 +114,24 @@ function changeOf({ type, body }: NodeRequest): string {
  * carries the node's version, so the first attempt of a verdict needs no read of the node; neither does a record of
  * taint starts, which names the taints it is about.
  */
-export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
+export function attemptNodeWrite(io: Io, { request, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
   const settle = (live: LiveNodeRead | null, lease?: LiveLease): void => {
     if (isWithdrawn(newest())) report(unwritten("ok", "the verdict requested before is withdrawn"));
-    else write(io, { ask, newest, live, lease }, report);
+    else write(io, { request, newest, live, lease }, report);
   };
   const proceed = (live: LiveNodeRead | null): void => {
-    if (!needsLease(ask)) settle(live);
-    else readLease(io, ask, (lease) => settle(live, lease), report);
+    if (!needsLease(request)) settle(live);
+    else readLease(io, request, (lease) => settle(live, lease), report);
   };
-  if (isStaleGrant(ask, io.profile)) report(unwritten("refused", "the grant was old when it was received"));
+  if (isStaleGrant(request, io.profile)) report(unwritten("refused", "the grant was old when it was received"));
   else if (isWithdrawn(newest())) settle(null);
-  else if (hasFailed || needsLiveNode(ask)) readNode(io, ask, needsLease(ask) ? 2 : 1, proceed, report);
+  else if (hasFailed || needsLiveNode(request)) readNode(io, request, needsLease(request) ? 2 : 1, proceed, report);
   else proceed(null);
 }
 
 /** Whether the request withdraws an earlier verdict. */
-function isWithdrawn(ask: NodeRequest): boolean {
-  return ask.type === "asked.condition" && ask.body.conditions.length === 0;
+function isWithdrawn(request: NodeRequest): boolean {
+  return request.type === "asked.condition" && request.body.conditions.length === 0;
 }
 
 /**
@@ -139,12 +139,12 @@ function isWithdrawn(ask: NodeRequest): boolean {
  * the node out of service, for labels and annotations apart from a record of taint starts, and if the request omits
  * taints that a patch of the whole list would delete.
  */
-function needsLiveNode(ask: NodeRequest): boolean {
-  if (ask.type === "asked.condition") return false;
-  if (ask.type === "asked.label") return ask.body.taints === undefined;
-  const { add, remove, taintsOmitted = 0 } = ask.body;
-  const isOfPolicy = [...add, ...remove].some((id) => !isReservedTaintKey(id.key) || isOutOfService(id));
-  return taintsOmitted > 0 || isOfPolicy || add.some(({ effect }) => effect === TaintEffect.noExecute);
+function needsLiveNode(request: NodeRequest): boolean {
+  if (request.type === "asked.condition") return false;
+  if (request.type === "asked.label") return request.body.taints === undefined;
+  const { add, remove, taintsOmitted = 0 } = request.body;
+  const isForPolicy = [...add, ...remove].some((id) => !isReservedTaintKey(id.key) || isOutOfService(id));
+  return taintsOmitted > 0 || isForPolicy || add.some(({ effect }) => effect === TaintEffect.noExecute);
 }
 
 /** Whether the lease is read before the write: for a verdict, and for the taint that needs a node to be down. */
@@ -152,31 +152,32 @@ function needsLease({ type, body }: NodeRequest): boolean {
   return type === "asked.condition" || (type === "asked.taint" && body.outOfService !== undefined);
 }
 
-function decide(io: Io, ask: NodeRequest, read: LiveNodeRead | null, lease?: LiveLease): NodeWriteDecision {
+function decide(io: Io, request: NodeRequest, read: LiveNodeRead | null, lease?: LiveLease): NodeWriteDecision {
   const { clock, policies, profile } = io;
   const live = read?.node() ?? null;
   const wallMs = clock.wallMs();
-  if (ask.type === "asked.taint" && ask.body.outOfService !== undefined) {
+  if (request.type === "asked.taint" && request.body.outOfService !== undefined) {
     const situation = { live, leaseRenewedAt: lease?.renewedAt, policies: policies.current(), wallMs, profile };
-    const detail = outOfServiceRefusal(ask.body.outOfService, situation);
+    const detail = outOfServiceRefusal(request.body.outOfService, situation);
     if (detail !== null) return { kind: "refused", detail };
   }
-  if (isGrant(ask) && live !== null) {
+  if (isGrant(request) && live !== null) {
     const { freeze } = nodeFreezeOf(live, policies.current(), wallMs);
     if (freeze !== null) return { kind: "refused", detail: `node ${live.node} is frozen: ${freeze.field}` };
   }
-  if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
-  if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs, policies.current());
-  if (read !== null) return decideLabels(ask.body, read.node(), read.object.metadata);
-  return decideTaintStarts(ask.body, ask.body.taints ?? []);
+  if (request.type === "asked.condition") return decideConditions(request.body, live, wallMs);
+  if (request.type === "asked.taint") return decideTaints(request.body, live, wallMs, policies.current());
+  if (read !== null) return decideLabels(request.body, read.node(), read.object.metadata);
+  return decideTaintStarts(request.body, request.body.taints ?? []);
 }
 
 /** Proceeds with the lease of a node as read live, or for a verdict as a proven watch shows it. */
-function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {
-  const { node } = ask.body;
+function readLease(io: Io, request: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {
+  const { node } = request.body;
   const take = (lease: ObservedLease | null, readAtMs: number): void => {
     const renewedAt = lease?.renewedAt ?? null;
-    const isRefuted = ask.type === "asked.condition" && lease !== null && refutesSilence(ask.body.basis, renewedAt);
+    const isRefuted =
+      request.type === "asked.condition" && lease !== null && refutesSilence(request.body.basis, renewedAt);
     if (isRefuted) report(unwritten("refused", "the lease was renewed after the verdict"));
     else proceed({ renewedAt, readAtMs });
   };
@@ -188,15 +189,15 @@ function readLease(io: Io, ask: NodeRequest, proceed: (lease: LiveLease) => void
     else report(unread("lease", reply));
   };
   const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: node };
-  const place = { urgency: urgencyOf(ask), stepsBefore: 1 } as const;
+  const place = { urgency: urgencyOf(request), stepsBefore: 1 } as const;
   // The taint that frees the volumes of a node is rare.
-  if (ask.type === "asked.condition") io.kube.readShown("leases", ref, onReply, { place });
+  if (request.type === "asked.condition") io.kube.readShown("leases", ref, onReply, { place });
   else io.kube.read(ref, onReply, place);
 }
 
 function readNode(
   io: Io,
-  ask: NodeRequest,
+  request: NodeRequest,
   stepsBefore: ReadPlace["stepsBefore"],
   withNode: (live: LiveNodeRead) => void,
   report: Report,
@@ -210,11 +211,11 @@ function readNode(
       else withNode({ node, object: reply.object });
     }
   };
-  io.kube.read(refOf(ask.body.node), take, { urgency: urgencyOf(ask), stepsBefore });
+  io.kube.read(refOf(request.body.node), take, { urgency: urgencyOf(request), stepsBefore });
 }
 
 /** What a patch rests on. */
-interface PatchGrounds extends Pick<NodeWriteAttempt, "ask" | "newest"> {
+interface PatchGrounds extends Pick<NodeWriteAttempt, "request" | "newest"> {
   readonly live: LiveNodeRead | null;
   readonly lease: LiveLease | undefined;
 }
@@ -223,25 +224,25 @@ interface PatchGrounds extends Pick<NodeWriteAttempt, "ask" | "newest"> {
  * Writes what is decided now. The patch may wait behind another one of its node for as long as that is unanswered, 15 s
  * at most, so it is decided and stamped again when it is sent: a countdown begins with the stamp.
  */
-function write(io: Io, { ask, newest, live, lease }: PatchGrounds, report: Report): void {
-  const decision = decide(io, ask, live, lease);
+function write(io: Io, { request, newest, live, lease }: PatchGrounds, report: Report): void {
+  const decision = decide(io, request, live, lease);
   if (decision.kind !== "write") {
     report(unwritten(decision.kind, decision.detail));
     return;
   }
   const { change, shadow } = decision;
-  const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
+  const subresource = request.type === "asked.condition" ? { subresource: "status" as const } : {};
   // A kubelet may return while a verdict waits, so the lease must be read shortly before the write.
   const readAt = lease === undefined ? {} : { readAtMs: lease.readAtMs };
-  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
+  const where = { ref: refOf(request.body.node), urgency: urgencyOf(request), ...readAt, ...subresource };
   const bodyAtSend = (): unknown => {
     if (isWithdrawn(newest())) return null;
-    const latest = decide(io, ask, live, lease);
-    return latest.kind === "write" ? patchOf(ask, latest, live).body : null;
+    const latest = decide(io, request, live, lease);
+    return latest.kind === "write" ? patchOf(request, latest, live).body : null;
   };
-  const { patch } = patchOf(ask, decision, live);
+  const { patch } = patchOf(request, decision, live);
   io.kube.write({ ...where, verb: "patch", patch, bodyAtSend }, (reply) => {
-    const result = { ...written(reply, change), isOnce: isGrant(ask) };
+    const result = { ...written(reply, change), isOnce: isGrant(request) };
     report(reply.outcome === "shadowed" ? { ...result, nodeShadow: shadow } : result);
   });
 }
@@ -251,7 +252,7 @@ function write(io: Io, { ask, newest, live, lease }: PatchGrounds, report: Repor
  * a patch of taints also to the taints that it names.
  */
 function patchOf(
-  ask: NodeRequest,
+  request: NodeRequest,
   { body, basis }: { readonly body: NodePatch; readonly basis?: PatchBasis },
   live: LiveNodeRead | null,
 ): { readonly patch: "strategic" | "json"; readonly body: unknown } {
@@ -260,8 +261,8 @@ function patchOf(
     const guarded = guardedPatch(body, live.object, basis);
     return guarded === null ? { patch: "strategic", body } : { patch: "json", body: guarded };
   }
-  if (ask.type === "asked.condition") return { patch: "strategic", body };
-  return { patch: "json", body: versionedTaintPatch(body, ask.body.taints ?? []) };
+  if (request.type === "asked.condition") return { patch: "strategic", body };
+  return { patch: "json", body: versionedTaintPatch(body, request.body.taints ?? []) };
 }
 
 function isVersioned(patch: NodePatch): patch is VersionedPatch {
@@ -269,26 +270,26 @@ function isVersioned(patch: NodePatch): patch is VersionedPatch {
 }
 
 /** A grant costs a token of its zone, so only the zone may repeat it. */
-function isGrant(ask: NodeRequest): boolean {
-  return ask.type === "asked.taint" && ask.body.why === "granted";
+function isGrant(request: NodeRequest): boolean {
+  return request.type === "asked.taint" && request.body.why === "granted";
 }
 
 /**
  * Whether a grant was received later than a pulse may be. This process may have stood still: meanwhile the zone may
  * have halted, and the grants of minutes would all be carried out at once. The zone grants again what still holds.
  */
-function isStaleGrant(ask: NodeRequest, { pulseTimeoutMs }: Pick<Profile, "pulseTimeoutMs">): boolean {
-  return isGrant(ask) && ask.ageMs > pulseTimeoutMs;
+function isStaleGrant(request: NodeRequest, { pulseTimeoutMs }: Pick<Profile, "pulseTimeoutMs">): boolean {
+  return isGrant(request) && request.ageMs > pulseTimeoutMs;
 }
 
 /**
  * Taking a NoExecute taint off keeps pods alive, so it goes first. Taking only NoSchedule taints off goes after
  * verdicts, because thousands of new nodes may carry one.
  */
-function urgencyOf(ask: NodeRequest): Urgency {
-  if (ask.type === "asked.condition") return Urgency.status;
-  if (ask.type === "asked.label" || ask.body.add.length > 0) return Urgency.taint;
-  return ask.body.remove.some(({ effect }) => effect === TaintEffect.noExecute) ? Urgency.healing : Urgency.taint;
+function urgencyOf(request: NodeRequest): Urgency {
+  if (request.type === "asked.condition") return Urgency.status;
+  if (request.type === "asked.label" || request.body.add.length > 0) return Urgency.taint;
+  return request.body.remove.some(({ effect }) => effect === TaintEffect.noExecute) ? Urgency.healing : Urgency.taint;
 }
 
 function refOf(name: string): ObjectRef {

@@ -15,7 +15,7 @@ import { foundedVerdict } from "./rules/conditions.policy.ts";
 import { foundedLabels } from "./rules/labels.policy.ts";
 import { foundedRecords, foundedTaintStarts } from "./rules/records.policy.ts";
 import { annotationsOf, basisOf, foundedTaints } from "./rules/rules.ts";
-import { isEviction, isOpposite, isUncalledForEviction, wantedOf } from "./rules/taints.policy.ts";
+import { isEviction, isOpposite, isUnwarrantedEviction, wantedOf } from "./rules/taints.policy.ts";
 
 /**
  * What to do about a request: write, or end it because nothing is left to change, it is refuted, or the node is gone.
@@ -54,19 +54,19 @@ const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to c
  * heartbeat other than the verdict's refutes it. Conditions that are Unknown by now stay as they are.
  */
 export function decideConditions(
-  ask: BodyOf<"asked.condition">,
+  request: BodyOf<"asked.condition">,
   live: ObservedNode | null,
   wallMs: number,
 ): NodeWriteDecision {
-  const changed = identityProblem(ask, live);
+  const changed = identityProblem(request, live);
   if (changed !== null) return changed;
   const ready = live === null ? null : readyConditionOf(live);
   if (ready?.status === "Unknown") return UNCHANGED;
   const known = new Set(live?.conditions.map(({ type }) => type));
-  const refuted = live === null ? null : foundedVerdict(ask, live);
+  const refuted = live === null ? null : foundedVerdict(request, live);
   if (refuted !== null) return { kind: "refused", detail: refuted };
   const unknown = new Set(live?.conditions.filter(({ status }) => status === "Unknown").map(({ type }) => type));
-  const wanted = ask.conditions.filter(({ type }) => !unknown.has(type));
+  const wanted = request.conditions.filter(({ type }) => !unknown.has(type));
   const conditions = wanted.map(
     ({ type, status, reason, message, heartbeatAt }): ConditionPatch => ({
       type,
@@ -78,7 +78,7 @@ export function decideConditions(
     }),
   );
   const change = `conditions: ${wanted.map(({ type, status }) => `${type}=${status}`).join(" ")}`;
-  const body = { metadata: preconditionOf(live ?? ask), status: { conditions } };
+  const body = { metadata: preconditionOf(live ?? request), status: { conditions } };
   const transitionAt = epochMsOf(apiTime(wallMs));
   const forced = wanted.map(({ type, status, reason, heartbeatAt }) => ({
     type,
@@ -87,7 +87,7 @@ export function decideConditions(
     heartbeatAt,
     transitionAt,
   }));
-  return { kind: "write", change, body, shadow: { verdict: { at: wallMs, ...ask.basis, conditions: forced } } };
+  return { kind: "write", change, body, shadow: { verdict: { at: wallMs, ...request.basis, conditions: forced } } };
 }
 
 /**
@@ -97,30 +97,32 @@ export function decideConditions(
  * calls for.
  */
 export function decideTaints(
-  ask: BodyOf<"asked.taint">,
+  request: BodyOf<"asked.taint">,
   live: ObservedNode | null,
   wallMs: number,
   policies: PolicySet | null = null,
 ): NodeWriteDecision {
-  const gone = identityProblem(ask, live);
+  const gone = identityProblem(request, live);
   if (gone !== null) return gone;
-  const ready = live === null ? ask.ready : (readyConditionOf(live)?.status ?? null);
+  const ready = live === null ? request.ready : (readyConditionOf(live)?.status ?? null);
   // When all zones are down, taints also go from nodes that are not ready (R6.10), whatever their status has become.
-  if (ask.why === "healing" ? ask.ready === "True" && ready !== "True" : ready !== ask.ready) {
+  if (request.why === "healing" ? request.ready === "True" && ready !== "True" : ready !== request.ready) {
     return {
       kind: "refused",
-      detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${ask.ready ?? "missing"}`,
+      detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${request.ready ?? "missing"}`,
     };
   }
-  const wrong = ask.add.find((id) => isUncalledForEviction(id, live, ready));
-  if (wrong !== undefined) {
-    return { kind: "refused", detail: `a node whose Ready is ${ready ?? "missing"} gets no ${taintName(wrong)}` };
+  const invalid = request.add.find((id) => isUnwarrantedEviction(id, live, ready));
+  if (invalid !== undefined) {
+    return { kind: "refused", detail: `a node whose Ready is ${ready ?? "missing"} gets no ${taintName(invalid)}` };
   }
-  const context = { live, seen: live ?? ask, wallMs, policies };
-  const { add, remove, unfounded } = foundedTaints(ask, context);
-  const before = live === null ? ask.taints : live.taints;
+  const context = { live, seen: live ?? request, wallMs, policies };
+  const { add, remove, unfounded } = foundedTaints(request, context);
+  const before = live === null ? request.taints : live.taints;
   const kept = before.filter((taint) => !remove.some((id) => isSameTaint(id, taint)) && !isOpposite(taint, add));
-  const added = wantedOf({ ...ask, add, remove }, before).filter((id) => !kept.some((taint) => isSameTaint(id, taint)));
+  const added = wantedOf({ ...request, add, remove }, before).filter(
+    (id) => !kept.some((taint) => isSameTaint(id, taint)),
+  );
   if (added.length === 0 && kept.length === before.length) {
     return unfounded === null ? UNCHANGED : { kind: "refused", detail: unfounded };
   }
@@ -131,7 +133,7 @@ export function decideTaints(
   const patch = { kept, added, removed };
   const annotations = annotationsPart(annotationsOf(patch, context));
   const spec = { taints: taints.length === 0 ? null : taints };
-  const body = { metadata: { ...preconditionOf(live ?? ask), ...annotations }, spec };
+  const body = { metadata: { ...preconditionOf(live ?? request), ...annotations }, spec };
   const change = `taints: ${changes.join(" ")}`;
   return {
     kind: "write",
@@ -148,27 +150,27 @@ export function decideTaints(
  * an annotation must be a record of Vigil's.
  */
 export function decideLabels(
-  ask: BodyOf<"asked.label">,
+  request: BodyOf<"asked.label">,
   live: ObservedNode,
   metadata: KubeObject["metadata"],
 ): NodeWriteDecision {
-  const changed = identityProblem(ask, live);
+  const changed = identityProblem(request, live);
   if (changed !== null) return changed;
-  const labels = Object.entries(ask.labels).filter(([label, value]) => live.labels[label] !== value);
+  const labels = Object.entries(request.labels).filter(([label, value]) => live.labels[label] !== value);
   const [hasAnnotations, hasLabels] = [recordOf(metadata.annotations), recordOf(metadata.labels)];
   const isChanged = ([name, text]: [string, string | null]): boolean => (hasAnnotations[name] ?? null) !== text;
-  const annotations = Object.entries(ask.annotations ?? {}).filter(isChanged);
+  const annotations = Object.entries(request.annotations ?? {}).filter(isChanged);
   // A proof goes with its seal, so that its kubelet cannot write it again.
-  const isUnsealed = ask.annotations?.[Annotation.provedDown] === null && hasLabels[PROOF_SEAL_LABEL] !== undefined;
+  const isUnsealed = request.annotations?.[Annotation.provedDown] === null && hasLabels[PROOF_SEAL_LABEL] !== undefined;
   const written = [...labels, ...(isUnsealed ? [[PROOF_SEAL_LABEL, null] as const] : [])];
   if (written.length === 0 && annotations.length === 0) return UNCHANGED;
-  const wrong = foundedLabels(Object.fromEntries(labels), live) ?? foundedRecords(ask.annotations ?? {}, live);
-  if (wrong !== null) return { kind: "refused", detail: wrong };
-  const other = otherTaint(ask.taints ?? [], live.taints);
+  const invalid = foundedLabels(Object.fromEntries(labels), live) ?? foundedRecords(request.annotations ?? {}, live);
+  if (invalid !== null) return { kind: "refused", detail: invalid };
+  const other = otherTaint(request.taints ?? [], live.taints);
   if (other !== undefined)
     return { kind: "refused", detail: `taint ${taintName(other)} has another timeAdded than the request saw` };
   const patched = {
-    uid: ask.uid,
+    uid: request.uid,
     ...(written.length === 0 ? {} : { labels: Object.fromEntries(written) }),
     ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
   };
@@ -187,16 +189,16 @@ export function decideLabels(
  * Decides a record of taint starts on the taints that the request names. The patch is bound to that version and those
  * taints, so it needs no live read. A request with taints is for that annotation alone.
  */
-export function decideTaintStarts(ask: BodyOf<"asked.label">, taints: readonly Taint[]): NodeWriteDecision {
-  const { labels, annotations = {} } = ask;
+export function decideTaintStarts(request: BodyOf<"asked.label">, taints: readonly Taint[]): NodeWriteDecision {
+  const { labels, annotations = {} } = request;
   const changed = [...Object.keys(labels), ...Object.keys(annotations)];
   const starts = changed.length === 1 ? (annotations[Annotation.taintsSeen] ?? "") : "";
-  const wrong = foundedTaintStarts(starts, taints);
-  if (wrong !== null) return { kind: "refused", detail: wrong };
+  const invalid = foundedTaintStarts(starts, taints);
+  if (invalid !== null) return { kind: "refused", detail: invalid };
   return {
     kind: "write",
     change: changeText("annotations", Object.entries(annotations)).join(),
-    body: { metadata: { ...preconditionOf(ask), annotations } },
+    body: { metadata: { ...preconditionOf(request), annotations } },
     shadow: { labels, annotations },
   };
 }
@@ -218,8 +220,8 @@ function annotationsPart(annotations: Readonly<Record<string, string | null>>): 
   return Object.keys(annotations).length === 0 ? {} : { annotations };
 }
 
-function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): NodeWriteDecision | null {
-  if (live === null || live.uid === ask.uid) return null;
+function identityProblem(request: { readonly uid: string }, live: ObservedNode | null): NodeWriteDecision | null {
+  if (live === null || live.uid === request.uid) return null;
   return { kind: "gone", detail: "another node has this name now" };
 }
 

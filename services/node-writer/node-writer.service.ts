@@ -19,24 +19,24 @@ export const nodeWriterService: Service = (io) => {
     retryMaxMs: profile.askRetryMaxMs,
     isRepeated,
     isSame: isSameChange,
-    attempt: (ask, { failures }, report, newest) => {
-      const foreign = forbiddenChange(ask, profile);
-      if (foreign === null) attemptNodeWrite(io, { ask, hasFailed: failures > 0, newest }, report);
-      else refuse(ask, foreign, report);
+    attempt: (request, { failures }, report, newest) => {
+      const foreign = forbiddenChange(request, profile);
+      if (foreign === null) attemptNodeWrite(io, { request, hasFailed: failures > 0, newest }, report);
+      else refuse(request, foreign, report);
     },
-    reportOutcome: (ask, result, timing) => {
-      const { type, id } = ask;
-      const { node, uid } = ask.body;
+    reportOutcome: (request, result, timing) => {
+      const { type, id } = request;
+      const { node, uid } = request.body;
       const { outcome, change, detail, resourceVersion, nodeShadow } = result;
-      if (isRecord(ask)) health.report("node-records", result, node);
+      if (isRecord(request)) health.report("node-records", result, node);
       const shadow = nodeShadow === undefined ? {} : { nodeShadow };
       const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
     },
   });
-  const onRequest = (shard: number, source: string, ask: NodeRequest): void => {
+  const onRequest = (shard: number, source: string, request: NodeRequest): void => {
     // Node and zone may request different taints of one node at once, so the source is part of the key.
-    jobs.onRequest(`${shard}/${ask.type}/${serviceOf(source)}/${ask.body.node}`, ask);
+    jobs.onRequest(`${shard}/${request.type}/${serviceOf(source)}/${request.body.node}`, request);
   };
   const subscribe = (shard: number): Stop[] => [
     bus.subscribe("asked.condition", shard, ({ source, id, at, body }) =>

@@ -70,7 +70,7 @@ export class NodeActor {
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node)).state;
     this.#judged = { readiness: judgedReadiness(this.#state), since: Math.min(transitionAt, clock.wallMs()) };
     this.#transition = new ReadyTransition(node, clock);
-    this.#concerns = context.concerns.of(node, undefined);
+    this.#concerns = context.concerns.concernsFor(node, undefined);
   }
 
   /** The key of the disruption domain that the node belongs to. */
@@ -96,8 +96,8 @@ export class NodeActor {
   onHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): boolean {
     // A verdict is bound to the version it rests on. If heartbeat and known state disagree on whether Ready exists, a
     // state was lost and the other grace applies, so its version must not carry a verdict.
-    const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
-    if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
+    const matchesKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
+    if (matchesKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
     const isOlder = heartbeat.kind === "status" && this.#transition.backdate(heartbeat.renewedAt, seenMs);
     const isAlive = this.#heartbeats.record(heartbeat, seenMs, cause);
     const isReturn = isAlive && isSilent(this.#state);
@@ -138,9 +138,9 @@ export class NodeActor {
   written(done: BodyOf<"done.write">, cause: string): void {
     const nowMs = this.#context.io.clock.monotonicMs();
     if (isMarked(done)) this.#bound = withoutMarked(this.#bound, done.uid);
-    const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
-    if (isOfVerdict && !done.retrying) this.#step("verdictSettled");
-    if (!isOfVerdict || done.outcome !== "refused") return;
+    const isVerdictReply = done.ask === "asked.condition" && done.uid === this.#node.uid;
+    if (isVerdictReply && !done.retrying) this.#step("verdictSettled");
+    if (!isVerdictReply || done.outcome !== "refused") return;
     if (!this.#step("verdictRefuted").includes("restartGrace")) return;
     this.#context.refuted.add(1);
     this.#heartbeats.rebase(nowMs);
@@ -157,7 +157,7 @@ export class NodeActor {
   review(cause: string | null = this.#heartbeats.cause): void {
     const { clock } = this.#context.io;
     const at = { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-    this.#concerns = this.#context.concerns.of(this.#node, this.#concerns);
+    this.#concerns = this.#context.concerns.concernsFor(this.#node, this.#concerns);
     this.#restartAfterHalt(this.#context.haltEndedMs(this.zone));
     const canJudge = this.#canJudge(at.nowMs);
     this.#checkGrace(at.nowMs, canJudge);
@@ -335,7 +335,7 @@ export class NodeActor {
     }
     const schedule = this.#requests ?? new RequestSchedule(profile);
     const basis = this.#heartbeats.basisFor(node);
-    const verdict = { resourceVersion: this.#resourceVersion, basis, isTakenBack: heartbeat === "recalled" };
+    const verdict = { resourceVersion: this.#resourceVersion, basis, isWithdrawn: heartbeat === "recalled" };
     const request = { io, node, ...verdict, toEvict: changes.evictions, schedule, nowMs, cause };
     if (sendRequests(request, mustWait ? harmlessChanges(changes) : changes)) this.#step("verdictRequested");
     this.#requests = schedule.isEmpty() ? null : schedule;

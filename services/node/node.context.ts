@@ -20,7 +20,7 @@ export interface ShardState {
 export interface NodeContext<Actor> {
   readonly io: Io;
   readonly shard: ShardState;
-  readonly concerns: Pick<ServiceConcerns, "of">;
+  readonly concerns: Pick<ServiceConcerns, "concernsFor">;
   /** Wakes an actor when its node's grace ends. */
   readonly graces: KeyedDeadlines<Actor>;
   /** Wakes an actor for retries of its requests and for its eviction. */

@@ -18,7 +18,7 @@ export interface RequestContext {
   /** The heartbeats that a verdict of silence rests on. */
   readonly basis: BodyOf<"asked.condition">["basis"];
   /** Whether a verdict that was requested is no longer valid and its writer may still be trying. */
-  readonly isTakenBack: boolean;
+  readonly isWithdrawn: boolean;
   /** The pods that have to go, also while none may be requested because the view is not synced. */
   readonly toEvict: DesiredChanges["evictions"];
   readonly schedule: RequestSchedule;
@@ -76,9 +76,9 @@ function sendEvictions(
  * version they were observed in. A request without conditions replaces a verdict that a writer may still be trying.
  */
 function sendConditions(context: RequestContext, { conditions }: DesiredChanges): boolean {
-  const { io, resourceVersion, basis, isTakenBack, schedule, nowMs, cause } = context;
+  const { io, resourceVersion, basis, isWithdrawn, schedule, nowMs, cause } = context;
   const { node, uid } = context.node;
-  const isDesired = conditions.length > 0 || isTakenBack;
+  const isDesired = conditions.length > 0 || isWithdrawn;
   if (!schedule.isDue("condition", endStateOf(isDesired ? conditions : null), nowMs)) return false;
   io.bus.publish("asked.condition", { node, uid, resourceVersion, basis, conditions: [...conditions] }, cause);
   return conditions.length > 0;

@@ -54,8 +54,8 @@ export class NodeShard {
       bus.subscribe("observed.lease", shard, (message) => this.#onHeartbeats(message)),
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
       bus.subscribe("done.write", shard, ({ body, id, cause }) => {
-        const isOfNodeService = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
-        if (isOfNodeService && !cause.startsWith(`${this.#source}:`)) this.#outlastOtherOwner(id);
+        const isFromNodeService = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
+        if (isFromNodeService && !cause.startsWith(`${this.#source}:`)) this.#outlastOtherOwner(id);
         this.#actors.get(body.node)?.written(body, id);
       }),
       bus.subscribe("asked.resync", shard, ({ source, id }) => this.#republishFor(source, id)),

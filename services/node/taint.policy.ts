@@ -4,10 +4,10 @@ import type { ConditionStatus, ObservedNode, TaintId } from "../../protocols/obj
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isSwappable } from "../domain/toleration.ts";
-import { NOTHING_FOUND, type TaintFinding, type WholeTaintChange } from "./concerns/concern.ts";
+import { NOTHING_FOUND, type RequestedTaintChange, type TaintFinding } from "./concerns/concern.ts";
 
 /** A change of a node's taints in one patch, with its reason. */
-export type TaintChange = WholeTaintChange;
+export type TaintChange = RequestedTaintChange;
 
 /** The keys of the taints that follow the Ready condition: those of the NoExecute taints this controller owns. */
 export const READINESS_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
@@ -74,9 +74,9 @@ function noScheduleChange(
 ): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noSchedule;
   const desired = desiredNoScheduleKeys(node);
-  const isWrong = (key: string): boolean =>
+  const isUnneeded = (key: string): boolean =>
     !desired.includes(key) && carries(node, key, effect) && !found.keeps({ key, effect });
-  const remove = node.taints.length === 0 ? [] : CONDITION_TAINT_KEYS.filter(isWrong);
+  const remove = node.taints.length === 0 ? [] : CONDITION_TAINT_KEYS.filter(isUnneeded);
   return {
     add: desired.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),
     remove: remove.map((key) => ({ key, effect })),
@@ -85,12 +85,12 @@ function noScheduleChange(
 
 function noExecuteChange(node: ObservedNode): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noExecute;
-  const standing = READINESS_KEYS.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect }));
+  const present = READINESS_KEYS.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect }));
   const status = readyConditionOf(node)?.status;
-  if (status === "True") return { add: [], remove: standing };
+  if (status === "True") return { add: [], remove: present };
   if (status === undefined) return { add: [], remove: [] };
-  const right = status === "False" ? TaintKey.notReady : TaintKey.unreachable;
-  const remove = standing.filter(({ key }) => key !== right);
-  const isSwap = remove.length > 0 && !carries(node, right, effect);
-  return { add: isSwap ? [{ key: right, effect }] : [], remove };
+  const matching = status === "False" ? TaintKey.notReady : TaintKey.unreachable;
+  const remove = present.filter(({ key }) => key !== matching);
+  const isSwap = remove.length > 0 && !carries(node, matching, effect);
+  return { add: isSwap ? [{ key: matching, effect }] : [], remove };
 }

@@ -103,7 +103,7 @@ export class NodeEntry {
    * Returns the last heartbeat of each kind, or only those not sent yet, and counts them as sent. `seenAt` is computed
    * from the wall clock as it is now, so that steps of that clock do no harm.
    */
-  takeHeartbeats(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
+  collectHeartbeats(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
     const heartbeats: Heartbeat[] = [];
     if (this.node === null) return heartbeats;
     const offsetMs = wallMs - nowMs;

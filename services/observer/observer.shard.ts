@@ -337,7 +337,7 @@ export class ObserverShard {
     for (const entry of entries) {
       if (entry.publishedVersion === null) continue;
       const nowMs = clock.monotonicMs();
-      const due = entry.takeHeartbeats(which, clock.wallMs(), nowMs);
+      const due = entry.collectHeartbeats(which, clock.wallMs(), nowMs);
       if (batch.length + due.length > HEARTBEATS_PER_MESSAGE_MAX) publishBatch();
       batch.push(...due);
     }

@@ -128,7 +128,7 @@ export class Observer {
 
   /** Since when a watch has been synced, on the monotonic clock; null while it is not. */
   sinceMs(watch: WatchName): number | null {
-    this.#noteStandstill();
+    this.#noteSuspension();
     const { sinceMs } = this.#watchHistory[watch];
     return sinceMs === null ? null : Math.max(sinceMs, this.#resumedMs);
   }
@@ -291,9 +291,9 @@ export class Observer {
     const dueMs = clock.monotonicMs() + pauseMs;
     this.#pulseDueMs = dueMs;
     return clock.after(pauseMs, () => {
-      this.#noteStandstill();
+      this.#noteSuspension();
       // A connection may have died during the standstill, or deliver its backlog slowly; a fresh list settles both.
-      if (this.#resumedMs >= dueMs) for (const watch of this.#watches) watch.relist("this process stood still");
+      if (this.#resumedMs >= dueMs) for (const watch of this.#watches) watch.relist("this process was suspended");
       this.#pulseTimer = this.#armPulse();
       this.#flush();
       this.#outages.review();
@@ -306,14 +306,14 @@ export class Observer {
    * unread, so silence from before does not count. Checked before each use of a watch's state, because any callback may
    * run first after a standstill.
    */
-  #noteStandstill(): void {
+  #noteSuspension(): void {
     const { clock, log, profile } = this.#io;
     const nowMs = clock.monotonicMs();
     const lateMs = nowMs - this.#pulseDueMs;
     if (lateMs <= profile.watchBlindMs) return;
     this.#pulseDueMs = nowMs;
     this.#resumedMs = nowMs;
-    log.warn("this process stood still: silence counts from now", { lateMs: Math.round(lateMs) });
+    log.warn("this process was suspended: silence counts from now", { lateMs: Math.round(lateMs) });
   }
 
   #publishPulses(): void {
@@ -373,8 +373,8 @@ export class Observer {
     const names: string[] = [];
     for (let step = 0; step < SHARD_COUNT && names.length < count; step++) {
       const shard = this.#shards[(start + step) % SHARD_COUNT];
-      const held = [...(shard?.entries() ?? [])].filter(({ leaseRenewedAt }) => leaseRenewedAt !== undefined);
-      const chosen = held[Math.floor(random() * held.length)];
+      const leased = [...(shard?.entries() ?? [])].filter(({ leaseRenewedAt }) => leaseRenewedAt !== undefined);
+      const chosen = leased[Math.floor(random() * leased.length)];
       if (chosen !== undefined) names.push(chosen.name);
     }
     return names;

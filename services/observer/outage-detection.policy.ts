@@ -100,7 +100,7 @@ export function outagesIn(
   const instants = ordered.map(({ at }) => at);
   const [first, ...others] = outagesBetween(instants, { fromAt, toAt: lastAt, minMs });
   if (first === undefined) return { outages: [], heardAt };
-  const isAgreed = isOfMost(heardAfter(ordered, others.at(-1) ?? first), nodes);
+  const isAgreed = coversMost(heardAfter(ordered, others.at(-1) ?? first), nodes);
   const arrivedAts = ordered.filter(({ at }) => at > first.fromAt).flatMap(({ arrivedAt }) => arrivedAt ?? []);
   const isByArrival = !isAgreed && arrivedAts.length > 0;
   const outages = isByArrival ? [{ fromAt: first.fromAt, toAt: Math.min(...arrivedAts) }] : [first, ...others];
@@ -115,7 +115,7 @@ export function outagesIn(
 export function endsGap(gap: Gap, rules: OutageRules): boolean {
   if (gap.heard.some(({ arrivedAt }) => arrivedAt !== undefined)) return true;
   const last = outagesIn(gap, rules).outages.at(-1);
-  if (last !== undefined) return isOfMost(heardAfter(gap.heard, last), rules.nodes);
+  if (last !== undefined) return coversMost(heardAfter(gap.heard, last), rules.nodes);
   return new Set(gap.heard.map(({ by }) => by)).size >= Math.min(2, Math.max(1, rules.nodes));
 }
 
@@ -123,7 +123,7 @@ function heardAfter(heard: readonly HeardAt[], { toAt }: FrozenInterval): readon
   return heard.filter(({ at }) => at >= (toAt ?? Number.POSITIVE_INFINITY));
 }
 
-function isOfMost(heard: readonly HeardAt[], nodes: number): boolean {
+function coversMost(heard: readonly HeardAt[], nodes: number): boolean {
   return new Set(heard.map(({ by }) => by)).size * 2 > nodes;
 }
 
@@ -140,7 +140,7 @@ function confirmed(
   const after = ordered.filter(({ at }) => at >= (toAt ?? Number.POSITIVE_INFINITY));
   const second = after.find(({ by }) => by !== after[0]?.by);
   const before = ordered.filter(({ at }) => at <= fromAt);
-  const isKnown = gapFromAt === UNKNOWN_START_AT || isOfMost(before, nodes);
+  const isKnown = gapFromAt === UNKNOWN_START_AT || coversMost(before, nodes);
   return { fromAt: isKnown ? (lastOfTwo(before)?.at ?? fromAt) : gapFromAt, toAt: second?.at ?? toAt };
 }
 

@@ -181,7 +181,7 @@ export class OutageDetection {
       this.#hear(nowAt);
       return;
     }
-    if (record !== null && record.at <= nowAt && this.#isOfThisStore(record)) {
+    if (record !== null && record.at <= nowAt && this.#matchesStore(record)) {
       this.#heardAt = record.at;
       this.#version = record.leasesVersion;
     }
@@ -196,7 +196,7 @@ export class OutageDetection {
    * Whether the store is the one that a record is about. Its writer may have renewed it after a backup was restored,
    * with what was heard before: a version of the future shows that.
    */
-  #isOfThisStore({ leasesVersion }: Heard): boolean {
+  #matchesStore({ leasesVersion }: Heard): boolean {
     const present = this.#cluster.leasesVersion();
     return leasesVersion === null || present === null || !isOlderVersion(present, leasesVersion);
   }

@@ -96,14 +96,14 @@ export class EvictionMarks {
   }
 
   #patchOf(pod: LivePod): StatusPatch | null {
-    return markTakenBack(pod, apiTime(this.#io.clock.wallMs()));
+    return clearedMark(pod, apiTime(this.#io.clock.wallMs()));
   }
 
   #decide(object: KubeObject, { pod, node }: LivePod, body: StatusPatch): void {
     const { kube, policies, profile } = this.#io;
     const live = liveNode(object, policies)?.() ?? null;
     const comparisonOperators = profile.tolerationComparisonOperators;
-    if (live === null || !isCalledOff(live, pod, { comparisonOperators })) return;
+    if (live === null || !isCancelled(live, pod, { comparisonOperators })) return;
     const ref = { kind: "Pod", namespace: pod.namespace, name: pod.name, node } as const;
     const where = { ref, urgency: Urgency.eviction, subresource: "status" } as const;
     kube.write({ ...where, verb: "patch", patch: "strategic", body }, ({ outcome }) => {
@@ -122,13 +122,13 @@ export class EvictionMarks {
 }
 
 /** Whether no taint of its node evicts a pod, now or later. */
-function isCalledOff(node: ObservedNode, pod: ObservedPod, rules: TolerationRules): boolean {
+function isCancelled(node: ObservedNode, pod: ObservedPod, rules: TolerationRules): boolean {
   const taints = noExecuteTaints(node.taints).map((taint) => ({ taint, since: 0 }));
   return evictionOf(taints, pod.tolerations, 0, rules) === null;
 }
 
 /** Sets Vigil's own mark to False, in this version of the pod. Null if there is none, or the pod is terminating. */
-function markTakenBack({ pod, resourceVersion, object }: LivePod, now: string): StatusPatch | null {
+function clearedMark({ pod, resourceVersion, object }: LivePod, now: string): StatusPatch | null {
   const { type, status, reason } = DISRUPTION_TARGET;
   const conditions = listOf(recordOf(object.status).conditions).map(recordOf);
   const isMarked = conditions.some((each) => each.type === type && each.status === status && each.reason === reason);

@@ -28,7 +28,7 @@ export interface EvictionInstants extends RefusedEviction {
  * pod is due since the taint began, or since it was bound; where the API does not show that, since its first refusal.
  */
 export function dueSince(
-  ask: Pick<BodyOf<"asked.eviction">, "deadlineAt">,
+  request: Pick<BodyOf<"asked.eviction">, "deadlineAt">,
   node: ObservedNode,
   { tolerations, boundAt }: Pick<ObservedPod, "tolerations" | "boundAt">,
   {
@@ -40,10 +40,12 @@ export function dueSince(
     readonly refusedAt: number;
   } & Pick<TolerationRules, "comparisonOperators">,
 ): number {
-  if (taint === null) return ask.deadlineAt;
+  if (taint === null) return request.deadlineAt;
   const startAt = taintStartAt(taint, node) ?? refusedAt;
   const due = evictionOf([{ taint, since: startAt }], tolerations, boundAt, { comparisonOperators });
-  return due?.at === Number.NEGATIVE_INFINITY ? Math.min(ask.deadlineAt, Math.max(startAt, boundAt)) : ask.deadlineAt;
+  return due?.at === Number.NEGATIVE_INFINITY
+    ? Math.min(request.deadlineAt, Math.max(startAt, boundAt))
+    : request.deadlineAt;
 }
 
 /** What follows the reply to an eviction. */

@@ -65,9 +65,9 @@ export class ObservedPods {
 
   #onPods({ node, version, chunk, pods }: BodyOf<"observed.pods">): void {
     const known = this.#nodes.get(node);
-    const held = known?.version === version ? known : { version, chunks: new Map() };
-    held.chunks.set(chunk, pods);
-    this.#nodes.set(node, held);
+    const stored = known?.version === version ? known : { version, chunks: new Map() };
+    stored.chunks.set(chunk, pods);
+    this.#nodes.set(node, stored);
     this.#listeners.podsChanged(node);
   }
 

@@ -33,7 +33,7 @@ import {
 } from "./pod-writer.policy.ts";
 
 /** An attempt of `asked.eviction`. */
-export type EvictionAttempt = PodWriteAttempt & { readonly ask: { readonly type: "asked.eviction" } };
+export type EvictionAttempt = PodWriteAttempt & { readonly request: { readonly type: "asked.eviction" } };
 
 /** A pod to evict, with the reads, the taint and the policies that decided. */
 interface PodEviction {
@@ -53,7 +53,7 @@ interface PodEviction {
  */
 export function attemptEviction(context: PodWriterContext, attempt: EvictionAttempt): void {
   const { failures, lates } = attempt.history;
-  const observed = failures + lates === 0 ? context.pods.find(attempt.ask.body) : null;
+  const observed = failures + lates === 0 ? context.pods.find(attempt.request.body) : null;
   if (observed === null) evictAsRead(context, attempt);
   else {
     readNode(context, attempt, (node) => {
@@ -80,18 +80,18 @@ function evictAsRead(context: PodWriterContext, attempt: EvictionAttempt): void 
 
 function decisionOn(
   { io, outages: observed, latestMs }: PodWriterContext,
-  { ask }: EvictionAttempt,
+  { request }: EvictionAttempt,
   read: LiveNodeRead,
   known: KnownPod | null,
 ): PodWriteDecision {
   const comparisonOperators = io.profile.tolerationComparisonOperators;
-  const instants = { wallMs: io.clock.wallMs(), latestMs: latestMs(), behindMs: ask.behindMs };
+  const instants = { wallMs: io.clock.wallMs(), latestMs: latestMs(), behindMs: request.behindMs };
   const node = read.node();
   const policies = io.policies.current();
   const freeze = nodeFreezeOf(node, policies, instants.wallMs);
-  const { blindness, outages: found } = observed.about(ask.body.node);
+  const { blindness, outages: found } = observed.about(request.body.node);
   const outages = nodeOutagesOf(node, policies, found, io.profile);
-  return decideEviction(ask.body, node, known, { comparisonOperators, ...instants, ...freeze, outages, blindness });
+  return decideEviction(request.body, node, known, { comparisonOperators, ...instants, ...freeze, outages, blindness });
 }
 
 function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionSettings {
@@ -101,7 +101,7 @@ function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionS
 
 function instantsOf(
   { io, outages: observed }: PodWriterContext,
-  { ask, history }: EvictionAttempt,
+  { request, history }: EvictionAttempt,
   { known, node, taint }: PodEviction,
 ) {
   const comparisonOperators = io.profile.tolerationComparisonOperators;
@@ -109,8 +109,8 @@ function instantsOf(
   const { frozen } = nodeFreezeOf(node.node(), io.policies.current(), nowAt);
   const nowMs = io.clock.monotonicMs();
   const refusedAt = nowAt - (nowMs - (history.failingSinceMs ?? nowMs));
-  const deadlineAt = dueSince(ask.body, node.node(), known.pod, { taint, refusedAt, comparisonOperators });
-  const found = observed.about(ask.body.node).outages;
+  const deadlineAt = dueSince(request.body, node.node(), known.pod, { taint, refusedAt, comparisonOperators });
+  const found = observed.about(request.body.node).outages;
   return { deadlineAt, nowAt, frozen, outages: nodeOutagesOf(node.node(), io.policies.current(), found, io.profile) };
 }
 
@@ -160,12 +160,12 @@ function evictAtRate(
     evictNow(context, attempt, eviction);
     return;
   }
-  const { body, receivedMs } = attempt.ask;
+  const { body, receivedMs } = attempt.request;
   const { uid, node } = body;
   const { permits } = context;
   const permitted = attempt.permit === undefined ? withPermit(attempt, permits.use(rated.name, body)) : attempt;
   if (permitted.permit === undefined) {
-    permits.hold({
+    permits.add({
       policy: rated.name,
       uid,
       node,
@@ -187,16 +187,16 @@ function withPermit(attempt: EvictionAttempt, permit: EvictionPermit | null): Ev
 const LATE_PERMIT = "its permit was too old when the pod could be evicted";
 
 function evictNow(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction): void {
-  const { ask, history, report } = attempt;
+  const { request, history, report } = attempt;
   const { known, node, readAtMs, taint } = eviction;
   const { kube, clock } = context.io;
-  const why = taint === null ? `node ${ask.body.node} is lost` : `${taint.key}:${taint.effect}`;
+  const why = taint === null ? `node ${request.body.node} is lost` : `${taint.key}:${taint.effect}`;
   const settings = settingsOf(context, node);
   if (settings.method === "Delete") {
     markAndDelete(context, attempt, eviction, `deleted: ${why}`);
     return;
   }
-  const where = { ref: refOf(ask), urgency: Urgency.eviction, readAtMs };
+  const where = { ref: refOf(request), urgency: Urgency.eviction, readAtMs };
   kube.write({ ...where, verb: "evict", ...deletePreconditions(known, history) }, (reply) => {
     const after = afterEviction(settingsOf(context, node), reply, instantsOf(context, attempt, eviction));
     const change = after.kind === "report" ? `evicted: ${why}` : "";
@@ -237,19 +237,19 @@ function markAndDelete(
  */
 function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction, change: string): void {
   const { io } = context;
-  const { ask, history, report } = attempt;
+  const { request, history, report } = attempt;
   const { known, node, readAtMs, taint } = eviction;
   const bodyAtSend = () =>
     taint === null ? nodeLostPatch(known) : disruptionTargetPatch(known, taint, apiTime(io.clock.wallMs()));
   if (bodyAtSend() === null) {
-    if (taint !== null) context.marks.note(ask.body);
+    if (taint !== null) context.marks.note(request.body);
     remove(context, attempt, eviction, change);
     return;
   }
-  patchStatus(io.kube, ask, { bodyAtSend, readAtMs, stepsBefore: 1 }, (reply) => {
+  patchStatus(io.kube, request, { bodyAtSend, readAtMs, stepsBefore: 1 }, (reply) => {
     const arePoliciesSame = io.policies.current() === eviction.policies;
     if (reply.outcome === "ok") {
-      if (taint !== null) context.marks.note(ask.body);
+      if (taint !== null) context.marks.note(request.body);
       const marked = livePod(reply.object);
       const decision = decisionOn(context, attempt, node, marked);
       if (decision.kind === "moot") report(unwritten(decision.outcome, decision.detail));
@@ -275,13 +275,13 @@ function unmarked(result: TryResult): TryResult {
 /** Deletes exactly this pod, with its own grace period (R8.30). */
 function remove(
   { io: { kube, clock }, marks }: PodWriterContext,
-  { ask, history, report }: EvictionAttempt,
+  { request, history, report }: EvictionAttempt,
   { known, readAtMs }: Pick<PodEviction, "known" | "readAtMs">,
   change: string,
 ): void {
-  const where = { ref: refOf(ask), urgency: Urgency.eviction, readAtMs };
+  const where = { ref: refOf(request), urgency: Urgency.eviction, readAtMs };
   kube.write({ ...where, verb: "delete", ...deletePreconditions(known, history) }, (reply) => {
-    if (reply.outcome === "ok" || reply.outcome === "gone") marks.settle(ask.body.uid);
+    if (reply.outcome === "ok" || reply.outcome === "gone") marks.settle(request.body.uid);
     report(writtenOr(reply, change, { deletedAt: clock.wallMs() }));
   });
 }

@@ -36,7 +36,7 @@ export function readNode(
   attempt: PodWriteAttempt,
   proceed: (read: LiveNodeRead) => void,
 ): void {
-  takeNode(context, attempt, (read) => withNode(read, attempt, proceed));
+  readParts(context, attempt, (read) => withNode(read, attempt, proceed));
 }
 
 /**
@@ -49,7 +49,7 @@ export function readBoth(
   proceed: (pod: LivePodRead, node: LiveNodeRead) => void,
 ): void {
   const { kube, clock } = context.io;
-  const { ask, report } = attempt;
+  const { request, report } = attempt;
   let pod: LivePodRead | null = null;
   let nodeRead: LiveParts | null = null;
   let isNodeRequested = false;
@@ -60,8 +60,8 @@ export function readBoth(
   const requestNode = (): void => {
     if (isNodeRequested) return;
     isNodeRequested = true;
-    takeNode(context, attempt, (taken) => {
-      nodeRead = taken;
+    readParts(context, attempt, (read) => {
+      nodeRead = read;
       join();
     });
   };
@@ -73,7 +73,7 @@ export function readBoth(
     } else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else report(unread("pod", reply));
   };
-  kube.read(refOf(ask), take, { urgency: urgencyOf(ask), stepsBefore: 2, sent: requestNode });
+  kube.read(refOf(request), take, { urgency: urgencyOf(request), stepsBefore: 2, sent: requestNode });
 }
 
 /** A node and its lease as read live; null where no lease is needed. */
@@ -83,21 +83,21 @@ interface LiveParts {
 }
 
 /** Reads the node of a request, and in parallel its lease if the request may rest on the silence of the node. */
-function takeNode(
+function readParts(
   { nodes, leases }: PodWriterContext,
-  { ask, isReadAgain, isLeaseNeeded }: PodWriteAttempt,
+  { request, isReadAgain, isLeaseNeeded }: PodWriteAttempt,
   take: (read: LiveParts) => void,
 ): void {
-  const needsLease = isLeaseNeeded === true || (ask.type === "asked.eviction" && mayRestOnSilence(ask.body));
+  const needsLease = isLeaseNeeded === true || (request.type === "asked.eviction" && mayRestOnSilence(request.body));
   let node: LiveRead<NodeRead> | null = null;
   let lease: LiveRead<LeaseRead> | null = null;
   const join = (): void => {
     if (node !== null && (lease !== null || !needsLease)) take({ node, lease });
   };
-  const ref = { kind: "Node", namespace: "", name: ask.body.node } as const;
+  const ref = { kind: "Node", namespace: "", name: request.body.node } as const;
   // An eviction sends two requests after this read.
-  const place = { urgency: urgencyOf(ask), stepsBefore: ask.type === "asked.eviction" ? 2 : 1 } as const;
-  const sentSinceMs = isReadAgain === true ? ask.receivedMs : undefined;
+  const place = { urgency: urgencyOf(request), stepsBefore: request.type === "asked.eviction" ? 2 : 1 } as const;
+  const sentSinceMs = isReadAgain === true ? request.receivedMs : undefined;
   const onNode = (read: LiveRead<NodeRead>): void => {
     node = read;
     join();
@@ -107,7 +107,7 @@ function takeNode(
     join();
   };
   nodes.read(ref, onNode, place, sentSinceMs);
-  if (needsLease) leases.read(ask.body.node, onLease, sentSinceMs);
+  if (needsLease) leases.read(request.body.node, onLease, sentSinceMs);
 }
 
 /**
@@ -120,7 +120,7 @@ export function endUnneeded<A extends PodWriteAttempt>(
   { outcome, detail }: NotNeeded,
   attemptAgain: (attempt: A) => void,
 ): void {
-  if (outcome === "refused" && sentAtMs < attempt.ask.receivedMs) attemptAgain({ ...attempt, isReadAgain: true });
+  if (outcome === "refused" && sentAtMs < attempt.request.receivedMs) attemptAgain({ ...attempt, isReadAgain: true });
   else if (outcome === "failed") attempt.report({ ...unwritten(outcome, detail), ...SOON });
   else attempt.report(unwritten(outcome, detail));
 }

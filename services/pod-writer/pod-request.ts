@@ -49,7 +49,7 @@ export interface PodWriterContext {
 
 /** One attempt of a request. */
 export interface PodWriteAttempt {
-  readonly ask: PodRequest;
+  readonly request: PodRequest;
   readonly history: TryHistory;
   readonly report: (result: TryResult) => void;
   /** Whether no earlier read of the node will do than one sent after the request was received. */
@@ -61,20 +61,20 @@ export interface PodWriteAttempt {
 }
 
 /** Whether a request repeats an earlier one of its type: requesters retry while many requests wait. */
-export function isRepeated(ask: PodRequest, earlier: PodRequest): boolean {
-  return ask.body.uid === earlier.body.uid && versionSeen(ask) === versionSeen(earlier);
+export function isRepeated(request: PodRequest, earlier: PodRequest): boolean {
+  return request.body.uid === earlier.body.uid && versionSeen(request) === versionSeen(earlier);
 }
 
 /**
  * Whether a request repeats an earlier eviction under a rate: the pod goes on waiting, so the owner of the rates has to
  * know when it may be attempted again.
  */
-export function isRepeatedUnderRate(ask: PodRequest, earlier: PodRequest): boolean {
-  return ask.type === "asked.eviction" && ask.body.policy !== undefined && isRepeated(ask, earlier);
+export function isRepeatedUnderRate(request: PodRequest, earlier: PodRequest): boolean {
+  return request.type === "asked.eviction" && request.body.policy !== undefined && isRepeated(request, earlier);
 }
 
-function versionSeen(ask: PodRequest): string | undefined {
-  return ask.type === "asked.unready" ? ask.body.resourceVersion : undefined;
+function versionSeen(request: PodRequest): string | undefined {
+  return request.type === "asked.unready" ? request.body.resourceVersion : undefined;
 }
 
 /** How urgent the requests to the API are that carry it out. */

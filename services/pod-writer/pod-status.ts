@@ -19,11 +19,11 @@ export interface StatusWrite {
 /** Patches the status of the pod of a request. */
 export function patchStatus(
   kube: Pick<Kube, "write">,
-  ask: PodRequest,
+  request: PodRequest,
   { patch = "strategic", bodyAtSend, ...place }: StatusWrite,
   done: (reply: WriteReply) => void,
 ): void {
-  const where = { ref: refOf(ask), urgency: urgencyOf(ask), subresource: "status", ...place } as const;
+  const where = { ref: refOf(request), urgency: urgencyOf(request), subresource: "status", ...place } as const;
   kube.write({ ...where, verb: "patch", patch, bodyAtSend }, done);
 }
 

@@ -11,19 +11,20 @@ import { patchStatus, writtenOr } from "./pod-status.ts";
 import { decideUnready, notDown, unreadyPatch } from "./pod-writer.policy.ts";
 
 /** An attempt of `asked.unready`. */
-type UnreadyAttempt = PodWriteAttempt & { readonly ask: { readonly type: "asked.unready" } };
+type UnreadyAttempt = PodWriteAttempt & { readonly request: { readonly type: "asked.unready" } };
 
 /** Attempts a request: reads what it has to live, decides again, writes, and reports once. */
 export function attemptPodWrite(
   context: PodWriterContext,
-  ask: PodRequest,
+  request: PodRequest,
   history: TryHistory,
   report: (result: TryResult) => void,
 ): void {
-  const reported = (result: TryResult): void => report({ ...result, ...retryRulesOf(context.io, ask, result) });
-  if (isStaleDrain(ask, context.io.profile)) report(unwritten("refused", "the request was old when it was received"));
-  else if (ask.type === "asked.eviction") attemptEviction(context, { ask, history, report: reported });
-  else attemptUnready(context, { ask, history, report: reported });
+  const reported = (result: TryResult): void => report({ ...result, ...retryRulesOf(context.io, request, result) });
+  if (isStaleDrain(request, context.io.profile))
+    report(unwritten("refused", "the request was old when it was received"));
+  else if (request.type === "asked.eviction") attemptEviction(context, { request, history, report: reported });
+  else attemptUnready(context, { request, history, report: reported });
 }
 
 /**
@@ -48,7 +49,7 @@ function retryRulesOf({ profile }: Io, { type, body }: PodRequest, { outcome }: 
  * and these writes are most of the work when a zone fails.
  */
 function attemptUnready(context: PodWriterContext, attempt: UnreadyAttempt): void {
-  const { resourceVersion } = attempt.ask.body;
+  const { resourceVersion } = attempt.request.body;
   if (resourceVersion === undefined || attempt.history.failures > 0) {
     readBoth(context, attempt, (pod, node) => markAsRead(context, attempt, pod, node));
     return;
@@ -63,13 +64,13 @@ function markAsSeen(
   read: LiveNodeRead,
 ): void {
   const { io } = context;
-  const { ask, report } = attempt;
+  const { request, report } = attempt;
   const notNeeded = notDown(read.node());
   if (notNeeded !== null) endUnneeded(attempt, read, notNeeded, (again) => attemptUnready(context, again));
   else {
     const { readAtMs } = read;
-    const bodyAtSend = () => unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
-    patchStatus(io.kube, ask, { bodyAtSend, readAtMs }, (reply) => report(unreadyResult(io, reply)));
+    const bodyAtSend = () => unreadyPatch(request.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
+    patchStatus(io.kube, request, { bodyAtSend, readAtMs }, (reply) => report(unreadyResult(io, reply)));
   }
 }
 
@@ -80,8 +81,8 @@ function markAsRead(
   read: LiveNodeRead,
 ): void {
   const { io } = context;
-  const { ask, report } = attempt;
-  const decision = decideUnready(ask.body, read.node(), live);
+  const { request, report } = attempt;
+  const decision = decideUnready(request.body, read.node(), live);
   if (decision.kind === "moot") endUnneeded(attempt, read, decision, (again) => attemptUnready(context, again));
   else if (live !== null) {
     // Tests fields instead of the version, because some pods change faster than a slow server answers.
@@ -89,7 +90,7 @@ function markAsRead(
     const guarded = () => guardedPatch(body(), live.object);
     const patch = guarded() === null ? { bodyAtSend: body } : { patch: "json" as const, bodyAtSend: guarded };
     const readAtMs = Math.min(pod.readAtMs, read.readAtMs);
-    patchStatus(io.kube, ask, { ...patch, readAtMs }, (reply) => report(unreadyResult(io, reply)));
+    patchStatus(io.kube, request, { ...patch, readAtMs }, (reply) => report(unreadyResult(io, reply)));
   }
 }
 

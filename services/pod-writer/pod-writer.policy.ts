@@ -86,25 +86,27 @@ function notNeeded(outcome: NotNeeded["outcome"], detail: string): NotNeeded {
  * deadline as well. In direct mode the node must be down and the pod must not belong to a DaemonSet.
  */
 export function decideEviction(
-  ask: BodyOf<"asked.eviction">,
+  request: BodyOf<"asked.eviction">,
   node: ObservedNode,
   known: KnownPod | null,
   rules: EvictionRules,
 ): PodWriteDecision {
-  const absent = absence(ask, known);
+  const absent = absence(request, known);
   if (absent !== null || known === null) return absent ?? notNeeded("gone", "the pod is gone");
   if (known.pod.deletionAt !== null) return notNeeded("gone", "the pod is terminating already");
-  if (rules.freeze != null) return notNeeded("refused", `node ${ask.node} is frozen: ${rules.freeze.field}`);
-  return ask.mode === "taint" ? decideTaintEviction(ask, node, known, rules) : decideDirectEviction(node, known, rules);
+  if (rules.freeze != null) return notNeeded("refused", `node ${request.node} is frozen: ${rules.freeze.field}`);
+  return request.mode === "taint"
+    ? decideTaintEviction(request, node, known, rules)
+    : decideDirectEviction(node, known, rules);
 }
 
 /** Whether to set a pod's Ready condition to False (R3.2, R3.5): it has one that is not False, and its node is down. */
 export function decideUnready(
-  ask: BodyOf<"asked.unready">,
+  request: BodyOf<"asked.unready">,
   node: ObservedNode,
   live: LivePod | null,
 ): PodWriteDecision {
-  const absent = absence(ask, live);
+  const absent = absence(request, live);
   if (absent !== null || live === null) return absent ?? notNeeded("gone", "the pod is gone");
   const notDownNode = notDown(node);
   if (notDownNode !== null) return notDownNode;
@@ -120,27 +122,28 @@ export function notDown(node: ObservedNode): NotNeeded | null {
   return ready.status === "True" ? notNeeded("refused", `node ${node.node} is ready again`) : null;
 }
 
-function absence(ask: { uid: string; node: string }, known: KnownPod | null): NotNeeded | null {
+function absence(request: { uid: string; node: string }, known: KnownPod | null): NotNeeded | null {
   if (known === null) return notNeeded("gone", "the pod is bound to no node");
-  if (known.pod.uid !== ask.uid) return notNeeded("gone", `another pod has its name: uid ${known.pod.uid}`);
-  return known.node === ask.node ? null : notNeeded("refused", `the pod is bound to node ${known.node}`);
+  if (known.pod.uid !== request.uid) return notNeeded("gone", `another pod has its name: uid ${known.pod.uid}`);
+  return known.node === request.node ? null : notNeeded("refused", `the pod is bound to node ${known.node}`);
 }
 
 function decideTaintEviction(
-  ask: BodyOf<"asked.eviction">,
+  request: BodyOf<"asked.eviction">,
   node: ObservedNode,
   { pod }: KnownPod,
   rules: EvictionRules,
 ): PodWriteDecision {
   if (hasCompleted(pod)) return notNeeded("refused", `the pod has completed: ${pod.phase}`);
   if (pod.mirror === true) return notNeeded("refused", "it mirrors a static pod, which only its kubelet can end");
-  const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, ask, rules.wallMs));
-  const boundAt = bindingAt(pod, { seenAt: ask.boundAt ?? null, nowAt: rules.latestMs });
-  const eviction = evictionOf(standing, pod.tolerations, boundAt, rules);
-  if (eviction === null) return notNeeded("refused", stayReason(ask.node, standing, pod.tolerations, rules));
+  const present = noExecuteTaints(node.taints).map((taint) => startedTaint(taint, node, request, rules.wallMs));
+  const boundAt = bindingAt(pod, { seenAt: request.boundAt ?? null, nowAt: rules.latestMs });
+  const eviction = evictionOf(present, pod.tolerations, boundAt, rules);
+  if (eviction === null) return notNeeded("refused", stayReason(request.node, present, pod.tolerations, rules));
   const unheard = isSwappable(eviction.taint) ? (reportedAgain(node, eviction.taint) ?? notHeard(rules)) : null;
   if (unheard !== null) return unheard;
-  if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");
+  if (eviction.at > request.deadlineAt)
+    return notNeeded("refused", "its deadline is later by the taints as they are now");
   if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");
   if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {
     return notNeeded(
@@ -154,11 +157,11 @@ function decideTaintEviction(
 /** Why no taint of its node evicts a pod. */
 function stayReason(
   node: string,
-  standing: readonly StandingTaint[],
+  present: readonly StandingTaint[],
   tolerations: readonly Toleration[],
   rules: TolerationRules,
 ): string {
-  const taints = standing.map(({ taint }) => taint);
+  const taints = present.map(({ taint }) => taint);
   const unreadable = unreadableTolerationOf(taints, tolerations, rules);
   if (unreadable === null) return `the pod tolerates every NoExecute taint of node ${node}`;
   return `the pod may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
@@ -169,8 +172,13 @@ function stayReason(
  * the exact taint that the requester saw. If the API has no start for that one, or a future one, the requester has seen
  * it appear and its deadline is accepted.
  */
-function standingTaint(taint: Taint, node: ObservedNode, ask: BodyOf<"asked.eviction">, wallMs: number): StandingTaint {
-  const isSeen = isSeenByRequester(taint, ask);
+function startedTaint(
+  taint: Taint,
+  node: ObservedNode,
+  request: BodyOf<"asked.eviction">,
+  wallMs: number,
+): StandingTaint {
+  const isSeen = isSeenByRequester(taint, request);
   const startAt = isSeen ? taintStartAt(taint, node) : (epochMsOf(taint.timeAdded) ?? wallMs);
   const lineage = lineageOf(taint, startAt, node);
   const isAccepted = isSeen && (startAt === null || startAt > wallMs);
@@ -179,9 +187,9 @@ function standingTaint(taint: Taint, node: ObservedNode, ask: BodyOf<"asked.evic
 }
 
 /** Whether the requester saw this taint with this stamp; a request without a stamp fits every taint. */
-function isSeenByRequester({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked.eviction">): boolean {
-  if (ask.timeAdded === undefined || ask.taint === null) return true;
-  return ask.taint.key === key && ask.taint.effect === effect && ask.timeAdded === (timeAdded ?? null);
+function isSeenByRequester({ key, effect, timeAdded }: Taint, request: BodyOf<"asked.eviction">): boolean {
+  if (request.timeAdded === undefined || request.taint === null) return true;
+  return request.taint.key === key && request.taint.effect === effect && request.timeAdded === (timeAdded ?? null);
 }
 
 /**
@@ -281,9 +289,9 @@ export function disruptionTargetPatch(known: KnownPod, { key, value, effect }: T
   const shown = `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
   const message = `Taint manager: deleting due to NoExecute taint ${shown} on node ${node}`;
   const condition = { ...DISRUPTION_TARGET, message };
-  const standing = conditionsOf(object).find(({ type }) => type === condition.type);
-  if (standing?.status === "True" && standing.reason === condition.reason && standing.message === message) return null;
-  const lastTransitionTime = standing?.status === "True" ? textOf(standing.lastTransitionTime) : now;
+  const existing = conditionsOf(object).find(({ type }) => type === condition.type);
+  if (existing?.status === "True" && existing.reason === condition.reason && existing.message === message) return null;
+  const lastTransitionTime = existing?.status === "True" ? textOf(existing.lastTransitionTime) : now;
   const { generation } = pod;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   const conditions: readonly ConditionPatch[] = [{ ...condition, lastTransitionTime, ...observed }];

@@ -45,11 +45,11 @@ export const podWriterService: Service = (io) => {
   const marks = new EvictionMarks(io);
   const context = { io, nodes, leases, pods, permits, outages, latestMs, marks, countUnmarked: unmarkedCounter(io) };
   const jobs = podWriteJobs(context);
-  const onRequest = (shard: number, ask: PodRequest): void => {
+  const onRequest = (shard: number, request: PodRequest): void => {
     latestMs();
-    const { namespace, name, uid } = ask.body;
+    const { namespace, name, uid } = request.body;
     // A pod that is created again under its name is another one, and inherits no failures.
-    jobs.onRequest(`${shard}/${ask.type}/${namespace}/${name}/${uid}`, ask);
+    jobs.onRequest(`${shard}/${request.type}/${namespace}/${name}/${uid}`, request);
   };
   const receipt = (at: number) => ({ receivedMs: clock.monotonicMs(), behindMs: at - clock.wallMs() });
   const subscribe = (shard: number): Stop[] => {
@@ -137,10 +137,10 @@ function podWriteJobs(context: PodWriterContext): WriteJobs<PodRequest> {
     isRepeated,
     isSame: isRepeated,
     isContinued: isRepeatedUnderRate,
-    attempt: (ask, history, report) => {
-      const foreign = ask.type === "asked.eviction" ? forbiddenEviction(ask.body, profile) : null;
-      if (foreign === null) attemptPodWrite(context, ask, history, report);
-      else refuse(ask, foreign, report);
+    attempt: (request, history, report) => {
+      const foreign = request.type === "asked.eviction" ? forbiddenEviction(request.body, profile) : null;
+      if (foreign === null) attemptPodWrite(context, request, history, report);
+      else refuse(request, foreign, report);
     },
     reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
       const { outcome, change, detail, resourceVersion, permit, podShadow, leaseRenewedAt } = result;

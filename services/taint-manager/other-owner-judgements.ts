@@ -21,7 +21,7 @@ export interface OtherOwnerJudgementsOptions {
   readonly clock: Pick<Clock, "after">;
   readonly profile: Pick<Profile, "memberTimeoutMs" | "memberPulseMs">;
   /** Publishes what this shard judges of a pod, where the judgement of another owner differs from that. */
-  readonly correct: (wrong: Message<"judged.pod">) => void;
+  readonly correct: (judgement: Message<"judged.pod">) => void;
 }
 
 /** The last judgement of each pod by another owner. */
@@ -35,7 +35,7 @@ export class OtherOwnerJudgements {
   }
 
   /** Takes a judgement of another member. */
-  hear(message: Message<"judged.pod">): void {
+  onJudgement(message: Message<"judged.pod">): void {
     const { clock, profile } = this.#options;
     this.#heard.set(message.body.uid, message);
     this.#timer ??= clock.after(otherOwnerEndsWithinMs(profile), () => this.#correct());

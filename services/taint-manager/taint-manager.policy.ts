@@ -74,12 +74,12 @@ const CONTRADICTED_MS = 10_000;
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], view: ViewHistory): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
     const before = known.find((each) => taintName(each.taint) === taintName(taint));
-    const standing =
-      before !== undefined && hasStood(before, taint, view)
-        ? stillStanding(corrected(before, view), taint, node)
+    const started =
+      before !== undefined && hasRemained(before, taint, view)
+        ? remainingTaint(corrected(before, view), taint, node)
         : newTaint(taint, node, view);
-    const lineage = lineageOf(taint, standing.sinceAt, node);
-    return { ...standing, ...knownLineage(lineage, [standing, ...known], view) };
+    const lineage = lineageOf(taint, started.sinceAt, node);
+    return { ...started, ...knownLineage(lineage, [started, ...known], view) };
   });
 }
 
@@ -87,7 +87,7 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], vi
  * Whether a taint is the known one. After a gap a changed stamp means a new taint, also of one that has been stamped
  * again before: it may have been taken off and put on, and a countdown may be late but never early.
  */
-function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory): boolean {
+function hasRemained(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory): boolean {
   return isUnbroken || before.taint.timeAdded === taint.timeAdded;
 }
 
@@ -112,7 +112,7 @@ export function isRedated(before: readonly KnownTaint[], now: readonly KnownTain
 }
 
 /** A taint known before. A later start that is recorded counts, because the pod-writer goes by the record. */
-function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
+function remainingTaint(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
   const { since, sinceAt, latestMs, isOwnTime } = before;
   const isRestamped = before.isRestamped || before.taint.timeAdded !== taint.timeAdded;
   const writtenAt = node.taintsSeenAt?.[taintName(taint)] ?? sinceAt;

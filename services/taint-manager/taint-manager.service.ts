@@ -16,7 +16,6 @@ import { Republishing } from "../platform/shard-view/republishing.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { Deadlines } from "../structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../structures/retry-schedule.ts";
-import { HeldPods } from "./held-pods.ts";
 import { OtherOwnerJudgements } from "./other-owner-judgements.ts";
 import {
   contradictedForMs,
@@ -26,6 +25,7 @@ import {
   type ViewHistory,
 } from "./taint-manager.policy.ts";
 import { type EvictionSchedule, stayingJudgement, TaintedNode, type TaintedNodeContext } from "./tainted-node.ts";
+import { UnreadablePods } from "./unreadable-pods.ts";
 
 /** The start of the source of a ledger, in any process: nobody else keeps the deadlines of pods. */
 const LEDGER_PREFIX = "ledger@";
@@ -39,14 +39,14 @@ export const taintManagerService: Service = (io) => {
   const shards = new Map<number, TaintShard>();
   const fire = (schedule: EvictionSchedule): void => shards.get(shardOf(schedule.node.name))?.requestEviction(schedule);
   const deadlines = new Deadlines<EvictionSchedule>({ clock: io.clock, fire });
-  const held = new HeldPods(io);
+  const unreadablePods = new UnreadablePods(io);
   const lose = (shard: number): void => {
     shards.get(shard)?.stop();
     shards.delete(shard);
   };
   const stops = [
     io.fleet.follow("taint-manager", {
-      gained: (shard) => shards.set(shard, new TaintShard(io, shard, { io, deadlines, held })),
+      gained: (shard) => shards.set(shard, new TaintShard(io, shard, { io, deadlines, unreadablePods })),
       lost: lose,
     }),
     io.policies.follow((cause) => {
@@ -69,7 +69,7 @@ class TaintShard {
   readonly #feed: ShardFeed;
   readonly #nodes = new Map<string, TaintedNode>();
   /** Schedules that came due while the view was blind or the node frozen. */
-  readonly #held = new Set<EvictionSchedule>();
+  readonly #waiting = new Set<EvictionSchedule>();
   readonly #annotationRetries: RetrySchedule<string>;
   /** Nodes with a record of taint starts, which has to be removed with the taints. */
   readonly #annotated = new Set<string>();
@@ -83,7 +83,7 @@ class TaintShard {
   #recordable: Timer | null = null;
   readonly #gainedMs: number;
   /** When the view was last complete, on the monotonic clock: a taint that is new now was absent then. */
-  #wholeMs = Number.NEGATIVE_INFINITY;
+  #completeMs = Number.NEGATIVE_INFINITY;
 
   constructor(io: Io, shard: number, context: TaintedNodeContext) {
     this.#io = io;
@@ -91,7 +91,7 @@ class TaintShard {
     this.#gainedMs = io.clock.monotonicMs();
     this.#annotationRetries = new RetrySchedule(requestRetries(io.profile));
     const { clock, profile, fleet, bus } = io;
-    this.#otherOwners = new OtherOwnerJudgements({ clock, profile, correct: (wrong) => this.#correct(wrong) });
+    this.#otherOwners = new OtherOwnerJudgements({ clock, profile, correct: (other) => this.#correct(other) });
     this.#republishing = new Republishing({
       clock,
       held: () => this.#schedules(),
@@ -103,7 +103,7 @@ class TaintShard {
         if (source.startsWith(LEDGER_PREFIX)) this.#republishing.begin(id);
       }),
       bus.subscribe("judged.pod", shard, (message) => {
-        if (message.source !== `taint-manager@${fleet.member}`) this.#otherOwners.hear(message);
+        if (message.source !== `taint-manager@${fleet.member}`) this.#otherOwners.onJudgement(message);
       }),
     ];
     this.#feed = feedShard(io, shard, {
@@ -126,9 +126,9 @@ class TaintShard {
   requestEviction(schedule: EvictionSchedule): void {
     const isFrozen = this.#isFrozen(schedule.node.name);
     if (!isFrozen && !this.#isBlind()) schedule.node.requestEviction(schedule);
-    else this.#held.add(schedule);
+    else this.#waiting.add(schedule);
     if (!isFrozen) return;
-    schedule.node.publishHeld(schedule);
+    schedule.node.publishFrozen(schedule);
     this.#releaseAtThaw(schedule.node.name);
   }
 
@@ -193,7 +193,7 @@ class TaintShard {
 
   /** The view before a node's present state. A node known before was seen after this shard was gained. */
   #viewHistory(wasKnown: boolean): { readonly absentMs: number; readonly isUnbroken: boolean } {
-    const absentMs = wasKnown ? Math.max(this.#wholeMs, this.#gainedMs) : this.#wholeMs;
+    const absentMs = wasKnown ? Math.max(this.#completeMs, this.#gainedMs) : this.#completeMs;
     return { absentMs, isUnbroken: !this.#isBlind() };
   }
 
@@ -209,7 +209,7 @@ class TaintShard {
   }
 
   #pulse(cause: string): void {
-    if (!this.#isBlind()) this.#wholeMs = this.#io.clock.monotonicMs();
+    if (!this.#isBlind()) this.#completeMs = this.#io.clock.monotonicMs();
     for (const name of new Set([...this.#nodes.keys(), ...this.#annotated])) {
       const node = this.#feed.view.node(name);
       if (node !== null) this.#recordStarts(node, cause);
@@ -218,15 +218,15 @@ class TaintShard {
   }
 
   #release(): void {
-    if (this.#held.size === 0 || this.#isBlind()) return;
+    if (this.#waiting.size === 0 || this.#isBlind()) return;
     // Of one node thousands of pods may be held.
     const frozen = new Map<TaintedNode, boolean>();
-    for (const schedule of this.#held) {
+    for (const schedule of this.#waiting) {
       const { node } = schedule;
       const isFrozen = frozen.get(node) ?? this.#isFrozen(node.name);
       frozen.set(node, isFrozen);
       if (isFrozen && node.has(schedule)) continue;
-      this.#held.delete(schedule);
+      this.#waiting.delete(schedule);
       node.requestEviction(schedule);
     }
   }
@@ -242,7 +242,7 @@ class TaintShard {
     this.#thaw = clock.after(Math.max(1, untilAt - clock.wallMs()), () => {
       this.#thawAt = Number.POSITIVE_INFINITY;
       this.#release();
-      for (const { node: held } of this.#held) this.#releaseAtThaw(held.name);
+      for (const { node } of this.#waiting) this.#releaseAtThaw(node.name);
     });
   }
 
@@ -270,8 +270,8 @@ class TaintShard {
     if (!this.#annotationRetries.isDue(node.node, nowMs)) return;
     const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
     const { uid, resourceVersion, taints, taintsOmitted = 0 } = node;
-    const isWhole = annotation !== null && taintsOmitted === 0;
-    const about = { node: node.node, uid, resourceVersion, ...(isWhole ? { taints: [...taints] } : {}) };
+    const isComplete = annotation !== null && taintsOmitted === 0;
+    const about = { node: node.node, uid, resourceVersion, ...(isComplete ? { taints: [...taints] } : {}) };
     const annotations = { [Annotation.taintsSeen]: annotation };
     this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
   }

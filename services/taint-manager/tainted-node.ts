@@ -20,7 +20,6 @@ import {
 } from "../domain/toleration.ts";
 import type { Deadlines } from "../structures/deadlines.ts";
 import { requestRetries, retryPauseMs } from "../structures/retry-schedule.ts";
-import type { HeldPods } from "./held-pods.ts";
 import { RecreatedPods } from "./recreated-pods.ts";
 import {
   boundMsOf,
@@ -33,6 +32,7 @@ import {
   onApiTime,
   type ViewHistory,
 } from "./taint-manager.policy.ts";
+import type { UnreadablePods } from "./unreadable-pods.ts";
 
 type PodJudgement = BodyOf<"judged.pod">;
 
@@ -61,7 +61,7 @@ export interface TaintedNodeContext {
   readonly io: Pick<Io, "clock" | "profile"> & { readonly bus: Pick<Bus, "publish"> };
   readonly deadlines: Deadlines<EvictionSchedule>;
   /** Counts the pods that are held by a toleration that cannot be read; absent where nobody counts them. */
-  readonly held?: HeldPods;
+  readonly unreadablePods?: UnreadablePods;
 }
 
 /** What its countdowns and evictions depend on besides its taints, its pods and its freezes. */
@@ -221,11 +221,11 @@ export class TaintedNode {
   }
 
   /** Publishes the judgement of a pod again if another process judged otherwise. Returns whether it has a schedule. */
-  correct(wrong: PodJudgement, cause: string): boolean {
-    const schedule = this.#schedules.get(wrong.uid);
+  correct(other: PodJudgement, cause: string): boolean {
+    const schedule = this.#schedules.get(other.uid);
     if (schedule === undefined) return false;
     const own = this.#present(schedule);
-    const isSame = own.eviction === wrong.eviction && own.deadlineAt === wrong.deadlineAt;
+    const isSame = own.eviction === other.eviction && own.deadlineAt === other.deadlineAt;
     if (!isSame) this.#context.io.bus.publish("judged.pod", own, cause);
     return true;
   }
@@ -237,7 +237,7 @@ export class TaintedNode {
   }
 
   /** Publishes that a pod's deadline has come while its node is frozen. */
-  publishHeld(schedule: EvictionSchedule): void {
+  publishFrozen(schedule: EvictionSchedule): void {
     if (this.has(schedule)) this.#publish(schedule, "due", this.#now());
   }
 
@@ -262,7 +262,7 @@ export class TaintedNode {
     const evictedBy = isEvictable(pod) ? this.#evictionOf(pod, now) : null;
     const eviction = pod.mirror === true ? null : evictedBy;
     if (pod.mirror === true && evictedBy !== null) this.#publishKept(pod, evictedBy.taint);
-    this.#holdOrRelease(pod, evictedBy);
+    this.#countUnreadable(pod, evictedBy);
     if (eviction === null) {
       if (schedule !== undefined) this.#cancel(schedule, now);
       return false;
@@ -273,7 +273,7 @@ export class TaintedNode {
   }
 
   /** Counts a pod that stays because a toleration cannot be read. */
-  #holdOrRelease(pod: ObservedPod, eviction: Eviction | null): void {
+  #countUnreadable(pod: ObservedPod, eviction: Eviction | null): void {
     if (eviction !== null && this.#unreadable.size === 0) return;
     const unreadable = eviction === null && isEvictable(pod) ? this.#unreadableOf(pod) : null;
     const before = this.#unreadable.get(pod.uid);
@@ -283,7 +283,7 @@ export class TaintedNode {
     this.#release(pod.uid);
     if (unreadable === null) return;
     this.#unreadable.set(pod.uid, unreadable);
-    this.#context.held?.add(pod, this.name, unreadable);
+    this.#context.unreadablePods?.add(pod, this.name, unreadable);
   }
 
   #unreadableOf({ tolerations }: ObservedPod): UnreadableToleration | null {
@@ -294,7 +294,7 @@ export class TaintedNode {
   #release(uid: string): void {
     const unreadable = this.#unreadable.get(uid);
     this.#unreadable.delete(uid);
-    if (unreadable !== undefined) this.#context.held?.remove(unreadable);
+    if (unreadable !== undefined) this.#context.unreadablePods?.remove(unreadable);
   }
 
   /**
@@ -449,7 +449,7 @@ export class TaintedNode {
     return {
       ...judgement,
       ...(toleratedTaint === null ? {} : { toleratedTaint }),
-      ...this.#heldBack(schedule, now),
+      ...this.#frozenBy(schedule, now),
       ...this.#pause(schedule, eviction, now),
       ...this.#lastOutage(schedule),
     };
@@ -475,7 +475,7 @@ export class TaintedNode {
   }
 
   /** What freezes the node, and how much of a countdown would be left if it were thawed now. */
-  #heldBack(schedule: EvictionSchedule, now: Now): Pick<BodyOf<"judged.pod">, "held"> {
+  #frozenBy(schedule: EvictionSchedule, now: Now): Pick<BodyOf<"judged.pod">, "held"> {
     if (this.#freeze === null) return {};
     const outages = { ...NO_OUTAGES, intervals: endedBy(this.#paused.outages.intervals, now.wallMs) };
     const paused = { ...this.#running, frozen: endedBy(this.#paused.frozen, now.wallMs), outages };

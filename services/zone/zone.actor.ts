@@ -141,7 +141,7 @@ export class ZoneActor {
     const now = clock.monotonicMs();
     if (actions.includes("takeOver")) this.#takeOver(perSecond, announced, now);
     else this.#bucket = atRate(this.#bucket, perSecond, now);
-    if (actions.includes("takeTaintsBack")) this.#takeTaintsBack(now, cause);
+    if (actions.includes("removeTaints")) this.#removeTaints(now, cause);
     if (cluster === "healthy") this.#grant(now);
     // Node actors restart the grace of each node when they receive the end of a halt.
     this.#announce(actions.includes("restartGraces"), cause);
@@ -274,7 +274,7 @@ export class ZoneActor {
     const head = this.#queue.head(now, mayGrant);
     if (head !== null && hasToken(this.#bucket, now)) {
       const member = this.#zone.members.get(head.node);
-      const isOfCondition = member !== undefined && isForCondition(member);
+      const isConditionGrant = member !== undefined && isForCondition(member);
       const requestId = this.#request(head.node);
       this.#queue.granted(head.node, requestId, now + this.#pauseMs(head.grants + 1));
       if (requestId !== null) {
@@ -282,7 +282,15 @@ export class ZoneActor {
         const { zone, grants } = this.#options;
         // A drain puts no taint on the node, so none is under way.
         if (this.#mode !== "taint") grants.spend(zone, now, requestId);
-        else grants.add({ zone, node: head.node, uid: head.uid, requestId, atMs: now, isOfCondition });
+        else
+          grants.add({
+            zone,
+            node: head.node,
+            uid: head.uid,
+            requestId,
+            atMs: now,
+            isConditionGrant: isConditionGrant,
+          });
       }
     }
     const againAt = Math.max(this.#queue.headAt(mayGrant), nextTokenAt(this.#bucket));
@@ -304,7 +312,7 @@ export class ZoneActor {
   }
 
   /** Requests that our taints go. Direct mode leaves taints untouched, and its node actors cancel their drains. */
-  #takeTaintsBack(now: number, cause: string | null): void {
+  #removeTaints(now: number, cause: string | null): void {
     if (this.#mode !== "taint") return;
     for (const node of this.#tainted) {
       const member = this.#zone.members.get(node);

@@ -15,7 +15,7 @@ export interface Grant {
   /** Id of the request that the grant led to. */
   readonly requestId: string;
   /** Whether the taint is for a condition of the node's policy, not for its readiness. */
-  readonly isOfCondition?: boolean;
+  readonly isConditionGrant?: boolean;
   /** When it was granted, or its request was received, on the monotonic clock. */
   readonly atMs: number;
 }
@@ -99,7 +99,7 @@ export class Grants {
     const grant = this.#underWay.get(observed.node);
     if (grant === undefined || grant.requestId !== this.#refused.get(observed.node)) return;
     // What its readiness shows says nothing about a taint for another condition, so such a token stays spent.
-    const isMoot = grant.isOfCondition !== true && needsNoTaint(observed);
+    const isMoot = grant.isConditionGrant !== true && needsNoTaint(observed);
     if (grant.uid !== observed.uid || isMoot) this.#refund(grant, nowMs);
   }
 

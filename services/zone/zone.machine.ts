@@ -26,7 +26,7 @@ export type ClusterState = "unsynced" | AllZonesState | "stale";
 export type DisruptionState = ZoneState | "Halted";
 
 /** What the actor does after a step. */
-export type ZoneAction = "takeOver" | "stopGrants" | "takeTaintsBack" | "restartGraces";
+export type ZoneAction = "takeOver" | "stopGrants" | "removeTaints" | "restartGraces";
 
 /** The state of both regions. Equal values are the same object. */
 export interface ZoneStateValue {
@@ -45,12 +45,12 @@ const counted = {
   full: { target: "FullDisruption", guard: "isInView" },
 } as const;
 /** Repeated, because a request may have been lost or refused. */
-const repeated = { actions: "takeTaintsBack" } as const;
+const repeated = { actions: "removeTaints" } as const;
 
 /** The chart. */
 export const zoneMachine = setup({
   types: { events: {} as { type: ZoneEvent } },
-  actions: { takeOver: nothing, stopGrants: nothing, takeTaintsBack: nothing, restartGraces: nothing },
+  actions: { takeOver: nothing, stopGrants: nothing, removeTaints: nothing, restartGraces: nothing },
   guards: { isInView: or([stateIn({ cluster: "healthy" }), stateIn({ cluster: "notKnown" })]) },
 }).createMachine({
   id: "zone",
@@ -74,7 +74,7 @@ export const zoneMachine = setup({
         PartialDisruption: { on: { ...counted, disrupted: "Halted" } },
         FullDisruption: { on: { ...counted, disrupted: "Halted" } },
         Halted: {
-          entry: "takeTaintsBack",
+          entry: "removeTaints",
           on: { healthy: "Initial", disrupted: repeated, notKnown: repeated },
           exit: "restartGraces",
         },

@@ -113,8 +113,10 @@ export function ownTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints
 export function isNewlyTainted(before: ObservedNode | null, after: ObservedNode): boolean {
   if (before === null || before.uid !== after.uid) return false;
   const known = evictingConditionTaintsOf(before);
-  const isOfReadiness = !before.taints.some(isSwappable) && after.taints.some(isSwappable);
-  return isOfReadiness || evictingConditionTaintsOf(after).some((taint) => !known.some((one) => one.key === taint.key));
+  const isReadinessNew = !before.taints.some(isSwappable) && after.taints.some(isSwappable);
+  return (
+    isReadinessNew || evictingConditionTaintsOf(after).some((taint) => !known.some((one) => one.key === taint.key))
+  );
 }
 
 /** Whether a node neither needs nor carries a NoExecute taint of its readiness, so its grant would write nothing. */
@@ -185,12 +187,12 @@ export function byTransition(left: NodeInZone, right: NodeInZone): number {
 export function grantRequest(node: NodeInZone): BodyOf<"asked.taint"> | null {
   const { observed } = node;
   const ready = readyOf(observed);
-  const ofReadiness = evictingTaintOf(ready);
-  const ofCondition = dueConditionOf(node);
-  if (ofCondition === null || (ofReadiness !== null && !carries(observed.taints, ofReadiness))) {
+  const readinessTaint = evictingTaintOf(ready);
+  const dueCondition = dueConditionOf(node);
+  if (dueCondition === null || (readinessTaint !== null && !carries(observed.taints, readinessTaint))) {
     return taintRequest(observed);
   }
-  return { ...basisOf(observed, ready), add: [ofCondition.taint], remove: [], why: "granted" };
+  return { ...basisOf(observed, ready), add: [dueCondition.taint], remove: [], why: "granted" };
 }
 
 /** Whether a grant would put on a taint for a condition of the node's policy. */

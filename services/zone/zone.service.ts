@@ -182,8 +182,8 @@ class Zones {
     const zone = this.#roster.zoneOf(observed);
     // Two grants to one node land one taint, so they cost one token.
     const isGranted = this.#grants.underWay(node)?.uid === uid;
-    const isOfCondition = !body.add.some(isSwappable);
-    this.#grants.add({ zone, node, uid, requestId: id, atMs: now, isOfCondition });
+    const isConditionGrant = !body.add.some(isSwappable);
+    this.#grants.add({ zone, node, uid, requestId: id, atMs: now, isConditionGrant: isConditionGrant });
     if (!isGranted) this.#actors.get(zone)?.spend(now);
   }
 

@@ -9,7 +9,7 @@ const STOREYS = [{ core: /^services\/node\/[^/]+\.ts$/, beside: "services/node/c
 const POLICY_WORDS = [
   /[Pp]olic(?:y|ies)(?!\.ts)/,
   /[Ff]reez|[Ff]roze/,
-  /\bholds?\b|heldBy|[a-z]Hold/,
+  /\bholds?\b|heldBy|blockedBy|[a-z]Hold/,
   /[Mm]aintenance|out-?[Oo]f-?[Ss]ervice|[Ss]hadow/,
 ];
 

@@ -30,7 +30,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "skipped re-read",
     file: "services/node-writer/node-write-attempt.ts",
-    from: "refutesSilence(ask.body.basis, renewedAt)",
+    from: "refutesSilence(request.body.basis, renewedAt)",
     to: "lease === null",
   },
   {
@@ -146,7 +146,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "pod-writer without its deadline check",
     file: "services/pod-writer/pod-writer.policy.ts",
     from:
-      '  if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");\n' +
+      "  if (eviction.at > request.deadlineAt)\n" +
+      '    return notNeeded("refused", "its deadline is later by the taints as they are now");\n' +
       '  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");\n',
     to: "",
     showsIn: "renewedTaints",
@@ -242,8 +243,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "forced conditions of any type",
     file: "services/node-writer/node-writer.service.ts",
-    from: "const foreign = forbiddenChange(ask, profile);",
-    to: 'const foreign = ask.type === "asked.condition" ? null : forbiddenChange(ask, profile);',
+    from: "const foreign = forbiddenChange(request, profile);",
+    to: 'const foreign = request.type === "asked.condition" ? null : forbiddenChange(request, profile);',
     showsIn: "stolenSeeds",
   },
   {
@@ -291,14 +292,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "healing held back by a freeze",
     file: "services/node-writer/node-write-attempt.ts",
-    from: "  if (isGrant(ask) && live !== null) {\n",
+    from: "  if (isGrant(request) && live !== null) {\n",
     to:
       "  const { everywhere, policies: all } = policies.current() ?? { everywhere: { frozen: [] }, policies: [] };\n" +
       "  const frozen = [everywhere, ...all].flatMap((each) => each.frozen);\n" +
       '  if (frozen.some(({ toAt }) => toAt === null || toAt > wallMs) && ask.type === "asked.taint") {\n' +
       '    if (ask.body.why === "healing") return { kind: "refused", detail: "frozen" };\n' +
       "  }\n" +
-      "  if (isGrant(ask) && live !== null) {\n",
+      "  if (isGrant(request) && live !== null) {\n",
     showsIn: "policies",
   },
   {
@@ -346,8 +347,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "holds forgotten when they are over",
     file: "services/node/concerns/maintenance/maintenance.policy.ts",
-    from: "    if (hold.toAt !== null) return possibleHold(hold, situation.now);\n",
-    to: "    if (hold.toAt !== null) return [];\n",
+    from: "    if (window.toAt !== null) return possibleWindow(window, situation.now);\n",
+    to: "    if (window.toAt !== null) return [];\n",
     showsIn: "policies",
   },
   {
@@ -457,7 +458,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "duration of a condition goes on while it is away",
-    file: "services/node/concerns/conditions/condition-sightings.ts",
+    file: "services/node/concerns/conditions/condition-observations.ts",
     from: "const isSame = before?.status === status && (at.isUnbroken",
     to: "const isSame = before !== undefined && (at.isUnbroken",
     showsIn: "policies",

@@ -65,8 +65,8 @@ const TAKEOVER_BUGS: readonly Mutation[] = [
   {
     name: "successor that counts every taint from its takeover",
     file: "services/taint-manager/taint-manager.service.ts",
-    from: "const absentMs = wasKnown ? Math.max(this.#wholeMs, this.#gainedMs) : this.#wholeMs;",
-    to: "const absentMs = Math.max(this.#wholeMs, this.#gainedMs);",
+    from: "const absentMs = wasKnown ? Math.max(this.#completeMs, this.#gainedMs) : this.#completeMs;",
+    to: "const absentMs = Math.max(this.#completeMs, this.#gainedMs);",
   },
   {
     name: "last taint that its zone's successor does not pay for",

@@ -35,8 +35,8 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
   {
     name: "until is the end of the first hold",
     file: "services/zone/limits/limit-round.ts",
-    from: "const HOLDS_FOLLOWED_MAX = 200;",
-    to: "const HOLDS_FOLLOWED_MAX = 0;",
+    from: "const BLOCKS_FOLLOWED_MAX = 200;",
+    to: "const BLOCKS_FOLLOWED_MAX = 0;",
     showsInTest: "test/zone/limits/limits.actor.test.ts",
   },
   {

@@ -102,7 +102,7 @@ describe("the actions of a step", () => {
   test("take taints back as a halt begins or is confirmed (R6.10)", () => {
     const isHalting = ({ before, event }: (typeof STEPS)[number]) =>
       event === "disrupted" || (event === "notKnown" && before.disruption === "Halted");
-    expect(callingFor("takeTaintsBack")).toEqual(STEPS.filter(isHalting));
+    expect(callingFor("removeTaints")).toEqual(STEPS.filter(isHalting));
   });
 
   test("restart every grace only when a halt ends (R6.11)", () => {

@@ -20,8 +20,8 @@ export const CONDITION_TAINTS: TaintRule = {
     if (change === "remove") {
       return isOwn(id, context) ? null : `${taintName(id)} is not recorded as added for a condition`;
     }
-    const isCalledFor = conditionRule(id, context) !== null;
-    return isCalledFor ? null : `no condition of the node calls for ${taintName(id)} by its policy`;
+    const isRequired = conditionRule(id, context) !== null;
+    return isRequired ? null : `no condition of the node calls for ${taintName(id)} by its policy`;
   },
   annotations: recordAnnotation,
   // Its condition may change between the live read and the patch.

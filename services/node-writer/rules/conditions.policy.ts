@@ -16,11 +16,12 @@ export function allowsConditions({ conditions }: Pick<BodyOf<"asked.condition">,
 }
 
 /** Why the live node refutes a verdict: its kubelet has posted since, or another grace counts; null if it does not. */
-export function foundedVerdict(ask: BodyOf<"asked.condition">, live: ObservedNode): string | null {
+export function foundedVerdict(request: BodyOf<"asked.condition">, live: ObservedNode): string | null {
   const ready = readyConditionOf(live);
   const postedAt = ready?.heartbeatAt ?? null;
-  if (postedAt !== null && postedAt !== ask.basis.statusHeartbeatAt) return "the kubelet has posted its status since";
-  if ((ready !== null) === restsOnReady(ask)) return null;
+  if (postedAt !== null && postedAt !== request.basis.statusHeartbeatAt)
+    return "the kubelet has posted its status since";
+  if ((ready !== null) === restsOnReady(request)) return null;
   return "the Ready condition was added or removed since, so another grace period counts";
 }
 

@@ -55,10 +55,10 @@ export interface LiveSituation {
   readonly profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">;
 }
 
-type OutOfServiceAsk = NonNullable<BodyOf<"asked.taint">["outOfService"]>;
+type OutOfServiceRequest = NonNullable<BodyOf<"asked.taint">["outOfService"]>;
 
 /** Why a node is not declared out of service; null if it may be. */
-export function outOfServiceRefusal(ask: OutOfServiceAsk, situation: LiveSituation): string | null {
+export function outOfServiceRefusal(request: OutOfServiceRequest, situation: LiveSituation): string | null {
   const { live, leaseRenewedAt, policies, wallMs } = situation;
   if (live === null || leaseRenewedAt === undefined) return "the node and its lease were not read";
   const { freeze, frozen } = nodeFreezeOf(live, policies, wallMs);
@@ -68,13 +68,13 @@ export function outOfServiceRefusal(ask: OutOfServiceAsk, situation: LiveSituati
   if (policy === null || policy.outOfService === null) return `no policy of node ${live.node} has outOfService`;
   const outages = nodeOutagesOf(live, policies, [], situation.profile);
   const graceMs = policy.nodeMonitorGraceMs ?? situation.profile.nodeMonitorGraceMs;
-  const alive = leaseProblem(ask, { leaseRenewedAt, graceMs, wallMs });
+  const alive = leaseProblem(request, { leaseRenewedAt, graceMs, wallMs });
   if (alive !== null) return alive;
   const stage = outOfServiceStage(live, policy.outOfService, frozen, wallMs, outages);
   if (stage === null) return `node ${live.node} is not silent`;
   if (stage.state === "on") return null;
   if (stage.state !== "due") return `node ${live.node} may not be declared out of service: ${stage.state}`;
-  return live.provedDown?.at === ask.provedAt ? null : "the proof was replaced";
+  return live.provedDown?.at === request.provedAt ? null : "the proof was replaced";
 }
 
 /** Whether the out-of-service taint of a live node stays: it is another client's, or its proof stands. */
@@ -102,10 +102,10 @@ interface LiveLease {
   readonly wallMs: number;
 }
 
-function leaseProblem(ask: OutOfServiceAsk, { leaseRenewedAt, graceMs, wallMs }: LiveLease): string | null {
+function leaseProblem(request: OutOfServiceRequest, { leaseRenewedAt, graceMs, wallMs }: LiveLease): string | null {
   if (leaseRenewedAt === null) return null;
   const at = apiTime(leaseRenewedAt);
-  if (refutesSilence(ask, leaseRenewedAt)) return `its kubelet renewed its lease meanwhile, at ${at}`;
-  const isRecent = leaseRenewedAt >= ask.provedAt || wallMs - leaseRenewedAt < graceMs;
+  if (refutesSilence(request, leaseRenewedAt)) return `its kubelet renewed its lease meanwhile, at ${at}`;
+  const isRecent = leaseRenewedAt >= request.provedAt || wallMs - leaseRenewedAt < graceMs;
   return isRecent ? `its kubelet renewed its lease at ${at}, after the proof or within its grace` : null;
 }

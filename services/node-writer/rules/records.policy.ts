@@ -28,18 +28,18 @@ export function allowsRecords(annotations: AnnotationPatch): string | null {
 
 /** Why the live node does not call for these records; null if it does. */
 export function foundedRecords(annotations: AnnotationPatch, live: ObservedNode): string | null {
-  const wrong = Object.entries(annotations).find(([name, text]) => !isRecord(name, text, live));
-  return wrong === undefined ? null : wrongRecord(...wrong);
+  const invalid = Object.entries(annotations).find(([name, text]) => !isRecord(name, text, live));
+  return invalid === undefined ? null : invalidRecord(...invalid);
 }
 
 /** Why an annotation is no record of the starts of these taints alone; null if it is. */
 export function foundedTaintStarts(text: string, taints: readonly Taint[]): string | null {
   const recorded = readRecords(Annotation.taintsSeen, text, taints);
   const areStarts = recorded?.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
-  return areStarts ? null : wrongRecord(Annotation.taintsSeen, text);
+  return areStarts ? null : invalidRecord(Annotation.taintsSeen, text);
 }
 
-function wrongRecord(name: string, text: string | null): string {
+function invalidRecord(name: string, text: string | null): string {
   return text === null
     ? `annotation ${name} is still needed: the node is not Ready, or carries Vigil's own taint`
     : `annotation ${name} does not record the present taints, transitions or conditions`;

@@ -81,7 +81,7 @@ function swapAnnotation({ kept, added, removed }: TaintPatch, { seen, wallMs }: 
 }
 
 /** Whether a taint is an eviction that the node's Ready status does not call for, or that no live read supports. */
-export function isUncalledForEviction(id: TaintId, live: ObservedNode | null, ready: ConditionStatus | null): boolean {
+export function isUnwarrantedEviction(id: TaintId, live: ObservedNode | null, ready: ConditionStatus | null): boolean {
   if (!isReservedTaintKey(id.key) || !isEviction(id) || isOutOfService(id)) return false;
   return live === null || evictingTaintOf(ready)?.key !== id.key;
 }

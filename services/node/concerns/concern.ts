@@ -14,7 +14,7 @@ import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
 import type { FrozenInterval, NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Instant } from "../../domain/instant.ts";
 import type { OutageTime } from "../../domain/paused-time/outages.ts";
-import type { Sightings } from "./conditions/condition-sightings.ts";
+import type { ConditionObservations } from "./conditions/condition-observations.ts";
 
 /** The outages that the observer of a shard has found. */
 export type ObservedOutages = readonly FrozenInterval[];
@@ -52,13 +52,13 @@ export interface PolicyView extends Omit<NodeView, "outages"> {
   /** Whether its policy is known now. */
   readonly isKnown: boolean;
   /** Since when this process has seen the conditions that these policies name. */
-  readonly sightings: Sightings;
+  readonly observations: ConditionObservations;
   /** The outages that count for the node. */
   readonly outages: OutageTime;
 }
 
 /** A change of a node's taints that is requested by itself, and what the request rests on. */
-export type WholeTaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">;
+export type RequestedTaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">;
 
 /** What a concern wants of the taints of a node. */
 export interface TaintFinding {
@@ -67,7 +67,7 @@ export interface TaintFinding {
   /** Whether a taint stays that nothing else requires any more. */
   keeps(taint: TaintId): boolean;
   /** A change that waits until no other change of the taints is wanted; null for none. */
-  readonly alone: WholeTaintChange | null;
+  readonly alone: RequestedTaintChange | null;
 }
 
 /** What a concern finds; what is absent changes nothing. */

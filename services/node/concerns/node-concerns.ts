@@ -7,12 +7,12 @@ import type { PolicyOfNode, PolicySet } from "../../../protocols/policy-set.ts";
 import type { Io } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { type Concern, type Findings, type NodeView, type PolicyView, together } from "./concern.ts";
-import { NO_SIGHTINGS, type Sightings, withSightings } from "./conditions/condition-sightings.ts";
+import { type ConditionObservations, NO_OBSERVATIONS, withObservations } from "./conditions/condition-observations.ts";
 import { NO_RULES, typesOf } from "./conditions/condition-taints.policy.ts";
 import { Conditions } from "./conditions/conditions.ts";
 import { EvictionDelay } from "./eviction-delay/eviction-delay.ts";
-import { holdTypes } from "./maintenance/maintenance.policy.ts";
-import { MaintenanceHolds } from "./maintenance/maintenance.ts";
+import { maintenanceTypes } from "./maintenance/maintenance.policy.ts";
+import { MaintenanceWindows } from "./maintenance/maintenance.ts";
 import { OutOfService, type OutOfServiceContext } from "./out-of-service/out-of-service.ts";
 import { outagesOf } from "./pause.ts";
 import { ReadinessBreaker } from "./readiness/readiness-breaker.ts";
@@ -32,7 +32,7 @@ export class NodeConcerns {
   readonly #io: ConcernsIo;
   readonly #selection: Selection;
   readonly #concerns: readonly Concern[];
-  #sightings: Sightings = NO_SIGHTINGS;
+  #observations: ConditionObservations = NO_OBSERVATIONS;
 
   /** `policy` is null for a node that had none before, and undefined where its policy has never been known. */
   constructor(context: ConcernsContext, policy: null | undefined) {
@@ -44,7 +44,7 @@ export class NodeConcerns {
     this.#concerns = [
       new TaintDelays(io.clock, beganMs),
       new EvictionDelay(io),
-      ...(isBeside ? [] : [new Conditions(io), new MaintenanceHolds(io)]),
+      ...(isBeside ? [] : [new Conditions(io), new MaintenanceWindows(io)]),
       new OutOfService(context),
       new ReadinessBreaker(limits),
     ];
@@ -72,25 +72,25 @@ export class NodeConcerns {
 
   review(seen: NodeView): Findings {
     const { policy, selecting, isKnown } = this.#selection;
-    if (isKnown) this.#sightings = this.#sightingsOf(seen);
+    if (isKnown) this.#observations = this.#observationsOf(seen);
     const view: PolicyView = {
       ...seen,
       zone: this.domainOf(seen.node),
       policy,
       selecting,
       isKnown,
-      sightings: this.#sightings,
+      observations: this.#observations,
       outages: outagesOf(this.#io, seen.node, seen.outages),
     };
     const findings = this.#concerns.map((concern) => concern.review(view));
     return together([{ judged: this.#selection.judged }, ...findings]);
   }
 
-  #sightingsOf({ node, isSynced, at }: NodeView): Sightings {
+  #observationsOf({ node, isSynced, at }: NodeView): ConditionObservations {
     const { policy, selecting, isConflict } = this.#selection;
     const maintenances = selecting.flatMap(({ maintenance }) => maintenance ?? []);
     const rules = isConflict ? NO_RULES : (policy ?? NO_RULES);
-    const types = [...new Set([...typesOf(rules), ...holdTypes(maintenances)])];
-    return withSightings(this.#sightings, node, types, { ...at, isUnbroken: isSynced });
+    const types = [...new Set([...typesOf(rules), ...maintenanceTypes(maintenances)])];
+    return withObservations(this.#observations, node, types, { ...at, isUnbroken: isSynced });
   }
 }

@@ -31,7 +31,7 @@ export class ServiceConcerns {
    * The concerns of a node by the policies in force; null for none. `before` are those it had so far, and undefined for
    * a node that is new.
    */
-  of(node: ObservedNode, before: NodeConcerns | null | undefined): NodeConcerns | null {
+  concernsFor(node: ObservedNode, before: NodeConcerns | null | undefined): NodeConcerns | null {
     const set = this.#context.io.policies.current();
     const resolved = policyOf(node, set);
     if (resolved.kind === "conflict") this.#conflicts.report(resolved.names, node.node);

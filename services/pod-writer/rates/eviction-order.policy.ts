@@ -93,8 +93,8 @@ export function* evictionOrder<P extends WaitingPod>(start: EvictionOrderStart<P
     const first = firstOf(namespaces.values(), readyMs);
     if (first === null) return;
     const { namespace, pod, atMs } = first;
-    const isOfNamespace = namespace.limit.readyMs() > allMs || start.rates.perMinuteMax === null;
-    const field = isOfNamespace ? PER_NAMESPACE : PER_MINUTE;
+    const isNamespaceLast = namespace.limit.readyMs() > allMs || start.rates.perMinuteMax === null;
+    const field = isNamespaceLast ? PER_NAMESPACE : PER_MINUTE;
     yield { pod, atMs, field };
     namespace.next += 1;
     nowMs = atMs;

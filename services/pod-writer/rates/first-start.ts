@@ -20,7 +20,7 @@ export class FirstStart {
   #reading: object | null = null;
   #isAwaited = false;
   #isMemoryEmpty = false;
-  #isUnheld = false;
+  #isNeverHeld = false;
 
   /** Calls `found` when everything shows that this is the first start. */
   constructor(kube: Pick<Kube, "read">, found: () => void) {
@@ -40,7 +40,7 @@ export class FirstStart {
     const reading = {};
     this.#reading = isRated ? reading : null;
     this.#isMemoryEmpty = false;
-    this.#isUnheld = false;
+    this.#isNeverHeld = false;
     if (!isRated) return;
     this.#kube.read(FREEZE_CONFIG_MAP, (reply) => {
       if (this.#reading !== reading) return;
@@ -50,13 +50,13 @@ export class FirstStart {
   }
 
   /** This process holds the Lease from now on, which no process had held before. */
-  lease(isUnheld: boolean): void {
-    this.#isUnheld = isUnheld;
+  lease(isNeverHeld: boolean): void {
+    this.#isNeverHeld = isNeverHeld;
     this.#conclude();
   }
 
   #conclude(): void {
-    if (!this.#isUnheld || !this.#isMemoryEmpty) return;
+    if (!this.#isNeverHeld || !this.#isMemoryEmpty) return;
     this.#isMemoryEmpty = false;
     this.#found();
   }

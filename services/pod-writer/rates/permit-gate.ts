@@ -17,7 +17,7 @@ import { PERMIT_VALID_MS } from "./eviction-window.ts";
 export const SHARED_MS = 2_000;
 
 /** An eviction that waits. */
-export interface HeldEviction {
+export interface WaitingEviction {
   readonly policy: string;
   readonly uid: string;
   readonly node: string;
@@ -29,7 +29,7 @@ export interface HeldEviction {
   readonly resume: (permit: EvictionPermit | null) => void;
 }
 
-type Held = HeldEviction & { readonly version: string | null };
+type Waiting = WaitingEviction & { readonly version: string | null };
 
 /** The evictions that wait in this process, and the permits that stand. */
 export class PermitGate {
@@ -37,7 +37,7 @@ export class PermitGate {
   /** When each shard was gained and lost last, on the monotonic clock. */
   readonly #gainedMs = new Map<number, number>();
   readonly #lostMs = new Map<number, number>();
-  readonly #held = new Map<string, Held>();
+  readonly #waiting = new Map<string, Waiting>();
   /** The permits of each policy as last published: when each was granted, by uid. */
   readonly #permits = new Map<string, ReadonlyMap<string, number>>();
   /** Permits that were used, by uid. */
@@ -48,7 +48,7 @@ export class PermitGate {
   }
 
   /** Uses the permit of a pod; null where none stands, or another writer may use it. */
-  use(policy: string, { uid, node }: Pick<HeldEviction, "uid" | "node">): EvictionPermit | null {
+  use(policy: string, { uid, node }: Pick<WaitingEviction, "uid" | "node">): EvictionPermit | null {
     const gainedMs = this.#gainedMs.get(shardOf(node)) ?? Number.NEGATIVE_INFINITY;
     if (this.#clock.monotonicMs() < gainedMs + SHARED_MS) return null;
     const grantedAt = this.#permits.get(policy)?.get(uid);
@@ -68,10 +68,10 @@ export class PermitGate {
    * Holds an eviction until its pod is permitted or changes. One that was requested before its shard was lost is
    * dropped: its attempt was under way then, and a later request may wait already.
    */
-  hold(eviction: HeldEviction): void {
+  add(eviction: WaitingEviction): void {
     const lostMs = this.#lostMs.get(shardOf(eviction.node)) ?? Number.NEGATIVE_INFINITY;
     if (eviction.receivedMs < lostMs) return;
-    this.#held.set(eviction.uid, { ...eviction, version: eviction.observedVersion() });
+    this.#waiting.set(eviction.uid, { ...eviction, version: eviction.observedVersion() });
   }
 
   /** Takes the permits of a policy. An owner without the Lease gives none, and withdraws none of another. */
@@ -79,10 +79,10 @@ export class PermitGate {
     if (lease !== undefined) return;
     this.#permits.set(policy, new Map(permits.map(({ uid, grantedAt }) => [uid, grantedAt])));
     for (const { uid } of permits) {
-      const held = this.#held.get(uid);
-      if (held?.policy !== policy) continue;
-      const permit = this.use(policy, held);
-      if (permit !== null) this.#resume(held, permit);
+      const waiting = this.#waiting.get(uid);
+      if (waiting?.policy !== policy) continue;
+      const permit = this.use(policy, waiting);
+      if (permit !== null) this.#resume(waiting, permit);
     }
     const nowAt = this.#clock.wallMs();
     for (const [uid, grantedAt] of this.#used) if (nowAt - grantedAt >= PERMIT_VALID_MS) this.#used.delete(uid);
@@ -90,13 +90,13 @@ export class PermitGate {
 
   /** Attempts the evictions of a node whose pods have changed. */
   review(node: string): void {
-    if (this.#held.size === 0) return;
-    this.#resumeWhere((held) => held.node === node && held.observedVersion() !== held.version);
+    if (this.#waiting.size === 0) return;
+    this.#resumeWhere((waiting) => waiting.node === node && waiting.observedVersion() !== waiting.version);
   }
 
   /** Attempts the evictions of a node that wait for a policy which does not limit them any more. */
   reviewPolicy(node: string, limitingPolicy: () => string | null): void {
-    this.#resumeWhere((held) => held.node === node && held.policy !== limitingPolicy());
+    this.#resumeWhere((waiting) => waiting.node === node && waiting.policy !== limitingPolicy());
   }
 
   /** Attempts every eviction that waits, because the policies have changed. */
@@ -112,16 +112,16 @@ export class PermitGate {
   /** Forgets the evictions of a shard. */
   drop(shard: number): void {
     this.#lostMs.set(shard, this.#clock.monotonicMs());
-    for (const { uid, node } of this.#held.values()) if (shardOf(node) === shard) this.#held.delete(uid);
+    for (const { uid, node } of this.#waiting.values()) if (shardOf(node) === shard) this.#waiting.delete(uid);
   }
 
   /** An attempt may hold its eviction again at once, so those to resume are chosen first. */
-  #resumeWhere(isResumed: (held: Held) => boolean): void {
-    for (const held of [...this.#held.values()].filter(isResumed)) this.#resume(held, null);
+  #resumeWhere(isResumed: (waiting: Waiting) => boolean): void {
+    for (const waiting of [...this.#waiting.values()].filter(isResumed)) this.#resume(waiting, null);
   }
 
-  #resume(held: Held, permit: EvictionPermit | null): void {
-    this.#held.delete(held.uid);
-    held.resume(permit);
+  #resume(waiting: Waiting, permit: EvictionPermit | null): void {
+    this.#waiting.delete(waiting.uid);
+    waiting.resume(permit);
   }
 }

@@ -24,7 +24,7 @@ const KEPT_MS = 2 * LIMITS_REPEAT_MS;
 export interface PermitLeaseContext {
   readonly io: Pick<Io, "bus" | "clock" | "profile" | "leases" | "policies">;
   /** Called each time this process begins to hold the Lease. */
-  readonly taken: (last: LastHolder) => void;
+  readonly acquired: (last: LastHolder) => void;
   /** What is handed over to the next holder. */
   readonly handover: () => string;
 }
@@ -97,7 +97,7 @@ export class PermitLease {
       this.#candidate = null;
     } else if (this.#candidate === null) {
       this.#candidate = this.#context.io.leases.compete(LEASE, (last) => {
-        this.#context.taken(last);
+        this.#context.acquired(last);
         if (this.#candidate !== null && this.#limitedMs !== null) this.#publish(false);
       });
     }

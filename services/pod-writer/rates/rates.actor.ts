@@ -66,7 +66,7 @@ export class EvictionRatesActor {
     this.#firstStart = new FirstStart(io.kube, () => this.#countFromStart());
     this.#lease = new PermitLease({
       io,
-      taken: (last) => this.#onLeaseTaken(last),
+      acquired: (last) => this.#onLeaseAcquired(last),
       handover: () => handoverText(this.#rates(), this.#io.profile.bounds, this.#now()),
     });
   }
@@ -110,7 +110,7 @@ export class EvictionRatesActor {
       const { bus, profile } = this.#io;
       this.#lease.want(true);
       this.#stops = [
-        bus.subscribe("asked.eviction", "all", ({ body }) => this.#ask(body)),
+        bus.subscribe("asked.eviction", "all", ({ body }) => this.#onRequest(body)),
         bus.subscribe("done.write", "all", ({ body }) => this.#settle(body)),
         profile.evictionMode === "direct"
           ? bus.subscribe("judged.node", "all", ({ body: { node, eviction } }) => {
@@ -137,11 +137,11 @@ export class EvictionRatesActor {
     this.#waiting.keep(this.#policies, 0);
   }
 
-  #ask(body: BodyOf<"asked.eviction">): void {
+  #onRequest(body: BodyOf<"asked.eviction">): void {
     const { policy, uid } = body;
     if (policy === undefined || !this.#policies.has(policy)) this.#leave(uid);
     else {
-      this.#waiting.ask(body, policy, this.#now());
+      this.#waiting.onRequest(body, policy, this.#now());
       this.#wake(ROUND_MS);
     }
   }
@@ -166,7 +166,7 @@ export class EvictionRatesActor {
   }
 
   /** Continues the count of the last holder where it is known. A policy without one is counted from now on. */
-  #onLeaseTaken(last: LastHolder): void {
+  #onLeaseAcquired(last: LastHolder): void {
     const nowMs = this.#now();
     const isContinued = last.kind === "self" && this.#hasCounted;
     this.#hasCounted = true;

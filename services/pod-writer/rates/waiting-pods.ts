@@ -17,11 +17,11 @@ export interface RequestedPod {
   readonly rankAt: number;
   /** From when on it may be attempted again; minus infinity before a failure. */
   readonly retryMs: number;
-  readonly askedMs: number;
+  readonly requestedMs: number;
 }
 
 /** A pod as an owner hands it over to the next. */
-export type HandedOverPod = Omit<RequestedPod, "retryMs" | "askedMs">;
+export type HandedOverPod = Omit<RequestedPod, "retryMs" | "requestedMs">;
 
 /** Pods by uid. */
 export class WaitingPods {
@@ -34,7 +34,7 @@ export class WaitingPods {
   }
 
   /** Takes a request. A repeated one keeps the pod's place. */
-  ask({ uid, namespace, node, deadlineAt }: BodyOf<"asked.eviction">, policy: string, nowMs: number): void {
+  onRequest({ uid, namespace, node, deadlineAt }: BodyOf<"asked.eviction">, policy: string, nowMs: number): void {
     const known = this.#pods.get(uid);
     const before = known?.policy === policy ? known : undefined;
     const firstAt = Math.min(before?.deadlineAt ?? deadlineAt, deadlineAt);
@@ -47,14 +47,14 @@ export class WaitingPods {
       deadlineAt: firstAt,
       rankAt: hasFailed ? before.rankAt : firstAt,
       retryMs: before?.retryMs ?? Number.NEGATIVE_INFINITY,
-      askedMs: nowMs,
+      requestedMs: nowMs,
     });
   }
 
   /** Takes a pod that waited for the last owner, with its place. */
   inherit(pod: HandedOverPod, nowMs: number): void {
     if (this.#pods.has(pod.uid)) return;
-    this.#pods.set(pod.uid, { ...pod, retryMs: Number.NEGATIVE_INFINITY, askedMs: nowMs });
+    this.#pods.set(pod.uid, { ...pod, retryMs: Number.NEGATIVE_INFINITY, requestedMs: nowMs });
   }
 
   /** Records that the attempt for a pod failed; others go first until it may be attempted again. */
@@ -80,8 +80,8 @@ export class WaitingPods {
 
   /** Drops the pods whose requests are not repeated any more, and those of policies without rates. */
   keep(policies: ReadonlyMap<string, unknown>, nowMs: number): void {
-    for (const { uid, policy, askedMs } of this.#pods.values()) {
-      if (!policies.has(policy) || nowMs >= askedMs + this.#keptMs) this.#pods.delete(uid);
+    for (const { uid, policy, requestedMs } of this.#pods.values()) {
+      if (!policies.has(policy) || nowMs >= requestedMs + this.#keptMs) this.#pods.delete(uid);
     }
   }
 

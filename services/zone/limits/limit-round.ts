@@ -5,8 +5,8 @@ import type { Admissions } from "./admissions.ts";
 import { type Allowance, allowanceOf } from "./budget.policy.ts";
 import type { LimitedNode, LimitGroup } from "./limited-nodes.ts";
 import {
-  type Hold,
-  holdOf,
+  blockOf,
+  type LimitBlock,
   type LimitCounts,
   type LimitMemory,
   type Limits,
@@ -28,7 +28,7 @@ export interface LimitRoundStart {
 }
 
 /** Holds that follow each other and are looked at; the end of the last one is the earliest instant then. */
-const HOLDS_FOLLOWED_MAX = 200;
+const BLOCKS_FOLLOWED_MAX = 200;
 
 /** A round about one policy. */
 export class LimitRound {
@@ -80,11 +80,11 @@ export class LimitRound {
   }
 
   /** Why a node may not be admitted now; null when it may. */
-  holdOf(node: LimitedNode): Hold | null {
+  blockOf(node: LimitedNode): LimitBlock | null {
     const { observed, zone } = node;
     const zoneAdmittedMs = this.#zoneAdmittedMs(zone, observed.node);
     const { allowance, memory } = this;
-    return holdOf(this.limits, { counts: this.counts(node), allowance, zoneAdmittedMs, memory }, this.#at);
+    return blockOf(this.limits, { counts: this.counts(node), allowance, zoneAdmittedMs, memory }, this.#at);
   }
 
   /**
@@ -92,24 +92,24 @@ export class LimitRound {
    * that does not come by itself. Example: a breaker resets after 1 min, and its window of 10 min is still full. Each
    * time the node would trip it again, so the node is held until the first admission leaves the window.
    */
-  releasedAt(node: LimitedNode, held: Hold): number | null {
+  releasedAt(node: LimitedNode, first: LimitBlock): number | null {
     let { memory } = this;
-    let hold = held;
-    for (let followed = 0; followed < HOLDS_FOLLOWED_MAX && hold.untilAt !== null; followed++) {
-      const later = this.#later(hold.untilAt, memory);
+    let block = first;
+    for (let followed = 0; followed < BLOCKS_FOLLOWED_MAX && block.untilAt !== null; followed++) {
+      const later = this.#later(block.untilAt, memory);
       later.tripByDown();
       if (later.trips(node)) later.trip();
-      const next = later.holdOf(node);
-      if (next === null) return hold.untilAt;
+      const next = later.blockOf(node);
+      if (next === null) return block.untilAt;
       ({ memory } = later);
-      hold = next;
+      block = next;
     }
-    return hold.untilAt;
+    return block.untilAt;
   }
 
   /** Whether nothing but the breaker holds a node back, which is closed, and that node is the one too many. */
   trips(node: LimitedNode): boolean {
-    const isBreaker = this.memory.trippedMs === null && this.holdOf(node)?.field === "circuitBreaker";
+    const isBreaker = this.memory.trippedMs === null && this.blockOf(node)?.field === "circuitBreaker";
     return isBreaker && trips(this.limits, this.counts(node));
   }
 

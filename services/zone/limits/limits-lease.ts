@@ -6,7 +6,7 @@
 import type { Message } from "../../../protocols/messages.ts";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import { LEASE_HOLD, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
-import type { Hold } from "./limits.policy.ts";
+import type { LimitBlock } from "./limits.policy.ts";
 
 const LEASE = `the Lease ${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
 
@@ -38,7 +38,7 @@ export class LimitsLease {
   }
 
   /** Why nobody is permitted yet. */
-  hold(nowMs: number): Hold & { readonly policy: string } {
+  block(nowMs: number): LimitBlock & { readonly policy: string } {
     const detail = this.#isHeld(nowMs)
       ? "permits of its last holder may still be used"
       : this.#holder === null

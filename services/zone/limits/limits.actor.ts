@@ -27,7 +27,7 @@ import type { Member } from "../zone.roster.ts";
 import { LimitRound } from "./limit-round.ts";
 import { countedIn, type LimitedNode, type LimitedNodes, LimitGroup, limitingPolicy } from "./limited-nodes.ts";
 import {
-  type Hold,
+  type LimitBlock,
   type LimitMemory,
   type Limits,
   NO_MEMORY,
@@ -217,7 +217,7 @@ export class LimitsActor {
     const at = this.#instant();
     const { nowMs } = at;
     if (!isSynced() || nodes.unknown > 0) return;
-    const due = repeated === "due" ? this.#restless(nowMs) : this.#limits;
+    const due = repeated === "due" ? this.#changeable(nowMs) : this.#limits;
     if (due.size === 0) return;
     const rounds = this.#rounds(due, at);
     const decisions = this.#permit(rounds, nowMs);
@@ -237,25 +237,25 @@ export class LimitsActor {
    */
   #wakeAtEnd(decisions: Iterable<Decision>, rounds: Iterable<LimitRound>, { nowMs, wallMs }: Instant): void {
     const { clock, profile } = this.#context.io;
-    const holds = [...decisions].map(({ nextEndAt }) => nextEndAt - wallMs);
+    const endsMs = [...decisions].map(({ nextEndAt }) => nextEndAt - wallMs);
     const resets = [...rounds].map(({ limits, memory }) => resetAtMs(limits.circuitBreaker, memory.trippedMs));
-    const ends = [...holds, ...resets.map((resetMs) => (resetMs ?? nowMs) - nowMs)];
+    const ends = [...endsMs, ...resets.map((resetMs) => (resetMs ?? nowMs) - nowMs)];
     const leftMs = Math.min(...ends.filter((ms) => ms > 0));
     this.#endTimer?.cancel();
     this.#endTimer = leftMs < profile.pulsePeriodMs ? clock.after(leftMs, () => this.#decide("none")) : null;
   }
 
   /** The limits that time alone may change the decision of, or whose repetition is due; any, while a node waits. */
-  #restless(nowMs: number): ReadonlyMap<string, Limits> {
+  #changeable(nowMs: number): ReadonlyMap<string, Limits> {
     const { nodes } = this.#context;
     if (!nodes.waiting().next().done) return this.#limits;
-    const isRestless = (policy: string): boolean => {
+    const isChangeable = (policy: string): boolean => {
       const published = this.#published.get(policy);
       const { isAtRest: isGroupAtRest } = nodes.group(policy) ?? NO_NODES;
       const isAtRest = isGroupAtRest && this.#memories.get(policy)?.isStorm === false;
       return !isAtRest || published === undefined || isRepeatDue(published, nowMs, this.#repetition);
     };
-    return new Map([...this.#limits].filter(([policy]) => isRestless(policy)));
+    return new Map([...this.#limits].filter(([policy]) => isChangeable(policy)));
   }
 
   /** A round for each of these policies whose nodes are all judged. */
@@ -302,9 +302,9 @@ export class LimitsActor {
     const isCeiling = ({ limitedBy }: LimitedNode): boolean => limitedBy?.includes(POLICY_CEILING) === true;
     const known = (names: Iterable<string>, more: readonly LimitedNode[]): readonly LimitedNode[] =>
       [...new Set([...names, ...more.map(({ observed }) => observed.node)])].flatMap((name) => nodes.node(name) ?? []);
-    const [ofAll, ofConditions] = [known(all, underWay), known(forConditions, underWay.filter(isCeiling))];
+    const [inAny, inConditions] = [known(all, underWay), known(forConditions, underWay.filter(isCeiling))];
     return (policy) => {
-      const found = policy === POLICY_CEILING ? ofConditions : ofAll;
+      const found = policy === POLICY_CEILING ? inConditions : inAny;
       return found.filter((node) => node.groups?.includes(policy) && !countedIn(policy, node).isAdmitted);
     };
   }
@@ -312,18 +312,18 @@ export class LimitsActor {
   /** Permits waiting nodes in order: those that are permitted already, then the longest waiting. */
   #permit(rounds: ReadonlyMap<string, LimitRound>, nowMs: number): ReadonlyMap<string, Decision> {
     const decisions = new Map<string, Decision>();
-    const leaseHold = this.#mayPermit(nowMs) ? null : (this.#context.lease?.hold(nowMs) ?? null);
+    const leaseBlock = this.#mayPermit(nowMs) ? null : (this.#context.lease?.block(nowMs) ?? null);
     for (const node of this.#ranked(nowMs)) {
       const policy = limitingPolicy(node) ?? WHOLE_CLUSTER;
-      const decision = decisions.get(policy) ?? { permitted: [], holds: [], nextEndAt: Number.POSITIVE_INFINITY };
+      const decision = decisions.get(policy) ?? { permitted: [], blocks: [], nextEndAt: Number.POSITIVE_INFINITY };
       decisions.set(policy, decision);
       const groups = roundsOf(node, rounds);
       if (groups === null) continue;
-      if (leaseHold === null) tripBreakers(groups);
-      const holds = holdsOf(groups);
-      decision.nextEndAt = holds.reduce((next, { untilAt }) => Math.min(next, untilAt ?? next), decision.nextEndAt);
-      const hold = holds[0] ?? leaseHold;
-      if (hold !== null) addHeld(decision.holds, hold, () => releasedAt(groups, hold));
+      if (leaseBlock === null) tripBreakers(groups);
+      const blocks = blocksOf(groups);
+      decision.nextEndAt = blocks.reduce((next, { untilAt }) => Math.min(next, untilAt ?? next), decision.nextEndAt);
+      const block = blocks[0] ?? leaseBlock;
+      if (block !== null) addBlocked(decision.blocks, block, () => releasedAt(groups, block));
       else if (decision.permitted.length < this.#context.io.profile.bounds.permitsMax) {
         decision.permitted.push(node);
         for (const { round, counted } of groups) round.permit(counted);
@@ -369,12 +369,12 @@ export class LimitsActor {
 /** What was decided about the waiting nodes of one policy. */
 interface Decision {
   readonly permitted: LimitedNode[];
-  readonly holds: Announced["holds"];
+  readonly blocks: Announced["holds"];
   /** When the first of what holds them ends, in epoch milliseconds, whatever holds them then; infinite for nothing. */
   nextEndAt: number;
 }
 
-const NO_DECISION: Decision = { permitted: [], holds: [], nextEndAt: Number.POSITIVE_INFINITY };
+const NO_DECISION: Decision = { permitted: [], blocks: [], nextEndAt: Number.POSITIVE_INFINITY };
 
 /** How long admissions count for anything, in milliseconds. */
 function rememberedMs(limits: Limits): number {
@@ -402,31 +402,31 @@ function roundsOf(node: LimitedNode, rounds: ReadonlyMap<string, LimitRound>): r
 
 /** Opens the breakers for which a node is the one too many, unless something else holds it back too. */
 function tripBreakers(groups: readonly GroupRound[]): void {
-  const holding = groups.filter(({ round, counted }) => round.holdOf(counted) !== null);
-  if (!holding.every(({ round, counted }) => round.trips(counted))) return;
-  for (const { round } of holding) round.trip();
+  const blocking = groups.filter(({ round, counted }) => round.blockOf(counted) !== null);
+  if (!blocking.every(({ round, counted }) => round.trips(counted))) return;
+  for (const { round } of blocking) round.trip();
 }
 
 /** A hold and the policy, or the cluster, that it belongs to. */
-type PolicyHold = Hold & { readonly policy: string };
+type PolicyBlock = LimitBlock & { readonly policy: string };
 
 /** What holds a node back, by its groups. */
-function holdsOf(groups: readonly GroupRound[]): readonly PolicyHold[] {
+function blocksOf(groups: readonly GroupRound[]): readonly PolicyBlock[] {
   return groups.flatMap(({ policy, round, counted }) => {
-    const hold = round.holdOf(counted);
+    const block = round.blockOf(counted);
     // Reports name the ceiling as a limit of the cluster.
-    return hold === null ? [] : [{ ...hold, policy: policy === POLICY_CEILING ? WHOLE_CLUSTER : policy }];
+    return block === null ? [] : [{ ...block, policy: policy === POLICY_CEILING ? WHOLE_CLUSTER : policy }];
   });
 }
 
 /** When none of a node's limits holds it back any more, if every node stays as it is; null for not by itself. */
-function releasedAt(groups: readonly GroupRound[], first: PolicyHold): number | null {
+function releasedAt(groups: readonly GroupRound[], first: PolicyBlock): number | null {
   if (first.untilAt === null) return null;
   let latest = first.untilAt;
   for (const { round, counted } of groups) {
-    const hold = round.holdOf(counted);
-    if (hold === null) continue;
-    const at = round.releasedAt(counted, hold);
+    const block = round.blockOf(counted);
+    if (block === null) continue;
+    const at = round.releasedAt(counted, block);
     if (at === null) return null;
     latest = Math.max(latest, at);
   }
@@ -434,12 +434,12 @@ function releasedAt(groups: readonly GroupRound[], first: PolicyHold): number | 
 }
 
 /** Counts a node that is held back; nodes that the same field holds back share one entry, with the end of the first. */
-function addHeld(
+function addBlocked(
   holds: Announced["holds"],
-  { policy, field, detail }: PolicyHold,
+  { policy, field, detail }: PolicyBlock,
   releasedAtOf: () => number | null,
 ): void {
-  const known = holds.find((hold) => hold.policy === policy && hold.field === field);
+  const known = holds.find((block) => block.policy === policy && block.field === field);
   if (known === undefined) holds.push({ policy, field, untilAt: releasedAtOf(), detail, nodes: 1 });
   else known.nodes += 1;
 }
@@ -451,22 +451,22 @@ function announcementOf(
 ): Announced {
   const { memory, limits } = round;
   const { named, earlier } = round.admissions.handedOn(bounds);
-  const { selected, unhealthy, admitted: condemned, inWindow } = round.counts();
+  const { selected, unhealthy, admitted, inWindow } = round.counts();
   const down = round.down();
-  const longest = decision.holds.some(({ field }) => field === "budgets") ? round.longestAdmitted : null;
+  const longest = decision.blocks.some(({ field }) => field === "budgets") ? round.longestAdmitted : null;
   const at = (ms: number): number => Math.round(wallMs - (nowMs - ms));
   const atOrNull = (ms: number | null): number | null => (ms === null ? null : at(ms));
   return {
     policy,
     selected,
     unhealthy,
-    condemned,
+    condemned: admitted,
     inWindow,
     ...(Number.isFinite(round.allowance.nodes) ? { budget: round.allowance.nodes } : {}),
     ...(down === null ? {} : { down }),
     ...(longest === null ? {} : { longest: { node: longest.node, since: at(longest.sinceMs) } }),
     permits: decision.permitted.map(({ observed: { node, uid } }) => ({ node, uid })),
-    holds: decision.holds,
+    holds: decision.blocks,
     memory: {
       trippedAt: atOrNull(memory.trippedMs),
       resetAt: atOrNull(resetAtMs(limits.circuitBreaker, memory.trippedMs)),

@@ -71,7 +71,7 @@ export interface LimitMemory {
 export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isStorm: false };
 
 /** Why no further node is admitted. */
-export interface Hold {
+export interface LimitBlock {
   readonly field: LimitField | typeof CEILING_FLAG | typeof LEASE_HOLD;
   /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on people. */
   readonly untilAt: number | null;
@@ -134,16 +134,16 @@ export interface LimitState {
 }
 
 /** Why no further node of a zone may be admitted now; null when one may. */
-export function holdOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Instant): Hold | null {
+export function blockOf(limits: Limits, state: LimitState, { nowMs, wallMs }: Instant): LimitBlock | null {
   const { counts, memory, allowance } = state;
   const at = (ms: number): number => Math.ceil(wallMs + (ms - nowMs));
   return (
-    breakerHold(limits, memory, { nowMs, at }) ??
-    unhealthyHold(limits, counts) ??
-    cooldownHold(limits, state, { nowMs, at }) ??
-    budgetHold(allowance, counts) ??
-    windowHold(limits, counts, at) ??
-    ceilingHold(limits, counts, at)
+    breakerBlock(limits, memory, { nowMs, at }) ??
+    unhealthyBlock(limits, counts) ??
+    cooldownBlock(limits, state, { nowMs, at }) ??
+    budgetBlock(allowance, counts) ??
+    windowBlock(limits, counts, at) ??
+    ceilingBlock(limits, counts, at)
   );
 }
 
@@ -169,25 +169,25 @@ interface Now {
   readonly at: (ms: number) => number;
 }
 
-function breakerHold({ circuitBreaker }: Limits, { trippedMs }: LimitMemory, { nowMs, at }: Now): Hold | null {
+function breakerBlock({ circuitBreaker }: Limits, { trippedMs }: LimitMemory, { nowMs, at }: Now): LimitBlock | null {
   if (circuitBreaker === null || trippedMs === null || !isOpen(circuitBreaker, trippedMs, nowMs)) return null;
   const resetMs = resetAtMs(circuitBreaker, trippedMs);
   const detail = `the breaker is open since ${apiTime(at(trippedMs))}`;
   return { field: "circuitBreaker", untilAt: resetMs === null ? null : at(resetMs), detail };
 }
 
-function unhealthyHold(limits: Limits, counts: LimitCounts): Hold | null {
+function unhealthyBlock(limits: Limits, counts: LimitCounts): LimitBlock | null {
   if (limits.maxUnhealthy === null || !isTooUnhealthy(limits, counts)) return null;
   const most = nodesAllowed(limits.maxUnhealthy, counts.selected, "down");
   const detail = `${counts.unhealthy} of ${counts.selected} nodes are unhealthy, at most ${most} may be`;
   return { field: "maxUnhealthy", untilAt: null, detail };
 }
 
-function cooldownHold(
+function cooldownBlock(
   { stormCooldownMs, secondaryPerSecond }: Limits,
   { memory, zoneAdmittedMs }: Pick<LimitState, "memory" | "zoneAdmittedMs">,
   { nowMs, at }: Now,
-): Hold | null {
+): LimitBlock | null {
   if (stormCooldownMs === null) return null;
   const field = "stormCooldownDuration";
   if (memory.isStorm) return { field, untilAt: null, detail: "a storm is under way" };
@@ -202,7 +202,7 @@ function cooldownHold(
   return { field, untilAt: at(untilMs), detail: "after a storm the secondary rate counts" };
 }
 
-function budgetHold({ nodes, untilAt }: Allowance, { selected, admitted, permitted }: LimitCounts): Hold | null {
+function budgetBlock({ nodes, untilAt }: Allowance, { selected, admitted, permitted }: LimitCounts): LimitBlock | null {
   if (admitted + permitted < nodes) return null;
   const evicted = `${admitted} of ${selected} nodes are evicted${permittedToo(permitted)}`;
   const detail = `${evicted}, at most ${nodes} may be at once`;
@@ -211,7 +211,7 @@ function budgetHold({ nodes, untilAt }: Allowance, { selected, admitted, permitt
   return { field: "budgets", untilAt, detail: isFreed ? `${detail}, unless one of them recovers` : detail };
 }
 
-function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {
+function windowBlock({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: number) => number): LimitBlock | null {
   if (circuitBreaker === null) return null;
   const { selected, permitted, inWindow, windowMovesMs } = counts;
   const most = breakerNodesMax(circuitBreaker, selected);
@@ -221,7 +221,7 @@ function windowHold({ circuitBreaker }: Limits, counts: LimitCounts, at: (ms: nu
   return { field: "circuitBreaker", untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
 }
 
-function ceilingHold({ ceiling }: Limits, counts: LimitCounts, at: (ms: number) => number): Hold | null {
+function ceilingBlock({ ceiling }: Limits, counts: LimitCounts, at: (ms: number) => number): LimitBlock | null {
   if (ceiling === null) return null;
   const { selected, admitted, permitted, inWindow, windowMovesMs } = counts;
   const most = breakerNodesMax(ceiling, selected);

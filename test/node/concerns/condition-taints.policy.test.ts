@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
 import {
+  type ConditionObservation,
   recordOf,
-  type Sighting,
   sinceAt,
-  withSightings,
-} from "../../../services/node/concerns/conditions/condition-sightings.ts";
+  withObservations,
+} from "../../../services/node/concerns/conditions/condition-observations.ts";
 import {
   type ConditionRules,
   conditionPlanOf,
@@ -49,8 +49,8 @@ const on = (effect: string, key = KEY): Pick<ObservedNode, "taints" | "condition
 
 function plan(node: ObservedNode, policy: ConditionRules | null, more: { mode?: "direct" } = {}) {
   const types = policy === null ? [] : policy.unhealthyConditions.map(({ type }) => type);
-  const sightings = withSightings(new Map(), node, types, { ...now, isUnbroken: true });
-  return conditionPlanOf({ node, rules: policy, sightings, evictionMode: more.mode ?? "taint", now });
+  const sightings = withObservations(new Map(), node, types, { ...now, isUnbroken: true });
+  return conditionPlanOf({ node, rules: policy, observations: sightings, evictionMode: more.mode ?? "taint", now });
 }
 
 describe("a taint is put on", () => {
@@ -174,9 +174,13 @@ describe("the record", () => {
 
 describe("a condition counts", () => {
   const type = "KernelDeadlock";
-  const see = (node: ObservedNode, before: ReadonlyMap<string, Sighting>, atMs: number, isUnbroken = true) =>
-    withSightings(before, node, [type], { nowMs: NOW + atMs, wallMs: WALL + atMs, isUnbroken });
-  const since = (seen: ReadonlyMap<string, Sighting>, atMs = 0) => {
+  const see = (
+    node: ObservedNode,
+    before: ReadonlyMap<string, ConditionObservation>,
+    atMs: number,
+    isUnbroken = true,
+  ) => withObservations(before, node, [type], { nowMs: NOW + atMs, wallMs: WALL + atMs, isUnbroken });
+  const since = (seen: ReadonlyMap<string, ConditionObservation>, atMs = 0) => {
     const sighting = seen.get(type);
     return sighting === undefined ? null : sinceAt(sighting, { nowMs: NOW + atMs, wallMs: WALL + atMs }) - WALL;
   };

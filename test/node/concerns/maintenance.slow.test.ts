@@ -8,8 +8,8 @@ import { apiTime } from "../../../services/domain/api-time.ts";
 import { nodeFreezeOf } from "../../../services/domain/freeze.ts";
 import { nodePolicyOf } from "../../../services/domain/node-policy.parse.ts";
 import { policySet } from "../../../services/domain/node-policy.ts";
-import { withSightings } from "../../../services/node/concerns/conditions/condition-sightings.ts";
-import { holdsChange } from "../../../services/node/concerns/maintenance/maintenance.policy.ts";
+import { withObservations } from "../../../services/node/concerns/conditions/condition-observations.ts";
+import { windowsChange } from "../../../services/node/concerns/maintenance/maintenance.policy.ts";
 import { policyService } from "../../../services/policy/policy.service.ts";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../../support/eviction-world.ts";
 import { HandPolicies, type PolicyFields } from "../../support/hand-policies.ts";
@@ -96,8 +96,8 @@ describe("the record of a hold", () => {
     maintenances: readonly Maintenance[] = [MAINTENANCE],
     evictionMode: Profile["evictionMode"] = "taint",
   ) => {
-    const sightings = withSightings(new Map(), of, [DRAIN], { ...now, isUnbroken: true });
-    return holdsChange({ node: of, maintenances, sightings, evictionMode, endedHoldsMax: 16, now });
+    const sightings = withObservations(new Map(), of, [DRAIN], { ...now, isUnbroken: true });
+    return windowsChange({ node: of, maintenances, observations: sightings, evictionMode, endedHoldsMax: 16, now });
   };
   const carrying = { taints: NO_EXECUTE };
   test.each([

@@ -40,7 +40,7 @@ const declared = (fields: Partial<ObservedNode> = {}, ready: "True" | null = nul
 
 describe("what is published of a node", () => {
   const report = (node: ObservedNode, policy: NodePolicy | null, heldBy: string | null = null) =>
-    outOfServiceReport({ node, policy, frozen: [], heldBy, wallMs: NOW });
+    outOfServiceReport({ node, policy, frozen: [], blockedBy: heldBy, wallMs: NOW });
 
   test.each([
     ["without a policy", silent(), null, undefined],
@@ -72,7 +72,7 @@ describe("what is published of a node", () => {
 
   test("has no instant while a freeze has no end", () => {
     const frozen = [{ fromAt: NOW - 1_100_000, toAt: null }];
-    const situation = { node: silent(), policy: policyWith({}), frozen, heldBy: null, wallMs: NOW };
+    const situation = { node: silent(), policy: policyWith({}), frozen, blockedBy: null, wallMs: NOW };
     expect(outOfServiceReport(situation)).toEqual({ state: "waits" });
   });
 });

@@ -21,7 +21,10 @@ function concernsWith(policies: HandPolicies, profile: Partial<Profile> = {}): S
 }
 
 function hasConcerns(fields: Partial<ObservedNode>, profile: Partial<Profile> = {}): boolean {
-  return concernsWith(new HandPolicies({ unhealthyDelay: "10s" }), profile).of(nodeWith("True", fields), null) !== null;
+  return (
+    concernsWith(new HandPolicies({ unhealthyDelay: "10s" }), profile).concernsFor(nodeWith("True", fields), null) !==
+    null
+  );
 }
 
 describe("concerns are made", () => {
@@ -43,19 +46,19 @@ describe("concerns are made", () => {
     const policies = new HandPolicies(null);
     const concerns = concernsWith(policies);
     policies.forget();
-    const waiting = concerns.of(nodeWith("True"), undefined);
+    const waiting = concerns.concernsFor(nodeWith("True"), undefined);
     expect(waiting?.isKnown).toBe(false);
     policies.put(null);
-    expect(concerns.of(nodeWith("True"), waiting)).toBeNull();
+    expect(concerns.concernsFor(nodeWith("True"), waiting)).toBeNull();
   });
 
   test("once for a node, as long as a policy selects it", () => {
     const policies = new HandPolicies({ nodeMonitorGracePeriod: "20s" });
     const concerns = concernsWith(policies);
-    const first = concerns.of(nodeWith("True", IN_ZONE), null);
+    const first = concerns.concernsFor(nodeWith("True", IN_ZONE), null);
     expect(first?.graces.nodeMonitorGraceMs).toBe(20_000);
     policies.put({ nodeMonitorGracePeriod: "30s" });
-    expect(concerns.of(nodeWith("True", IN_ZONE), first)).toBe(first);
+    expect(concerns.concernsFor(nodeWith("True", IN_ZONE), first)).toBe(first);
     expect(first?.graces.nodeMonitorGraceMs).toBe(30_000);
   });
 });

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
 import {
+  flappingUntilAt,
   foundTransitions,
-  heldDownAt,
   publishedDelay,
   taintDelayOf,
   transitionsChangeOf,
@@ -81,7 +81,7 @@ describe("flapping", () => {
     ["the last four that fit", [0, 1, 2, 3, 60], 3 + 60],
     ["each further one", [0, 1, 2, 3, 20], 20 + 60],
   ])("with %s at minutes %j holds until %s", (_what, minutes, until) => {
-    const heldAt = heldDownAt(
+    const heldAt = flappingUntilAt(
       minutes.map((minute) => WALL + minute * MINUTE),
       flapping,
     );

@@ -75,7 +75,7 @@ describe("an eviction that waits", () => {
     const resumed: (EvictionPermit | null)[] = [];
     const resume = (with_: EvictionPermit | null) => resumed.push(with_);
     const hold = (receivedMs: number) =>
-      gate.hold({ policy: "gpu", uid: "p", node: "n1", receivedMs, observedVersion: version, resume });
+      gate.add({ policy: "gpu", uid: "p", node: "n1", receivedMs, observedVersion: version, resume });
     hold(0);
     return { gate, permit, pass, hold, resumed };
   }

@@ -32,5 +32,5 @@ test.each([
   [after(notHeld), "z holds it, and its permits are not received here"],
   [after(held), "permits of its last holder may still be used"],
 ])("the reason for no permit: %#", (lease, detail) => {
-  expect(lease.hold(0)).toMatchObject({ policy: "", field: "the Lease vigil-limits", detail });
+  expect(lease.block(0)).toMatchObject({ policy: "", field: "the Lease vigil-limits", detail });
 });

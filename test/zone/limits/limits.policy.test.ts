@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { nodesAllowed } from "../../../services/zone/limits/budget.policy.ts";
 import {
+  blockOf,
   breakerNodesMax,
-  holdOf,
   isOpen,
   type LimitCounts,
   type LimitMemory,
@@ -52,7 +52,7 @@ interface State {
 }
 
 function held(set: Partial<Limits>, state: State = {}, nowMs = NOW) {
-  return holdOf(
+  return blockOf(
     limits(set),
     {
       counts: counts(state.counts ?? {}),
@@ -226,7 +226,7 @@ test.each([
 test("a scheduled budget with nodes ends earlier for a node that recovers, and says so", () => {
   const state = { counts: counts({ admitted: 1 }), memory: NO_MEMORY, zoneAdmittedMs: null };
   const untilAt = AT.wallMs + MINUTE;
-  const detailOf = (nodes: number) => holdOf(limits({}), { ...state, allowance: { nodes, untilAt } }, AT)?.detail;
+  const detailOf = (nodes: number) => blockOf(limits({}), { ...state, allowance: { nodes, untilAt } }, AT)?.detail;
   expect(detailOf(1)).toContain(", unless one of them recovers");
   expect(detailOf(0)).not.toContain("recovers");
 });

@@ -18,7 +18,13 @@ import type { Instant } from "../../../domain/instant.ts";
 import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
 import { isSameTaint, taintName } from "../../../domain/toleration.ts";
 import { conditionTaintsOf, isHealed, rulesOfTaint, statusOf } from "../../../domain/unhealthy-conditions.ts";
-import { recordOf, type Sighting, type Sightings, sinceAt, wantedRecord } from "./condition-sightings.ts";
+import {
+  type ConditionObservation,
+  type ConditionObservations,
+  recordOf,
+  sinceAt,
+  wantedRecord,
+} from "./condition-observations.ts";
 
 /** The fields of a policy that decide; a node without a policy has no rules. */
 export type ConditionRules = Pick<NodePolicy, "unhealthyConditions" | "healthyDelayMs" | "maintenance">;
@@ -28,7 +34,7 @@ export interface ConditionSituation {
   readonly node: ObservedNode;
   /** Null when several policies select the node, so that none of them applies. */
   readonly rules: ConditionRules | null;
-  readonly sightings: Sightings;
+  readonly observations: ConditionObservations;
   readonly evictionMode: Profile["evictionMode"];
   /** The outages in which its kubelet could not have reported that a condition is over; absent for none. */
   readonly outages?: OutageTime;
@@ -71,13 +77,13 @@ export function conditionPlanOf(situation: ConditionSituation): ConditionPlan {
   const { node, rules } = situation;
   const isRecorded = node.conditionSightings !== undefined || node.conditionTaints !== undefined;
   if (!isRecorded && (rules === null || rules.unhealthyConditions.length === 0)) return NO_CONDITION_PLAN;
-  const called = ruleStates(situation);
-  const standing = conditionTaintsOf(node).flatMap((taint) => standingState(taint, situation) ?? []);
-  const judged = [...called, ...standing.flatMap(({ state }) => (state === null ? [] : [state]))];
-  const due = called.filter(({ state, taint }) => state === "due" && taint.effect !== TaintEffect.noExecute);
+  const required = ruleStates(situation);
+  const present = conditionTaintsOf(node).flatMap((taint) => presentState(taint, situation) ?? []);
+  const judged = [...required, ...present.flatMap(({ state }) => (state === null ? [] : [state]))];
+  const due = required.filter(({ state, taint }) => state === "due" && taint.effect !== TaintEffect.noExecute);
   return {
     add: distinct(due.map(({ taint }) => taint)),
-    remove: standing.flatMap(({ taint, state }) => (state === null ? [taint] : [])),
+    remove: present.flatMap(({ taint, state }) => (state === null ? [taint] : [])),
     annotations: annotationsOf(situation, judged),
     judged: judged.slice(0, JUDGED_CONDITIONS_MAX),
     nextAt: Math.min(...judged.map(({ untilAt = Number.POSITIVE_INFINITY }) => untilAt), Number.POSITIVE_INFINITY),
@@ -86,24 +92,24 @@ export function conditionPlanOf(situation: ConditionSituation): ConditionPlan {
 
 /** The rules that a condition of the node meets. In direct mode no taint evicts, so those that would do nothing. */
 function ruleStates(situation: ConditionSituation): JudgedCondition[] {
-  const { rules, sightings, evictionMode } = situation;
+  const { rules, observations, evictionMode } = situation;
   return (rules?.unhealthyConditions ?? []).flatMap((rule): JudgedCondition[] => {
-    const sighting = sightings.get(rule.type);
+    const observation = observations.get(rule.type);
     const isIdle = evictionMode === "direct" && rule.taint.effect === TaintEffect.noExecute;
-    if (isIdle || sighting?.status !== rule.status) return [];
-    return [ruleState(rule, sighting, situation)];
+    if (isIdle || observation?.status !== rule.status) return [];
+    return [ruleState(rule, observation, situation)];
   });
 }
 
 function ruleState(
   rule: UnhealthyCondition,
-  sighting: Sighting,
+  observation: ConditionObservation,
   { node, now, outages }: ConditionSituation,
 ): JudgedCondition {
   const { type, status, durationMs } = rule;
   const { key, effect, value } = rule.taint;
-  const recorded = recordOf(node, type, sighting, now);
-  const since = recorded?.since ?? sinceAt(sighting, now);
+  const recorded = recordOf(node, type, observation, now);
+  const since = recorded?.since ?? sinceAt(observation, now);
   const judged = { type, status, since, taint: { key, effect, value } };
   if (node.taints.some((taint) => isSameTaint(taint, rule.taint))) return { ...judged, state: "tainted" };
   // Only what evicts waits: a NoSchedule taint goes as soon as the kubelet can say that the condition is over.
@@ -115,7 +121,7 @@ function ruleState(
 }
 
 /** What happens to a taint that Vigil put on; null for one that its rule still calls for. A state of null: it goes. */
-function standingState(
+function presentState(
   taint: Taint,
   situation: ConditionSituation,
 ): { readonly taint: TaintId; readonly state: JudgedCondition | null } | null {
@@ -152,15 +158,15 @@ function countedTypes(own: readonly UnhealthyCondition[], cause: string, node: O
 function healingOf(
   type: string,
   taint: TaintId,
-  { node, rules, sightings, now }: ConditionSituation,
+  { node, rules, observations, now }: ConditionSituation,
 ): JudgedCondition | null {
   const delayMs = rules?.healthyDelayMs ?? 0;
-  const sighting = sightings.get(type);
-  if (delayMs === 0 || sighting === undefined || sighting.status === null) return null;
-  const since = recordOf(node, type, sighting, now)?.since ?? sinceAt(sighting, now);
+  const observation = observations.get(type);
+  if (delayMs === 0 || observation === undefined || observation.status === null) return null;
+  const since = recordOf(node, type, observation, now)?.since ?? sinceAt(observation, now);
   const untilAt = Math.min(since, now.wallMs) + delayMs;
   if (untilAt <= now.wallMs) return null;
-  return { type, status: sighting.status, since, taint, state: "healing", untilAt };
+  return { type, status: observation.status, since, taint, state: "healing", untilAt };
 }
 
 /** The records that the node should have: of each condition whose time counts, and of the taints that are on it. */
@@ -168,20 +174,20 @@ function annotationsOf(
   situation: ConditionSituation,
   judged: readonly JudgedCondition[],
 ): ConditionPlan["annotations"] {
-  const { node, rules, sightings, now } = situation;
+  const { node, rules, observations, now } = situation;
   // While none of several policies applies, what one of them began goes on.
   if (rules === null) return null;
   const counted = new Set(judged.filter(({ since }) => since !== undefined).map(({ type }) => type));
   const wanted = [...counted].flatMap((type) => {
-    const sighting = sightings.get(type);
-    if (sighting === undefined || sighting.status === null) return [];
-    return [wantedRecord(node, type, { ...sighting, status: sighting.status }, now)];
+    const observation = observations.get(type);
+    if (observation === undefined || observation.status === null) return [];
+    return [wantedRecord(node, type, { ...observation, status: observation.status }, now)];
   });
-  const changes = { ...sightingsChange(node, wanted), ...taintsChange(node) };
+  const changes = { ...recordsChange(node, wanted), ...taintsChange(node) };
   return Object.keys(changes).length === 0 ? null : changes;
 }
 
-function sightingsChange(
+function recordsChange(
   { conditionSightings }: ObservedNode,
   wanted: readonly ConditionSighting[],
 ): Readonly<Record<string, string | null>> {

@@ -26,10 +26,10 @@ export class Conditions implements Concern {
     };
   }
 
-  #planOf({ node, policy, selecting, sightings, outages, at }: PolicyView): ConditionPlan {
+  #planOf({ node, policy, selecting, observations, outages, at }: PolicyView): ConditionPlan {
     // If several policies select the node, no rule applies.
     const rules = selecting.length > 1 ? null : (policy ?? NO_RULES);
     const { evictionMode } = this.#profile;
-    return conditionPlanOf({ node, rules, sightings, evictionMode, outages, now: at });
+    return conditionPlanOf({ node, rules, observations, evictionMode, outages, now: at });
   }
 }

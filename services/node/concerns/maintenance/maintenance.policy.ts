@@ -11,7 +11,7 @@ import { holdsText } from "../../../domain/condition-records.ts";
 import type { Instant } from "../../../domain/instant.ts";
 import { boundedIntervals } from "../../../domain/paused-time/frozen-time.ts";
 import { statusOf } from "../../../domain/unhealthy-conditions.ts";
-import { sinceAt } from "../conditions/condition-sightings.ts";
+import { sinceAt } from "../conditions/condition-observations.ts";
 import type { ConditionSituation } from "../conditions/condition-taints.policy.ts";
 
 /** A hold without a sighting ends at a whole second, so that it is requested once. */
@@ -20,7 +20,8 @@ const STEP_MS = 1000;
 const CLOCKS_APART_MS = 10_000;
 
 /** What is known of a node and its policy. */
-export interface MaintenanceSituation extends Pick<ConditionSituation, "node" | "sightings" | "evictionMode" | "now"> {
+export interface MaintenanceSituation
+  extends Pick<ConditionSituation, "node" | "observations" | "evictionMode" | "now"> {
   /** Of each policy that selects the node and has the field: of those that conflict, each holds it. */
   readonly maintenances: readonly Maintenance[];
   /** Most holds that have ended which are kept; beyond that the two closest become one. */
@@ -28,11 +29,11 @@ export interface MaintenanceSituation extends Pick<ConditionSituation, "node" | 
 }
 
 /** The new value of Annotation.holds, null to remove it; undefined when it is right. */
-export function holdsChange(situation: MaintenanceSituation): string | null | undefined {
+export function windowsChange(situation: MaintenanceSituation): string | null | undefined {
   const { node, maintenances } = situation;
   const recorded = node.holds;
   if (recorded === undefined && maintenances.length === 0) return undefined;
-  const wanted = [...endedHolds(situation), ...openHolds(situation)];
+  const wanted = [...endedWindows(situation), ...openWindows(situation)];
   const before = recorded === undefined || recorded.length === 0 ? null : holdsText(recorded);
   const after = holdsText(wanted);
   if (after === before && recorded?.length !== 0) return undefined;
@@ -40,16 +41,16 @@ export function holdsChange(situation: MaintenanceSituation): string | null | un
 }
 
 /** The types of conditions that hold a node. */
-export function holdTypes(maintenances: readonly Maintenance[]): readonly string[] {
+export function maintenanceTypes(maintenances: readonly Maintenance[]): readonly string[] {
   return [...new Set(maintenances.flatMap(({ hold }) => hold))];
 }
 
 /** The holds that last: each begins when it was first seen, by any process. */
-function openHolds({ node, maintenances, sightings, now }: MaintenanceSituation): ConditionHold[] {
-  return holdTypes(maintenances).flatMap((type): ConditionHold[] => {
+function openWindows({ node, maintenances, observations, now }: MaintenanceSituation): ConditionHold[] {
+  return maintenanceTypes(maintenances).flatMap((type): ConditionHold[] => {
     if (statusOf(node, type) !== "True") return [];
-    const sighting = sightings.get(type);
-    const seenAt = sighting === undefined ? now.wallMs : sinceAt(sighting, now);
+    const observation = observations.get(type);
+    const seenAt = observation === undefined ? now.wallMs : sinceAt(observation, now);
     const open = openOf(node, type);
     const isPossible = open !== undefined && open.fromAt <= now.wallMs + STEP_MS && open.fromAt >= node.createdAt;
     return [{ type, fromAt: isPossible ? open.fromAt : seenAt, toAt: null }];
@@ -57,17 +58,17 @@ function openHolds({ node, maintenances, sightings, now }: MaintenanceSituation)
 }
 
 /** The holds that have ended, as long as a countdown may have met them. */
-function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
+function endedWindows(situation: MaintenanceSituation): ConditionHold[] {
   const { node, maintenances, evictionMode } = situation;
   const ready = statusOf(node, ConditionType.ready);
   const isTainted = node.taints.some(({ effect }) => effect === TaintEffect.noExecute);
   // `outOfService.after` counts from the silence, before any taint.
   const isCounting = evictionMode === "direct" ? ready !== "True" : isTainted || ready === "Unknown";
   if (!isCounting) return [];
-  const ended = (node.holds ?? []).flatMap((hold): ConditionHold[] => {
-    if (hold.toAt !== null) return possibleHold(hold, situation.now);
-    const isOpen = holdTypes(maintenances).includes(hold.type) && statusOf(node, hold.type) === "True";
-    return isOpen && openOf(node, hold.type) === hold ? [] : [{ ...hold, toAt: endOf(hold, situation) }];
+  const ended = (node.holds ?? []).flatMap((window): ConditionHold[] => {
+    if (window.toAt !== null) return possibleWindow(window, situation.now);
+    const isOpen = maintenanceTypes(maintenances).includes(window.type) && statusOf(node, window.type) === "True";
+    return isOpen && openOf(node, window.type) === window ? [] : [{ ...window, toAt: endOf(window, situation) }];
   });
   const { endedHoldsMax } = situation;
   if (ended.length <= endedHoldsMax) return ended;
@@ -76,20 +77,20 @@ function endedHolds(situation: MaintenanceSituation): ConditionHold[] {
 }
 
 /** A hold that ended in the future, by a wrong clock, ends now: it would stop countdowns for as long. */
-function possibleHold(hold: ConditionHold, { wallMs }: Instant): ConditionHold[] {
-  if (hold.toAt === null || hold.toAt <= wallMs + CLOCKS_APART_MS) return [hold];
+function possibleWindow(window: ConditionHold, { wallMs }: Instant): ConditionHold[] {
+  if (window.toAt === null || window.toAt <= wallMs + CLOCKS_APART_MS) return [window];
   const toAt = Math.ceil(wallMs / STEP_MS) * STEP_MS;
-  return hold.fromAt < toAt ? [{ ...hold, toAt }] : [];
+  return window.fromAt < toAt ? [{ ...window, toAt }] : [];
 }
 
 function openOf({ holds = [] }: ObservedNode, type: string): ConditionHold | undefined {
-  return holds.find((hold) => hold.type === type && hold.toAt === null);
+  return holds.find((window) => window.type === type && window.toAt === null);
 }
 
-function endOf({ type, fromAt }: ConditionHold, { maintenances, sightings, now }: MaintenanceSituation): number {
-  const sighting = sightings.get(type);
-  const isSeen = sighting !== undefined && sighting.status !== "True";
-  const endAt = isSeen ? sinceAt(sighting, now) : Math.ceil(now.wallMs / STEP_MS) * STEP_MS;
+function endOf({ type, fromAt }: ConditionHold, { maintenances, observations, now }: MaintenanceSituation): number {
+  const observation = observations.get(type);
+  const isSeen = observation !== undefined && observation.status !== "True";
+  const endAt = isSeen ? sinceAt(observation, now) : Math.ceil(now.wallMs / STEP_MS) * STEP_MS;
   const atMostMs = maintenances.flatMap(({ hold, atMostMs: most }) => (hold.includes(type) ? [most] : []));
   const latestAt = atMostMs.length === 0 ? endAt : fromAt + Math.max(...atMostMs);
   return Math.max(fromAt, Math.min(endAt, latestAt));

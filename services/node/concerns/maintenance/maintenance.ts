@@ -3,13 +3,13 @@ import { Annotation } from "../../../../protocols/names.ts";
 import type { Io } from "../../../../protocols/ports.ts";
 import { type PresentHold, presentHold } from "../../../domain/maintenance.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";
-import { holdsChange } from "./maintenance.policy.ts";
+import { windowsChange } from "./maintenance.policy.ts";
 
 /** Records when conditions have held evictions of one node. */
-export class MaintenanceHolds implements Concern {
+export class MaintenanceWindows implements Concern {
   readonly #io: Pick<Io, "profile">;
   /** What holds its evictions now; null for nothing. */
-  #hold: PresentHold | null = null;
+  #window: PresentHold | null = null;
 
   constructor(io: Pick<Io, "profile">) {
     this.#io = io;
@@ -18,22 +18,22 @@ export class MaintenanceHolds implements Concern {
   review(view: PolicyView): Finding {
     const { node, selecting, isKnown, at } = view;
     // One whose policy is not known ends on time all the same: one that is over would have the node reviewed for ever.
-    if (isKnown) this.#hold = presentHold(node, selecting, at.wallMs);
-    else if (this.#hold !== null && this.#hold.untilAt <= at.wallMs) this.#hold = null;
+    if (isKnown) this.#window = presentHold(node, selecting, at.wallMs);
+    else if (this.#window !== null && this.#window.untilAt <= at.wallMs) this.#window = null;
     const text = isKnown ? this.#recordOf(view) : undefined;
     return {
       ...(text === undefined ? {} : { annotations: { [Annotation.holds]: text } }),
-      ...(this.#hold === null
+      ...(this.#window === null
         ? {}
-        : { judged: { maintenance: this.#hold }, nextMs: at.nowMs + Math.max(0, this.#hold.untilAt - at.wallMs) }),
+        : { judged: { maintenance: this.#window }, nextMs: at.nowMs + Math.max(0, this.#window.untilAt - at.wallMs) }),
     };
   }
 
   /** Each of several policies that select the node holds its evictions: countdowns need the record of that. */
-  #recordOf({ node, selecting, sightings, at }: PolicyView): string | null | undefined {
+  #recordOf({ node, selecting, observations, at }: PolicyView): string | null | undefined {
     const { evictionMode, bounds } = this.#io.profile;
     const maintenances = selecting.flatMap(({ maintenance }) => maintenance ?? []);
     const { endedHoldsMax } = bounds;
-    return holdsChange({ node, maintenances, sightings, evictionMode, endedHoldsMax, now: at });
+    return windowsChange({ node, maintenances, observations, evictionMode, endedHoldsMax, now: at });
   }
 }

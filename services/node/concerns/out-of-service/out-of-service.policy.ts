@@ -23,13 +23,13 @@ export interface OutOfServiceSituation {
   /** The outages that pause `after`; absent for none. */
   readonly outages?: OutageTime;
   /** What holds it back besides; null for nothing. */
-  readonly heldBy: string | null;
+  readonly blockedBy: string | null;
   readonly wallMs: number;
 }
 
 /** How far a node is from the taint. */
 export function outOfServiceReport(situation: OutOfServiceSituation): OutOfServiceReport {
-  const { node, policy, frozen, outages, heldBy, wallMs } = situation;
+  const { node, policy, frozen, outages, blockedBy, wallMs } = situation;
   const settings = policy?.outOfService ?? null;
   if (settings === null) return undefined;
   const stage = outOfServiceStage(node, settings, frozen, wallMs, outages);
@@ -41,7 +41,7 @@ export function outOfServiceReport(situation: OutOfServiceSituation): OutOfServi
   if (stage.state === "waits") {
     return Number.isFinite(stage.fromAt) ? { state: "waits", fromAt: stage.fromAt } : { state: "waits" };
   }
-  return stage.state === "due" && heldBy !== null ? { state: "held", heldBy } : { state: stage.state };
+  return stage.state === "due" && blockedBy !== null ? { state: "held", heldBy: blockedBy } : { state: stage.state };
 }
 
 /**

@@ -56,8 +56,8 @@ export class OutOfService implements Concern {
     // A heartbeat within the grace counts even while the API shows Unknown: the kubelet may be back.
     const heard = at.nowMs < view.quietFromMs ? "a heartbeat within its grace" : null;
     const unseen = view.isSynced && view.isKnown ? null : "a view that is not synced";
-    const heldBy = freeze?.field ?? halt ?? unseen ?? heard ?? limits.holdOn(policy, at);
-    const report = outOfServiceReport({ node, policy, frozen, outages, heldBy, wallMs: at.wallMs });
+    const blockedBy = freeze?.field ?? halt ?? unseen ?? heard ?? limits.holdOn(policy, at);
+    const report = outOfServiceReport({ node, policy, frozen, outages, blockedBy, wallMs: at.wallMs });
     return { report, nextMs: nextMs(report, view, { freeze, isHeard: heard !== null }) };
   }
 

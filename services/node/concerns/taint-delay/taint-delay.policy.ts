@@ -42,7 +42,7 @@ const STEP_MS = 1000;
 /** How far a kubelet's clock may be off before its transitions are distinguished from those that were recorded. */
 const CLOCKS_APART_MS = 10_000;
 /** How far apart two processes may see one transition: the watch of one may lag behind. */
-const SIGHTINGS_APART_MS = 10_000;
+const OBSERVED_APART_MS = 10_000;
 
 /** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */
 export function taintDelayOf(
@@ -52,10 +52,10 @@ export function taintDelayOf(
   { nowMs, wallMs }: Instant,
 ): TaintDelay | null {
   if (readyConditionOf(node)?.status !== "True") return null;
-  const heldAt = flapping === null ? null : heldDownAt(possibleAt(transitionsAt, wallMs), flapping);
+  const flappingAt = flapping === null ? null : flappingUntilAt(possibleAt(transitionsAt, wallMs), flapping);
   const delays: TaintDelay[] = [];
   if (healthyDelayMs !== null) delays.push({ field: "healthyDelay", untilMs: sinceMs + healthyDelayMs });
-  if (heldAt !== null) delays.push({ field: "flapping", untilMs: nowMs + (heldAt - wallMs) });
+  if (flappingAt !== null) delays.push({ field: "flapping", untilMs: nowMs + (flappingAt - wallMs) });
   const [longest] = delays.sort((left, right) => right.untilMs - left.untilMs);
   return longest === undefined || longest.untilMs <= nowMs ? null : longest;
 }
@@ -91,7 +91,7 @@ export function publishedDelay(
 }
 
 /** Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. */
-export function heldDownAt(
+export function flappingUntilAt(
   transitionsAt: readonly number[],
   { transitions, windowMs, holdDownMs }: NonNullable<TaintDelaySettings["flapping"]>,
 ): number | null {
@@ -139,7 +139,7 @@ export function withRecorded(
 function nearestTo(at: number, instants: ReadonlySet<number>): number | null {
   const apartMs = (instant: number): number => Math.abs(instant - at);
   const [nearest] = [...instants].sort((left, right) => apartMs(left) - apartMs(right));
-  return nearest !== undefined && apartMs(nearest) <= SIGHTINGS_APART_MS ? nearest : null;
+  return nearest !== undefined && apartMs(nearest) <= OBSERVED_APART_MS ? nearest : null;
 }
 
 /**

@@ -39,7 +39,7 @@ export class TaintDelays implements Concern {
       policy === undefined ? null : transitionsChangeOf(node, policy?.flapping ?? null, transitionsAt, at.wallMs);
     return {
       ...(this.#published === null ? {} : { judged: { taintHold: this.#published } }),
-      ...(delay === null ? {} : { taints: { keeps: isOfReadiness }, nextMs: delay.untilMs }),
+      ...(delay === null ? {} : { taints: { keeps: isReadinessTaint }, nextMs: delay.untilMs }),
       ...(annotations === null ? {} : { annotations }),
     };
   }
@@ -51,6 +51,6 @@ export class TaintDelays implements Concern {
   }
 }
 
-function isOfReadiness({ key, effect }: { readonly key: string; readonly effect: string }): boolean {
+function isReadinessTaint({ key, effect }: { readonly key: string; readonly effect: string }): boolean {
   return effect === TaintEffect.noSchedule && READINESS_KEYS.includes(key);
 }

@@ -7,7 +7,7 @@ import type { Io } from "../../protocols/ports.ts";
 import { taintName, type UnreadableToleration, unreadableText } from "../domain/toleration.ts";
 
 /** Counts and logs the held pods of all nodes. */
-export class HeldPods {
+export class UnreadablePods {
   readonly #log: Io["log"];
   readonly #gauge: ReturnType<Io["metrics"]["gauge"]>;
   /** How many pods are held by each text. */

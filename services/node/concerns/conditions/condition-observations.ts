@@ -9,7 +9,7 @@ import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import type { Instant } from "../../../domain/instant.ts";
 
 /** A condition as last seen. */
-export interface Sighting {
+export interface ConditionObservation {
   /** Null when the node does not have the condition. */
   readonly status: ConditionStatus | null;
   readonly transitionAt: number | null;
@@ -20,10 +20,10 @@ export interface Sighting {
 }
 
 /** Sightings by type of condition. */
-export type Sightings = ReadonlyMap<string, Sighting>;
+export type ConditionObservations = ReadonlyMap<string, ConditionObservation>;
 
 /** The sightings of a node that no policy watches. */
-export const NO_SIGHTINGS: Sightings = new Map();
+export const NO_OBSERVATIONS: ConditionObservations = new Map();
 
 /** How far a record may lie from what this process knows, in milliseconds, and per millisecond between the two. */
 const SLACK_MS = 1000;
@@ -33,22 +33,22 @@ const SLACK_SHARE = 0.001;
  * The sightings of these types after another look at the node. `isUnbroken`: every change of the node was received, so
  * a condition whose transition was stamped again has kept its status.
  */
-export function withSightings(
-  before: Sightings,
+export function withObservations(
+  before: ConditionObservations,
   node: ObservedNode,
   types: readonly string[],
   at: Instant & { readonly isUnbroken: boolean },
-): Sightings {
-  if (types.length === 0) return NO_SIGHTINGS;
-  return new Map(types.map((type) => [type, sightingOf(before.get(type), node, type, at)]));
+): ConditionObservations {
+  if (types.length === 0) return NO_OBSERVATIONS;
+  return new Map(types.map((type) => [type, observationOf(before.get(type), node, type, at)]));
 }
 
-function sightingOf(
-  before: Sighting | undefined,
+function observationOf(
+  before: ConditionObservation | undefined,
   node: ObservedNode,
   type: string,
   at: Instant & { readonly isUnbroken: boolean },
-): Sighting {
+): ConditionObservation {
   const { status = null, transitionAt = null } = node.conditions.find((condition) => condition.type === type) ?? {};
   const isSame = before?.status === status && (at.isUnbroken || before.transitionAt === transitionAt);
   if (isSame) return { ...before, status, transitionAt };
@@ -61,7 +61,7 @@ function sightingOf(
 function foundSinceAt(
   { conditionSightings = [], createdAt }: ObservedNode,
   type: string,
-  { status, transitionAt, sinceAt: nowAt }: Sighting,
+  { status, transitionAt, sinceAt: nowAt }: ConditionObservation,
 ): number | null {
   const record = conditionSightings.find((each) => each.type === type);
   if (record?.status !== status || record.transitionAt !== secondOf(transitionAt)) return null;
@@ -69,13 +69,13 @@ function foundSinceAt(
 }
 
 /** From when a sighting counts, in epoch milliseconds: by the API's clock as it is now, if that was corrected. */
-export function sinceAt(sighting: Sighting, now: Instant): number {
-  const correctedAt = now.wallMs - (now.nowMs - sighting.sinceMs);
-  if (Math.abs(correctedAt - sighting.sinceAt) <= slackMs(sighting, now)) return sighting.sinceAt;
+export function sinceAt(observation: ConditionObservation, now: Instant): number {
+  const correctedAt = now.wallMs - (now.nowMs - observation.sinceMs);
+  if (Math.abs(correctedAt - observation.sinceAt) <= slackMs(observation, now)) return observation.sinceAt;
   return Math.ceil(correctedAt / SLACK_MS) * SLACK_MS;
 }
 
-function slackMs({ sinceMs }: Sighting, { nowMs }: Instant): number {
+function slackMs({ sinceMs }: ConditionObservation, { nowMs }: Instant): number {
   return SLACK_MS + (nowMs - sinceMs) * SLACK_SHARE;
 }
 
@@ -86,13 +86,13 @@ function slackMs({ sinceMs }: Sighting, { nowMs }: Instant): number {
 export function recordOf(
   { conditionSightings = [] }: Pick<ObservedNode, "conditionSightings">,
   type: string,
-  sighting: Sighting,
+  observation: ConditionObservation,
   now: Instant,
 ): ConditionSighting | null {
   const record = conditionSightings.find((each) => each.type === type);
-  if (record === undefined || record.status !== sighting.status) return null;
+  if (record === undefined || record.status !== observation.status) return null;
   const isPossible =
-    record.since >= sinceAt(sighting, now) - slackMs(sighting, now) && record.since <= now.wallMs + SLACK_MS;
+    record.since >= sinceAt(observation, now) - slackMs(observation, now) && record.since <= now.wallMs + SLACK_MS;
   return isPossible ? record : null;
 }
 
@@ -100,11 +100,11 @@ export function recordOf(
 export function wantedRecord(
   node: Pick<ObservedNode, "conditionSightings">,
   type: string,
-  sighting: Sighting & { readonly status: ConditionStatus },
+  observation: ConditionObservation & { readonly status: ConditionStatus },
   now: Instant,
 ): ConditionSighting {
-  const since = recordOf(node, type, sighting, now)?.since ?? sinceAt(sighting, now);
-  return { type, status: sighting.status, since, transitionAt: secondOf(sighting.transitionAt) };
+  const since = recordOf(node, type, observation, now)?.since ?? sinceAt(observation, now);
+  return { type, status: observation.status, since, transitionAt: secondOf(observation.transitionAt) };
 }
 
 /** An instant as a record keeps it. */

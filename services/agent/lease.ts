@@ -218,8 +218,8 @@ const DELETE_TRIES = 5;
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Deletes an object, with this uid if given, and retries a few times while throttled. Calls `done` once: with the error,
- * or null if the object is gone.
+ * Deletes an object, with this uid if given, and retries a few times while throttled. Calls `done` once: with the
+ * error, or null if the object is gone.
  */
 export function removeObject(
   io: { readonly clock: Clock; readonly kube: Kube },

@@ -154,7 +154,7 @@ export function reconcileHugePages(desired: NodeObject, existing: NodeObject): R
   return { node: withStatus(defaulted.node, { capacity, allocatable }), changed };
 }
 
-/** Takes missing capacity or allocatable from the desired node; empty if missing there, which is no change. */
+/** Copies missing capacity or allocatable from the desired node; empty if missing there, which is no change. */
 function defaultResources(desired: NodeObject, existing: NodeObject): Reconciled {
   const { capacity, allocatable } = existing.status ?? {};
   const changed =

@@ -34,7 +34,7 @@ export function podCidrsOf(node: NodeObject): string {
   return (node.spec?.podCIDRs ?? []).join(",");
 }
 
-/** The node with its labels of operating system and architecture; the same object if they are right. */
+/** The node with its labels of operating system and architecture; the same object if they are correct. */
 export function withPlatformLabels(node: NodeObject, stats: MachineStats): NodeObject {
   const wanted = { [Label.os]: stats.operatingSystem, [Label.arch]: stats.architecture };
   const isCorrect = Object.entries(wanted).every(([label, value]) => node.metadata.labels?.[label] === value);

@@ -71,7 +71,7 @@ export class StatusSync {
     this.#options.stats.read((stats) => use(this.#inputOf(stats)));
   }
 
-  /** Takes the node that was just registered and emits the Events of its first status. */
+  /** Records the node that was just registered and emits the Events of its first status. */
   registered(node: NodeObject, events: readonly NodeEvent[]): void {
     this.#known = node;
     this.#reportEvents(node, events);

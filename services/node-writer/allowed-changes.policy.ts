@@ -1,8 +1,8 @@
 /**
  * Which changes of a node Vigil's own services may request. Any process with the NATS seed of a requesting service can
- * publish any request, so the writer carries out only those for Vigil's own taints, labels, annotations and
- * conditions, as far as the eviction mode has them; beside upstream, for conditions alone. node-writer.policy.ts
- * decides whether the live node calls for a request.
+ * publish any request, so the writer carries out only those for Vigil's own taints, labels, annotations and conditions,
+ * as far as the eviction mode has them; beside upstream, for conditions alone. node-writer.policy.ts decides whether
+ * the live node requires a request.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -20,7 +20,7 @@ type AnyNodeRequest = {
   [T in "asked.condition" | "asked.taint" | "asked.label"]: { readonly type: T; readonly body: BodyOf<T> };
 }["asked.condition" | "asked.taint" | "asked.label"];
 
-/** Why no service of Vigil would request this; null if one may. */
+/** Why no service of Vigil requests this; null if one may. */
 export function forbiddenChange(
   request: AnyNodeRequest,
   { evictionMode, upstream }: Pick<Profile, "evictionMode" | "upstream">,

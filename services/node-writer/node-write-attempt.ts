@@ -214,7 +214,7 @@ function readNode(
   io.kube.read(refOf(request.body.node), take, { urgency: urgencyOf(request), stepsBefore });
 }
 
-/** What a patch rests on. */
+/** What a patch is decided on. */
 interface PatchGrounds extends Pick<NodeWriteAttempt, "request" | "newest"> {
   readonly live: LiveNodeRead | null;
   readonly lease: LiveLease | undefined;
@@ -275,15 +275,15 @@ function isGrant(request: NodeRequest): boolean {
 }
 
 /**
- * Whether a grant was received later than a pulse may be. This process may have stood still: meanwhile the zone may
- * have halted, and the grants of minutes would all be carried out at once. The zone grants again what still holds.
+ * Whether a grant was received later than a pulse may be. This process may have been suspended. Meanwhile the zone may
+ * have halted, and the grants of minutes would all be carried out at once. The zone grants again what is still due.
  */
 function isStaleGrant(request: NodeRequest, { pulseTimeoutMs }: Pick<Profile, "pulseTimeoutMs">): boolean {
   return isGrant(request) && request.ageMs > pulseTimeoutMs;
 }
 
 /**
- * Taking a NoExecute taint off keeps pods alive, so it goes first. Taking only NoSchedule taints off goes after
+ * The removal of a NoExecute taint keeps pods alive, so it is first. The removal of NoSchedule taints alone comes after
  * verdicts, because thousands of new nodes may carry one.
  */
 function urgencyOf(request: NodeRequest): Urgency {

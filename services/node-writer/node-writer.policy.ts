@@ -1,4 +1,4 @@
-/** Decides whether a request about a node still holds, and builds its patch. */
+/** Decides whether a request about a node still applies, and builds its patch. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, PROOF_SEAL_LABEL } from "../../protocols/names.ts";
 import type { NodeShadowChange, ObservedNode, Taint } from "../../protocols/objects.ts";
@@ -25,7 +25,7 @@ export type NodeWriteDecision =
       readonly kind: "write";
       readonly change: string;
       readonly body: NodePatch;
-      /** What a patch of the live node depends on besides; absent for nothing. */
+      /** What else a patch of the live node depends on; absent for nothing. */
       readonly basis?: PatchBasis;
       /** The same change as shadow mode remembers it. */
       readonly shadow: NodeShadowChange;
@@ -93,8 +93,8 @@ export function decideConditions(
 /**
  * Decides `asked.taint` in one patch of the whole list: foreign taints stay in place (P4), added ones are stamped
  * (R4.6), and present ones keep their stamps. A changed Ready status refutes the request; healing is refuted only by a
- * node that is not ready after all. A NoExecute taint is added only to a live node, and only the one its Ready status
- * calls for.
+ * node that is not ready after all. A NoExecute taint is added only to a node that was read live, and only the one that
+ * its Ready status requires.
  */
 export function decideTaints(
   request: BodyOf<"asked.taint">,
@@ -105,7 +105,8 @@ export function decideTaints(
   const gone = identityProblem(request, live);
   if (gone !== null) return gone;
   const ready = live === null ? request.ready : (readyConditionOf(live)?.status ?? null);
-  // When all zones are down, taints also go from nodes that are not ready (R6.10), whatever their status has become.
+  // When all zones are down, taints are also removed from nodes that are not ready (R6.10), whatever their status has
+  // become.
   if (request.why === "healing" ? request.ready === "True" && ready !== "True" : ready !== request.ready) {
     return {
       kind: "refused",
@@ -160,7 +161,7 @@ export function decideLabels(
   const [hasAnnotations, hasLabels] = [recordOf(metadata.annotations), recordOf(metadata.labels)];
   const isChanged = ([name, text]: [string, string | null]): boolean => (hasAnnotations[name] ?? null) !== text;
   const annotations = Object.entries(request.annotations ?? {}).filter(isChanged);
-  // A proof goes with its seal, so that its kubelet cannot write it again.
+  // A proof is removed with its seal, so that its kubelet cannot write it again.
   const isUnsealed = request.annotations?.[Annotation.provedDown] === null && hasLabels[PROOF_SEAL_LABEL] !== undefined;
   const written = [...labels, ...(isUnsealed ? [[PROOF_SEAL_LABEL, null] as const] : [])];
   if (written.length === 0 && annotations.length === 0) return UNCHANGED;
@@ -203,7 +204,9 @@ export function decideTaintStarts(request: BodyOf<"asked.label">, taints: readon
   };
 }
 
-/** A NoExecute taint with another stamp than the request saw: a start of the one it saw is none of this one. */
+/**
+ * A NoExecute taint with another stamp than the request saw: the start of the one it saw is not the start of this one.
+ */
 function otherTaint(seen: readonly Taint[], present: readonly Taint[]): Taint | undefined {
   const before = seen.filter(isEviction);
   return present.find((taint) => before.some((each) => isSameTaint(each, taint) && each.timeAdded !== taint.timeAdded));

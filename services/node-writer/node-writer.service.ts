@@ -1,4 +1,4 @@
-/** The node-writer: the only writer of Node objects. node-writer.policy.ts decides whether a request still holds. */
+/** The node-writer: the only writer of Node objects. node-writer.policy.ts decides whether a request still applies. */
 import { serviceOf } from "../../protocols/frame.ts";
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";

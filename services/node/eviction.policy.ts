@@ -13,7 +13,7 @@ import { publishedInstant } from "./published-instant.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
 import { carriesNoExecute } from "./taint.policy.ts";
 
-/** What `judged.node` says of a drain that is ahead: its earliest instant, and whether there may be nothing to delete. */
+/** What `judged.node` reports of a drain that is ahead: its earliest instant, and whether nothing may need deletion. */
 export type DrainAhead = Pick<BodyOf<"judged.node">, "evictionFromAt" | "podsUnknown">;
 
 /** The readiness event for the Ready condition that the API shows. */
@@ -50,7 +50,7 @@ export interface DirectEviction {
  * The eviction event in direct mode: due once a node has been down for pod-eviction-timeout, cancelled when ready. An
  * evicted or queued node stays so while it is down (R5.8). A node without a pod to delete needs no drain, so it does
  * not wait for one (R5.13). While its pods are not known, a node neither begins to wait nor stops: an empty one would
- * be drained, and a pod that is bound to it later would go past the rate. A delayed node stops to wait. A missing Ready
+ * be drained, and a pod that is bound to it later would go past the rate. A delayed node stops waiting. A missing Ready
  * changes nothing else (R2.23).
  */
 export function directEvictionEvent(readiness: Readiness, eviction: DirectEviction): NodeEvent | null {
@@ -74,7 +74,9 @@ export interface DownSince {
 /**
  * The first instant at which a node's pods may be deleted in direct mode (R5.3). False counts from the transition,
  * Unknown from the last heartbeat. A heartbeat that was not seen to arrive is dated by the API: it came a grace before
- * the node became Unknown. Paused time, on the same clock, does not count.
+ * the node became Unknown. Example: the last heartbeat is at second 100, the grace is 50 s and the timeout 300 s. The
+ * node becomes Unknown at second 150, and its pods may be deleted right after second 400. Paused time, on the same
+ * clock, does not count.
  */
 export function directEvictionFromMs(
   down: DownSince,

@@ -89,7 +89,7 @@ export class HeartbeatRecord {
 
   /**
    * Records a status stamp that the kubelet did not write: the Ready condition of a node that has never posted is
-   * written for it, with the node's creation as its heartbeat (R2.32). It is no sign of life.
+   * written for it, with the node's creation as its heartbeat (R2.32). It is no heartbeat.
    */
   #recordWritten(renewedAt: number): void {
     this.#statusHeartbeatAt = renewedAt;
@@ -150,7 +150,7 @@ export class ReadyTransition {
     this.#foundMs = null;
   }
 
-  /** Every timeout restarts at the end of a halt. The condition is what it was. Returns whether that is news. */
+  /** Every timeout restarts at the end of a halt. The condition is what it was. Returns whether this end is new. */
   restartAfterHalt(endedMs: number): boolean {
     if (endedMs <= this.#haltEndedMs) return false;
     this.#haltEndedMs = endedMs;

@@ -1,6 +1,6 @@
 /**
  * The actor of one node: keeps its state and heartbeats, steps its machine, and publishes the judgement and requests
- * that its decisions lead to. It judges as upstream does; what else there is about a node is in `concerns`.
+ * that its decisions lead to. It judges as upstream does; everything beyond that is in `concerns`.
  */
 
 import type { Readiness } from "../../protocols/judged.ts";
@@ -78,7 +78,7 @@ export class NodeActor {
     return this.#concerns === null ? zoneKeyOf(this.#node.labels) : this.#concerns.domainOf(this.#node);
   }
 
-  /** Takes an observed state of the node, changed or not. */
+  /** Handles an observed state of the node, changed or not. */
   observe(node: ObservedNode, cause: string): void {
     const nowMs = this.#context.io.clock.monotonicMs();
     this.#node = node;
@@ -90,8 +90,8 @@ export class NodeActor {
   }
 
   /**
-   * Takes a heartbeat that was seen at `seenMs` on this process's monotonic clock. Returns whether the node must be
-   * reviewed, once the heartbeats that arrived with this one are taken too.
+   * Handles a heartbeat that was seen at `seenMs` on this process's monotonic clock. Returns whether the node must be
+   * reviewed, once the heartbeats that arrived with this one are handled too.
    */
   onHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): boolean {
     // A verdict is bound to the version it rests on. If heartbeat and known state disagree on whether Ready exists, a
@@ -132,8 +132,8 @@ export class NodeActor {
   }
 
   /**
-   * Takes the outcome of a write to this node or one of its pods. A denied one is requested again like any other that
-   * the API does not show yet: an API server that has just started denies everything for a moment.
+   * Handles the outcome of a write to this node or one of its pods. A denied write is requested again like any other
+   * that the API does not show yet: an API server that has just started denies everything for a moment.
    */
   written(done: BodyOf<"done.write">, cause: string): void {
     const nowMs = this.#context.io.clock.monotonicMs();

@@ -8,10 +8,10 @@
  *   when a heartbeat arrives or a live read finds one (`fresh`), or when its grace is extended while the writer may
  *   still be trying (`recalled`). It is `settled` when the writer has finished and the API does not show Unknown.
  * - `eviction`: whether the node's pods must go. Only a node that is down becomes `toBeEvicted`. It becomes `evicted`
- *   from there, or at once when our taint already stands on the node.
+ *   from there, or at once when the node already carries our taint.
  *
- * The chart has no context: its state value is everything that decides. The actor keeps instants and stamps and
- * chooses the events.
+ * The chart has no context: its state value is everything that decides. The actor keeps instants and stamps and chooses
+ * the events.
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
@@ -36,7 +36,7 @@ export const NODE_EVENTS = [
   "verdictRefuted",
   "evictionDue",
   "drainGranted",
-  /** A NoExecute taint of ours stands on the node, no matter which process set it. */
+  /** The node carries a NoExecute taint of ours, no matter which process set it. */
   "evictionFound",
   "evictionCancelled",
 ] as const;

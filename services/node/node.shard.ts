@@ -136,10 +136,10 @@ export class NodeShard {
   }
 
   /**
-   * Another node service acts as the owner of this shard: it requested a resync or a write of a node. It may be wrong,
-   * because it was stopped or missed the pulses of this member. Then its last judgements would remain after it has
-   * noticed, so this shard republishes its own once the other has had the time to notice. If the other is right, this
-   * shard ends before that.
+   * Another node service acts as the owner of this shard: it requested a resync or a write of a node. It may be
+   * mistaken, because it was suspended or missed the pulses of this member. Then its last judgements would remain after
+   * it has noticed, so this shard republishes its own once the other has had the time to notice. If the other one is
+   * the owner, this shard ends before that.
    */
   #outlastOtherOwner(cause: string): void {
     const { clock, profile } = this.#io;

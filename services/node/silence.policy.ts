@@ -15,14 +15,20 @@ export const FIRST_LATER_MS = 1;
 
 /**
  * Whether a heartbeat is fresh: its stamp differs from `before`, the last one of its kind, even backwards (R2.34).
- * `before` is undefined until the first arrives. Upstream requires a later renewal (R2.38), so a step back of the
- * kubelets' clocks makes live nodes Unknown there. Losing the Ready condition is no heartbeat (R2.36).
+ * `before` is undefined until the first arrives. Example: a kubelet's clock steps back from 10:05 to 10:00, so its next
+ * renewal is stamped five minutes before the last one. It is a heartbeat. Upstream requires a later renewal (R2.38), so
+ * a step back of the kubelets' clocks makes live nodes Unknown there. Losing the Ready condition is no heartbeat
+ * (R2.36).
  */
 export function isFresh(renewedAt: Heartbeat["renewedAt"], before: Heartbeat["renewedAt"] | undefined): boolean {
   return before === undefined || (renewedAt !== null && renewedAt !== before);
 }
 
-/** The first instant after a node's grace. Time before the watches were last synced does not count. */
+/**
+ * The first instant after a node's grace. Time before the watches were last synced does not count. Example: the last
+ * heartbeat arrived at second 100, the watches are synced since second 120, and the grace is 50 s. At second 170 the
+ * node still counts as alive, one millisecond later it is silent.
+ */
 export function silentFromMs(lastHeartbeatMs: number, syncedSinceMs: number | null, graceMs: number): number {
   return Math.max(lastHeartbeatMs, syncedSinceMs ?? lastHeartbeatMs) + graceMs + FIRST_LATER_MS;
 }

@@ -12,7 +12,7 @@ export type TaintChange = RequestedTaintChange;
 /** The keys of the taints that follow the Ready condition: those of the NoExecute taints this controller owns. */
 export const READINESS_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
 
-/** The NoSchedule taint for each condition and status that calls for one (R4.18). */
+/** The NoSchedule taint for each condition and status that requires one (R4.18). */
 const CONDITION_TAINTS: ReadonlyMap<string, Partial<Record<ConditionStatus, string>>> = new Map([
   [ConditionType.ready, { False: TaintKey.notReady, Unknown: TaintKey.unreachable }],
   [ConditionType.memoryPressure, { True: TaintKey.memoryPressure }],
@@ -38,9 +38,10 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 }
 
 /**
- * The change that a node's taints need; null for none. NoSchedule taints follow the conditions (R4.19–R4.22). A wrong
- * NoExecute taint of ours is swapped at once, and both go when the node is ready (R4.33). A node that is not ready
- * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14). What concerns find goes with it.
+ * The change that a node's taints need; null for none. NoSchedule taints follow the conditions (R4.19–R4.22). A
+ * NoExecute taint of ours that does not match Ready is swapped at once, and both are removed when the node is ready
+ * (R4.33). A node that is not ready keeps the matching one (L4). Direct mode leaves NoExecute taints untouched (P14).
+ * What concerns find is part of the change.
  */
 export function taintChangeOf(
   node: ObservedNode,

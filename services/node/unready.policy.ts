@@ -49,9 +49,9 @@ export function withoutMarked(bound: BoundPods | null, uid: string): BoundPods |
 
 /**
  * The pods whose Ready condition must become False. On an Unknown node these are all pods with another status, so a
- * mark that a crash prevented is made up for. On a node whose kubelet reports False they are the pods bound since, each
- * once, because a live kubelet may report Ready again. Pods without the condition stay untouched (R3.5), as do pods
- * that have False (R3.2).
+ * mark that a crash prevented is requested again. On a node whose kubelet reports False they are the pods bound since,
+ * each once, because a live kubelet may report Ready again. Pods without the condition stay untouched (R3.5), as do
+ * pods that have False (R3.2).
  */
 export function podsToMarkUnready(
   node: Pick<ObservedNode, "conditions">,

@@ -1,6 +1,6 @@
 /**
  * Whether leases can be trusted. Their watch may be stale: when it is quiet, a few of its leases are compared with live
- * reads. Their path may be broken: then leases are not renewed any more while statuses still arrive.
+ * reads. Their path may be broken: leases are no longer renewed, while statuses still arrive.
  */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { BrokenLeasePath } from "../../protocols/observed.ts";
@@ -9,7 +9,7 @@ import { epochMsOf } from "../domain/api-time.ts";
 import { leasePathText } from "../platform/shard-view/lease-path-text.ts";
 import { isLeasePathBroken, LIVE_AFTER_MS } from "./lease-path.policy.ts";
 
-/** A live read may be ahead of a healthy watch for as long as an event travels. */
+/** A live read may be ahead of a healthy watch by the latency of an event. */
 const CATCH_UP_MS = 1_000;
 
 /** How many leases one check compares: more than one, because the lease of a dead node shows nothing. */
@@ -31,7 +31,7 @@ export class LeaseCheck {
   readonly #leases: KnownLeases;
   #receivedMs: number;
   #timer: Timer;
-  /** Nodes whose lease was compared within the last second for a writer's reading. */
+  /** Nodes whose lease was compared within the last second because of a writer's read. */
   readonly #compared = new Set<string>();
   #hasEnded = false;
 
@@ -47,7 +47,7 @@ export class LeaseCheck {
     this.#receivedMs = this.#io.clock.monotonicMs();
   }
 
-  /** Takes a renewal that a writer has read: one lease of a node is compared for all its pods. */
+  /** Handles a renewal that a writer has read: the lease of a node is compared once for all its pods. */
   onRenewal(name: string, renewedAt: number): void {
     if (this.#compared.has(name) || !isBehind(this.#leases.renewedAt(name), renewedAt)) return;
     this.#compared.add(name);
@@ -79,7 +79,10 @@ export class LeaseCheck {
     this.#timer = clock.after(pauseMs, () => this.#check());
   }
 
-  /** The watch is not stale where it has shown since that the lease went, or that it came after it was read as gone. */
+  /**
+   * The watch is not stale if it has shown meanwhile that the lease was deleted, or that a lease read as gone was
+   * created.
+   */
   #conclude(name: string, live: number | null | undefined, before: number | null | undefined): void {
     const watched = this.#leases.renewedAt(name);
     const hasComeOrGone = watched !== before && (watched === undefined || live === undefined);
@@ -98,11 +101,11 @@ function renewTimeOf({ spec }: KubeObject): number | null {
   return typeof renewTime === "string" ? epochMsOf(renewTime) : null;
 }
 
-/** Whether the path of leases is broken, by the heartbeats of all nodes that one observer hears. */
+/** Whether the path of leases is broken, by the heartbeats of all nodes that one observer receives. */
 export class LeasePathHealth {
   readonly #io: Pick<Io, "clock" | "log" | "profile">;
   #renewedMs: number | null = null;
-  /** The latest renewal by its stamp, which is older than `#renewedMs` where leases were only listed. */
+  /** The latest renewal by its stamp, which is older than `#renewedMs` if leases were only listed. */
   #renewedAt = Number.NEGATIVE_INFINITY;
   #postedMs: number | null = null;
   readonly #posted = new Set<string>();
@@ -116,14 +119,14 @@ export class LeasePathHealth {
     return this.#broken;
   }
 
-  /** Takes a renewal of any lease, and when it was made: the earlier of its stamp and the present instant. */
+  /** Records a renewal of any lease, and when it was made: the earlier of its stamp and the present instant. */
   renewed(seenMs: number, renewedAt: number): void {
     if (renewedAt > this.#renewedAt) this.#renewedAt = renewedAt;
     if (this.#renewedMs === null || seenMs > this.#renewedMs) this.#renewedMs = seenMs;
     if (this.#posted.size > 0) this.#posted.clear();
   }
 
-  /** Takes a status that a kubelet has posted. */
+  /** Records a status that a kubelet has posted. */
   posted(node: string, seenMs: number): void {
     if (this.#renewedMs === null || seenMs - this.#renewedMs < LIVE_AFTER_MS) return;
     this.#postedMs = seenMs;
@@ -134,7 +137,7 @@ export class LeasePathHealth {
   review(leasedNodes: () => number, syncedMs: number | null): void {
     const { clock, log, profile } = this.#io;
     const [nowMs, renewedMs, posted] = [clock.monotonicMs(), this.#renewedMs, this.#posted.size];
-    // Every node is looked at to count them, so that is left for when nothing else says that all is well.
+    // The count reads every node, so it is taken only if nothing else shows that all is well.
     const heard = { leasedNodes: posted === 0 ? 0 : leasedNodes(), renewedMs, posted, syncedMs };
     if (renewedMs !== null && isLeasePathBroken(heard, nowMs, profile.nodeMonitorGraceMs)) {
       const wallOf = (instantMs: number): number => clock.wallMs() - (nowMs - instantMs);

@@ -1,11 +1,12 @@
 /**
  * Decides whether the path of leases is broken: no lease of any node is renewed, while kubelets still post statuses.
- * Sixty nodes renew six times a second together and post a status every five seconds. If one of their statuses arrives
- * and for 40 s no renewal, the nodes are alive and their renewals fail: somebody has taken away the right to write
- * leases, deleted namespace kube-node-lease, or a webhook refuses. Pure; instants are on the monotonic clock.
+ * Sixty nodes renew six times a second together and post a status every five seconds. If statuses of two nodes arrive
+ * and no renewal arrives for a grace of 50 s, the nodes are alive and their renewals fail: a user has removed the
+ * permission to write leases or the namespace kube-node-lease, or a webhook refuses. Pure; instants are on the
+ * monotonic clock.
  */
 
-/** What was heard of all nodes. */
+/** What was received from all nodes. */
 export interface HeardHeartbeats {
   /** Nodes that exist and had a lease at some time. */
   readonly leasedNodes: number;
@@ -17,7 +18,9 @@ export interface HeardHeartbeats {
   readonly syncedMs: number | null;
 }
 
-/** Kubelets renew every ten seconds. A status that comes later than that after a renewal is of a node that lives on. */
+/**
+ * Kubelets renew every ten seconds. A status that comes later than that after a renewal shows that its node is alive.
+ */
 export const LIVE_AFTER_MS = 10_000;
 /** In a smaller cluster the loss of one node looks the same. */
 const NODES_MIN = 3;

@@ -1,4 +1,4 @@
-/** What the observer holds of one node name: its state, its lease, and which versions of both it has published. */
+/** What the observer knows of one node name: its state, its lease, and which versions of both it has published. */
 import { nodeVersion } from "../../protocols/digest.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { ContestedLease } from "../../protocols/observed.ts";
@@ -48,8 +48,8 @@ export class NodeEntry {
   }
 
   /**
-   * Takes a newer state. A new node and a new stamp of the Ready condition are heartbeats; the loss of the condition is
-   * not. Returns how long the node was silent before the heartbeat; null if there is none.
+   * Records a newer state. A new node and a new stamp of the Ready condition are heartbeats; the loss of the condition
+   * is not. Returns how long the node was silent before the heartbeat; null if there is none.
    */
   onNode(node: ObservedNode, nowMs: number, seenBefore: SeenBefore): number | null {
     const isNew = this.node?.uid !== node.uid;
@@ -65,7 +65,7 @@ export class NodeEntry {
     return silentMs;
   }
 
-  /** Takes the lease's renewTime; a changed one is a heartbeat. Returns as takeNode does. */
+  /** Records the lease's renewTime; a changed one is a heartbeat. Returns what onNode does. */
   onLease(renewedAt: number | null, seenMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
     this.hadLease = true;
@@ -76,7 +76,7 @@ export class NodeEntry {
     return silentMs;
   }
 
-  /** Takes the owner and the holder of the lease. Returns whether `contest` may have changed. */
+  /** Records the owner and the holder of the lease. Returns whether `contest` may have changed. */
   onLeaseOwner({ ownerUid, holder = this.name }: ObservedLease, nowMs: number): boolean {
     const isRenewal = ownerUid === undefined || ownerUid === this.#ownerUid;
     if (!isRenewal) this.#ownerUid = ownerUid;
@@ -86,7 +86,7 @@ export class NodeEntry {
     return true;
   }
 
-  /** How its lease is contested; null where it is not, or there is no node. */
+  /** How its lease is contested; null if it is not, or without a node. */
   contest(nowMs: number): ContestedLease | null {
     const holders = this.#holders === null ? null : alternatingHolders(this.#holders, nowMs);
     return this.node === null ? null : contestOf(this.node, this.#ownerUid, holders);

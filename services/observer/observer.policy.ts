@@ -15,8 +15,8 @@ const utf8 = new TextEncoder();
 export type NodeChange = "none" | "heartbeat" | "state";
 
 /**
- * Compares two states of the same node. Only heartbeat times and a newer resourceVersion may change unpublished: of the
- * next observer readers would take no version that is older than the one they hold.
+ * Compares two states of the same node. Only heartbeat times and a newer resourceVersion may change unpublished:
+ * readers accept no version of the next observer that is older than the last one they received.
  */
 export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChange {
   if (isOlderVersion(after.resourceVersion, before.resourceVersion)) return "state";
@@ -30,9 +30,10 @@ function stateOf({ resourceVersion: _version, conditions, ...state }: ObservedNo
 }
 
 /**
- * How long a renewal has waited to be read, of the `waitedMs` that it may have, in milliseconds. Its stamp says so where
- * that fits: one from just before the wait has waited all of it. Any other stamp is of a clock that is wrong: then the
- * renewal counts from when it was read. `wallMs` is the present instant of the wall clock.
+ * How long a renewal has waited to be read, at most `waitedMs`, in milliseconds. Its stamp shows that, if it is at most
+ * twice as old: a renewal stamped just before the wait has waited all of it. Any other stamp is of a wrong clock, and
+ * then the renewal counts from when it was read. Example: after a wait of 30 s a stamp of 12 s ago means 12 s, one of
+ * 45 s ago means 30 s, and one of 70 s ago means none. `wallMs` is the present instant of the wall clock.
  */
 export function waitedOf(renewedAt: number | null, wallMs: number, waitedMs: number): number {
   const ageMs = renewedAt === null ? -1 : wallMs - renewedAt;

@@ -1,4 +1,7 @@
-/** The observer service. The process that owns shard 0 observes all shards; the others stand by to continue from it. */
+/**
+ * The observer service. The process that owns shard 0 observes all shards; the others are standbys that can continue
+ * from it.
+ */
 import type { Service } from "../../protocols/ports.ts";
 import { Observer } from "./observer.ts";
 import { Standby } from "./standby.ts";

@@ -23,17 +23,18 @@ import { Unpublished } from "./unpublished.ts";
 
 /**
  * A heartbeat is urgent when its node was silent for longer than this share of its grace period. Kubelets renew after a
- * fifth of it, or after half where an operator has shortened it.
+ * fifth of it, or after half if an operator has shortened it. Example: with a grace of 50 s and renewals every 10 s, a
+ * renewal that comes after 38 s is published at once.
  */
 const URGENT_SILENCE = 0.75;
 
 /** How long changes of a node's pods are collected, in milliseconds. */
 const PODS_BATCH_MS = 100;
 
-/** The shard whose pulses say until when nodes were heard. */
+/** The shard whose pulses carry until when nodes were heard. */
 const HEARD_SHARD = 0;
 
-/** What the pulses of all shards say of the whole cluster. */
+/** What the pulses of all shards carry about the whole cluster. */
 export type ClusterPulse = Pick<BodyOf<"observed.pulse">, "watches" | "outages" | "heard">;
 
 /** What the shards of one observer share. */
@@ -45,9 +46,9 @@ export interface ObserverShardContext {
   /** Whether the pods have been listed. */
   arePodsKnown(): boolean;
   readonly seenBeforeMs: SeenBefore;
-  /** Called with the stamp of each heartbeat; the first one of a node is found, not seen to arrive. */
+  /** Called with the stamp of each heartbeat. The first one of a node is found, not seen to arrive. */
   heard(stamp: Stamp, isFound: boolean): void;
-  /** Hears every heartbeat. */
+  /** Receives every heartbeat. */
   readonly leasePath: Pick<LeasePathHealth, "renewed" | "posted" | "broken">;
   /** Schedules a flush of all shards within `delayMs`. */
   flushWithin(delayMs: number): void;
@@ -101,7 +102,7 @@ export class ObserverShard {
     if (before !== null && before.uid !== node.uid) this.#publishGone(entry, before);
     const nowMs = this.#nowMs();
     const silentMs = entry.onNode(node, nowMs, this.#context.seenBeforeMs);
-    // Its lease may be that of the node that was there before.
+    // Its lease may belong to the previous node of that name.
     if (before?.uid !== node.uid) this.#contested.add(entry);
     this.#noteHeartbeat(entry, silentMs);
     if (silentMs !== null) this.#noteHeard(node, before?.uid !== node.uid);
@@ -121,7 +122,7 @@ export class ObserverShard {
     this.#dropIfEmpty(entry);
   }
 
-  /** Takes a lease, which may have waited `waitedMs` to be read. */
+  /** Handles a lease, which may have waited `waitedMs` to be read. */
   onLease(lease: ObservedLease, waitedMs: number): void {
     const { clock } = this.#context.io;
     const { node, renewedAt } = lease;
@@ -245,7 +246,7 @@ export class ObserverShard {
     this.#context.heard({ by: node.node, at: ready.heartbeatAt }, isFound);
   }
 
-  /** Schedules a heartbeat. One after a long silence may be only just in time, so it is flushed at once. */
+  /** Schedules a heartbeat. One after a long silence may be only just in time, so it is published at once. */
   #noteHeartbeat(entry: NodeEntry, silentMs: number | null): void {
     if (silentMs === null || entry.node === null) return;
     this.#unsent.add(entry);
@@ -276,7 +277,7 @@ export class ObserverShard {
     this.#publishPods(entry, true, cause);
   }
 
-  /** Publishes a node's pods if the node's state calls for them, and, unless `repeats`, only when they have changed. */
+  /** Publishes a node's pods if the node's state requires them, and, unless `repeats`, only when they have changed. */
   #publishPods(entry: NodeEntry, repeats: boolean, cause: string | null): void {
     const { io, pods } = this.#context;
     const { name, node, publishedPodsVersion } = entry;
@@ -326,7 +327,7 @@ export class ObserverShard {
     entry.publishedPodsVersion = null;
   }
 
-  /** A node's heartbeats share a message: a reader with the old status alone would hold a live node for silent. */
+  /** A node's heartbeats share a message: a reader with the old status alone would count a live node as silent. */
   #publishHeartbeats(entries: Iterable<NodeEntry>, which: "all" | "unsent", cause: string | null): void {
     const { clock, bus } = this.#context.io;
     let batch: Heartbeat[] = [];

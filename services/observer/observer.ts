@@ -62,7 +62,7 @@ export class Observer {
   #flushDueMs = 0;
   #pulseTimer: Timer;
   #pulseDueMs = 0;
-  /** When this process last resumed after a standstill. No watch counts as synced since before that. */
+  /** When this process last resumed after a suspension. No watch counts as synced since before that. */
   #resumedMs = Number.NEGATIVE_INFINITY;
   #predecessor: Standby | null;
 
@@ -100,7 +100,7 @@ export class Observer {
       renewedAt: (name) => this.#shardOf(name).entry(name)?.leaseRenewedAt,
       stale: (detail) => {
         this.#counters.stale();
-        // The same server, or one restored from the same backup, may have sent the other watches nothing either.
+        // The same server, or one restored from the same backup, may also have sent nothing to the other watches.
         for (const watch of this.#watches) watch.relist(detail);
       },
     });
@@ -121,7 +121,7 @@ export class Observer {
     this.#pulseTimer.cancel();
   }
 
-  /** The heartbeats it holds, for the Standby that follows it. */
+  /** The heartbeats it knows, for the Standby that follows it. */
   *heartbeats(): Generator<KnownHeartbeat> {
     for (const shard of this.#shards) for (const entry of shard.entries()) yield* entry.knownHeartbeats();
   }
@@ -155,7 +155,7 @@ export class Observer {
         return sinces.length === 0 ? null : Math.min(...sinces);
       },
       changed: () => this.#publishPulses(),
-      // A version may be given out again for another state, which no digest tells apart.
+      // A version may be assigned again to another state, and no digest distinguishes the two.
       restored: () => this.#publishAll(),
     };
   }
@@ -248,7 +248,9 @@ export class Observer {
     this.#publishPulses();
   }
 
-  /** Start to publish for a sync that began at `ownMs`. The inherited start counts until a gap exceeds watchBlindMs. */
+  /**
+   * The start to publish for a sync that began at `ownMs`. The inherited start counts until a gap exceeds watchBlindMs.
+   */
   #syncedSinceMs(name: WatchName, ownMs: number): number {
     const history = this.#watchHistory[name];
     history.first ??= { ownMs, sinceMs: Math.min(ownMs, this.#predecessor?.sinceMs(name) ?? ownMs) };
@@ -292,7 +294,7 @@ export class Observer {
     this.#pulseDueMs = dueMs;
     return clock.after(pauseMs, () => {
       this.#noteSuspension();
-      // A connection may have died during the standstill, or deliver its backlog slowly; a fresh list settles both.
+      // A connection may have died during the suspension, or deliver its backlog slowly; a fresh list solves both.
       if (this.#resumedMs >= dueMs) for (const watch of this.#watches) watch.relist("this process was suspended");
       this.#pulseTimer = this.#armPulse();
       this.#flush();
@@ -302,9 +304,9 @@ export class Observer {
   }
 
   /**
-   * A pulse overdue by more than watchBlindMs shows that this process stood still. Events of that time are still
+   * A pulse overdue by more than watchBlindMs shows that this process was suspended. Events of that time are still
    * unread, so silence from before does not count. Checked before each use of a watch's state, because any callback may
-   * run first after a standstill.
+   * run first after a suspension.
    */
   #noteSuspension(): void {
     const { clock, log, profile } = this.#io;

@@ -12,7 +12,7 @@ import { isSwappable } from "../domain/toleration.ts";
 /** A renewal may be stamped this much ahead of the API server's clock, in milliseconds. */
 const AHEAD_MS = 1_000;
 
-/** When the API server accepted a heartbeat, and whose it was. */
+/** When the API server accepted a heartbeat, and from which node. */
 export interface HeardAt {
   readonly by: string;
   readonly at: number;
@@ -28,7 +28,7 @@ export interface Stamp {
 
 /** Since when nothing was heard, and what was heard afterwards. */
 export interface Gap {
-  /** The last instant at which nodes could be heard; `UNKNOWN_START_AT` where nothing shows it. */
+  /** The last instant at which nodes could be heard; `UNKNOWN_START_AT` if nothing shows it. */
   readonly fromAt: number;
   /** The version of the leases then; null where it is not known. */
   readonly fromVersion: string | null;
@@ -46,14 +46,14 @@ export interface OutageRules {
 
 /**
  * When a heartbeat was accepted that is found with others after a gap: at its stamp, if the API server's clock allows
- * that, otherwise by now. A kubelet with a wrong clock so neither begins nor ends an outage.
+ * that, otherwise by now. So a kubelet with a wrong clock neither begins nor ends an outage.
  */
 export function acceptedAt(stampAt: number | null, fromAt: number, nowAt: number): number {
   const isPossible = stampAt !== null && stampAt > fromAt && stampAt <= nowAt + AHEAD_MS;
   return isPossible ? Math.min(stampAt, nowAt) : nowAt;
 }
 
-/** The heartbeats of stamps found at a start, of which those of the future say nothing. */
+/** The heartbeats of stamps found at a start. Stamps in the future show nothing. */
 export function pastStamps(stamps: Iterable<Stamp>, nowAt: number): HeardAt[] {
   const past: HeardAt[] = [];
   for (const { by, at } of stamps)
@@ -62,8 +62,8 @@ export function pastStamps(stamps: Iterable<Stamp>, nowAt: number): HeardAt[] {
 }
 
 /**
- * Renewals in the order in which the API server accepted them. One with a stamp before an earlier one is from a kubelet
- * whose clock is behind: it says nothing.
+ * Renewals in the order in which the API server accepted them. A renewal with a stamp before the one of an earlier
+ * renewal is from a kubelet whose clock is behind: it shows nothing.
  */
 export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number): HeardAt[] {
   const ordered: HeardAt[] = [];
@@ -78,15 +78,15 @@ export function orderedStamps(renewals: readonly LeaseRenewal[], nowAt: number):
 
 /**
  * The outages in a gap, and the last instant at which a node was heard in it; null for none. A kubelet's clock may be
- * wrong, so one alone neither ends an outage nor delays it: it lasts from the last heartbeat of a second node to the
- * first one, where there is one. Outages may overlap.
+ * wrong, so one kubelet alone neither ends an outage nor delays it. An outage lasts from the last heartbeat of a second
+ * node before it to the first of a second node after it, if there is one. Outages may overlap.
  *
  *   d is 30 s ahead, a 20 s behind   c .. d .. b . d |xxxxxxxxxxxxxxxx| a ........ b .. a .. c
  *                                            90 s 110 s              680 s      700 s
  *                                             └───────── the outage ────────────┘
  *
- * Stamps of few nodes count for nothing, because they may all be of wrong clocks: unless those before an outage are of
- * most nodes, it begins when nodes are known to have been heard, and unless those after it are, it ends when a
+ * Stamps of few nodes do not count, because they may all be of wrong clocks. If the stamps before an outage are of at
+ * most half of the nodes, it begins when nodes are known to have been heard. If those after it are, it ends when a
  * heartbeat arrives.
  */
 export function outagesIn(
@@ -109,8 +109,8 @@ export function outagesIn(
 
 /**
  * Whether what was heard ends a gap: a heartbeat that arrived, or stamps of most nodes after an outage. Without an
- * outage it takes those of two, if there are two: the clock of one may be ahead, so that a heartbeat from before the
- * gap looks like one within it.
+ * outage stamps of two nodes are needed, if there are two. The clock of one may be ahead, and then a heartbeat from
+ * before the gap looks like one within it.
  */
 export function endsGap(gap: Gap, rules: OutageRules): boolean {
   if (gap.heard.some(({ arrivedAt }) => arrivedAt !== undefined)) return true;
@@ -128,9 +128,8 @@ function coversMost(heard: readonly HeardAt[], nodes: number): boolean {
 }
 
 /**
- * An outage between heartbeats of two nodes on either side. Where nodes are known to have been heard at the beginning
- * of the gap, it begins there, unless most nodes were heard in between: a few stamps may all be of clocks that are
- * ahead.
+ * An outage between heartbeats of two nodes on either side. If nodes are known to have been heard at the beginning of
+ * the gap, it begins there, unless most nodes were heard in between: a few stamps may all be of clocks that are ahead.
  */
 function confirmed(
   { fromAt, toAt }: FrozenInterval,
@@ -144,7 +143,7 @@ function confirmed(
   return { fromAt: isKnown ? (lastOfTwo(before)?.at ?? fromAt) : gapFromAt, toAt: second?.at ?? toAt };
 }
 
-/** The last heartbeat of another node than the one that was heard last; undefined where there is none. */
+/** The last heartbeat of another node than the one that was heard last; undefined if there is none. */
 function lastOfTwo(ordered: readonly HeardAt[]): HeardAt | undefined {
   const last = ordered.at(-1);
   return ordered.findLast(({ by }) => by !== last?.by);
@@ -160,7 +159,7 @@ export function isCounting(node: ObservedNode): boolean {
   return needsPods(node) || node.conditionSightings !== undefined;
 }
 
-/** Since when such countdowns of a node may run; `UNKNOWN_START_AT` where nothing shows it. */
+/** Since when such countdowns of a node may run; `UNKNOWN_START_AT` if nothing shows it. */
 export function countingSinceAt(node: ObservedNode): number {
   const taints = node.taints.filter(isSwappable).map((taint) => taintStartAt(taint, node));
   const swaps = node.taintSwap === undefined ? [] : [node.taintSwap.firstAt];

@@ -8,7 +8,7 @@
  *                                the last status of each node
  *   the history of the leases    the renewals that the API server has kept, about the last minute
  *
- * In doubt it was an outage. Until the evidence is read, the outage counts as one that lasts.
+ * If the evidence is not clear, it was an outage. Until the evidence is read, the outage counts as one that lasts.
  */
 import { Annotation, HEARTBEATS_LEASE } from "../../protocols/names.ts";
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
@@ -30,7 +30,7 @@ import {
   type Stamp,
 } from "./outage-detection.policy.ts";
 
-/** Whose heartbeat the renewed lease of a control-plane component is. No node has an empty name. */
+/** The name under which the renewed leases of control-plane components count. No node has an empty name. */
 const COMPONENT = "";
 /** How long heartbeats are collected after a gap, in milliseconds: a list brings them in any order. */
 const COLLECT_MS = 1_000;
@@ -47,7 +47,7 @@ export interface HeardBefore {
   readonly outages: readonly FrozenInterval[];
 }
 
-/** What the observer holds. */
+/** What the observer knows. */
 export interface HeardCluster {
   /** Whether nodes and leases are synced. */
   isSynced(): boolean;
@@ -108,7 +108,7 @@ export class OutageDetection {
   }
 
   /**
-   * Takes a heartbeat with its stamp, which was seen to arrive or, as the first one of its node, found. A list finds
+   * Records a heartbeat with its stamp. It was seen to arrive or, as the first one of its node, found. A list finds
    * heartbeats too: after a restored backup it shows older stamps than before.
    */
   onStamp({ by, at: stampAt }: Stamp, isFirst: boolean): void {
@@ -123,7 +123,7 @@ export class OutageDetection {
     else for (const { at } of pastStamps([{ by, at: stampAt }], nowAt)) if (at > this.#heardAt) this.#hear(at);
   }
 
-  /** Notices that nothing was heard for too long; called with every pulse. */
+  /** Detects that no heartbeat was received for too long; called with every pulse. */
   review(): void {
     this.#beginAgainIfRestored();
     if (!this.#hasBegun) {
@@ -176,7 +176,7 @@ export class OutageDetection {
     const nowAt = this.#io.clock.wallMs();
     const record = reply.outcome === "ok" ? heardIn(reply.object) : null;
     if (this.#cluster.countingSinceAt() === null && record === null) {
-      // No countdown has met an outage that may have been, and this may be the first start ever.
+      // No countdown has overlapped a possible outage, and this may be the first start ever.
       this.#hasBegun = true;
       this.#hear(nowAt);
       return;
@@ -194,7 +194,7 @@ export class OutageDetection {
 
   /**
    * Whether the store is the one that a record is about. Its writer may have renewed it after a backup was restored,
-   * with what was heard before: a version of the future shows that.
+   * with heartbeats from before: a version in the future shows that.
    */
   #matchesStore({ leasesVersion }: Heard): boolean {
     const present = this.#cluster.leasesVersion();
@@ -209,7 +209,7 @@ export class OutageDetection {
 
   #openGap(nowAt: number): void {
     if (this.#gap !== null) return;
-    // The clock may have been set back, or ahead.
+    // The clock may have been set.
     this.#heardAt = Math.min(this.#heardAt, nowAt);
     const silentMs = Math.min(nowAt - this.#heardAt, this.#io.clock.monotonicMs() - this.#heardMs);
     if (silentMs <= this.#minMs) return;
@@ -231,7 +231,7 @@ export class OutageDetection {
     });
   }
 
-  /** Ends a gap in which something was heard. Where it shows an outage, the history of the leases may show more. */
+  /** Ends a gap in which something was heard. If it shows an outage, the history of the leases may show more. */
   #conclude(): void {
     if (this.#gap === null || this.#isReading) return;
     const { fromAt, fromVersion } = this.#gap;
@@ -282,7 +282,7 @@ export class OutageDetection {
       this.#io.log.warn("no node could be heard: what the silence of a node causes waits for as long", fields);
     }
     // The evidence of a start may end long ago. Then nothing has been heard since, and a pulse without an outage would
-    // release every countdown.
+    // resume every countdown.
     this.#openGap(this.#io.clock.wallMs());
     if (this.#gap === null) this.#cluster.changed();
   }

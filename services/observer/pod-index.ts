@@ -5,13 +5,14 @@ import { fnv1a, scatter } from "../../protocols/subjects.ts";
 
 /** Pods by node. A scan finds a pod within its node, because a node has about a hundred. */
 export class PodIndex {
-  /** Holds the watch reader's own objects, so that a pod costs one slot. */
+  /** The watch reader's own objects, so a pod costs one slot. */
   readonly #nodes = new Map<string, BoundPod[]>();
 
   /**
    * The version of a node's pods: equal when the pods and their resource versions are. It is computed on demand,
-   * because few nodes need it, and to maintain it for all took a fifth of the start-up cost of a pod. Without the
-   * scattering, pods that go from version 105 to 107 and from 106 to 108 may leave the sum as it was.
+   * because few nodes need it, and maintaining it for all nodes took a fifth of the start-up cost of a pod. Each
+   * version is scattered before the sum. Without that, pods that go from version 105 to 107 and from 106 to 108 may
+   * leave the sum unchanged.
    */
   versionOf(node: string): string {
     const pods = this.#nodes.get(node) ?? [];

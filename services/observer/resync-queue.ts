@@ -50,7 +50,7 @@ export class ResyncQueue {
     const step = (): void => {
       if (this.#hasEnded) return;
       const isDone = steps.next().done === true;
-      // A reader that requested it meanwhile missed the beginning, so the resync closes only after another round.
+      // A reader that requested it meanwhile has missed the beginning, so the resync closes only after another round.
       if (isDone && !this.#waiting.has(shard)) job.close(cause);
       this.#clock.after(0, isDone ? () => this.#next() : step);
     };

@@ -13,7 +13,7 @@ import { PulseLateness, publisherOf, translated } from "../platform/shard-view/w
 import type { KnownHeartbeat } from "./node-entry.ts";
 import type { HeardBefore } from "./outage-detection.ts";
 
-/** Names this process's own ended observer as a publisher. */
+/** The publisher name of this process's own ended observer. */
 const OURSELVES = "ourselves";
 
 /** The state of this process's own observer at its end. */
@@ -126,9 +126,9 @@ export class Standby {
   }
 
   /**
-   * A finished resync has published the whole shard, so a node that it left out is gone. No message says when a resync
-   * begins, so a node counts as left out if the observer has not published it since the end of the resync before, or
-   * ever in the case of its first resync.
+   * A finished resync has published the whole shard, so a node that it left out is gone. No message shows when a resync
+   * begins. So a node counts as left out if the observer has not published it since the end of the last resync, or ever
+   * in the case of its first resync.
    */
   #onPulse(message: Message<"observed.pulse">): void {
     const { shard, resyncs, watches } = message.body;
@@ -136,7 +136,8 @@ export class Standby {
     const before = this.#resyncsBy(publisher, shard);
     if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnpublished(shard, publisher, before);
     this.#resyncs.set(shard, { publisher, resyncs });
-    // An old pulse, read after a stop of this process, would cover that time, in which nobody may have observed.
+    // An old pulse, read after a suspension of this process, would cover that time, in which perhaps no process
+    // observed.
     if (!this.#lateness.onPulse(message, this.#io.clock.monotonicMs())) this.#applySync(watches, message.at);
     this.#applyHeard(message.body);
   }
@@ -168,7 +169,7 @@ export class Standby {
     }
   }
 
-  /** A watch may be found lost only later: its sync then ended before the last pulse that published it. */
+  /** A watch may be found lost only later. Its sync then ended before the last pulse that published it. */
   #endSync(name: WatchName, lostMs: number): void {
     const sync = this.#sync.get(name);
     if (sync !== undefined && lostMs < sync.publishedMs) this.#sync.set(name, { ...sync, publishedMs: lostMs });

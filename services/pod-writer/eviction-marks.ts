@@ -1,13 +1,13 @@
 /**
- * Takes back the condition DisruptionTarget of pods that stay after all. A pod is marked before it is deleted; if a
+ * Sets the condition DisruptionTarget of pods that stay after all to False. A pod is marked before it is deleted; if a
  * webhook denies the deletion until the taint is gone, the pod stays with a condition that says it is being deleted.
  *
  *   marked ──▶ deletion accepted: settled
  *          └─▶ deletion failed ── each minute ──▶ read live ── no taint evicts it any more ──▶ condition False
  *
- * After a restart the next attempt to delete a pod finds its mark and notes it again. A pod that nothing attempts to
- * delete any more keeps its mark for two minutes: then upstream's disruption controller takes it back (1.26 and newer,
- * stalePodDisruptionTimeout), and older API servers are not marked.
+ * After a restart the next attempt to delete a pod finds its mark and notes it again. A pod that no process attempts to
+ * delete any more keeps its mark for two minutes: then upstream's disruption controller clears it (1.26 and newer,
+ * stalePodDisruptionTimeout). Pods of older API servers are not marked.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
@@ -111,7 +111,7 @@ export class EvictionMarks {
     });
   }
 
-  /** Reads an object; one that is gone ends the matter, and a failed read is repeated with the next check. */
+  /** Reads an object. If it is gone, its pod is forgotten. A failed read is repeated with the next check. */
   #read(ref: Parameters<Io["kube"]["read"]>[0], { uid }: Target, found: (object: KubeObject) => void): void {
     const take = (reply: ReadReply): void => {
       if (reply.outcome === "gone") this.settle(uid);

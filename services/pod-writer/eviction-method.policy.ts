@@ -24,8 +24,10 @@ export interface EvictionInstants extends RefusedEviction {
 }
 
 /**
- * Since when a pod is due. Each request for a pod that tolerates nothing of its taint names its own instant, so such a
- * pod is due since the taint began, or since it was bound; where the API does not show that, since its first refusal.
+ * Since when a pod is due. Each request for a pod that does not tolerate its taint names its own instant. So such a pod
+ * is due since the taint began, or since the pod was bound. If the API does not show that, it is due since its first
+ * refusal. Example: a node is tainted at 10:00, and the pod is bound at 10:02. A request of 10:03 and one of 10:05 both
+ * make it due at 10:02.
  */
 export function dueSince(
   request: Pick<BodyOf<"asked.eviction">, "deadlineAt">,
@@ -59,8 +61,8 @@ export type AfterEviction =
 const SETTLING: readonly WriteReply["outcome"][] = ["ok", "gone", "conflict", "unknown", "shadowed"];
 
 /**
- * What follows the reply to an eviction. A refusal is retried until the pod may be deleted. A server that is merely
- * busy has refused nothing, and a lost reply may have been an eviction.
+ * What follows the reply to an eviction. A refusal is retried until the pod may be deleted. A busy server has not
+ * refused the eviction. A lost reply may be that of a completed eviction, so it is reported.
  */
 export function afterEviction(
   settings: EvictionSettings,

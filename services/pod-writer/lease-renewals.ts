@@ -1,5 +1,5 @@
 /**
- * What is known of the leases of silent nodes before their pods are deleted. A kubelet that lives renews its lease
+ * What is known of the leases of silent nodes before their pods are deleted. A kubelet that returns renews its lease
  * before it posts a status, so the API still shows Ready=Unknown and the taint for some seconds.
  *
  *   node is observed Unknown ──▶ its lease is read ──▶ minutes pass ──▶ a pod is due ──▶ its lease is read again
@@ -53,7 +53,7 @@ export class LeaseRenewals {
     });
   }
 
-  /** Takes a node as observed: its lease is read once when it is found silent, and forgotten afterwards. */
+  /** Handles an observed node: its lease is read once when the node is found silent, and forgotten afterwards. */
   onNode(node: ObservedNode): void {
     if (isReported(node)) this.#known.delete(node.node);
     else if (isFoundSilent(node) && !this.#known.has(node.node)) {
@@ -76,7 +76,7 @@ export class LeaseRenewals {
     this.#reads.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name: node }, done, place, sentSinceMs);
   }
 
-  /** Takes a live read of a silent node's lease. Returns what is known then; null for a lease that was not read. */
+  /** Records a live read of a silent node's lease. Returns what is known then; null for a lease that was not read. */
   apply(node: ObservedNode, { found, readAtMs }: LiveRead<LeaseRead>, graceMs: number): KnownLease | null {
     if (found.kind !== "read") return null;
     const live = { renewedAt: found.renewedAt, readAtMs, freshSinceAt: this.#clock.wallMs() - graceMs };

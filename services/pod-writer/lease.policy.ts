@@ -25,7 +25,7 @@ export function isFoundSilent(node: ObservedNode): boolean {
   return readyConditionOf(node)?.status === "Unknown";
 }
 
-/** Whether the Ready condition says what the kubelet reported: neither is it Unknown nor has somebody removed it. */
+/** Whether the Ready condition is what the kubelet reported: it is present and not Unknown. */
 export function isReported(node: ObservedNode): boolean {
   return readyConditionOf(node) !== null && !isFoundSilent(node);
 }
@@ -35,16 +35,17 @@ export function restsOnSilence(node: ObservedNode, taint: Taint | null): boolean
   return taint === null ? isFoundSilent(node) : taint.key === TaintKey.unreachable && !isReported(node);
 }
 
-/** Whether a request is expected to rest on it, so that the lease is read together with the node. */
+/** Whether a request is expected to rest on silence, so that the lease is read together with the node. */
 export function mayRestOnSilence({ mode, taint }: BodyOf<"asked.eviction">): boolean {
   return mode === "direct" || taint?.key === TaintKey.unreachable;
 }
 
 /**
  * What is known after a live read. A renewal other than the known one was made since. At the first read there is none
- * to compare with: a renewal stamped later than the verdict is either newer or by a clock that is ahead, so it
- * counts as newer. Without a Ready condition nobody has found the node silent: a renewal of the last grace counts. A
- * lease that is gone is not renewed.
+ * to compare with. A renewal stamped later than the verdict is either newer or by a clock that is ahead, so it counts
+ * as newer. Example: the verdict is of 10:00:00, and its first read shows a renewal of 09:59:05. A read at 10:04:10
+ * shows 10:04:05: the kubelet is back, and its pods wait for a grace after that read. Without a Ready condition the
+ * node was not found silent: a renewal within the last grace counts. A lease that is gone is not renewed.
  */
 export function leaseAfter(
   known: KnownLease | null,

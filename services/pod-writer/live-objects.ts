@@ -28,8 +28,8 @@ function nodeReadOf(reply: ReadReply, policies: Pick<Policies, "current">): Node
 }
 
 /**
- * A node as a proven watch shows it; null if that has not the labels that the present policies select by. While
- * requests follow it, it is what the watch shows then.
+ * A node as a proven watch shows it; null if the watch lacks labels that the present policies select by. Each later use
+ * of it reads the watch again.
  */
 export function shownNode(
   { object, view }: ShownReply<ObservedNode>,

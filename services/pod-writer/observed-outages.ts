@@ -1,8 +1,7 @@
 /**
- * What the pulses of a shard say of outages, for the shards that this process writes. A request may have been decided
- * before an outage and is retried after it: then the observer has not said yet whether nodes could be heard. Nor has
- * it where the pulse with which an outage begins was lost. So the pulses of shard 0, which say until when nodes were
- * heard, count for every shard.
+ * What the pulses of a shard report of outages, for the shards that this process writes. A request may be decided
+ * before an outage and retried after it, before the observer has reported the outage. The pulse with which an outage
+ * begins may also be lost. So the pulses of shard 0, which carry until when nodes were heard, count for every shard.
  */
 import type { FrozenInterval } from "../../protocols/policy-set.ts";
 import type { Bus, Clock, Stop } from "../../protocols/ports.ts";
@@ -13,7 +12,7 @@ import { translated, WatchHealth, type WatchHealthProfile } from "../platform/sh
 
 /** What is known of outages that concern a node. */
 export interface OutagesSeen {
-  /** Why the observer may not have said yet that nodes could not be heard; null when it has. */
+  /** Why the observer may not have reported yet that nodes could not be heard; null when it has. */
   readonly blindness: string | null;
   /** The outages that it has found. */
   readonly outages: readonly FrozenInterval[];
@@ -26,7 +25,7 @@ interface ShardPulses {
   outages: readonly FrozenInterval[];
 }
 
-/** The shard whose pulses say until when nodes were heard. */
+/** The shard whose pulses carry until when nodes were heard. */
 const HEARD_SHARD = 0;
 
 /** Until when nodes were heard is not known: an observer that reads its evidence publishes an outage that lasts. */
@@ -38,8 +37,8 @@ export class ObservedOutages {
   readonly #profile: OutagesProfile;
   readonly #shards = new Map<number, ShardPulses>();
   /**
-   * From when on nodes may not be heard: a pulse, had it come, would say so. On both clocks, because one is set and the
-   * other stands still while its machine is suspended.
+   * From when on nodes may not be heard: a pulse that was lost may have reported an outage. On both clocks, because the
+   * wall clock may be set, and the monotonic clock stops while its machine is suspended.
    */
   #unheardFrom = UNKNOWN;
 

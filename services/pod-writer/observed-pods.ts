@@ -22,7 +22,7 @@ interface NodePods {
 /** Which pod a request is about. */
 type PodTarget = Pick<BodyOf<"asked.eviction">, "node" | "uid">;
 
-/** What is called after a change. */
+/** The callbacks after a change. */
 interface Listeners {
   readonly podsChanged: (node: string) => void;
   readonly nodeObserved: (node: ObservedNode) => void;

@@ -48,8 +48,8 @@ interface PodEviction {
 
 /**
  * The first attempt does not read the pod if it was observed: its mark names the observed version, so it fails if the
- * pod has changed, and its reply is a live read. Later attempts read the pod: it may be marked already. So does the
- * first if the observed version need not go, because that may be out of date.
+ * pod has changed, and its reply is a live read. Later attempts read the pod: it may be marked already. The first reads
+ * it too if the observed version need not go, because that version may be out of date.
  */
 export function attemptEviction(context: PodWriterContext, attempt: EvictionAttempt): void {
   const { failures, lates } = attempt.history;
@@ -59,7 +59,7 @@ export function attemptEviction(context: PodWriterContext, attempt: EvictionAtte
     readNode(context, attempt, (node) => {
       const known = { ...observed, object: null };
       const decision = decisionOn(context, attempt, node, known);
-      // A server holds an eviction of an outdated version for seconds before it answers with a conflict.
+      // A server delays an eviction of an outdated version for seconds before it answers with a conflict.
       const isRead = decision.kind === "moot" || settingsOf(context, node).method !== "Delete";
       if (isRead) evictAsRead(context, attempt);
       else evict(context, attempt, { known, node, readAtMs: node.readAtMs, taint: decision.taint });
@@ -207,7 +207,8 @@ function evictNow(context: PodWriterContext, attempt: EvictionAttempt, eviction:
       const refusal = reply.outcome === "ok" ? "" : reply.detail;
       markAndDelete(context, attempt, eviction, `deleted: ${why}, because its eviction is refused: ${refusal}`);
     } else {
-      // Policies that came meanwhile may want another method or limit the rate, so it is decided again at once.
+      // The policies have changed meanwhile and may require another method or limit the rate, so it is decided again at
+      // once.
       const withinMs = after.kind === "delete" ? 0 : after.withinMs;
       report({ ...result, ...(withinMs === null ? {} : { retryWithinMs: withinMs }) });
     }
@@ -232,8 +233,8 @@ function markAndDelete(
 
 /**
  * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the newest version of the
- * pod: the decision is repeated for this version, and this version is deleted. Policies that came meanwhile may want
- * another method or limit the rate, so the pod is evicted by them.
+ * pod: the decision is repeated for this version, and this version is deleted. If the policies have changed meanwhile,
+ * they may require another method or limit the rate, so they are applied to the pod.
  */
 function mark(context: PodWriterContext, attempt: EvictionAttempt, eviction: PodEviction, change: string): void {
   const { io } = context;

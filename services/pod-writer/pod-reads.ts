@@ -1,4 +1,4 @@
-/** The live reads behind a write to a pod: its node always, the pod itself where no observed version will do. */
+/** The live reads before a write to a pod: always its node, and the pod itself if no observed version suffices. */
 import type { ReadReply } from "../../protocols/ports.ts";
 import type { LiveNode } from "../platform/kube/watch/projection.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
@@ -12,7 +12,7 @@ import type { LivePod, NotNeeded } from "./pod-writer.policy.ts";
 /** How long a read of a node serves further pods, in milliseconds. */
 export const NODE_READ_KEPT_MS = 500;
 
-/** An attempt that waits for the next pulse of the observer is no failure of the API server. */
+/** The wait for the next pulse of the observer is no failure of the API server. */
 const SOON = { isLate: true, retryWithinMs: 1000 } as const;
 
 /** A node as read live, and when that was sent and answered on the monotonic clock. */
@@ -111,8 +111,8 @@ function readParts(
 }
 
 /**
- * Ends an attempt that need not write. A node that was read before the request came may have failed since, so such a
- * read ends nothing: the attempt is made again with a newer one.
+ * Ends an attempt that need not write. A node that was read before the request was received may have failed since, so
+ * such a read ends nothing: the attempt is repeated with a newer one.
  */
 export function endUnneeded<A extends PodWriteAttempt>(
   attempt: A,

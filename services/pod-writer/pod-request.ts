@@ -52,9 +52,9 @@ export interface PodWriteAttempt {
   readonly request: PodRequest;
   readonly history: TryHistory;
   readonly report: (result: TryResult) => void;
-  /** Whether no earlier read of the node will do than one sent after the request was received. */
+  /** Whether the read of the node must be sent after the request was received. */
   readonly isReadAgain?: boolean;
-  /** Whether the lease of the node is read too, although the request does not show that it is needed. */
+  /** Whether the lease of the node is read too, although the request does not show the need. */
   readonly isLeaseNeeded?: boolean;
   /** What lets the pod be evicted in this attempt, if its policy limits the rate; absent before it is used. */
   readonly permit?: EvictionPermit;
@@ -66,7 +66,7 @@ export function isRepeated(request: PodRequest, earlier: PodRequest): boolean {
 }
 
 /**
- * Whether a request repeats an earlier eviction under a rate: the pod goes on waiting, so the owner of the rates has to
+ * Whether a request repeats an earlier eviction under a rate: the pod keeps waiting, so the owner of the rates needs to
  * know when it may be attempted again.
  */
 export function isRepeatedUnderRate(request: PodRequest, earlier: PodRequest): boolean {

@@ -9,7 +9,7 @@ import type { StatusPatch } from "./pod-writer.policy.ts";
 /** A patch of a pod's status; `readAtMs` is when the older of its reads was answered. */
 export interface StatusWrite {
   readonly patch?: "strategic" | "json";
-  /** Makes the patch when it is sent: a condition has the instant of writing in it. */
+  /** Makes the patch when it is sent: a condition contains the instant of the write. */
   readonly bodyAtSend: () => StatusPatch | readonly PatchOperation[] | null;
   readonly readAtMs: number;
   /** Set if a deletion follows. */

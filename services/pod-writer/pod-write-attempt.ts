@@ -13,7 +13,7 @@ import { decideUnready, notDown, unreadyPatch } from "./pod-writer.policy.ts";
 /** An attempt of `asked.unready`. */
 type UnreadyAttempt = PodWriteAttempt & { readonly request: { readonly type: "asked.unready" } };
 
-/** Attempts a request: reads what it has to live, decides again, writes, and reports once. */
+/** Attempts a request: reads live objects as needed, decides again, writes, and reports once. */
 export function attemptPodWrite(
   context: PodWriterContext,
   request: PodRequest,
@@ -28,16 +28,16 @@ export function attemptPodWrite(
 }
 
 /**
- * Whether a request to drain was received later than a pulse may be. This process may have stood still, and a halt may
- * have ended the drain meanwhile. While the drain goes on, it is requested again.
+ * Whether a request to drain was received later than a pulse may be. This process may have been suspended, and a halt
+ * may have ended the drain meanwhile. While the drain lasts, it is requested again.
  */
 function isStaleDrain({ type, body, behindMs }: PodRequest, profile: Pick<Profile, "pulseTimeoutMs">): boolean {
   return type === "asked.eviction" && body.mode === "direct" && -behindMs > profile.pulseTimeoutMs;
 }
 
 /**
- * The end of a drain (R6.10) does not show at the API. So a drain request that failed is retried here only until the
- * requester's first retry is due, and one that the API denied not at all.
+ * The end of a drain (R6.10) does not show at the API. So a failed drain request is retried here only until the
+ * requester's first retry is due. A request that the API denied is not retried here.
  */
 function retryRulesOf({ profile }: Io, { type, body }: PodRequest, { outcome }: TryResult): Partial<TryResult> {
   if (type !== "asked.eviction" || body.mode !== "direct") return {};

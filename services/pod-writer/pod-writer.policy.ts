@@ -1,4 +1,4 @@
-/** Decides from live objects whether a request about a pod still holds, and builds the patches. */
+/** Decides from live objects whether a request about a pod still applies, and builds the patches. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { ConditionType, TaintKey } from "../../protocols/names.ts";
@@ -30,7 +30,7 @@ import { type JsonRecord, listOf, recordOf, textOf } from "../structures/json.ts
 /** The request ends without a write. */
 export interface NotNeeded {
   readonly kind: "moot";
-  /** `failed` for a request that may hold in a moment, and is attempted again. */
+  /** `failed` for a request that may apply in a moment, and is attempted again. */
   readonly outcome: Extract<Outcome, "ok" | "gone" | "refused" | "failed">;
   readonly detail: string;
 }
@@ -56,16 +56,16 @@ export interface EvictionRules extends TolerationRules {
   readonly latestMs: number;
   /** What freezes the node; null or absent for nothing. */
   readonly freeze?: Freeze | null;
-  /** Why an outage may not be known yet, after which a node has to be heard first; null when it would be. */
+  /** Why an outage may not be known yet, after which a node has to be heard first; null when it is known. */
   readonly blindness?: string | null;
-  /** How far the writer's wall clock was behind the requester's when the request came, in milliseconds. */
+  /** How far the writer's wall clock was behind the requester's when the request was received, in milliseconds. */
   readonly behindMs: number;
 }
 
-/** Of two clocks this far apart, in milliseconds, one is taken to be wrong. */
+/** If two clocks are this far apart, in milliseconds, one of them counts as wrong. */
 const CLOCKS_APART_MS = 2000;
 
-/** Why no service of Vigil would request this eviction; null if one may. */
+/** Why no service of Vigil requests this eviction; null if one may. */
 export function forbiddenEviction(
   { mode }: Pick<BodyOf<"asked.eviction">, "mode">,
   { evictionMode, upstream }: Pick<Profile, "evictionMode" | "upstream">,
@@ -168,7 +168,7 @@ function stayReason(
 }
 
 /**
- * The taint with its start. A recorded start may be left over from an earlier taint of that name, so it counts only for
+ * The taint with its start. A recorded start may be left over from an earlier taint of that name. So it counts only for
  * the exact taint that the requester saw. If the API has no start for that one, or a future one, the requester has seen
  * it appear and its deadline is accepted.
  */
@@ -223,10 +223,10 @@ const MARKING_TIMEOUT_MS = 60_000;
 const VERSION_CONFLICTS_MAX = 3;
 
 /**
- * Whether a pod may be deleted although its mark failed with this outcome. A drain deletes at once, and so does an
- * eviction whose mark the API server denies: to wait would not bring the right, and the pod has to go. If the mark
- * failed otherwise, a taint eviction needs the condition (R8.27) for up to MARKING_TIMEOUT_MS, because a webhook may
- * itself depend on pods of the dead node. After a conflict or throttling the next attempt comes soon enough.
+ * Whether a pod may be deleted although its mark failed with this outcome. A drain deletes at once. So does an eviction
+ * whose mark the API server denies, because waiting grants no permission. If the mark failed otherwise, a taint
+ * eviction needs the condition (R8.27) for up to MARKING_TIMEOUT_MS, because a webhook may itself depend on pods of the
+ * dead node. After a conflict or throttling the next attempt comes soon enough.
  */
 export function mayDeleteUnmarked(
   outcome: WriteReply["outcome"],
@@ -267,7 +267,7 @@ const MARKING_SINCE_MINOR = 26;
 
 /**
  * Whether pods are marked before they are deleted, as the upstream of the API server's version does (D13). A server
- * that does not say its version may be any.
+ * that does not report its version may have any.
  */
 export function marksEvictions(minorVersion: number | null): boolean {
   return minorVersion === null || minorVersion >= MARKING_SINCE_MINOR;

@@ -1,4 +1,4 @@
-/** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still holds. */
+/** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still applies. */
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Clock, Io, ReadReply, Service, ShownReply, Stop } from "../../protocols/ports.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
@@ -102,7 +102,7 @@ function nodeReads({ kube, clock, policies, profile }: Io): SingleFlightReads<No
   });
 }
 
-/** The observed pods, whose news the gate of permits and the renewals of leases take. */
+/** The observed pods. Their changes are passed to the gate of permits and to the renewals of leases. */
 function observedPods({ policies }: Pick<Io, "policies">, permits: PermitGate, leases: LeaseRenewals): ObservedPods {
   return new ObservedPods({
     podsChanged: (node) => permits.review(node),

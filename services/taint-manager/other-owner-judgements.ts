@@ -1,7 +1,7 @@
 /**
- * What other processes judge of the pods of a shard that this one owns. A process that was stopped, or missed pulses
- * of this member, takes itself for the owner until it notices. Its judgements are no longer true then, and would be the
- * last that listeners have of their pods.
+ * What other processes judge of the pods of a shard that this one owns. A process that was suspended, or missed pulses
+ * of this member, acts as the owner until it notices. Its judgements are outdated, and would be the last that listeners
+ * receive of these pods.
  *
  *   judged.pod of another member ──▶ kept, by pod ── once that member has had time to notice ──▶ corrected by the shard
  *
@@ -34,7 +34,7 @@ export class OtherOwnerJudgements {
     this.#options = options;
   }
 
-  /** Takes a judgement of another member. */
+  /** Records a judgement of another member. */
   onJudgement(message: Message<"judged.pod">): void {
     const { clock, profile } = this.#options;
     this.#heard.set(message.body.uid, message);

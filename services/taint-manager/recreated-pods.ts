@@ -1,7 +1,7 @@
 /**
- * Pods that come back to the node they were evicted from: a DaemonSet whose pods do not tolerate the taint, a
- * Deployment with `nodeName`. Each has its own countdown, and without a pause one that tolerates nothing would be deleted and
- * created for ever, as fast as the API server and the controller are.
+ * Pods that are created again on the node they were evicted from: a DaemonSet whose pods do not tolerate the taint, a
+ * Deployment with `nodeName`. Each has its own countdown, and without a pause one that tolerates nothing would be
+ * deleted and created for ever, as fast as the API server and the controller are.
  *
  *   first wave: at once ── recreated: at once ── recreated: 1 s later ── 2 s ── 4 s ── … ── 60 s
  *

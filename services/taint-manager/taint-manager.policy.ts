@@ -54,13 +54,13 @@ export interface KnownTaint extends StandingTaint {
 const STAMP_SLACK_MS = 1000;
 
 /**
- * How long after its first sight a start by this process's clock follows a correction of that clock, in milliseconds: a
- * machine that was suspended learns the time with the first answer of the API server.
+ * How long after its first observation a start by this process's clock follows a correction of that clock, in
+ * milliseconds: a machine that was suspended learns the time with the first answer of the API server.
  */
 const CORRECTION_MS = 60_000;
 
 /**
- * How long after its first sight a start by this process's clock is not recorded where the API shows a later one, in
+ * How long after its first observation a start by this process's clock is not recorded if the API shows a later one, in
  * milliseconds. Either that one or this clock is wrong, and the API server answers every 3 s, which corrects the clock.
  */
 const CONTRADICTED_MS = 10_000;
@@ -68,8 +68,9 @@ const CONTRADICTED_MS = 10_000;
 /**
  * The NoExecute taints of a node, each with its start. A known taint keeps its start, even if its stamp or the wall
  * clock changes. A new taint starts at its `timeAdded`, limited to the interval between the last state without it and
- * the first with it. If the taint may be older than this process, a recorded start takes precedence over the stamp, and
- * neither may lie before the creation of the node.
+ * the first with it. Example: a state without the taint was seen at second 100, one with it at second 103. A stamp of
+ * second 102 counts, a stamp of second 90 makes the taint start at second 100. If the taint may be older than this
+ * process, a recorded start takes precedence over the stamp, and neither may lie before the creation of the node.
  */
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], view: ViewHistory): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
@@ -85,15 +86,15 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], vi
 
 /**
  * Whether a taint is the known one. After a gap a changed stamp means a new taint, also of one that has been stamped
- * again before: it may have been taken off and put on, and a countdown may be late but never early.
+ * again before: the taint may have been removed and added again, and a countdown may be late but never early.
  */
 function hasRemained(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory): boolean {
   return isUnbroken || before.taint.timeAdded === taint.timeAdded;
 }
 
 /**
- * A start by a clock that turns out to have been behind is later on the API's clock; one that was ahead stays, because
- * a countdown may be late but never early.
+ * The start of a taint after a correction of the clock. If the clock was behind, the start is later on the API's clock.
+ * If it was ahead, the start stays, because a countdown may be late but never early.
  */
 function corrected(known: KnownTaint, { monotonicMs, wallMs }: Now): KnownTaint {
   const { since, sinceAt, latestMs, isOwnTime } = known;
@@ -111,7 +112,7 @@ export function isRedated(before: readonly KnownTaint[], now: readonly KnownTain
   );
 }
 
-/** A taint known before. A later start that is recorded counts, because the pod-writer goes by the record. */
+/** A taint known before. A later start that is recorded counts, because the pod-writer uses the record. */
 function remainingTaint(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
   const { since, sinceAt, latestMs, isOwnTime } = before;
   const isRestamped = before.isRestamped || before.taint.timeAdded !== taint.timeAdded;
@@ -163,8 +164,9 @@ function knownLineage(
 
 /**
  * When a pod was bound, on the monotonic clock, never in the future. A pod keeps its distance on the API's clock from
- * the last taint before it. This process's clocks may have been set or suspended in between, and would then date a pod
- * that was bound after a taint before it.
+ * the last taint before it. Example: a taint starts at 10:00:00, and a pod is bound at 10:00:30. It counts from 30 s
+ * after the taint on the monotonic clock, even if this machine was suspended in between. Without that rule a pod that
+ * was bound after a taint may be dated before it.
  */
 export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: Now): number {
   const starts = known.flatMap(({ since, sinceAt, lineage }) => [

@@ -27,7 +27,7 @@ import {
 import { type EvictionSchedule, stayingJudgement, TaintedNode, type TaintedNodeContext } from "./tainted-node.ts";
 import { UnreadablePods } from "./unreadable-pods.ts";
 
-/** The start of the source of a ledger, in any process: nobody else keeps the deadlines of pods. */
+/** The start of the source of a ledger, in any process: no other service keeps the deadlines of pods. */
 const LEDGER_PREFIX = "ledger@";
 
 /** Outcomes after which the pod-writer has nothing left to do about a pod. */
@@ -76,10 +76,10 @@ class TaintShard {
   readonly #otherOwners: OtherOwnerJudgements;
   readonly #republishing: Republishing<EvictionSchedule>;
   readonly #stops: readonly Stop[];
-  /** The next planned end of a freeze that holds evictions back, on the API's clock. */
+  /** The next planned end of a freeze that blocks evictions, on the API's clock. */
   #thawAt = Number.POSITIVE_INFINITY;
   #thaw: Timer | null = null;
-  /** When a start may be recorded that was contradicted. */
+  /** Runs until a contradicted start may be recorded. */
   #recordable: Timer | null = null;
   readonly #gainedMs: number;
   /** When the view was last complete, on the monotonic clock: a taint that is new now was absent then. */
@@ -132,7 +132,10 @@ class TaintShard {
     this.#releaseAtThaw(schedule.node.name);
   }
 
-  /** Takes a change of the node policies: each countdown counts again, and what is not frozen any more goes on. */
+  /**
+   * Applies a change of the node policies: computes each countdown again, and requests evictions that are not frozen
+   * any more.
+   */
   onPolicies(cause: string | null): void {
     this.#reviewAll(cause);
     this.#release();
@@ -219,7 +222,7 @@ class TaintShard {
 
   #release(): void {
     if (this.#waiting.size === 0 || this.#isBlind()) return;
-    // Of one node thousands of pods may be held.
+    // Thousands of pods of one node may wait.
     const frozen = new Map<TaintedNode, boolean>();
     for (const schedule of this.#waiting) {
       const { node } = schedule;
@@ -231,7 +234,7 @@ class TaintShard {
     }
   }
 
-  /** Releases what is held when the freeze of a node ends as planned. */
+  /** Releases the waiting schedules when the freeze of a node ends as planned. */
   #releaseAtThaw(name: string): void {
     const node = this.#feed.view.node(name);
     const untilAt = node === null ? null : (this.#freezeOf(node).freeze?.untilAt ?? null);
@@ -250,13 +253,13 @@ class TaintShard {
     return nodeFreezeOf(node, this.#io.policies.current(), this.#io.clock.wallMs());
   }
 
-  /** Whether nobody may be evicted from a node, because it is frozen or may be. */
+  /** Whether no pod may be evicted from a node, because it is frozen or may be. */
   #isFrozen(name: string): boolean {
     const node = this.#feed.view.node(name);
     return node !== null && this.#freezeOf(node).freeze !== null;
   }
 
-  /** Requests a record of taint starts that only this process knows, so that countdowns survive its end. */
+  /** Requests a record of taint starts that only this process knows, so that countdowns continue after it ends. */
   #recordStarts(node: ObservedNode, cause: string | null): void {
     const tainted = this.#nodes.get(node.node);
     const nowMs = this.#io.clock.monotonicMs();
@@ -276,7 +279,7 @@ class TaintShard {
     this.#io.bus.publish("asked.label", { ...about, labels: {}, annotations }, cause);
   }
 
-  /** Records contradicted starts when they may be: by then the clock that they were taken from may be corrected. */
+  /** Records contradicted starts once they may be recorded: by then the clock behind them may be corrected. */
   #recordLater(node: ObservedNode, known: readonly KnownTaint[], nowMs: number): void {
     if (this.#recordable !== null) return;
     const waitsMs = known.map((each) => contradictedForMs(each, node, nowMs)).filter((ms) => ms > 0);
@@ -294,8 +297,8 @@ class TaintShard {
   }
 
   /**
-   * Publishes what holds of a pod that another owner judged otherwise. Pods are known on tainted nodes only; one
-   * that is terminating is left alone.
+   * Publishes this shard's judgement of a pod that another owner judged otherwise. Pods are known on tainted nodes
+   * only; a terminating one is skipped.
    */
   #correct({ id, body }: Message<"judged.pod">): void {
     const tainted = this.#nodes.get(body.node);

@@ -36,7 +36,7 @@ import type { UnreadablePods } from "./unreadable-pods.ts";
 
 type PodJudgement = BodyOf<"judged.pod">;
 
-/** The eviction schedule of one pod. It holds little, because there may be a million of them. */
+/** The eviction schedule of one pod. It is small, because there may be a million of them. */
 export interface EvictionSchedule {
   readonly node: TaintedNode;
   pod: ObservedPod;
@@ -60,7 +60,7 @@ const SETTLED = 2 ** 30;
 export interface TaintedNodeContext {
   readonly io: Pick<Io, "clock" | "profile"> & { readonly bus: Pick<Bus, "publish"> };
   readonly deadlines: Deadlines<EvictionSchedule>;
-  /** Counts the pods that are held by a toleration that cannot be read; absent where nobody counts them. */
+  /** Counts the pods that stay because a toleration cannot be read; absent if they are not counted. */
   readonly unreadablePods?: UnreadablePods;
 }
 
@@ -193,7 +193,7 @@ export class TaintedNode {
     const { pod, taint, slot } = schedule;
     if (!this.has(schedule)) return;
     const { io, deadlines } = this.#context;
-    // A schedule that was held back while the view was blind may have a new deadline, which is still to come.
+    // A schedule that waited while the view was blind may have a new deadline, which is still to come.
     if (deadlines.dueAt(slot) !== Number.POSITIVE_INFINITY) return;
     const now = this.#now();
     if (this.#isPaused && (this.#evictionOf(pod, now)?.at ?? 0) > now.monotonicMs) return;
@@ -250,7 +250,7 @@ export class TaintedNode {
 
   /**
    * Reviews a pod and returns whether it has a schedule then. After a correction of the clock each deadline is judged
-   * again: it is the same moment with another name.
+   * again: it is the same moment with another date.
    */
   #reviewPod(pod: ObservedPod, now: Now, isCorrection: boolean): boolean {
     const schedule = this.#schedules.get(pod.uid);
@@ -309,12 +309,12 @@ export class TaintedNode {
     return paused === null || own === undefined ? running : { ...paused, at: own.since + (paused.at - own.sinceAt) };
   }
 
-  /** Whether countdowns of the node stand still, or have. */
+  /** Whether countdowns of the node are paused, or were. */
   get #isPaused(): boolean {
     return this.#paused.frozen.length > 0 || this.#paused.outages.intervals.length > 0;
   }
 
-  /** The same on the API's clock. An eviction without a deadline is due now; infinity is a pause without an end. */
+  /** The same on the API's clock. An eviction without a deadline is due now. Infinity means a pause without an end. */
   #deadlineAt({ pod }: EvictionSchedule, now: Now, paused = this.#paused): number {
     const at = this.#evictionOnApiTime(pod, now, paused)?.at ?? Number.NEGATIVE_INFINITY;
     return at === Number.NEGATIVE_INFINITY ? now.wallMs : at;
@@ -414,7 +414,7 @@ export class TaintedNode {
 
   /**
    * Publishes once that the mirror of a static pod stays: its kubelet creates it again at once, so it would be deleted
-   * for ever and nothing would stop.
+   * without end.
    */
   #publishKept(pod: ObservedPod, taint: Taint): void {
     if (this.#kept?.has(pod.uid) === true) return;
@@ -429,7 +429,7 @@ export class TaintedNode {
     return this.#context.io.bus.publish("judged.pod", this.#judgement(schedule, eviction, now), this.#cause);
   }
 
-  /** What holds of a pod now. */
+  /** The present judgement of a pod. */
   #present(schedule: EvictionSchedule): PodJudgement {
     const now = this.#now();
     const isDue =
@@ -462,7 +462,7 @@ export class TaintedNode {
     return isMet ? { outage: last } : {};
   }
 
-  /** Why a due pod waits, if its owner creates such pods again on this node. */
+  /** How long a due pod waits, if its owner creates such pods again on this node. */
   #pause(
     { pod, requests }: EvictionSchedule,
     eviction: PodJudgement["eviction"],
@@ -474,7 +474,7 @@ export class TaintedNode {
     return { recreated: { deletions: pause.deletions, nextAt: now.wallMs + pause.waitMs } };
   }
 
-  /** What freezes the node, and how much of a countdown would be left if it were thawed now. */
+  /** What freezes the node, and how much of a countdown would be left if the freeze ended now. */
   #frozenBy(schedule: EvictionSchedule, now: Now): Pick<BodyOf<"judged.pod">, "held"> {
     if (this.#freeze === null) return {};
     const outages = { ...NO_OUTAGES, intervals: endedBy(this.#paused.outages.intervals, now.wallMs) };
@@ -498,7 +498,7 @@ function finiteOrNull(at: number): number | null {
   return Number.isFinite(at) ? at : null;
 }
 
-/** What has begun of intervals, as if all of it ended at an instant. */
+/** The parts of the intervals before an instant. */
 function endedBy(intervals: readonly FrozenInterval[], at: number): FrozenInterval[] {
   return intervals
     .filter(({ fromAt }) => fromAt < at)

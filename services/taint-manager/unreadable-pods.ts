@@ -1,16 +1,16 @@
 /**
- * The pods of this process that no taint evicts only because a toleration cannot be read. Each is counted while it is
- * held; the first of each kind of toleration is logged.
+ * The pods of this process that stay on a tainted node only because a toleration cannot be read. Each is counted while
+ * that lasts; the first of each kind of toleration is logged.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
 import { taintName, type UnreadableToleration, unreadableText } from "../domain/toleration.ts";
 
-/** Counts and logs the held pods of all nodes. */
+/** Counts and logs such pods of all nodes. */
 export class UnreadablePods {
   readonly #log: Io["log"];
   readonly #gauge: ReturnType<Io["metrics"]["gauge"]>;
-  /** How many pods are held by each text. */
+  /** How many pods have each unreadable text. */
   readonly #counts = new Map<string, number>();
   #total = 0;
 
@@ -32,7 +32,7 @@ export class UnreadablePods {
     this.#log.warn(`${stays}: ${why}; further such pods are only counted, in vigil_unreadable_toleration_pods`);
   }
 
-  /** Counts a pod no more. */
+  /** Stops counting a pod. */
   remove({ toleration }: UnreadableToleration): void {
     const why = unreadableText(toleration);
     this.#change(why, (this.#counts.get(why) ?? 1) - 1);

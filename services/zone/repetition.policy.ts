@@ -1,6 +1,6 @@
 /**
- * When an owner publishes again what has not changed: with each pulse for a while, in case readers missed the change,
- * then less often, for readers that have started since.
+ * When an owner republishes what has not changed: with each pulse for a while, in case readers missed the change, then
+ * less often, for readers that have started since.
  */
 import type { Profile } from "../../protocols/profile.ts";
 
@@ -27,8 +27,8 @@ export function zoneRepetition(pulses: Pulses): Repetition {
 }
 
 /**
- * Whether a pulse repeats what is unchanged. A reader drops what a former owner said once that is older than a pulse
- * timeout and somebody contradicts it, so what is new is repeated with each pulse for twice as long.
+ * Whether a pulse repeats what is unchanged. A reader drops an announcement of a former owner once it is older than a
+ * pulse timeout and another owner contradicts it. So a new one is repeated with each pulse for twice as long.
  */
 export function isRepeatDue(published: Published, nowMs: number, repetition: Repetition): boolean {
   const isNew = nowMs - published.sinceMs <= 2 * repetition.pulses.pulseTimeoutMs;
@@ -36,8 +36,8 @@ export function isRepeatDue(published: Published, nowMs: number, repetition: Rep
 }
 
 /**
- * Whether a pulse repeats everything of an owner, because some of it is due for no other reason than its age: one pulse
- * with everything costs less than several with a share each.
+ * Whether a pulse repeats everything of an owner, because the repetition of a part is due by its age: one pulse with
+ * everything costs less than several with a part each.
  */
 export function isRoundDue(all: Iterable<Published>, nowMs: number, repetition: Repetition): boolean {
   for (const published of all) if (isOverdue(published, nowMs, repetition)) return true;

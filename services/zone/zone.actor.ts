@@ -77,10 +77,10 @@ export interface Announcement {
  */
 const UNSEEN_REQUEST_MS = 5000;
 
-/** The disruption states of a zone that nobody need hear of with every pulse. */
+/** The disruption states that need not be published with every pulse. */
 const WELL: ReadonlySet<DisruptionState> = new Set<DisruptionState>(["Initial", "Normal"]);
 
-/** What an announcement says, without the tokens, which change with time alone. */
+/** The content of an announcement, without the tokens, which change with time alone. */
 type Announced = Omit<BodyOf<"judged.zone">, "tokens">;
 /** The state of the cluster as one zone needs it. */
 export interface ClusterView {
@@ -113,7 +113,7 @@ export class ZoneActor {
     this.#since = options.io.clock.wallMs();
   }
 
-  /** Takes the change of one node, which may have left this zone, entered it or changed in it. */
+  /** Applies the change of one node, which may have left this zone, entered it or changed in it. */
   apply({ before, after }: Move): void {
     if (this.#state.cluster === "unsynced") return;
     const { zone } = this.#options;
@@ -183,7 +183,7 @@ export class ZoneActor {
     this.#bucket = charged(this.#bucket, now);
   }
 
-  /** Gives the last token back, because nothing was written for it. */
+  /** Returns the last token to the bucket, because nothing was written for it. */
   refund(now: number): void {
     if (this.#state.cluster === "unsynced") return;
     this.#bucket = withTokenBack(this.#bucket, now);
@@ -280,7 +280,7 @@ export class ZoneActor {
       if (requestId !== null) {
         this.#bucket = withoutToken(this.#bucket, now);
         const { zone, grants } = this.#options;
-        // A drain puts no taint on the node, so none is under way.
+        // A drain adds no taint, so none is under way.
         if (this.#mode !== "taint") grants.spend(zone, now, requestId);
         else
           grants.add({
@@ -298,7 +298,7 @@ export class ZoneActor {
     this.#timer = this.#options.io.clock.after(againAt - now, this.#options.wake);
   }
 
-  /** Requests what a grant allows. Returns the request's id; null if the node needs nothing any more. */
+  /** Requests what a grant allows. Returns the id of the request; null if the node needs nothing any more. */
   #request(node: string): string | null {
     const { bus } = this.#options.io;
     const member = this.#zone.members.get(node);
@@ -311,7 +311,9 @@ export class ZoneActor {
     return request === null ? null : bus.publish("asked.taint", request, cause);
   }
 
-  /** Requests that our taints go. Direct mode leaves taints untouched, and its node actors cancel their drains. */
+  /**
+   * Requests the removal of our taints. Direct mode leaves taints untouched, and its node actors cancel their drains.
+   */
   #removeTaints(now: number, cause: string | null): void {
     if (this.#mode !== "taint") return;
     for (const node of this.#tainted) {

@@ -55,20 +55,24 @@ export function charged(bucket: Bucket, now: number): Bucket {
   return { ...bucket, tokens: Math.max(-DEBT_MAX, tokensAt(bucket, now) - BURST), at: now };
 }
 
-/** Gives a token back, because its grant changed nothing. */
+/** Returns a token to the bucket, because its grant changed nothing. */
 export function withTokenBack(bucket: Bucket, now: number): Bucket {
   if (bucket.stopped) return bucket;
   return { ...bucket, tokens: Math.min(BURST, tokensAt(bucket, now) + BURST), at: now };
 }
 
-/** The bucket of a zone known only to have spent a token at `paidAt`: it holds at most what it gained since. */
+/**
+ * The bucket of a zone known only to have spent a token at `paidAt`: it holds at most what it gained since. Example: at
+ * 0.1/s a zone that spent a token 4 s ago holds 0.4 tokens, so its next grant is 6 s away.
+ */
 export function paid(bucket: Bucket, paidAt: number, now: number): Bucket {
   return { ...bucket, tokens: Math.min(tokensAt(bucket, now), tokensGained(bucket.perSecond, now - paidAt)), at: now };
 }
 
 /**
  * The bucket at another rate. The same rate changes nothing, and 0 or less stops it. A new rate starts full only if the
- * old bucket held a whole token, otherwise empty, so no change of rate advances a grant.
+ * old bucket held a whole token, otherwise empty, so no change of rate advances a grant. Example: at 0.1/s a bucket has
+ * 0.9 tokens, so its next grant is one second away. At 0.01/s it starts empty, and the next grant is 100 s away.
  */
 export function atRate(bucket: Bucket, perSecond: number, now: number): Bucket {
   if (perSecond <= 0) return bucket.stopped ? bucket : { perSecond: 0, tokens: 0, at: now, stopped: true };

@@ -30,7 +30,7 @@ const UNDER_WAY_MAX_MS = 60_000;
 export interface Refunding {
   /** How many tokens a zone gains per second. */
   readonly perSecond: (zone: string) => number;
-  /** Gives the last token of a zone back. */
+  /** Returns the last token of a zone to its bucket. */
   readonly giveBack: (zone: string) => void;
 }
 
@@ -38,9 +38,12 @@ export interface Refunding {
  * A token is spent at its grant, not when the taint lands: paying for both would cost the latency of each request. A
  * taint that lands without a known grant is paid for at once, because another owner may have granted it (decision 10).
  *
- * A writer's report that it wrote nothing does not give a token back: the node must also be observed to need no taint,
- * or be gone. A zone gets back at most one token in the time in which it gains one, so nodes that come and go cannot
- * double its rate; and none once it has spent another, because the next grant would follow that one too soon.
+ * A token is not refunded by a writer's report alone that it wrote nothing: the node must also be observed to need no
+ * taint, or be gone. A zone is refunded at most one token in the time in which it gains one, so nodes that come and go
+ * cannot double its rate. It is refunded none once it has spent another, because the next grant would follow that one
+ * too soon. Example: at 0.1/s a grant of 10:00:00 is refused, and its token is refunded at 10:00:05, when its node is
+ * Ready again. The zone grants the next node at once. If that grant is refused too and its node recovers at 10:00:09,
+ * the token stays spent.
  */
 export class Grants {
   readonly #refunding: Refunding;
@@ -94,16 +97,16 @@ export class Grants {
     if (observed !== null) this.observe(observed, nowMs);
   }
 
-  /** Gives the token of a refused grant back if its node is observed to need no taint, or was replaced. */
+  /** Refunds the token of a refused grant if its node is observed to need no taint, or was replaced. */
   observe(observed: ObservedNode, nowMs: number): void {
     const grant = this.#underWay.get(observed.node);
     if (grant === undefined || grant.requestId !== this.#refused.get(observed.node)) return;
-    // What its readiness shows says nothing about a taint for another condition, so such a token stays spent.
+    // Readiness shows nothing about a taint for another condition, so such a token stays spent.
     const isMoot = grant.isConditionGrant !== true && needsNoTaint(observed);
     if (grant.uid !== observed.uid || isMoot) this.#refund(grant, nowMs);
   }
 
-  /** Gives the token of a grant back whose node left the API before its taint landed. */
+  /** Refunds the token of a grant whose node left the API before its taint landed. */
   leave(node: string, nowMs: number): void {
     const grant = this.#underWay.get(node);
     if (grant !== undefined) this.#refund(grant, nowMs);

@@ -47,7 +47,8 @@ export function damageOfState(state: ZoneState): Damage | null {
 /**
  * Tokens per second of a zone (R6.4, R6.5, R6.10), as float32 like upstream (R7.8). A large, partially disrupted zone
  * has the secondary rate, a small one none, and a halted one none. Any other zone has the primary rate, unless a policy
- * sets one for full disruption.
+ * sets one for full disruption. Example with upstream's defaults (0.1/s, 0.01/s, 50 nodes): with 60 % of its nodes
+ * down, a zone of 51 nodes has one grant in 100 s, and a zone of 50 nodes has none.
  */
 export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, profile: ZoneProfile): number {
   if (state === "Halted") return 0;
@@ -84,12 +85,12 @@ export function zoneProfileOf(profile: Profile, domainKey: string, policies: Pol
   };
 }
 
-/** What all zones together show: every one is down, some is not, or too little is known. */
+/** What all zones together show: every zone is down, some zone is not, or too little is known. */
 export type AllZonesState = "healthy" | "notKnown" | "disrupted";
 
 /**
  * Folds the zones that have counted nodes (R6.7); null is an unknown zone. An unknown zone can stop grants, but taints
- * go only when every zone is known to be down. Without any zone nothing is disrupted.
+ * are removed only when every zone is known to be down. Without any zone nothing is disrupted.
  */
 export function allZonesStateOf(damages: Iterable<Damage | null>): AllZonesState {
   let state: AllZonesState = "healthy";
@@ -107,8 +108,8 @@ export function ownTaintsOf(node: Pick<ObservedNode, "taints" | "conditionTaints
 }
 
 /**
- * Whether one of our taints landed on a node, so its zone spent a token in some process. The opposite one replaces that
- * of its readiness without a token.
+ * Whether one of our taints landed on a node, so its zone spent a token in some process. The opposite taint replaces
+ * that of its readiness without a token.
  */
 export function isNewlyTainted(before: ObservedNode | null, after: ObservedNode): boolean {
   if (before === null || before.uid !== after.uid) return false;
@@ -144,7 +145,7 @@ export interface NodeInZone {
 
 /**
  * Whether a node waits for a grant: its eviction is due and, in taint mode, the API shows it as not ready, or a
- * condition calls for a NoExecute taint. A node whose new status is not written yet waits once it is (R4.37). A node
+ * condition requires a NoExecute taint. A node whose new status is not written yet waits once it is (R4.37). A node
  * that has moved waits in its new zone, at that rate.
  */
 export function waitsForGrant(node: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
@@ -195,7 +196,7 @@ export function grantRequest(node: NodeInZone): BodyOf<"asked.taint"> | null {
   return { ...basisOf(observed, ready), add: [dueCondition.taint], remove: [], why: "granted" };
 }
 
-/** Whether a grant would put on a taint for a condition of the node's policy. */
+/** Whether a grant would add a taint for a condition of the node's policy. */
 export function isForCondition(node: NodeInZone): boolean {
   return grantRequest(node)?.add.some((taint) => !isSwappable(taint)) === true;
 }

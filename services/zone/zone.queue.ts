@@ -11,7 +11,7 @@ export interface QueuedNode {
   readonly requestId: string | null;
 }
 
-/** Whether nothing but its turn keeps a node waiting. */
+/** Whether a node waits for nothing but its place in the queue. */
 export type MayGrant = (node: string) => boolean;
 
 const anyNode: MayGrant = () => true;
@@ -38,7 +38,9 @@ export class ZoneQueue {
     this.#waiting.delete(node);
   }
 
-  /** The node to grant now; null for none. Nodes overtake a delayed one and one held back, at no token's cost (L13). */
+  /**
+   * The node to grant now; null for none. Nodes overtake a delayed and a blocked one, and that costs no token (L13).
+   */
   head(now: number, mayGrant: MayGrant = anyNode): QueuedNode | null {
     for (const waiting of this.#waiting.values()) {
       if (waiting.notBefore <= now && mayGrant(waiting.node)) return waiting;

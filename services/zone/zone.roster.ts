@@ -40,7 +40,7 @@ interface RosterEntry {
   cause: string;
 }
 
-/** By what the nodes of a roster are judged. */
+/** What the nodes of a roster are judged by. */
 export interface RosterContext {
   readonly profile: Pick<Profile, "evictionMode">;
   readonly policies: Pick<Policies, "current">;

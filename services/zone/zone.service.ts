@@ -28,14 +28,14 @@ import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
 const LANDING: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "unknown", "shadowed"]);
 
 /**
- * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over them. It is silent about
- * a zone of its own while one of the zone's shards is not synced or one of its nodes is not judged.
+ * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over them. It publishes
+ * nothing about a zone of its own while one of the zone's shards is not synced or one of its nodes is not judged.
  */
 export const zoneService: Service = (io) => startZones(io, null);
 
 /**
- * The zone service of a cluster in which no other process decides, or has decided before: it waits for none to end. A
- * permit that it takes back counts for as long as in the run that it foresees, whatever its own time-outs.
+ * The zone service of a cluster in which no other process decides, or has decided before: it waits for no other process
+ * to end. A withdrawn permit counts for as long as in the run that it foresees, whatever its own timeouts.
  */
 export function soleZoneService(foreseen: Foreseen): Service {
   return (io) => startZones(io, foreseen);
@@ -264,7 +264,7 @@ class Zones {
     this.#coverage.update(this.#now());
     const { suffices, state } = this.#coverage;
     const policies = this.#io.policies.current();
-    // Without the policies nobody knows how fast a node may be tainted, or whether at all.
+    // Without the policies it is not known how fast a node may be tainted, or whether at all.
     const allZones = suffices && policies !== null ? allZonesStateOf(this.#damages()) : null;
     // Most messages concern one of a thousand zones, so the others are evaluated only if what all zones show changed.
     const isSame = allZones === this.#allZonesBefore && state === this.#coverageBefore;
@@ -286,7 +286,7 @@ class Zones {
    * entirely unknown. A generator, because the first zone nearly always decides.
    */
   *#damages(): Generator<Damage | null> {
-    // Partial or normal is one to all zones together, so it does not matter which policy sets another threshold.
+    // All zones together treat partial and normal alike, so a policy with another threshold makes no difference.
     const { unhealthyZoneThreshold } = this.#io.profile;
     for (const [zone, { count }] of this.#roster.zones()) {
       if (count.size === 0) continue;
@@ -304,7 +304,10 @@ class Zones {
     return announced === null ? null : damageOfState(announced.state);
   }
 
-  /** What the owner of a zone announced last; null if that is old, because an owner that is not synced says nothing. */
+  /**
+   * What the owner of a zone announced last; null if that is old, because an owner that is not synced publishes
+   * nothing.
+   */
   #fresh(zone: string): Announcement["body"] | null {
     const announcement = this.#announcements.get(zone);
     return announcement !== undefined && this.#isFresh(announcement) ? announcement.body : null;
@@ -329,7 +332,7 @@ class Zones {
     const isRound = isRoundDue(published, this.#now(), zoneRepetition(this.#io.profile));
     for (const [zone, actor] of this.#actors) {
       if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.repeat(isRound);
-      // Retries, as of removing taints, are due without any message.
+      // Retries, such as those of a removal of taints, are due without any message.
       if (actor.isPending) this.#due.add(zone);
     }
     this.#limits.tick();

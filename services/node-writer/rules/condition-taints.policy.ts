@@ -13,7 +13,7 @@ const CLOCKS_APART_MS = 2000;
 
 const EFFECTS: readonly string[] = Object.values(TaintEffect);
 
-/** Taints of conditions: any key that is not Kubernetes' own may be the one of a policy. */
+/** Taints of conditions: any key outside Kubernetes' own may belong to a policy. */
 export const CONDITION_TAINTS: TaintRule = {
   owns: ({ key, effect }) => !isReservedTaintKey(key) && EFFECTS.includes(effect),
   founded: (change, id, context) => {
@@ -21,7 +21,7 @@ export const CONDITION_TAINTS: TaintRule = {
       return isOwn(id, context) ? null : `${taintName(id)} is not recorded as added for a condition`;
     }
     const isRequired = conditionRule(id, context) !== null;
-    return isRequired ? null : `no condition of the node calls for ${taintName(id)} by its policy`;
+    return isRequired ? null : `no condition of the node requires ${taintName(id)} by its policy`;
   },
   annotations: recordAnnotation,
   // Its condition may change between the live read and the patch.
@@ -31,7 +31,7 @@ export const CONDITION_TAINTS: TaintRule = {
   }),
 };
 
-/** Whether Vigil has added a taint. While no policy is known, one of them may call for it. */
+/** Whether Vigil has added a taint. While no policy is known, one of them may require it. */
 function isOwn(id: WantedTaint, { live, policies }: TaintContext): boolean {
   const recorded = live === null || policies === null ? [] : conditionTaintsOf(live);
   return recorded.some((taint) => isSameTaint(taint, id) && isOwnTaintValue(taint.value));

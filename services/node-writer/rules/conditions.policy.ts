@@ -4,7 +4,7 @@ import { ConditionType, FORCED_CONDITIONS, SilentReason } from "../../../protoco
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 
-/** Why no service of Vigil would set these conditions; null if one may. */
+/** Why no service of Vigil sets these conditions; null if one may. */
 export function allowsConditions({ conditions }: Pick<BodyOf<"asked.condition">, "conditions">): string | null {
   for (const { type, status, reason, message, heartbeatAt } of conditions) {
     if (!FORCED_CONDITIONS.includes(type)) return `condition ${type} is not one that Vigil sets`;

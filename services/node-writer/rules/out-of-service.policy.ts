@@ -1,7 +1,7 @@
 /**
- * Decides again, on the live node and its live lease, whether it may be declared out of service. The holder of a stolen
- * seed could request it, and upstream then deletes pods although no kubelet has confirmed that they are gone. What ends
- * that is decided again too, because a request may be older than the present silence.
+ * Decides again, on the live node and its live lease, whether it may be declared out of service. An attacker with a
+ * stolen seed could request it, and upstream then deletes pods although no kubelet has confirmed that they are gone. A
+ * removal is decided again too, because a request may be older than the present silence.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import { Annotation, ConditionType } from "../../../protocols/names.ts";
@@ -24,14 +24,14 @@ export const OUT_OF_SERVICE_TAINT: TaintRule = {
     const isKept = change === "remove" && (live === null || keepsOutOfService(live));
     return isKept ? `${taintName(id)} is another client's, or its proof stands` : null;
   },
-  // Vigil takes off only a taint with this stamp.
+  // Vigil removes only a taint with this stamp.
   annotations: ({ added, removed }, { wallMs }) => {
     if (added.some(isOutOfService)) return { [Annotation.outOfService]: apiTime(wallMs) };
     return removed.some(isOutOfService) ? { [Annotation.outOfService]: null } : {};
   },
   /**
-   * People withdraw or replace a proof at any time, and a node may return and fall silent again, so the API server
-   * tests once more that the proof and the silence are those of the decision.
+   * A user may withdraw or replace a proof at any time, and a node may return and stop sending heartbeats again. So the
+   * API server tests once more that the proof and the silence are those of the decision.
    */
   basis: ({ added }) =>
     added.some(isOutOfService)
@@ -39,7 +39,7 @@ export const OUT_OF_SERVICE_TAINT: TaintRule = {
       : NO_BASIS,
 };
 
-/** Why no service of Vigil would request to declare a node out of service like this; null if one may. */
+/** Why no service of Vigil requests to declare a node out of service like this; null if one may. */
 export function allowsOutOfService({ add, remove, why, outOfService }: TaintRequest): string | null {
   const isProved = outOfService !== undefined && add.length + remove.length === 1 && why === "conditions";
   return isProved ? null : "Vigil declares a node out of service by a proof, and changes no other taint with it";
@@ -77,7 +77,7 @@ export function outOfServiceRefusal(request: OutOfServiceRequest, situation: Liv
   return live.provedDown?.at === request.provedAt ? null : "the proof was replaced";
 }
 
-/** Whether the out-of-service taint of a live node stays: it is another client's, or its proof stands. */
+/** Whether the out-of-service taint of a live node stays: it is another client's, or its proof is still there. */
 function keepsOutOfService(live: ObservedNode): boolean {
   if (!live.taints.some(isOutOfService)) return false;
   return ownOutOfServiceTaint(live) === null || (live.provedDown !== undefined && !isReady(live));

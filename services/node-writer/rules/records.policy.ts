@@ -1,4 +1,7 @@
-/** The annotations that Vigil writes by themselves: records of taints, transitions, conditions and holds. */
+/**
+ * The annotations that Vigil writes without another change: records of taints, transitions, conditions and maintenance
+ * windows.
+ */
 import { Annotation } from "../../../protocols/names.ts";
 import type { ConditionSighting, ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { statusOf } from "../../domain/unhealthy-conditions.ts";
@@ -6,7 +9,7 @@ import { type NodeRecords, nodeRecords } from "../../platform/kube/watch/node-an
 import { keepsRecord } from "./out-of-service.policy.ts";
 import type { AnnotationPatch } from "./taint-rule.ts";
 
-/** The annotations that Vigil sets by themselves; that of a swap goes with its taints. */
+/** The annotations that Vigil sets without another change; that of a swap is written with its taints. */
 const SET: ReadonlySet<string> = new Set([
   Annotation.taintsSeen,
   Annotation.readyTransitions,
@@ -15,10 +18,10 @@ const SET: ReadonlySet<string> = new Set([
   Annotation.holds,
 ]);
 
-/** The annotations that Vigil takes off by themselves; people or a taint's patch set them. */
+/** The annotations that Vigil removes without another change; a user or a taint's patch sets them. */
 const REMOVED: ReadonlySet<string> = new Set([Annotation.provedDown, Annotation.outOfService]);
 
-/** Why no service of Vigil would set or remove these annotations; null if one may. */
+/** Why no service of Vigil sets or removes these annotations; null if one may. */
 export function allowsRecords(annotations: AnnotationPatch): string | null {
   const isAllowed = ([key, text]: readonly [string, string | null]): boolean =>
     SET.has(key) || (text === null && REMOVED.has(key));
@@ -26,7 +29,7 @@ export function allowsRecords(annotations: AnnotationPatch): string | null {
   return name === undefined ? null : `annotation ${name} is not one that Vigil sets`;
 }
 
-/** Why the live node does not call for these records; null if it does. */
+/** Why the live node does not require these records; null if it does. */
 export function foundedRecords(annotations: AnnotationPatch, live: ObservedNode): string | null {
   const invalid = Object.entries(annotations).find(([name, text]) => !isRecord(name, text, live));
   return invalid === undefined ? null : invalidRecord(...invalid);

@@ -1,4 +1,4 @@
-/** Every kind of taint that the node-writer changes, and what all of them say of one patch. */
+/** Every kind of taint that the node-writer changes, and their joint decision about one patch. */
 import type { TaintId } from "../../../protocols/objects.ts";
 import type { PatchBasis } from "../../platform/requests/guarded-patch.ts";
 import { CONDITION_TAINTS } from "./condition-taints.policy.ts";
@@ -15,8 +15,8 @@ export function taintRuleOf(id: TaintId): TaintRule | null {
 }
 
 /**
- * The change without what the live node and its policy do not call for. `unfounded` says why a part is left out; null
- * when none is.
+ * The change without what the live node and its policy do not require. `unfounded` is why a part is left out; null if
+ * none is.
  */
 export function foundedTaints(
   { add, remove }: Pick<TaintRequest, "add" | "remove">,
@@ -34,7 +34,7 @@ export function foundedTaints(
   };
 }
 
-/** What a patch of taints depends on besides; nothing for most. */
+/** What else a patch of taints depends on; nothing for most. */
 export function basisOf(patch: TaintPatch, context: TaintContext): { readonly basis?: PatchBasis } {
   const bases = TAINT_RULES.map((rule) => rule.basis(patch, context));
   const conditions = [...new Set(bases.flatMap((basis) => basis.conditions))];
@@ -42,7 +42,7 @@ export function basisOf(patch: TaintPatch, context: TaintContext): { readonly ba
   return conditions.length === 0 && annotations.length === 0 ? {} : { basis: { conditions, annotations } };
 }
 
-/** The annotations that go with a patch of taints. */
+/** The annotations that are part of a patch of taints. */
 export function annotationsOf(patch: TaintPatch, context: TaintContext): AnnotationPatch {
   return Object.assign({}, ...TAINT_RULES.map((rule) => rule.annotations(patch, context)));
 }

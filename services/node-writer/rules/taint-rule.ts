@@ -1,4 +1,4 @@
-/** What the rules of the node-writer have in common: each knows one kind of taint, and what has to be true for it. */
+/** What the rules of the node-writer have in common: each is for one kind of taint, and decides what it requires. */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, Taint, TaintId } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
@@ -27,13 +27,13 @@ export interface TaintPatch {
   readonly removed: readonly Taint[];
 }
 
-/** Annotations that go with a patch; null removes one. */
+/** Annotations that are part of a patch; null removes one. */
 export type AnnotationPatch = Readonly<Record<string, string | null>>;
 
 /** One kind of taint. */
 export interface TaintRule {
   owns(id: TaintId): boolean;
-  /** Why the live node does not call for a taint of this kind to be added or removed; null if it does. */
+  /** Why the live node does not require a taint of this kind to be added or removed; null if it does. */
   founded(change: "add" | "remove", id: WantedTaint, context: TaintContext): string | null;
   annotations(patch: TaintPatch, context: TaintContext): AnnotationPatch;
   /** What else of the node the patch depends on. */

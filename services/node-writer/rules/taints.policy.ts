@@ -1,6 +1,6 @@
 /**
- * Upstream's taints: NoSchedule by conditions, and the two that evict. The record of taint starts and the lineage of
- * a swap go with them.
+ * Upstream's taints: NoSchedule by conditions, and the two that evict. The record of taint starts and the lineage of a
+ * swap are written with them.
  */
 import { Annotation, CONDITION_TAINT_KEYS, TaintEffect } from "../../../protocols/names.ts";
 import { isReservedTaintKey } from "../../../protocols/node-policy.ts";
@@ -32,8 +32,8 @@ export const UPSTREAM_TAINTS: TaintRule = {
 };
 
 /**
- * Why no service of Vigil would request such a change for its reason; null if one may. A grant adds one NoExecute taint
- * and changes no other effect, a swap adds one of Vigil's two, `conditions` adds none, and healing adds no taint at all.
+ * Why no service of Vigil requests such a change for its reason; null if one may. A grant adds one NoExecute taint and
+ * changes no other effect, a swap adds one of Vigil's two, `conditions` adds none, and healing adds no taint at all.
  */
 export function allowsTaints({ add, remove, why }: TaintRequest): string | null {
   const all = [...add, ...remove];
@@ -54,9 +54,8 @@ function isSameKind(added: readonly TaintId[], removed: readonly TaintId[]): boo
 }
 
 /**
- * The record of taint starts beside a NoExecute taint that is added, without entries of taints that were taken off: the
- * taint-manager may not have removed them yet, and a process that started now would take one for the start of this
- * taint.
+ * The record of taint starts beside a NoExecute taint that is added, without entries of removed taints. The
+ * taint-manager may not have removed them yet, and a process that starts now would read one as the start of this taint.
  */
 function startsAnnotation({ kept, added }: TaintPatch, { live }: TaintContext): AnnotationPatch {
   const { taintsSeenAt = {}, taintsSeenStale } = live ?? {};
@@ -80,7 +79,7 @@ function swapAnnotation({ kept, added, removed }: TaintPatch, { seen, wallMs }: 
   return { [Annotation.taintSwap]: swap === null ? null : taintSwapText(swap) };
 }
 
-/** Whether a taint is an eviction that the node's Ready status does not call for, or that no live read supports. */
+/** Whether a taint evicts although the node's Ready status does not require it, or no live read supports it. */
 export function isUnwarrantedEviction(id: TaintId, live: ObservedNode | null, ready: ConditionStatus | null): boolean {
   if (!isReservedTaintKey(id.key) || !isEviction(id) || isOutOfService(id)) return false;
   return live === null || evictingTaintOf(ready)?.key !== id.key;
@@ -95,7 +94,9 @@ export function wantedOf(
   return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
 }
 
-/** Whether a taint is the opposite of an added one. It goes even if a request omits it: no node has both (L20). */
+/**
+ * Whether a taint is the opposite of an added one. It is removed even if a request omits it: no node has both (L20).
+ */
 export function isOpposite(taint: TaintId, added: readonly TaintId[]): boolean {
   return isSwappable(taint) && added.some((id) => isSwappable(id) && !isSameTaint(id, taint));
 }

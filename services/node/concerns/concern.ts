@@ -47,7 +47,7 @@ export interface PolicyView extends Omit<NodeView, "outages"> {
   readonly zone: string;
   /** Its last known policy; null for none, undefined while that has never been known. */
   readonly policy: NodePolicy | null | undefined;
-  /** The policies that select it, also where several do, so that none of them applies. */
+  /** The policies that select it. If there are several, none of them applies. */
   readonly selecting: readonly NodePolicy[];
   /** Whether its policy is known now. */
   readonly isKnown: boolean;
@@ -57,16 +57,16 @@ export interface PolicyView extends Omit<NodeView, "outages"> {
   readonly outages: OutageTime;
 }
 
-/** A change of a node's taints that is requested by itself, and what the request rests on. */
+/** A change of a node's taints as one request makes it, and what the request rests on. */
 export type RequestedTaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why" | "outOfService">;
 
-/** What a concern wants of the taints of a node. */
+/** The changes that a concern needs of the taints of a node. */
 export interface TaintFinding {
   readonly add: readonly (TaintId & { readonly value?: string | undefined })[];
   readonly remove: readonly TaintId[];
-  /** Whether a taint stays that nothing else requires any more. */
+  /** Whether to keep a taint that nothing else requires any more. */
   keeps(taint: TaintId): boolean;
-  /** A change that waits until no other change of the taints is wanted; null for none. */
+  /** A change that waits until the taints need no other change; null for none. */
   readonly alone: RequestedTaintChange | null;
 }
 
@@ -79,7 +79,7 @@ export interface Finding {
   readonly nextMs?: number;
   /** Reviews the node again once the shard is synced, or with each message about limits. */
   readonly waitsFor?: "sync" | "limits";
-  /** Until when the node does not wait for eviction, on the monotonic clock, by a delay of its policy. */
+  /** Until when a delay of its policy keeps the node from waiting for eviction, on the monotonic clock. */
   readonly evictableFromMs?: number;
   /** Set while the pods of the silent node are not marked not ready. */
   readonly keepsPodsReady?: true;

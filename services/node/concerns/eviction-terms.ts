@@ -6,16 +6,17 @@ import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 
-/** What a request to evict a pod says that has been requested for so long, and when it has to be repeated. */
+/** What a request to evict a pod contains, and when it is repeated. */
 interface EvictionTerms {
   readonly request: Pick<BodyOf<"asked.eviction">, "deadlineAt" | "policy">;
-  /** After how many milliseconds; null where its backoff decides. */
+  /** After how many milliseconds; null if its backoff decides. */
   readonly againAfterMs: number | null;
 }
 
 /**
- * A pod is due when it is requested. Where the policy deletes a pod that the Eviction API refuses for too long, it is
- * due since its first request, because that time counts from there, and is requested again when that time is over.
+ * A pod is due when its eviction is requested. If the policy deletes a pod that the Eviction API refuses for too long,
+ * the pod is due since its first request, because that time counts from there. Its eviction is requested again when
+ * that time is over.
  */
 export function evictionTermsOf(
   { policies, clock }: Pick<Io, "policies" | "clock">,

@@ -39,7 +39,7 @@ export class NodeConcerns {
     const { io, beganMs, limits } = context;
     this.#io = io;
     this.#selection = new Selection(policy);
-    // Beside upstream Vigil sets no taint for a condition, and holds no eviction.
+    // Beside upstream Vigil sets no taint for a condition, and blocks no eviction.
     const isBeside = io.profile.upstream === "beside";
     this.#concerns = [
       new TaintDelays(io.clock, beganMs),
@@ -50,7 +50,7 @@ export class NodeConcerns {
     ];
   }
 
-  /** Takes the policies in force. */
+  /** Applies the policies in force. */
   resolve(resolved: PolicyOfNode, set: PolicySet | null): void {
     this.#selection.resolve(resolved, set);
   }

@@ -1,4 +1,4 @@
-/** When what the silence of a node causes stands still: in outages, and while the node or all nodes are frozen. */
+/** When what the silence of a node causes is paused: in outages, and while the node or all nodes are frozen. */
 
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
@@ -16,7 +16,7 @@ export function outagesOf({ policies, profile }: PauseIo, node: ObservedNode, ob
   return nodeOutagesOf(node, policies.current(), observed, profile);
 }
 
-/** When countdowns of a node stand still, on the monotonic clock. */
+/** When countdowns of a node are paused, on the monotonic clock. */
 export function pausesOf(io: PauseIo, node: ObservedNode, observed: ObservedOutages, at: Instant): PausedTime {
   const { frozen } = nodeFreezeOf(node, io.policies.current(), at.wallMs);
   return pausedTime(frozen, outagesOf(io, node, observed), at);

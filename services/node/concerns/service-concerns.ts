@@ -7,7 +7,7 @@ import { LimitHolds, LimitReceiver } from "../../platform/node-policies/limit-ho
 import { type ConcernsContext, type ConcernsIo, NodeConcerns } from "./node-concerns.ts";
 import { PolicyConflicts } from "./selection/policy-conflicts.ts";
 
-/** What the concerns need of the service. */
+/** What the concerns need from the service. */
 export interface ServiceConcernsOptions {
   /** When the service started, on the monotonic clock. */
   readonly beganMs: number;
@@ -18,7 +18,7 @@ export interface ServiceConcernsOptions {
 export class ServiceConcerns {
   readonly #context: ConcernsContext;
   readonly #conflicts: PolicyConflicts;
-  /** Whether a breaker of the whole cluster may keep the pods of any node from being marked. */
+  /** Whether a breaker of the whole cluster may block the marking of any node's pods. */
   readonly #hasReadinessBreaker: boolean;
 
   constructor(io: ConcernsIo, options: ServiceConcernsOptions) {
@@ -65,7 +65,7 @@ export class ServiceConcerns {
   }
 }
 
-/** Whether policies have left records on a node: what they added is removed when they go. */
+/** Whether policies have left records on a node: what they added is removed when they are deleted. */
 function hasRecords(node: ObservedNode): boolean {
   const { readyTransitionsAt, conditionSightings, conditionTaints, holds, provedDown, outOfServiceAt } = node;
   const records = [readyTransitionsAt, conditionSightings, conditionTaints, holds, provedDown, outOfServiceAt];

@@ -1,7 +1,7 @@
 /**
  * In which order waiting pods are evicted under the rates of their policy, and when: the one that was due first, unless
- * its namespace is full, which delays no other. A pod that counts already, because it changed as it was evicted,
- * goes before them: it needs no further place. It grants nothing and reads no clock; instants are on one clock.
+ * its namespace is full, which delays no other. A pod that counts already, because it changed as it was evicted, is
+ * evicted before them: it needs no further place. It grants nothing and reads no clock; instants are on one clock.
  */
 import { type EvictionRates, RATE_FIELDS, type RateField } from "../../domain/eviction-rates.ts";
 import { type CountedPod, WINDOW_MS } from "./eviction-window.ts";
@@ -30,7 +30,7 @@ export interface EvictionOrderStart<P extends WaitingPod> {
   readonly waiting: readonly P[];
   /** What counts against the rates, and until when. */
   readonly counted: Iterable<CountedPod>;
-  /** The first instant at which somebody may be evicted. */
+  /** The first instant at which a pod may be evicted. */
   readonly fromMs: number;
 }
 

@@ -1,7 +1,9 @@
 /**
  * The evictions of one policy that count against its rates now. Each pod counts once, from its permit until a minute
  * after its eviction, so in no span of a minute more pods are evicted than the rates allow. A permit without an outcome
- * counts as an eviction at its last possible instant. Pure state; instants are on the monotonic clock.
+ * counts as an eviction at its last possible instant. Example: a permit is granted at second 0. If its pod is evicted
+ * at second 8, the pod counts until second 68. If no outcome is received, it counts until second 90. Pure state;
+ * instants are on the monotonic clock.
  */
 import type { Outcome } from "../../../protocols/done.ts";
 
@@ -37,7 +39,7 @@ export interface EvictionOutcome {
 
 /** Outcomes after which a pod is evicted, or may be. */
 const EVICTED: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "shadowed", "unknown"]);
-/** Outcomes that the eviction by another writer has as well. */
+/** Outcomes that an eviction by another writer can cause. */
 const SHARED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "gone"]);
 
 /** A pod that counts, and until when at the latest. */
@@ -84,7 +86,8 @@ export class EvictionWindow {
   /**
    * Records how an attempt ended. An eviction always counts. Any other outcome ends only the permit that it names: one
    * that no attempt has used may still be used. While two writers own a shard, both use one permit, and only one of
-   * them evicts the pod. So a pod that the other has found changed or gone counts until nobody can use that permit.
+   * them evicts the pod. So a pod that the other writer has found changed or gone counts until no writer can use that
+   * permit any more.
    */
   settle({ uid, namespace, outcome, grantedAt }: EvictionOutcome, nowMs: number): void {
     const known = this.#pods.get(uid);

@@ -6,7 +6,7 @@
  *   the ConfigMap   exists, and remembers no limits: the policy service writes them once any pod or node was permitted
  *   the policies    have had a rate since this process owns the rates: one that gets its first rate later has evicted
  *
- * What cannot be read shows nothing.
+ * What cannot be read does not count as shown.
  */
 import { FREEZE_CONFIG_MAP } from "../../../protocols/names.ts";
 import type { Kube } from "../../../protocols/ports.ts";

@@ -1,7 +1,8 @@
 /**
- * What an owner of the rates hands over to the next one in the Lease that it releases: what counts against each rate,
- * and who waits. It is a text of JSON. Instants are handed over as durations from the release, so no two clocks are
- * compared: what counts goes on counting for as long after the Lease is taken.
+ * What an owner of the rates hands over to the next one in the Lease that it releases: the pods that count against each
+ * rate, and the pods that wait. It is a text of JSON. Instants are handed over as durations from the release, so no two
+ * clocks are compared. Example: a pod that counts for 40 s more at the release counts for 40 s after the next owner
+ * acquires the Lease.
  */
 import { instant, name as nameSchema } from "../../../protocols/bounds.ts";
 import type { Bounds } from "../../../protocols/profile.ts";
@@ -23,9 +24,9 @@ export interface HandedOverRate {
 }
 
 /**
- * The text for the next owner. Of the pods that wait it has the first ones; the others are requested again in time.
- * Where it would be too long, all of these are left out, and else it is empty: the next owner then waits as after a
- * crash.
+ * The text for the next owner. It contains the first of the pods that wait; the others are requested again in time. If
+ * it would be too long, it contains none of them. If it is still too long, it is empty, and the next owner waits as
+ * after a crash.
  */
 export function handoverText(
   rates: readonly HandedOverRate[],
@@ -45,7 +46,7 @@ export function handoverText(
 }
 
 /**
- * The rates in a text, which anybody may have edited. One that no owner could have written is left out, so that its
+ * The rates in a text, which any user may have edited. One that no owner could have written is left out, so that its
  * policy counts as uncounted; so is a pod that waits, because it would make the messages about its policy malformed.
  */
 export function handedOver(text: string, nowMs: number): readonly HandedOverRate[] {

@@ -1,7 +1,8 @@
 /**
- * Holds the evictions of rated policies in one pod-writer until a permit names their pod. A permit is for one attempt:
- * after a failure the pod waits for another. While it waits nothing is read or written for it. An attempt goes on when
- * its pod changes, so that it ends by itself if the pod need not go any more, and when its node leaves the policy.
+ * Keeps the evictions of rated policies in one pod-writer waiting until a permit names their pod. A permit is for one
+ * attempt: after a failure the pod waits for another. While it waits nothing is read or written for it. An attempt
+ * continues without a permit when its pod changes, because the pod may not need to go any more, and when its node
+ * leaves the policy.
  */
 import type { EvictionPermit } from "../../../protocols/done.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -31,7 +32,7 @@ export interface WaitingEviction {
 
 type Waiting = WaitingEviction & { readonly version: string | null };
 
-/** The evictions that wait in this process, and the permits that stand. */
+/** The evictions that wait in this process, and the valid permits. */
 export class PermitGate {
   readonly #clock: Pick<Clock, "wallMs" | "monotonicMs">;
   /** When each shard was gained and lost last, on the monotonic clock. */
@@ -47,7 +48,7 @@ export class PermitGate {
     this.#clock = clock;
   }
 
-  /** Uses the permit of a pod; null where none stands, or another writer may use it. */
+  /** Uses the permit of a pod; null if there is none, or if another writer may use it. */
   use(policy: string, { uid, node }: Pick<WaitingEviction, "uid" | "node">): EvictionPermit | null {
     const gainedMs = this.#gainedMs.get(shardOf(node)) ?? Number.NEGATIVE_INFINITY;
     if (this.#clock.monotonicMs() < gainedMs + SHARED_MS) return null;
@@ -59,14 +60,14 @@ export class PermitGate {
     return permit;
   }
 
-  /** Whether a permit still holds: one that is late could exceed the rate together with later ones. */
+  /** Whether a permit is still valid: a late one could exceed the rate together with later ones. */
   isValid({ policy, grantedAt }: EvictionPermit, wanted: string): boolean {
     return policy === wanted && Math.abs(this.#clock.wallMs() - grantedAt) < PERMIT_VALID_MS;
   }
 
   /**
-   * Holds an eviction until its pod is permitted or changes. One that was requested before its shard was lost is
-   * dropped: its attempt was under way then, and a later request may wait already.
+   * Adds an eviction that waits until its pod is permitted or changes. One that was requested before its shard was lost
+   * is dropped: its attempt was under way then, and a later request may wait already.
    */
   add(eviction: WaitingEviction): void {
     const lostMs = this.#lostMs.get(shardOf(eviction.node)) ?? Number.NEGATIVE_INFINITY;
@@ -74,7 +75,7 @@ export class PermitGate {
     this.#waiting.set(eviction.uid, { ...eviction, version: eviction.observedVersion() });
   }
 
-  /** Takes the permits of a policy. An owner without the Lease gives none, and withdraws none of another. */
+  /** Applies the permits of a policy. An owner without the Lease grants none, and withdraws none of another owner. */
   onPermits({ policy, permits, lease }: BodyOf<"judged.evictions">): void {
     if (lease !== undefined) return;
     this.#permits.set(policy, new Map(permits.map(({ uid, grantedAt }) => [uid, grantedAt])));
@@ -104,7 +105,7 @@ export class PermitGate {
     this.#resumeWhere(() => true);
   }
 
-  /** Begins to hold the evictions of a shard. */
+  /** Begins to keep the evictions of a shard. */
   gain(shard: number): void {
     this.#gainedMs.set(shard, this.#clock.monotonicMs());
   }
@@ -115,7 +116,7 @@ export class PermitGate {
     for (const { uid, node } of this.#waiting.values()) if (shardOf(node) === shard) this.#waiting.delete(uid);
   }
 
-  /** An attempt may hold its eviction again at once, so those to resume are chosen first. */
+  /** An attempt may add its eviction again at once, so those to resume are chosen first. */
   #resumeWhere(isResumed: (waiting: Waiting) => boolean): void {
     for (const waiting of [...this.#waiting.values()].filter(isResumed)) this.#resume(waiting, null);
   }

@@ -1,12 +1,12 @@
 /**
- * The Lease without which nobody is permitted under the limits of policies, in the process that owns the eviction
+ * The Lease without which nothing is permitted under the limits of policies, in the process that owns the eviction
  * rates. A bus that is split has owners of limits on each side; only those of the side that holds the Lease permit.
  *
  *   rates.actor ── wants it ──▶ permit-lease ──judged.lease──▶ zone/limits (which nodes may be admitted)
  *                                    ▲───────judged.limits─────────┘
  *
- * The owner of the limits of nodes is often a process that may write nothing, so this one competes for both, as long as
- * that one decides: a side that does not see the cluster keeps the Lease from no other.
+ * The owner of the limits of nodes is often a process that may write nothing, so this one competes for both, but only
+ * while that owner decides. So a side of the bus that does not see the cluster does not compete.
  */
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
 import type { Io, LastHolder, LeaseCandidate, Stop, Timer } from "../../../protocols/ports.ts";
@@ -34,7 +34,7 @@ export class PermitLease {
   readonly #context: PermitLeaseContext;
   #candidate: LeaseCandidate | null = null;
   #isRated = false;
-  /** When `judged.limits` was received last, on the monotonic clock; null while nobody publishes it. */
+  /** When `judged.limits` was received last, on the monotonic clock; null while no process publishes it. */
   #limitedMs: number | null = null;
   #published = "";
   #stop: Stop | null = null;
@@ -49,7 +49,7 @@ export class PermitLease {
     return this.#candidate?.isHeld() === true;
   }
 
-  /** The member that holds it; null for nobody, and while that is not known. */
+  /** The member that holds it; null if none does, and while that is not known. */
   holder(): string | null {
     return this.#candidate?.holder() ?? null;
   }
@@ -66,7 +66,7 @@ export class PermitLease {
     this.#compete();
   }
 
-  /** Says whether the rates of evictions need the Lease. Called before what is handed over is forgotten. */
+  /** Sets whether the rates of evictions need the Lease. Called before what is handed over is forgotten. */
   want(isRated: boolean): void {
     this.#isRated = isRated;
     this.#compete();

@@ -7,10 +7,10 @@
  *                       since when)          ▲──────────── eviction-window (how many went) ◀──────────────┘
  *
  * A bus that is split has an owner on each side. So an owner permits evictions only while it holds a Lease at the API
- * server (permit-lease.ts). Nothing else there shows who was evicted in the last minute: an owner that leaves hands its
- * count over in the Lease (handover.ts). After one that did not, the next permits no pod until the permits of others
- * have ended and their evictions are a minute old. The first start ever waits for nothing: no process has held the
- * Lease, and the memory of limits, which outlives a Lease that is deleted, is there and empty (first-start.ts).
+ * server (permit-lease.ts). Nothing else at the API server shows which pods were evicted in the last minute, so an
+ * owner that leaves hands its count over in the Lease (handover.ts). If it did not, the next owner permits no pod until
+ * the permits of others have ended and their evictions are a minute old. The first start ever does not wait: no process
+ * has held the Lease, and the memory of limits, which outlives a deleted Lease, exists and is empty (first-start.ts).
  */
 import { EVICTION_QUEUE_PUBLISHED_MAX } from "../../../protocols/judged.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -25,7 +25,7 @@ import { type HandedOverRate, handedOver, handoverText } from "./handover.ts";
 import { PermitLease } from "./permit-lease.ts";
 import { type RequestedPod, WaitingPods } from "./waiting-pods.ts";
 
-/** How long an owner without the count permits nobody, in milliseconds. */
+/** How long an owner without the count permits no pod, in milliseconds. */
 const SETTLE_MS = PERMIT_ENDS_MS + WINDOW_MS;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
@@ -84,7 +84,7 @@ export class EvictionRatesActor {
     this.#end();
   }
 
-  /** Takes the policies in force. A policy that gets its first rate is counted from then on. */
+  /** Applies the policies in force. A policy that gets its first rate is counted from then on. */
   onPolicies(): void {
     const set = this.#io.policies.current();
     if (!this.#isOwner || set === null) return;
@@ -189,7 +189,10 @@ export class EvictionRatesActor {
     this.#wake(ROUND_MS);
   }
 
-  /** What is known about each rate now. A pod that is attempted or was refused is requested again by itself. */
+  /**
+   * What is known about each rate now. The eviction of a pod that is attempted or was refused is requested again
+   * anyway.
+   */
   #rates(): HandedOverRate[] {
     const waiting = this.#waiting.byPolicy();
     return [...this.#policies].map(([policy, { window, countedMs }]) => ({
@@ -240,7 +243,7 @@ export class EvictionRatesActor {
     return frozen.length > 0 && frozenAt(mergedIntervals(frozen), this.#io.clock.wallMs()) !== null;
   }
 
-  /** Permits the pods whose time has come. Returns what to publish, and when the next one may go. */
+  /** Permits the pods that are due. Returns what to publish, and when the next pod may be evicted. */
   #round(
     name: string,
     { rates, window, countedMs }: RatedPolicy,

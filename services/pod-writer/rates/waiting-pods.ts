@@ -33,7 +33,7 @@ export class WaitingPods {
     this.#keptMs = keptMs;
   }
 
-  /** Takes a request. A repeated one keeps the pod's place. */
+  /** Records a request. A repeated one keeps the pod's place. */
   onRequest({ uid, namespace, node, deadlineAt }: BodyOf<"asked.eviction">, policy: string, nowMs: number): void {
     const known = this.#pods.get(uid);
     const before = known?.policy === policy ? known : undefined;
@@ -51,19 +51,19 @@ export class WaitingPods {
     });
   }
 
-  /** Takes a pod that waited for the last owner, with its place. */
+  /** Adds a pod that waited for the last owner, with its place. */
   inherit(pod: HandedOverPod, nowMs: number): void {
     if (this.#pods.has(pod.uid)) return;
     this.#pods.set(pod.uid, { ...pod, retryMs: Number.NEGATIVE_INFINITY, requestedMs: nowMs });
   }
 
-  /** Records that the attempt for a pod failed; others go first until it may be attempted again. */
+  /** Records that the attempt for a pod failed. Other pods are evicted first until it may be attempted again. */
   failed(uid: string, retryAt: number, retryMs: number): void {
     const pod = this.#pods.get(uid);
     if (pod !== undefined) this.#pods.set(uid, { ...pod, rankAt: retryAt, retryMs });
   }
 
-  /** Records that a pod changed as it was evicted, which is nobody's refusal: it keeps its place. */
+  /** Records that a pod changed as it was evicted. That is no refusal, so the pod keeps its place. */
   conflicted(uid: string, retryMs: number): void {
     const pod = this.#pods.get(uid);
     if (pod !== undefined) this.#pods.set(uid, { ...pod, retryMs });

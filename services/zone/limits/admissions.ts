@@ -1,20 +1,20 @@
 /**
- * When each node of one policy was admitted last, for as long as its breaker's window and the pace after a storm need
+ * When each node of one policy was admitted last, for as long as its breaker's window and the rate after a storm need
  * it. A node that was healed, or has left, stays until then: the breaker counts what was done. A process that starts
- * learns the names of the latest ones only. The others are counted without a name, until one turns out to be among
- * them: its taint shows when it was admitted. Pure state.
+ * receives the names of the latest ones only, and counts of the others. An observed taint shows when its node was
+ * admitted, and turns one of these counts into a name. Pure state.
  */
 import { boundedSpans, type CountedSpan, countOf } from "../../structures/counted-spans.ts";
 
 /** One node, admitted for eviction at an instant on the monotonic clock. */
 export interface Admission {
   readonly node: string;
-  /** Null while it is not known, as of a node that left before this process could see it. */
+  /** Null while it is not known, for example of a node that left before this process could see it. */
   readonly zone: string | null;
   readonly atMs: number;
 }
 
-/** How many of a policy's admissions may be handed on with names, and in how many spans the others. */
+/** How many of a policy's admissions may be handed on with names, and in how many spans the others are counted. */
 export interface AdmissionBounds {
   readonly condemnationsMax: number;
   readonly condemnationSpansMax: number;
@@ -28,7 +28,7 @@ export interface HandedOnAdmissions {
   readonly earlier: readonly CountedSpan[];
 }
 
-/** How long after the stamp of a taint the process before may have seen it, in milliseconds. */
+/** How long after the stamp of a taint the last owner may have seen it, in milliseconds. */
 const SEEN_AFTER_MS = 5_000;
 /** How long before it: a stamp is in whole seconds, rounded up. */
 const SEEN_BEFORE_MS = 1_000;
@@ -36,7 +36,7 @@ const SEEN_BEFORE_MS = 1_000;
 /** The admissions of one policy, a node once. */
 export class Admissions {
   readonly #byNode = new Map<string, Admission>();
-  /** Those that were handed on without names, on the monotonic clock, the earliest first. */
+  /** The admissions that were handed on without names, on the monotonic clock, the earliest first. */
   #unnamed: readonly CountedSpan[] = [];
   /** A node that was admitted between these instants may be one of them. */
   #unnamedMs: { readonly from: number; readonly to: number } | null = null;
@@ -46,7 +46,7 @@ export class Admissions {
     return this.#byNode.size + countOf(this.#unnamed);
   }
 
-  /** Adds one; of two for the same node the later one counts, in the zone that is known of either. */
+  /** Adds one. If a node has two, the later one counts, in the zone that is known of either. */
   add(admission: Admission): void {
     const { node } = admission;
     const known = this.#byNode.get(node) ?? admission;
@@ -56,8 +56,8 @@ export class Admissions {
   }
 
   /**
-   * Takes what another process handed on, before which this one has counted nothing of it. Nodes that are known already
-   * and not named in it are among those without names.
+   * Adds what another process handed on. This process has counted nothing of the policy before. Nodes that are known
+   * already and not named in it are among those without names.
    */
   inherit({ named, earlier }: HandedOnAdmissions): void {
     const isNamed = new Set(named.map(({ node }) => node));

@@ -1,11 +1,11 @@
-/** Budgets: how many nodes of a policy may carry a NoExecute taint at once, always or while a schedule holds. */
+/** Budgets: how many nodes of a policy may carry a NoExecute taint at once, always or while a schedule applies. */
 import type { Budget, NodeCount } from "../../../protocols/policy-set.ts";
 import { CronSchedule, scheduleProblem } from "../../domain/cron-schedule.ts";
 
 /** A budget with its schedule parsed. */
 export interface ScheduledBudget {
   readonly nodes: NodeCount;
-  /** Null for a budget that always holds, such as one whose schedule this process cannot read. */
+  /** Null for a budget that always applies, such as one whose schedule this process cannot read. */
   readonly window: { readonly schedule: CronSchedule; readonly durationMs: number } | null;
 }
 
@@ -22,7 +22,7 @@ export function scheduledBudgets(budgets: readonly Budget[]): readonly Scheduled
   return budgets.map(({ nodes, window }) => {
     if (window === null) return { nodes, window };
     const { schedule, timeZone, durationMs } = window;
-    // The policy service has read it, but may know more time zones.
+    // The policy service accepted it, but may know more time zones.
     if (scheduleProblem(schedule, timeZone) !== null) return { nodes, window: null };
     return { nodes, window: { schedule: new CronSchedule(schedule, timeZone), durationMs } };
   });
@@ -30,7 +30,9 @@ export function scheduledBudgets(budgets: readonly Budget[]): readonly Scheduled
 
 /**
  * What the budgets allow for so many selected nodes: the most restrictive one in force counts. A budget with a schedule
- * is in force from each run for its duration, the first instant included and the last one not (as in Karpenter).
+ * is in force from each run for its duration, the first instant included and the last one excluded (as in Karpenter).
+ * Example: a budget of 0 runs at 22:00 for 8 h, and one of 10 % applies always. From 22:00:00 until before 06:00:00 no
+ * node may be admitted, otherwise 2 of 19.
  */
 export function allowanceOf(budgets: readonly ScheduledBudget[], selected: number, wallMs: number): Allowance {
   let fewest: Allowance = { nodes: Number.POSITIVE_INFINITY, untilAt: null };
@@ -52,7 +54,7 @@ function forceOf({ window }: ScheduledBudget, wallMs: number): Pick<Allowance, "
   return runAt === null || runAt > wallMs ? null : { untilAt: endOf(schedule, runAt, durationMs) };
 }
 
-/** When a budget ends that has run at `runAt`: runs before the end of the last one extend it. */
+/** When a budget ends that has run at `runAt`. A run before the end of the last one extends it. */
 function endOf(schedule: CronSchedule, runAt: number, durationMs: number): number | null {
   let untilAt = runAt + durationMs;
   for (let runs = 0; runs < RUNS_FOLLOWED_MAX; runs++) {
@@ -63,7 +65,7 @@ function endOf(schedule: CronSchedule, runAt: number, durationMs: number): numbe
   return null;
 }
 
-/** Overlapping runs that are followed to find a budget's end; with more of them it has none worth naming. */
+/** How many overlapping runs are followed to find a budget's end. With more of them no end is published. */
 const RUNS_FOLLOWED_MAX = 8;
 
 function isLater(left: number | null, right: number | null): boolean {

@@ -27,7 +27,10 @@ export interface LimitRoundStart {
   readonly at: Instant;
 }
 
-/** Holds that follow each other and are looked at; the end of the last one is the earliest instant then. */
+/**
+ * How many blocks that follow each other are examined. Beyond that the end of the last one is published, as the
+ * earliest instant.
+ */
 const BLOCKS_FOLLOWED_MAX = 200;
 
 /** A round about one policy. */
@@ -88,9 +91,9 @@ export class LimitRound {
   }
 
   /**
-   * When none of these limits holds a node back any more, in epoch milliseconds, if every node stays as it is; null if
-   * that does not come by itself. Example: a breaker resets after 1 min, and its window of 10 min is still full. Each
-   * time the node would trip it again, so the node is held until the first admission leaves the window.
+   * When none of these limits blocks a node any more, in epoch milliseconds, if every node stays as it is; null if time
+   * alone does not end it. Example: a breaker resets after 1 min, and its window of 10 min is still full. Each time the
+   * node would trip it again, so the node is blocked until the first admission leaves the window.
    */
   releasedAt(node: LimitedNode, first: LimitBlock): number | null {
     let { memory } = this;
@@ -107,19 +110,19 @@ export class LimitRound {
     return block.untilAt;
   }
 
-  /** Whether nothing but the breaker holds a node back, which is closed, and that node is the one too many. */
+  /** Whether the breaker alone blocks a node, is closed, and trips by this node: the node is one too many. */
   trips(node: LimitedNode): boolean {
     const isBreaker = this.memory.trippedMs === null && this.blockOf(node)?.field === "circuitBreaker";
     return isBreaker && trips(this.limits, this.counts(node));
   }
 
-  /** How many nodes went down within the breaker's duration; null where the breaker does not hold readiness. */
+  /** How many nodes went down within the breaker's duration; null if the breaker does not protect readiness. */
   down(): ReturnType<LimitGroup["downSince"]> | null {
     const { circuitBreaker } = this.limits;
     return circuitBreaker?.holdsReadiness === true ? this.#group.downSince(this.#windowFromMs) : null;
   }
 
-  /** Opens a closed breaker that holds readiness once more nodes have gone down than it lets be admitted. */
+  /** Opens a closed breaker that protects readiness once more nodes have gone down than it allows to be admitted. */
   tripByDown(): void {
     const down = this.down();
     if (down === null || this.memory.trippedMs !== null) return;

@@ -1,11 +1,13 @@
 /**
  * The nodes of each policy that has limits, as the limits count them: over all zones and shards, because a zone's owner
  * sees the whole cluster. Every process with the zone service keeps this, since it may become the one that decides. It
- * decides nothing. In the group of all policies together only NoExecute taints for conditions count: a node that is
- * tainted for its silence waits there, too, before it gets a second taint for a condition.
+ * decides nothing. In the group of all policies together only NoExecute taints for conditions count. So a node that is
+ * tainted for its silence waits there too, before it gets a second taint for a condition.
  *
  * A kubelet may label its node into a policy (SECURITY.md). So what a node was when its labels changed counts there
- * only ten minutes later; an admission after that counts at once.
+ * only ten minutes later; an admission after that counts at once. Example: a node with pods that is down moves into a
+ * policy at 10:00. It counts as unhealthy there from 10:10. If it is admitted at 10:05, budgets and the breaker count
+ * it from 10:05.
  */
 
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
@@ -21,8 +23,8 @@ import { type Admission, Admissions, type HandedOnAdmissions } from "./admission
 import { type Joined, joinedGroups, NOT_JOINED } from "./newcomers.policy.ts";
 
 /**
- * The groups of a node: its policy, if that has limits, the whole cluster and all policies together, if those have;
- * null while that is not known.
+ * The groups of a node that have limits: its policy, the whole cluster, and all policies together; null while they are
+ * not known.
  */
 export type GroupsOf = (node: ObservedNode) => readonly string[] | null;
 
@@ -41,8 +43,8 @@ export interface LimitedNode {
   /** When it got a NoExecute taint for a condition, likewise; null while it carries none. */
   readonly conditionTaintedMs: number | null;
   /**
-   * Whether budgets count it: it is admitted, or is down without a pod that a drain would delete, or was and has not
-   * been ready since.
+   * Whether budgets count it: it is admitted, or it is down without a pod that a drain would delete, or it was so and
+   * has not been ready since.
    */
   readonly isDisrupted: boolean;
   /** Since when it has been down, as judged; null while it is not. */
@@ -91,7 +93,7 @@ export class LimitGroup {
     return this.#admitted.size;
   }
 
-  /** The node that has counted as admitted for the longest, of those of which that is known; null for none. */
+  /** The node that has counted as admitted for the longest, among those whose admission is dated; null for none. */
   get longestAdmitted(): { readonly node: string; readonly sinceMs: number } | null {
     let longest: { readonly node: string; readonly sinceMs: number } | null = null;
     for (const [node, sinceMs] of this.#admitted)
@@ -185,7 +187,7 @@ export class LimitedNodes {
     return isNews;
   }
 
-  /** Takes the state of a node. Returns whether that is news: of a node that is well a heartbeat alone is not. */
+  /** Records the state of a node. Returns whether that changes any count: a heartbeat of a healthy node does not. */
   onNode(observed: ObservedNode, member: Member | null, at: Instant): boolean {
     const before = this.#nodes.get(observed.node);
     const isSame = before?.observed.uid === observed.uid;
@@ -244,7 +246,7 @@ export class LimitedNodes {
     this.#groupFor(policy).admissions.add(admission);
   }
 
-  /** Takes what another process counted of a policy, about which this one had not heard anything. */
+  /** Adds what another process counted of a policy, of which this process had received nothing. */
   inherit(policy: string, admissions: HandedOnAdmissions): void {
     this.#groupFor(policy).admissions.inherit(admissions);
   }
@@ -286,18 +288,21 @@ export class LimitedNodes {
     for (const group of node.groups ?? []) this.#groupFor(group).count(countedIn(group, node), by);
   }
 
-  /** In taint mode the API server shows who is admitted; in direct mode the node's own judgement does. */
+  /** In taint mode the API server shows which nodes are admitted; in direct mode the node's own judgement does. */
   #isAdmitted(observed: ObservedNode, member: Member | null): boolean {
     return this.#mode === "taint" ? ownTaintsOf(observed).length > 0 : member?.judged.eviction === "evicted";
   }
 }
 
-/** When a node got the newest of these taints at the latest, on the monotonic clock; now where no stamp says so. */
+/** When a node got the newest of these taints at the latest, on the monotonic clock; now if no stamp shows it. */
 function stampedMs(taints: readonly Taint[], node: ObservedNode, { nowMs, wallMs }: Instant): number {
   return nowMs - Math.max(0, wallMs - (newestStampAt(taints, node) ?? wallMs));
 }
 
-/** Whose limits have to allow the next taint of a node: the ceiling counts a node once, whatever its conditions. */
+/**
+ * The groups whose limits have to allow the next taint of a node. The ceiling counts a node once, whatever its
+ * conditions.
+ */
 function limitedByOf({
   groups,
   member,
@@ -313,8 +318,8 @@ function limitedByOf({
 const CEILING_ALONE: readonly string[] = [POLICY_CEILING];
 
 /**
- * Whether a node was drained and is not ready again (direct mode). To an owner that took over, a pod that comes to it
- * makes it a node that was never drained. A node that is not judged stays what it was.
+ * Whether a node was drained and is not ready again (direct mode). An owner that took over counts such a node as never
+ * drained once a new pod is bound to it. A node that is not judged stays what it was.
  */
 function isDrained(before: Pick<LimitedNode, "isDisrupted"> | null, member: Member | null): boolean {
   const wasDrained = before?.isDisrupted === true;
@@ -323,8 +328,8 @@ function isDrained(before: Pick<LimitedNode, "isDisrupted"> | null, member: Memb
 }
 
 /**
- * Whether a node is down and no drain of it is due or ahead, as once its pods are deleted. A process that started after
- * the drain has nothing else to know it by. While its pods are not known, a drain may be ahead.
+ * Whether a node is down and no drain of it is due or ahead, for example because its pods are deleted. Nothing else
+ * shows the drain to a process that started after it. While its pods are not known, a drain may be ahead.
  */
 function isEmptied(member: Member): boolean {
   const { eviction, evictionFromAt, podsUnknown } = member.judged;
@@ -341,8 +346,8 @@ function hadPods(before: Pick<LimitedNode, "hadPods"> | null, member: Member | n
 }
 
 /**
- * Whether the pods of a node that is down went since it was last known, as in a drain of another owner that cannot be
- * heard (direct mode). A node whose pods were not known may have had none.
+ * Whether the pods of a node that is down were deleted since it was last known, for example by another owner whose
+ * messages do not arrive (direct mode). A node whose pods were not known may have had none.
  */
 function wasDrained(before: LimitedNode, { isDisrupted, isAdmitted }: LimitedNode): boolean {
   const wasDown = before.member !== null && isDown(before.member) && !before.isDisrupted;

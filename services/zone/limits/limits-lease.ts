@@ -37,12 +37,12 @@ export class LimitsLease {
     return this.#isHeld(nowMs) && nowMs >= this.#sinceMs + ms;
   }
 
-  /** Why nobody is permitted yet. */
+  /** Why no node is permitted yet. */
   block(nowMs: number): LimitBlock & { readonly policy: string } {
     const detail = this.#isHeld(nowMs)
       ? "permits of its last holder may still be used"
       : this.#holder === null
-        ? `nobody is known to hold ${LEASE}`
+        ? `no process is known to hold ${LEASE}`
         : `${this.#holder} holds it, and its permits are not received here`;
     return { policy: WHOLE_CLUSTER, field: LEASE_HOLD, untilAt: null, detail };
   }

@@ -6,13 +6,13 @@
  *   observed.node ──▶ limited-nodes ──▶ limits.actor ──judged.limits──▶ zone.actor ──asked.taint──▶
  *   judged.node       (where they are)  (which may)                     (when)
  *
- * What it counts, the API server shows: taints and their stamps. A permit counts as an admitted node from the moment
- * it is given, until its taint is seen or it was withdrawn long enough ago. A new owner waits for longer before its
- * first permit, so the permits of its predecessor have ended or become taints. What nothing shows, such as an open
- * breaker, is in each message, and every process takes it from there.
+ * It counts what the API server shows: taints and their stamps. A permit counts as an admitted node from its grant,
+ * until its taint is seen or it was withdrawn long enough ago. A new owner waits longer than that before its first
+ * permit, so the permits of its predecessor have ended or become taints. What the API server does not show, such as an
+ * open breaker, is in each message, and every process keeps it.
  *
- * A bus that is split has an owner on each side. Only that of the side that holds the Lease of limits (limits-lease.ts)
- * permits nodes. It too waits first, for the permits of the other side.
+ * A bus that is split has an owner on each side. Only the owner on the side that holds the Lease of limits
+ * (limits-lease.ts) permits nodes. It too waits first, for the permits of the other side.
  */
 
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
@@ -46,9 +46,11 @@ export interface LimitsContext {
   readonly io: Io;
   readonly nodes: LimitedNodes;
   readonly permits: Permits;
-  /** Whether nothing harmful may happen to a node. It needs no permit, and one would be lost to the others. */
+  /**
+   * Whether nothing harmful may happen to a node. Such a node needs no permit, and one would be lost to other nodes.
+   */
   readonly isFrozen: (node: LimitedNode) => boolean;
-  /** Whether this side of the bus holds the Lease; null where nobody else decides. */
+  /** Whether this side of the bus holds the Lease; null if no other process decides. */
   readonly lease: LimitsLease | null;
   /** How long a new owner, and one whose side gets the Lease, waits before its first permit, in milliseconds. */
   readonly settleMs: number;
@@ -69,7 +71,7 @@ const APART_MS = 100;
 /** Changes within this time lead to one round, in milliseconds. */
 const ROUND_MS = 100;
 
-/** Of a policy that selects no node. Its storms end, and its breaker resets, as with nodes. */
+/** The group of a policy that selects no node. Its storms end, and its breaker resets, as with nodes. */
 const NO_NODES = new LimitGroup(WHOLE_CLUSTER);
 
 /** Which unchanged limits a decision publishes again: all, those that are due, or none. */
@@ -96,7 +98,7 @@ export class LimitsActor {
   /** How far the wall clock is ahead of the monotonic one, as counted here; null before the first decision. */
   #aheadMs: number | null = null;
   #timer: Timer | null = null;
-  /** Decides when the first of what holds nodes back now ends before the next tick. */
+  /** Runs a decision when the first present block ends before the next tick. */
   #endTimer: Timer | null = null;
 
   constructor(context: LimitsContext) {
@@ -154,7 +156,7 @@ export class LimitsActor {
     }
   }
 
-  /** Takes what the owner of the limits published, also as that owner. */
+  /** Applies what the owner of the limits published, also as that owner. */
   onLimits({ source, body }: Message<"judged.limits">): void {
     const { permits, io } = this.#context;
     const uids = new Map(body.permits.map(({ node, uid }) => [node, uid]));
@@ -165,7 +167,7 @@ export class LimitsActor {
     if (published !== undefined) this.#published.set(body.policy, { ...published, sinceMs: this.#now() });
   }
 
-  /** Takes what was stored about a policy, unless an owner of the limits has published something newer. */
+  /** Applies what was stored about a policy, unless an owner of the limits has published something newer. */
   recall({ policy, memory }: BodyOf<"judged.memory">): void {
     if (this.#memories.has(policy)) return;
     if (memory === null) this.#memories.set(policy, NO_MEMORY);
@@ -186,7 +188,7 @@ export class LimitsActor {
     const named = condemnations.map(({ node, at }) => {
       return { node, zone: nodes.node(node)?.zone ?? null, atMs: pastMsOf(at) };
     });
-    // What is admitted from now on, this process sees itself.
+    // This process sees itself what is admitted from now on.
     if (isFirst) {
       const spans = earlier.map(({ fromAt, toAt, count }) => ({
         fromAt: pastMsOf(fromAt),
@@ -202,8 +204,9 @@ export class LimitsActor {
   }
 
   /**
-   * The present instant. The two clocks tick apart by a millisecond, and the API server's is known to a few. If that
-   * counted, each published instant would move to and fro, and each move would be published and stored as a change.
+   * The present instant. The two clocks tick apart by a millisecond, and the API server's clock is known to a few
+   * milliseconds. A difference of at most 100 ms does not count. Otherwise each published instant would move back and
+   * forth, and each move would be published and stored as a change.
    */
   #instant(): Instant {
     const nowMs = this.#now();
@@ -231,9 +234,10 @@ export class LimitsActor {
   }
 
   /**
-   * A hold that ends between two ticks would last up to a second longer: a third of the pause at 0.5 nodes/s. What
-   * follows it would be as late: a cooldown ends, and the node that waited for it opens the breaker. So would the reset
-   * of a breaker that no node waits for, and that nodes which are down may open again.
+   * Decides again when a block ends between two ticks. Without that the block lasts up to a second longer, which is
+   * half the pause at 0.5 nodes/s. What follows it is late too: a cooldown ends, and the node that waited for it opens
+   * the breaker. The same applies to the reset of a breaker that no node waits for, because nodes that are down may
+   * open it again.
    */
   #wakeAtEnd(decisions: Iterable<Decision>, rounds: Iterable<LimitRound>, { nowMs, wallMs }: Instant): void {
     const { clock, profile } = this.#context.io;
@@ -286,7 +290,7 @@ export class LimitsActor {
   }
 
   /**
-   * Whether the memory of a policy may still arrive. A process that takes over has heard it from the owner before. The
+   * Whether the memory of a policy may still arrive. A process that takes over has received it from the last owner. The
    * policy service publishes it after the policies, which may be long after this process became the owner.
    */
   #isMemoryDue(policy: string, nowMs: number): boolean {
@@ -370,7 +374,7 @@ export class LimitsActor {
 interface Decision {
   readonly permitted: LimitedNode[];
   readonly blocks: Announced["holds"];
-  /** When the first of what holds them ends, in epoch milliseconds, whatever holds them then; infinite for nothing. */
+  /** When the first of these blocks ends, in epoch milliseconds, whatever blocks the nodes then; infinite for none. */
   nextEndAt: number;
 }
 
@@ -400,17 +404,17 @@ function roundsOf(node: LimitedNode, rounds: ReadonlyMap<string, LimitRound>): r
   return found.length === groups.length ? found : null;
 }
 
-/** Opens the breakers for which a node is the one too many, unless something else holds it back too. */
+/** Opens the breakers for which a node is one too many, unless something else blocks it too. */
 function tripBreakers(groups: readonly GroupRound[]): void {
   const blocking = groups.filter(({ round, counted }) => round.blockOf(counted) !== null);
   if (!blocking.every(({ round, counted }) => round.trips(counted))) return;
   for (const { round } of blocking) round.trip();
 }
 
-/** A hold and the policy, or the cluster, that it belongs to. */
+/** A block and the policy, or the cluster, that it belongs to. */
 type PolicyBlock = LimitBlock & { readonly policy: string };
 
-/** What holds a node back, by its groups. */
+/** What blocks a node, by its groups. */
 function blocksOf(groups: readonly GroupRound[]): readonly PolicyBlock[] {
   return groups.flatMap(({ policy, round, counted }) => {
     const block = round.blockOf(counted);
@@ -419,7 +423,9 @@ function blocksOf(groups: readonly GroupRound[]): readonly PolicyBlock[] {
   });
 }
 
-/** When none of a node's limits holds it back any more, if every node stays as it is; null for not by itself. */
+/**
+ * When none of a node's limits blocks it any more, if every node stays as it is; null if time alone does not end it.
+ */
 function releasedAt(groups: readonly GroupRound[], first: PolicyBlock): number | null {
   if (first.untilAt === null) return null;
   let latest = first.untilAt;
@@ -433,7 +439,7 @@ function releasedAt(groups: readonly GroupRound[], first: PolicyBlock): number |
   return latest;
 }
 
-/** Counts a node that is held back; nodes that the same field holds back share one entry, with the end of the first. */
+/** Counts a blocked node; nodes that the same field blocks share one entry, with the end of the first. */
 function addBlocked(
   holds: Announced["holds"],
   { policy, field, detail }: PolicyBlock,

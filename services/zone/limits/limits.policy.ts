@@ -1,6 +1,6 @@
 /**
  * Whether the limits of a policy let one more of its nodes be admitted for eviction: tainted NoExecute, or drained in
- * direct mode. Each limit answers for itself, and the first one that refuses is named to people:
+ * direct mode. Each limit is checked on its own, and reports name the first one that refuses:
  *
  *   circuitBreaker          open: no node, until it resets
  *   maxUnhealthy            no node while more of the selected nodes are unhealthy
@@ -11,11 +11,11 @@
  * All policies together have one limit, the operator's ceiling: no node gets a NoExecute taint for its condition while
  * so many nodes carry one, or got one within the window.
  *
- * A breaker that holds readiness trips, too, once more nodes have gone down within the window: silence comes first, and
- * admissions for eviction follow slowly, at the rate of each zone.
+ * A breaker that protects readiness also trips once more nodes have gone down within the window: silence comes first,
+ * and admissions for eviction follow slowly, at the rate of each zone.
  *
- * A storm is an open breaker, more unhealthy nodes than maxUnhealthy, or a halted zone. No limit holds back healing:
- * they are asked before a node is admitted, and never else. Instants are on the monotonic clock unless they end in At.
+ * A storm is an open breaker, more unhealthy nodes than maxUnhealthy, or a halted zone. No limit blocks healing: limits
+ * are checked before a node is admitted, and only then. Instants are on the monotonic clock unless they end in At.
  */
 
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
@@ -44,7 +44,7 @@ export function windowMsOf({ circuitBreaker, ceiling }: Pick<Limits, "circuitBre
   return (circuitBreaker ?? ceiling)?.durationMs ?? 0;
 }
 
-/** What a policy's nodes look like. */
+/** How many of a policy's nodes are in which state. */
 export interface LimitCounts {
   readonly selected: number;
   readonly unhealthy: number;
@@ -73,7 +73,7 @@ export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isS
 /** Why no further node is admitted. */
 export interface LimitBlock {
   readonly field: LimitField | typeof CEILING_FLAG | typeof LEASE_HOLD;
-  /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on people. */
+  /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on a user. */
   readonly untilAt: number | null;
   /** The numbers behind it, as a sentence without its full stop. */
   readonly detail: string;
@@ -147,7 +147,11 @@ export function blockOf(limits: Limits, state: LimitState, { nowMs, wallMs }: In
   );
 }
 
-/** Whether one more node, which no other limit holds back, trips the breaker: really admitted ones fill the window. */
+/**
+ * Whether one more node, which no other limit blocks, trips the breaker: admitted nodes, not only permitted ones, fill
+ * the window. Example: a breaker of 5 nodes within 10 min, and five nodes were admitted at 10:00. A sixth node that
+ * waits at 10:04 trips it; one that waits at 10:11 does not.
+ */
 export function trips({ circuitBreaker }: Limits, { selected, inWindow }: LimitCounts): boolean {
   return circuitBreaker !== null && inWindow >= breakerNodesMax(circuitBreaker, selected);
 }
@@ -183,6 +187,10 @@ function unhealthyBlock(limits: Limits, counts: LimitCounts): LimitBlock | null 
   return { field: "maxUnhealthy", untilAt: null, detail };
 }
 
+/**
+ * Example: a policy has a cooldown of 10 min and a secondary rate of 0.01 nodes/s. If a storm ends at 10:00, no node is
+ * admitted until 10:10, then one node per zone in 100 s until 10:20, and after that the cooldown blocks none.
+ */
 function cooldownBlock(
   { stormCooldownMs, secondaryPerSecond }: Limits,
   { memory, zoneAdmittedMs }: Pick<LimitState, "memory" | "zoneAdmittedMs">,
@@ -206,7 +214,7 @@ function budgetBlock({ nodes, untilAt }: Allowance, { selected, admitted, permit
   if (admitted + permitted < nodes) return null;
   const evicted = `${admitted} of ${selected} nodes are evicted${permittedToo(permitted)}`;
   const detail = `${evicted}, at most ${nodes} may be at once`;
-  // Its schedule does not end first where a node heals.
+  // A node that recovers may free a place before the schedule ends.
   const isFreed = nodes > 0 && untilAt !== null;
   return { field: "budgets", untilAt, detail: isFreed ? `${detail}, unless one of them recovers` : detail };
 }
@@ -238,7 +246,7 @@ function ceilingBlock({ ceiling }: Limits, counts: LimitCounts, at: (ms: number)
   return { field, untilAt: windowMovesMs === null ? null : at(windowMovesMs), detail };
 }
 
-/** The end of a sentence about admitted nodes: those that count with them, because a zone may admit them now. */
+/** The end of a sentence about admitted nodes: further nodes that count, because a zone may admit them now. */
 function permittedToo(permitted: number): string {
   return permitted === 0 ? "" : ` and ${permitted} may be at any moment`;
 }

@@ -4,7 +4,7 @@
  */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 
-/** How long a node has to be in a policy before what it came as counts in the policy's limits, in milliseconds. */
+/** How long a node has to be in a policy before its state on arrival counts in the policy's limits, in milliseconds. */
 const JOINING_MS = 600_000;
 
 /** What a node was when it joined a group. */
@@ -18,13 +18,13 @@ interface Joining {
 /** By group. */
 export type Joined = ReadonlyMap<string, Joining>;
 
-/** Of almost every node. */
+/** The value of almost every node. */
 export const NOT_JOINED: Joined = new Map();
 
 /** The groups of a node; null while that is not known. */
 type Groups = readonly string[] | null;
 
-/** A node before and after its news. */
+/** A node before and after a message. */
 export interface JoiningNode {
   readonly known: { readonly observed: ObservedNode; readonly joined: Joined; readonly groups: Groups } | null;
   readonly observed: ObservedNode;
@@ -39,7 +39,7 @@ export function joinedGroups({ known, observed, groups, isDisrupted, groupsOf }:
   if (known === null) return NOT_JOINED;
   const isMoved = observed.labels !== known.observed.labels && groups !== known.groups;
   if (known.joined.size === 0 && !isMoved) return NOT_JOINED;
-  // Where its groups were not known, its labels may have been there: a new policy shows them.
+  // If its groups were not known, it may have had these labels already: a new policy shows them.
   const before = (isMoved ? groupsOf(known.observed) : null) ?? groups;
   const entries = groups.flatMap((group): [string, Joining][] => {
     const joining = known.joined.get(group);

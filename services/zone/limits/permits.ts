@@ -1,6 +1,7 @@
 /**
- * Which nodes may be admitted any moment, because some process permitted it: permits that hold, and those that were
- * withdrawn so recently that a zone may not know it yet, or whose taint may still be under way. Pure state.
+ * Which nodes may be admitted any moment, because some process permitted it: nodes with a valid permit, and nodes whose
+ * permit was withdrawn so recently that a zone may not know it yet, or that its taint may still be under way. Pure
+ * state.
  */
 
 import { POLICY_CEILING } from "../../domain/limited-policies.ts";

@@ -36,7 +36,7 @@ export interface ZoneLimitsContext
   extends Pick<LimitsContext, "io" | "isSynced" | "grants" | "isHalted" | "isUnderWay"> {
   /** Evaluates a zone, because one of its nodes may be granted. */
   readonly wake: (zone: string) => void;
-  /** Set where no other process decides: no Lease and no predecessor counts, and a permit holds until the next. */
+  /** Set where no other process decides: no Lease and no predecessor counts, and a permit is valid until the next. */
   readonly foreseen?: Foreseen | null;
 }
 
@@ -85,7 +85,7 @@ export class ZoneLimits {
     this.#actor.disown();
   }
 
-  /** Takes the state of a node; `member` is null while it is not judged. */
+  /** Records the state of a node; `member` is null while it is not judged. */
   onNode(observed: ObservedNode, member: Member | null): void {
     const before = this.#nodes.node(observed.node);
     if (!this.#nodes.onNode(observed, member, this.#instant()) || this.#limits.size === 0) return;
@@ -109,8 +109,8 @@ export class ZoneLimits {
 
   /**
    * Whether a zone may grant a node: always without limits, otherwise by a fresh permit, unless it is admitted and
-   * needs another taint; not while it is frozen or its policy unknown, for its writer would refuse the grant and the
-   * token be lost to the zone.
+   * needs another taint; not while it is frozen or its policy unknown, because its writer would refuse the grant, and
+   * the zone would lose the token.
    */
   mayGrant(name: string): boolean {
     const node = this.#nodes.node(name);
@@ -162,7 +162,7 @@ export class ZoneLimits {
       if (resolved.kind === "unknown") return null;
       return (resolved.kind === "policy" ? groups.get(resolved.policy.name) : undefined) ?? everywhere;
     }, this.#instant());
-    // Not before: a node leaves its group there, which has to count it until then.
+    // Not earlier: a node leaves its group in that call, and the group has to count it until then.
     this.#nodes.keep(names);
     this.#actor.limits = this.#limits;
     for (const { zone } of this.#nodes.waiting()) this.#context.wake(zone);
@@ -174,7 +174,10 @@ export class ZoneLimits {
   }
 }
 
-/** Whether the taint for which a node was permitted has come: of the two that it may need, neither or one was there. */
+/**
+ * Whether the taint for which a node was permitted has landed: before, it carried none or one of the two that it may
+ * need.
+ */
 function hasLanded(before: LimitedNode | null, after: LimitedNode | null): boolean {
   const isNewFor = (group: string): boolean => {
     const [was, is] = [before, after].map((node) => node !== null && countedIn(group, node).isAdmitted);

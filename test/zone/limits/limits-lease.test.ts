@@ -28,7 +28,7 @@ test.each([
 });
 
 test.each([
-  [after(), "nobody is known to hold the Lease kube-system/vigil-limits"],
+  [after(), "no process is known to hold the Lease kube-system/vigil-limits"],
   [after(notHeld), "z holds it, and its permits are not received here"],
   [after(held), "permits of its last holder may still be used"],
 ])("the reason for no permit: %#", (lease, detail) => {

@@ -112,7 +112,7 @@ test("a fleet without a pod-writer admits no node under a limit, and says why", 
   world.silence(["a-0", "c-0"]);
   world.advance(5 * MINUTE);
   expect(tainted()).toEqual(["c-0"]);
-  expect(holds()).toEqual(["the Lease vigil-limits 1: nobody is known to hold the Lease kube-system/vigil-limits"]);
+  expect(holds()).toEqual(["the Lease vigil-limits 1: no process is known to hold the Lease kube-system/vigil-limits"]);
   expect(world.taints("a-0")).toEqual([`${UNREACHABLE}:NoSchedule`]);
 });
 

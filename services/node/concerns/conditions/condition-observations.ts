@@ -1,14 +1,15 @@
 /**
- * Since when one process has seen each condition that a policy names with its status. A condition that it sees change
- * counts from then; one that it finds counts from the record on the node, if that can be about it. Stamps of the
- * condition itself are compared with each other alone, because the program that posts it has a clock of its own.
+ * Since when one process has seen each condition that a policy names with its status. A condition that changes while
+ * the process watches counts from then. One that it finds at its start counts from the record on the node, if that
+ * record can be about it. Stamps of the condition itself are compared with each other alone, because the program that
+ * posts it has a clock of its own.
  */
 
 import type { ConditionSighting, ConditionStatus, ObservedNode } from "../../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import type { Instant } from "../../../domain/instant.ts";
 
-/** A condition as last seen. */
+/** A condition as last observed. */
 export interface ConditionObservation {
   /** Null when the node does not have the condition. */
   readonly status: ConditionStatus | null;
@@ -19,10 +20,10 @@ export interface ConditionObservation {
   readonly sinceAt: number;
 }
 
-/** Sightings by type of condition. */
+/** Observations by type of condition. */
 export type ConditionObservations = ReadonlyMap<string, ConditionObservation>;
 
-/** The sightings of a node that no policy watches. */
+/** The observations of a node that no policy watches. */
 export const NO_OBSERVATIONS: ConditionObservations = new Map();
 
 /** How far a record may lie from what this process knows, in milliseconds, and per millisecond between the two. */
@@ -30,8 +31,8 @@ const SLACK_MS = 1000;
 const SLACK_SHARE = 0.001;
 
 /**
- * The sightings of these types after another look at the node. `isUnbroken`: every change of the node was received, so
- * a condition whose transition was stamped again has kept its status.
+ * The observations of these types after another state of the node. `isUnbroken`: every change of the node was received,
+ * so a condition whose transition was stamped again has kept its status.
  */
 export function withObservations(
   before: ConditionObservations,
@@ -57,7 +58,7 @@ function observationOf(
   return foundAt === null ? seen : { ...seen, sinceMs: at.nowMs - (at.wallMs - foundAt), sinceAt: foundAt };
 }
 
-/** From when the record of a condition counts that was there before this process; null if it has changed since. */
+/** Since when a condition that was there before this process counts, by its record; null if it has changed since. */
 function foundSinceAt(
   { conditionSightings = [], createdAt }: ObservedNode,
   type: string,
@@ -68,7 +69,10 @@ function foundSinceAt(
   return record.since >= createdAt && record.since <= nowAt ? record.since : null;
 }
 
-/** From when a sighting counts, in epoch milliseconds: by the API's clock as it is now, if that was corrected. */
+/**
+ * From when an observation counts, in epoch milliseconds. If the clock was corrected meanwhile, the corrected one
+ * counts.
+ */
 export function sinceAt(observation: ConditionObservation, now: Instant): number {
   const correctedAt = now.wallMs - (now.nowMs - observation.sinceMs);
   if (Math.abs(correctedAt - observation.sinceAt) <= slackMs(observation, now)) return observation.sinceAt;
@@ -80,8 +84,10 @@ function slackMs({ sinceMs }: ConditionObservation, { nowMs }: Instant): number 
 }
 
 /**
- * The record of a sighting on its node; null when there is none, or it contradicts what this process has seen: it is
- * about another status, or begins before it or in the future. A later beginning counts, as another process saw it.
+ * The record of an observation on its node; null if there is none, or if it contradicts what this process has seen. A
+ * record contradicts it if it is about another status, begins earlier, or begins in the future. A later beginning
+ * counts, because another process saw it. Example: this process has seen DiskPressure=True since 10:00:00. A record of
+ * 10:00:03 counts from 10:00:03; a record of 09:58:00 does not count.
  */
 export function recordOf(
   { conditionSightings = [] }: Pick<ObservedNode, "conditionSightings">,
@@ -96,7 +102,7 @@ export function recordOf(
   return isPossible ? record : null;
 }
 
-/** The record that a sighting needs: the one on the node, as far as that is right. */
+/** The record that an observation needs: the one on the node, if that does not contradict it. */
 export function wantedRecord(
   node: Pick<ObservedNode, "conditionSightings">,
   type: string,

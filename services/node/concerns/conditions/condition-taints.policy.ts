@@ -1,11 +1,13 @@
 /**
- * Which taints the conditions of a node call for by `unhealthyConditions` of its policy, and which of Vigil's go again.
- * Each rule and each taint has one state, which people are shown too:
+ * Which taints the conditions of a node require by `unhealthyConditions` of its policy, and which of Vigil's taints are
+ * removed. Each rule and each taint has one state, which reports show too:
  *
  *   waiting ──duration──▶ due ──▶ tainted ──another status──▶ healing ──healthyDelay──▶ (the taint goes)
  *                                    └──no status any more──▶ missing (the taint stays)
  *
- * A taint that evicts is only `due` here: its zone puts it on. It reads no clock.
+ * A taint that evicts is only `due` here: its zone adds it. Example: with a duration of 60 s and a healthyDelay of 300
+ * s, DiskPressure=True at 10:00:00 makes the taint due at 10:01:00, and False at 10:20:00 removes it at 10:25:00. It
+ * reads no clock.
  */
 
 import { JUDGED_CONDITIONS_MAX, type JudgedCondition } from "../../../../protocols/judged.ts";
@@ -32,7 +34,7 @@ export type ConditionRules = Pick<NodePolicy, "unhealthyConditions" | "healthyDe
 /** What is known of a node and its policy. */
 export interface ConditionSituation {
   readonly node: ObservedNode;
-  /** Null when several policies select the node, so that none of them applies. */
+  /** Null when several policies select the node: none of them applies. */
   readonly rules: ConditionRules | null;
   readonly observations: ConditionObservations;
   readonly evictionMode: Profile["evictionMode"];
@@ -43,7 +45,7 @@ export interface ConditionSituation {
 
 type AddedTaint = TaintId & { readonly value?: string | undefined };
 
-/** What the conditions of a node call for. */
+/** What the conditions of a node require. */
 export interface ConditionPlan {
   /** Without those that evict. */
   readonly add: readonly AddedTaint[];
@@ -51,11 +53,11 @@ export interface ConditionPlan {
   /** The change of Vigil's annotations; null for none. */
   readonly annotations: Readonly<Record<string, string | null>> | null;
   readonly judged: readonly JudgedCondition[];
-  /** When the next taint comes or goes by time alone, in epoch milliseconds; infinity for never. */
+  /** When the next taint is added or removed by time alone, in epoch milliseconds; infinity for never. */
   readonly nextAt: number;
 }
 
-/** What the conditions of a node call for that no policy watches. */
+/** What the conditions of a node require that no policy watches. */
 export const NO_CONDITION_PLAN: ConditionPlan = {
   add: [],
   remove: [],
@@ -72,7 +74,7 @@ export function typesOf({ unhealthyConditions, maintenance }: ConditionRules): r
   return [...new Set([...unhealthyConditions.map(({ type }) => type), ...(maintenance?.hold ?? [])])];
 }
 
-/** What the conditions of a node call for now. */
+/** What the conditions of a node require now. */
 export function conditionPlanOf(situation: ConditionSituation): ConditionPlan {
   const { node, rules } = situation;
   const isRecorded = node.conditionSightings !== undefined || node.conditionTaints !== undefined;
@@ -90,7 +92,9 @@ export function conditionPlanOf(situation: ConditionSituation): ConditionPlan {
   };
 }
 
-/** The rules that a condition of the node meets. In direct mode no taint evicts, so those that would do nothing. */
+/**
+ * The rules that a condition of the node meets. In direct mode no taint evicts, so rules with such a taint are skipped.
+ */
 function ruleStates(situation: ConditionSituation): JudgedCondition[] {
   const { rules, observations, evictionMode } = situation;
   return (rules?.unhealthyConditions ?? []).flatMap((rule): JudgedCondition[] => {
@@ -112,7 +116,8 @@ function ruleState(
   const since = recorded?.since ?? sinceAt(observation, now);
   const judged = { type, status, since, taint: { key, effect, value } };
   if (node.taints.some((taint) => isSameTaint(taint, rule.taint))) return { ...judged, state: "tainted" };
-  // Only what evicts waits: a NoSchedule taint goes as soon as the kubelet can say that the condition is over.
+  // Outages delay only what evicts: a NoSchedule taint is removed as soon as the kubelet can report that the condition
+  // is over.
   const paused = effect === TaintEffect.noExecute && outages !== undefined ? { outages } : {};
   const dueAt = silenceCountdownEndAt(since, durationMs, paused);
   // Without its record a taint would not be explained after a restart, and its writer refuses it.
@@ -120,7 +125,10 @@ function ruleState(
   return { ...judged, state: "waiting", ...(dueAt > now.wallMs && Number.isFinite(dueAt) ? { untilAt: dueAt } : {}) };
 }
 
-/** What happens to a taint that Vigil put on; null for one that its rule still calls for. A state of null: it goes. */
+/**
+ * The state of a taint that Vigil added; null for one that its rule still requires. If the state in it is null, the
+ * taint is removed.
+ */
 function presentState(
   taint: Taint,
   situation: ConditionSituation,
@@ -145,8 +153,8 @@ function presentState(
 }
 
 /**
- * The conditions whose healing a taint waits for: of the rules that share it, those whose time is recorded, because
- * they called for it too.
+ * The conditions whose healing a taint waits for. These are conditions of the rules that share it whose time is
+ * recorded, because they required it too.
  */
 function countedTypes(own: readonly UnhealthyCondition[], cause: string, node: ObservedNode): readonly string[] {
   const recorded = (node.conditionSightings ?? []).map(({ type }) => type);
@@ -154,7 +162,7 @@ function countedTypes(own: readonly UnhealthyCondition[], cause: string, node: O
   return counted.length === 0 ? [cause] : counted;
 }
 
-/** A taint that goes healthyDelay after a condition healed; null once that is over. */
+/** A taint that is removed healthyDelay after a condition healed; null once that time is over. */
 function healingOf(
   type: string,
   taint: TaintId,
@@ -169,13 +177,13 @@ function healingOf(
   return { type, status: observation.status, since, taint, state: "healing", untilAt };
 }
 
-/** The records that the node should have: of each condition whose time counts, and of the taints that are on it. */
+/** The records that the node should have: of each condition whose time counts, and of the taints that it carries. */
 function annotationsOf(
   situation: ConditionSituation,
   judged: readonly JudgedCondition[],
 ): ConditionPlan["annotations"] {
   const { node, rules, observations, now } = situation;
-  // While none of several policies applies, what one of them began goes on.
+  // If several policies select the node, none applies, and what one of them began goes on.
   if (rules === null) return null;
   const counted = new Set(judged.filter(({ since }) => since !== undefined).map(({ type }) => type));
   const wanted = [...counted].flatMap((type) => {
@@ -198,7 +206,7 @@ function recordsChange(
   return isExact ? {} : { [Annotation.conditions]: sightingsText(wanted) };
 }
 
-/** A record of a taint that somebody took off would make the next taint of that name Vigil's. */
+/** If a user removes a taint and its record stays, the next taint of that name counts as Vigil's. */
 function taintsChange(node: ObservedNode): Readonly<Record<string, string | null>> {
   const { conditionTaints = null, taintsOmitted = 0 } = node;
   if (conditionTaints === null || taintsOmitted > 0) return {};

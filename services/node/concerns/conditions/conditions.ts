@@ -1,4 +1,4 @@
-/** The concern of `unhealthyConditions`: taints that come and go with conditions of the node. */
+/** The concern of `unhealthyConditions`: taints that are added and removed with conditions of the node. */
 
 import type { Profile } from "../../../../protocols/profile.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";

@@ -22,7 +22,7 @@ export class EvictionDelay implements Concern {
     const delayMs = view.policy?.unhealthyDelayMs ?? null;
     const untilMs = delayMs === null ? null : this.#untilMs(view, delayMs);
     const isDelayed = untilMs !== null && view.at.nowMs < untilMs;
-    // A freeze without an end has no instant.
+    // A freeze without an end gives no instant.
     const isDated = isDelayed && Number.isFinite(untilMs);
     this.#publishedAt = isDated ? publishedInstant(this.#publishedAt, untilMs, view.at) : undefined;
     return {

@@ -1,7 +1,8 @@
 /**
- * The record of the times in which conditions have held evictions of a node, by `maintenance` of its policy, or of each
- * that selects it where several do: what has to be written when one begins or ends. A countdown that met a hold needs
- * it as long as it runs. It reads no clock.
+ * The record of the maintenance windows of a node: the times in which a condition blocks its evictions, by
+ * `maintenance` of each policy that selects it. This file decides what to write when a window begins or ends. A
+ * countdown that overlaps a window needs the record as long as it runs. Example: a node is tainted at 09:58, and
+ * maintenance lasts from 10:00 to 10:20. A pod that tolerates 300 s goes at 10:23. It reads no clock.
  */
 
 import { ConditionType, TaintEffect } from "../../../../protocols/names.ts";
@@ -14,21 +15,23 @@ import { statusOf } from "../../../domain/unhealthy-conditions.ts";
 import { sinceAt } from "../conditions/condition-observations.ts";
 import type { ConditionSituation } from "../conditions/condition-taints.policy.ts";
 
-/** A hold without a sighting ends at a whole second, so that it is requested once. */
+/** A window without an observation of its condition ends at a whole second, so that it is requested once. */
 const STEP_MS = 1000;
-/** How far ahead the clock of another process may be when it records the end of a hold, in milliseconds. */
+/** How far ahead the clock of another process may be when it records the end of a window, in milliseconds. */
 const CLOCKS_APART_MS = 10_000;
 
 /** What is known of a node and its policy. */
 export interface MaintenanceSituation
   extends Pick<ConditionSituation, "node" | "observations" | "evictionMode" | "now"> {
-  /** Of each policy that selects the node and has the field: of those that conflict, each holds it. */
+  /**
+   * The field of each policy that selects the node and has it. If several conflict, each of them blocks its evictions.
+   */
   readonly maintenances: readonly Maintenance[];
-  /** Most holds that have ended which are kept; beyond that the two closest become one. */
+  /** How many ended windows are kept at most; beyond that the two closest become one. */
   readonly endedHoldsMax: number;
 }
 
-/** The new value of Annotation.holds, null to remove it; undefined when it is right. */
+/** The new value of Annotation.holds, null to remove it; undefined if it is up to date. */
 export function windowsChange(situation: MaintenanceSituation): string | null | undefined {
   const { node, maintenances } = situation;
   const recorded = node.holds;
@@ -40,12 +43,12 @@ export function windowsChange(situation: MaintenanceSituation): string | null | 
   return after;
 }
 
-/** The types of conditions that hold a node. */
+/** The types of conditions that block evictions of a node. */
 export function maintenanceTypes(maintenances: readonly Maintenance[]): readonly string[] {
   return [...new Set(maintenances.flatMap(({ hold }) => hold))];
 }
 
-/** The holds that last: each begins when it was first seen, by any process. */
+/** The windows that last: each begins when any process first saw its condition. */
 function openWindows({ node, maintenances, observations, now }: MaintenanceSituation): ConditionHold[] {
   return maintenanceTypes(maintenances).flatMap((type): ConditionHold[] => {
     if (statusOf(node, type) !== "True") return [];
@@ -57,7 +60,7 @@ function openWindows({ node, maintenances, observations, now }: MaintenanceSitua
   });
 }
 
-/** The holds that have ended, as long as a countdown may have met them. */
+/** The windows that have ended, as long as a countdown may have overlapped them. */
 function endedWindows(situation: MaintenanceSituation): ConditionHold[] {
   const { node, maintenances, evictionMode } = situation;
   const ready = statusOf(node, ConditionType.ready);
@@ -76,7 +79,7 @@ function endedWindows(situation: MaintenanceSituation): ConditionHold[] {
   return boundedIntervals(ended, endedHoldsMax).map(({ fromAt, toAt }) => ({ type: first?.type ?? "", fromAt, toAt }));
 }
 
-/** A hold that ended in the future, by a wrong clock, ends now: it would stop countdowns for as long. */
+/** A window whose recorded end is in the future, by a wrong clock, ends now: it would stop countdowns until then. */
 function possibleWindow(window: ConditionHold, { wallMs }: Instant): ConditionHold[] {
   if (window.toAt === null || window.toAt <= wallMs + CLOCKS_APART_MS) return [window];
   const toAt = Math.ceil(wallMs / STEP_MS) * STEP_MS;

@@ -1,14 +1,14 @@
-/** The concern of `maintenance`: conditions such as DrainInProgress hold back evictions of the node for a while. */
+/** The concern of `maintenance`: conditions such as DrainInProgress block evictions of the node for a while. */
 import { Annotation } from "../../../../protocols/names.ts";
 import type { Io } from "../../../../protocols/ports.ts";
 import { type PresentHold, presentHold } from "../../../domain/maintenance.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";
 import { windowsChange } from "./maintenance.policy.ts";
 
-/** Records when conditions have held evictions of one node. */
+/** Records when conditions have blocked evictions of one node. */
 export class MaintenanceWindows implements Concern {
   readonly #io: Pick<Io, "profile">;
-  /** What holds its evictions now; null for nothing. */
+  /** What blocks its evictions now; null for nothing. */
   #window: PresentHold | null = null;
 
   constructor(io: Pick<Io, "profile">) {
@@ -17,7 +17,7 @@ export class MaintenanceWindows implements Concern {
 
   review(view: PolicyView): Finding {
     const { node, selecting, isKnown, at } = view;
-    // One whose policy is not known ends on time all the same: one that is over would have the node reviewed for ever.
+    // While the policy is not known, a window still ends on time: otherwise the node would be reviewed without end.
     if (isKnown) this.#window = presentHold(node, selecting, at.wallMs);
     else if (this.#window !== null && this.#window.untilAt <= at.wallMs) this.#window = null;
     const text = isKnown ? this.#recordOf(view) : undefined;
@@ -29,7 +29,7 @@ export class MaintenanceWindows implements Concern {
     };
   }
 
-  /** Each of several policies that select the node holds its evictions: countdowns need the record of that. */
+  /** If several policies select the node, each of them blocks its evictions, and countdowns need the record of that. */
   #recordOf({ node, selecting, observations, at }: PolicyView): string | null | undefined {
     const { evictionMode, bounds } = this.#io.profile;
     const maintenances = selecting.flatMap(({ maintenance }) => maintenance ?? []);

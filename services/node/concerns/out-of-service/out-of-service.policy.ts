@@ -1,7 +1,7 @@
 /**
- * What a node needs about the out-of-service taint: it is put on when all that services/domain/out-of-service.ts asks
- * for holds and nothing holds it back, and taken off when the node is Ready again or its proof was withdrawn. Nothing
- * holds that back. Pure.
+ * What a node needs about the out-of-service taint. The taint is added when the node meets every condition of
+ * services/domain/out-of-service.ts and nothing blocks it. It is removed when the node is Ready again or its proof was
+ * withdrawn, and nothing blocks that. Pure.
  */
 import type { BodyOf } from "../../../../protocols/messages.ts";
 import { Annotation } from "../../../../protocols/names.ts";
@@ -22,7 +22,7 @@ export interface OutOfServiceSituation {
   readonly frozen: readonly FrozenInterval[];
   /** The outages that pause `after`; absent for none. */
   readonly outages?: OutageTime;
-  /** What holds it back besides; null for nothing. */
+  /** What else blocks it; null for nothing. */
   readonly blockedBy: string | null;
   readonly wallMs: number;
 }
@@ -45,15 +45,15 @@ export function outOfServiceReport(situation: OutOfServiceSituation): OutOfServi
 }
 
 /**
- * Whether Vigil's own taint goes: its proof was withdrawn, or the node is Ready again. A policy with `removeWhenReady`
- * false leaves it to people; an unknown policy, while it is awaited, may be one.
+ * Whether to remove Vigil's own taint: its proof was withdrawn, or the node is Ready again. A policy with
+ * `removeWhenReady: false` leaves it to a user. So may a policy that is not known yet.
  */
 export function isTaintOver(node: ObservedNode, keepsReady: boolean): boolean {
   if (ownOutOfServiceTaint(node) === null) return false;
   return node.provedDown === undefined || (isReady(node) && !keepsReady);
 }
 
-/** The annotations that a Ready node has no use for; null for none. A taint and its record go in one patch. */
+/** The annotations that a Ready node has no use for; null for none. A taint and its record are removed in one patch. */
 export function endedRecords(node: ObservedNode, keepsReady: boolean): Readonly<Record<string, null>> | null {
   if (!isReady(node) || keepsReady) return null;
   const isRecordAlone = node.outOfServiceAt !== undefined && ownOutOfServiceTaint(node) === null;

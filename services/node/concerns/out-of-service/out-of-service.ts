@@ -7,7 +7,7 @@ import type { Concern, Finding, PolicyView, TaintFinding } from "../concern.ts";
 import { unknownDelay } from "../taint-delay/taint-delay.policy.ts";
 import { endedRecords, isTaintOver, type OutOfServiceReport, outOfServiceReport } from "./out-of-service.policy.ts";
 
-/** What the service knows that may hold a taint back. */
+/** What the service knows that may block a taint. */
 export interface OutOfServiceContext {
   readonly io: Pick<Io, "policies" | "profile">;
   readonly limits: LimitHolds;
@@ -68,7 +68,7 @@ export class OutOfService implements Concern {
   }
 }
 
-/** When a report changes by time alone, on the monotonic clock; infinity where a message tells. */
+/** When a report changes by time alone, on the monotonic clock; infinity if a message changes it. */
 function nextMs(
   report: OutOfServiceReport,
   { node, quietFromMs, at }: PolicyView,
@@ -77,14 +77,17 @@ function nextMs(
   const msOf = (instant: number): number => at.nowMs + (instant - at.wallMs);
   const { state, fromAt } = report ?? {};
   if (state === "waits" && fromAt !== undefined) return msOf(fromAt);
-  // A proof from a clock that is ahead counts once its instant has come.
+  // A proof with a stamp in the future, by a clock that is ahead, counts from that instant.
   const provedAt = node.provedDown?.at ?? Number.NEGATIVE_INFINITY;
   if (state === "unproved" && provedAt > at.wallMs) return msOf(provedAt);
   if (state === "held" && freeze?.untilAt != null) return msOf(freeze.untilAt);
   return state === "held" && isHeard ? quietFromMs : Number.POSITIVE_INFINITY;
 }
 
-/** The change of the taints. It goes with any other change, and comes on alone, after all others. */
+/**
+ * The change of the taints. A removal is part of any other change. The taint is added in a request of its own, after
+ * all others.
+ */
 function taintsOf(
   { node, leaseRenewedAt }: PolicyView,
   report: OutOfServiceReport,

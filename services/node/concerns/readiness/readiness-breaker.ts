@@ -1,4 +1,4 @@
-/** The concern of breakers with `holds: [Readiness]`: an open one keeps the pods of silent nodes from being marked. */
+/** The concern of breakers with `holds: [Readiness]`: while one is open, the pods of silent nodes are not marked. */
 import { readyConditionOf } from "../../../domain/node-conditions.ts";
 import type { LimitHolds } from "../../../platform/node-policies/limit-holds.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";

@@ -1,8 +1,8 @@
-/** Says in the log which policies select the same nodes: once, until one of them goes or selects other nodes. */
+/** Logs which policies select the same nodes: once, until one of them is deleted or selects other nodes. */
 import type { NodePolicy } from "../../../../protocols/policy-set.ts";
 import type { Log } from "../../../../protocols/ports.ts";
 
-/** Most combinations of policies that are remembered; one that is forgotten is said again. */
+/** How many combinations of policies are remembered; a forgotten one is logged again. */
 const REPORTED_MAX = 200;
 
 /** The conflicts that one process has found. */
@@ -19,7 +19,7 @@ export class PolicyConflicts {
     this.keep(policies);
   }
 
-  /** Several policies select a node. */
+  /** Logs that several policies select a node. */
   report(policies: readonly string[], node: string): void {
     const text = policies.join(", ");
     if (this.#reported.has(text)) return;
@@ -28,7 +28,7 @@ export class PolicyConflicts {
     this.#log.warn("several policies select the same nodes: none of them applies there", { policies: text, node });
   }
 
-  /** Takes the policies in force, and forgets the conflicts of those that are gone or have other selectors. */
+  /** Applies the policies in force, and forgets the conflicts of those that are gone or have other selectors. */
   keep(policies: readonly Pick<NodePolicy, "name" | "selector">[]): void {
     const selectors = new Map(policies.map(({ name, selector }) => [name, JSON.stringify(selector)]));
     for (const [text, names] of this.#reported) {

@@ -11,7 +11,7 @@ import { domainKeyOf } from "../../../domain/zone-key.ts";
 export class Selection {
   /** Null for none, undefined while that has never been known. */
   policy: NodePolicy | null | undefined;
-  /** The policies that select it: each of them may hold its evictions, also where none applies. */
+  /** The policies that select it. Each of them may block its evictions, even if several conflict and none applies. */
   selecting: readonly NodePolicy[] = [];
   /** Whether its policy is known now. */
   isKnown = false;
@@ -21,7 +21,10 @@ export class Selection {
     this.policy = policy;
   }
 
-  /** Takes the policies in force. An unknown one counts as the last known one. If several select it, none applies. */
+  /**
+   * Applies the policies in force. An unknown one counts as the last known one. If several select the node, none
+   * applies.
+   */
   resolve(resolved: PolicyOfNode, set: PolicySet | null): void {
     this.isKnown = set !== null && resolved.kind !== "unknown";
     if (set === null || resolved.kind === "unknown") return;
@@ -49,7 +52,7 @@ export class Selection {
     };
   }
 
-  /** Its policy, or those of which none applies. */
+  /** Its policy, or the conflicting ones, of which none applies. */
   get judged(): Pick<BodyOf<"judged.node">, "policy" | "conflict"> {
     if (this.isConflict) return { conflict: this.#conflict.slice(0, CONFLICT_MAX) };
     return this.policy == null ? {} : { policy: this.policy.name };

@@ -1,6 +1,6 @@
 /**
  * Why a node that is Ready again keeps its NoSchedule taint for a while: its policy wants it Ready for `healthyDelay`,
- * or it was `flapping`. Nothing else waits for that: its NoExecute taint goes, and its pods stay, at once.
+ * or it was `flapping`. Nothing else waits for that: its NoExecute taint is removed at once, and its pods stay.
  */
 
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
@@ -12,10 +12,12 @@ import { readyTransitionsText, TRANSITIONS_MAX } from "../../../domain/ready-tra
 import { publishedInstant } from "../../published-instant.ts";
 import { READINESS_KEYS } from "../../taint.policy.ts";
 
-/** The settings that keep a taint on. */
+/** The settings that delay the removal of a taint. */
 export type TaintDelaySettings = Pick<NodePolicy, "healthyDelayMs" | "flapping">;
 
-/** A NoSchedule taint that is kept on: by which field, or as the policies are not known; until then, monotonic. */
+/**
+ * A NoSchedule taint that is kept: by which field, or `policies` while these are not known, and until when, monotonic.
+ */
 export interface TaintDelay {
   readonly field: "healthyDelay" | "flapping" | "policies";
   readonly untilMs: number;
@@ -35,7 +37,7 @@ export interface PublishedDelay {
   readonly untilAt: number;
 }
 
-/** How long after a start the policies are awaited before a taint goes that one might keep on, in milliseconds. */
+/** How long after a start a taint that some policy might keep waits for the policies, in milliseconds. */
 const UNKNOWN_MS = 30_000;
 /** Instants in the annotation are whole seconds. */
 const STEP_MS = 1000;
@@ -44,7 +46,9 @@ const CLOCKS_APART_MS = 10_000;
 /** How far apart two processes may see one transition: the watch of one may lag behind. */
 const OBSERVED_APART_MS = 10_000;
 
-/** What keeps the NoSchedule taint of a Ready node on for longest; null when it may go, and for any other node. */
+/**
+ * What delays the removal of a Ready node's NoSchedule taint the longest; null if nothing does, and for any other node.
+ */
 export function taintDelayOf(
   node: Pick<ObservedNode, "conditions">,
   { healthyDelayMs, flapping }: TaintDelaySettings,
@@ -60,12 +64,12 @@ export function taintDelayOf(
   return longest === undefined || longest.untilMs <= nowMs ? null : longest;
 }
 
-/** Transitions without those in the future, by a clock that was ahead: they would keep a taint on for as long. */
+/** The transitions without those in the future, by a clock that was ahead: they would keep a taint until then. */
 export function possibleAt(transitionsAt: readonly number[], wallMs: number): readonly number[] {
   return transitionsAt.filter((at) => at <= wallMs + CLOCKS_APART_MS);
 }
 
-/** What keeps the taint on while the policy of a Ready node is not known: for some time after the start, everything. */
+/** The delay while the policy of a Ready node is not known: for some time after the start every taint is kept. */
 export function unknownDelay(
   node: Pick<ObservedNode, "conditions">,
   { beganMs, nowMs }: { readonly beganMs: number; readonly nowMs: number },
@@ -90,7 +94,11 @@ export function publishedDelay(
   return { field, untilAt: publishedInstant(before?.field === field ? before.untilAt : undefined, untilMs, now) };
 }
 
-/** Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. */
+/**
+ * Until when a node counts as flapping, in epoch milliseconds: holdDown after the last transition of too many. Example:
+ * with 4 transitions within 10 min and a holdDown of 30 min, transitions at 10:00, 10:02, 10:05 and 10:08 make the node
+ * flapping until 10:38. If the last one comes at 10:10, ten minutes after the first, the node is not flapping.
+ */
 export function flappingUntilAt(
   transitionsAt: readonly number[],
   { transitions, windowMs, holdDownMs }: NonNullable<TaintDelaySettings["flapping"]>,
@@ -114,8 +122,10 @@ export function withTransitions(known: readonly number[], more: readonly number[
 /**
  * The transitions with those of the node's annotation; `recordedBefore` are those it had before. While a shard has two
  * owners, on a split bus or in a takeover, both see each transition at different instants, and each writes over the
- * other's record. A new instant of the record close to one that the record lacks is the same transition. It counts
- * once, from the earlier sighting, and so both processes reach the same record.
+ * other's record. A new instant of the record that is at most 10 s from one that the record lacks is the same
+ * transition. It counts once, from the earlier observation, so both processes reach the same record. Example: one
+ * process sees a transition at 10:00:03, the other at 10:00:05, and each records its own. After reading each other's
+ * record both keep 10:00:03.
  */
 export function withRecorded(
   known: readonly number[],
@@ -143,10 +153,10 @@ function nearestTo(at: number, instants: ReadonlySet<number>): number | null {
 }
 
 /**
- * The transitions of a node that is found: the recorded ones, and its last one if that is not recorded, because no
- * process followed the node then. A Ready node without a record may just have joined, so its last one does not count. A
- * node that is down without the taint has just failed: the owner that adds the taint records the failure too. A time in
- * the future comes from a wrong clock and is ignored.
+ * The transitions of a node that is found at a start: the recorded ones, and its last one if that is not recorded,
+ * because no process followed the node then. A Ready node without a record may just have joined, so its last one does
+ * not count. A node that is down without the taint has just failed: the owner that adds the taint records the failure
+ * too. A time in the future comes from a wrong clock and is ignored.
  */
 export function foundTransitions(
   node: Pick<ObservedNode, "conditions" | "taints" | "readyTransitionsAt">,
@@ -172,8 +182,8 @@ export function isTransition(
 }
 
 /**
- * The change of the annotation that keeps the transitions; null for none. Only what is new is written, and old instants
- * go with it; future ones go at once. Without the setting the annotation goes.
+ * The change of the annotation that keeps the transitions; null for none. It is written only for a new instant, and
+ * then old instants are dropped; future ones are dropped at once. Without the setting the annotation is removed.
  */
 export function transitionsChangeOf(
   { readyTransitionsAt }: Pick<ObservedNode, "readyTransitionsAt">,

@@ -1,4 +1,4 @@
-/** The concern of `healthyDelay` and `flapping`: the NoSchedule taint of a node that is Ready again stays for a while. */
+/** The concern of `healthyDelay` and `flapping`: the NoSchedule taint of a Ready node stays for a while. */
 import { TaintEffect } from "../../../../protocols/names.ts";
 import type { Clock } from "../../../../protocols/ports.ts";
 import { READINESS_KEYS } from "../../taint.policy.ts";
@@ -44,7 +44,7 @@ export class TaintDelays implements Concern {
     };
   }
 
-  /** What keeps the taint. An unknown policy is taken for the one before. */
+  /** What delays the removal. While the policy is unknown, the last known one counts. */
   #delayOf({ node, policy, readySinceMs, at }: PolicyView, transitionsAt: readonly number[]): TaintDelay | null {
     if (policy === undefined) return unknownDelay(node, { beganMs: this.#beganMs, nowMs: at.nowMs });
     return policy === null ? null : taintDelayOf(node, policy, { sinceMs: readySinceMs, transitionsAt }, at);

@@ -20,7 +20,7 @@ export class TransitionRecord {
     return this.#transitionsAt;
   }
 
-  /** Takes an observed state of the node. */
+  /** Records an observed state of the node. */
   record(node: ObservedNode): void {
     if (node === this.#node) return;
     const wallMs = this.#clock.wallMs();

@@ -174,7 +174,7 @@ function decide(io: Io, request: NodeRequest, read: LiveNodeRead | null, lease?:
 /** Proceeds with the lease of a node as read live, or for a verdict as a proven watch shows it. */
 function readLease(io: Io, request: NodeRequest, proceed: (lease: LiveLease) => void, report: Report): void {
   const { node } = request.body;
-  const take = (lease: ObservedLease | null, readAtMs: number): void => {
+  const useLease = (lease: ObservedLease | null, readAtMs: number): void => {
     const renewedAt = lease?.renewedAt ?? null;
     const isRefuted =
       request.type === "asked.condition" && lease !== null && refutesSilence(request.body.basis, renewedAt);
@@ -183,9 +183,9 @@ function readLease(io: Io, request: NodeRequest, proceed: (lease: LiveLease) => 
   };
   const onReply = (reply: ReadReply | ShownReply<ObservedLease>): void => {
     const readAtMs = io.clock.monotonicMs();
-    if (reply.outcome === "shown") take(reply.object, reply.view.readAtMs);
-    else if (reply.outcome === "gone") take(null, readAtMs);
-    else if (reply.outcome === "ok") take(projectLease(reply.object, UNREPORTED), readAtMs);
+    if (reply.outcome === "shown") useLease(reply.object, reply.view.readAtMs);
+    else if (reply.outcome === "gone") useLease(null, readAtMs);
+    else if (reply.outcome === "ok") useLease(projectLease(reply.object, UNREPORTED), readAtMs);
     else report(unread("lease", reply));
   };
   const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: node };
@@ -202,7 +202,7 @@ function readNode(
   withNode: (live: LiveNodeRead) => void,
   report: Report,
 ): void {
-  const take = (reply: ReadReply): void => {
+  const onReply = (reply: ReadReply): void => {
     if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else if (reply.outcome !== "ok") report(unread("node", reply));
     else {
@@ -211,7 +211,7 @@ function readNode(
       else withNode({ node, object: reply.object });
     }
   };
-  io.kube.read(refOf(request.body.node), take, { urgency: urgencyOf(request), stepsBefore });
+  io.kube.read(refOf(request.body.node), onReply, { urgency: urgencyOf(request), stepsBefore });
 }
 
 /** What a patch is decided on. */

@@ -113,11 +113,11 @@ export class EvictionMarks {
 
   /** Reads an object. If it is gone, its pod is forgotten. A failed read is repeated with the next check. */
   #read(ref: Parameters<Io["kube"]["read"]>[0], { uid }: Target, found: (object: KubeObject) => void): void {
-    const take = (reply: ReadReply): void => {
+    const onReply = (reply: ReadReply): void => {
       if (reply.outcome === "gone") this.settle(uid);
       else if (reply.outcome === "ok" && this.#pods.has(uid)) found(reply.object);
     };
-    this.#io.kube.read(ref, take, { urgency: Urgency.eviction, stepsBefore: 2 });
+    this.#io.kube.read(ref, onReply, { urgency: Urgency.eviction, stepsBefore: 2 });
   }
 }
 

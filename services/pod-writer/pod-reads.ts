@@ -65,7 +65,7 @@ export function readBoth(
       join();
     });
   };
-  const take = (reply: ReadReply): void => {
+  const onReply = (reply: ReadReply): void => {
     if (reply.outcome === "ok") {
       pod = { live: livePod(reply.object), readAtMs: clock.monotonicMs() };
       requestNode();
@@ -73,7 +73,7 @@ export function readBoth(
     } else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else report(unread("pod", reply));
   };
-  kube.read(refOf(request), take, { urgency: urgencyOf(request), stepsBefore: 2, sent: requestNode });
+  kube.read(refOf(request), onReply, { urgency: urgencyOf(request), stepsBefore: 2, sent: requestNode });
 }
 
 /** A node and its lease as read live; null where no lease is needed. */
@@ -86,13 +86,13 @@ interface LiveParts {
 function readParts(
   { nodes, leases }: PodWriterContext,
   { request, isReadAgain, isLeaseNeeded }: PodWriteAttempt,
-  take: (read: LiveParts) => void,
+  withParts: (read: LiveParts) => void,
 ): void {
   const needsLease = isLeaseNeeded === true || (request.type === "asked.eviction" && mayRestOnSilence(request.body));
   let node: LiveRead<NodeRead> | null = null;
   let lease: LiveRead<LeaseRead> | null = null;
   const join = (): void => {
-    if (node !== null && (lease !== null || !needsLease)) take({ node, lease });
+    if (node !== null && (lease !== null || !needsLease)) withParts({ node, lease });
   };
   const ref = { kind: "Node", namespace: "", name: request.body.node } as const;
   // An eviction sends two requests after this read.

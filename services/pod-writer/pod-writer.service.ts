@@ -92,12 +92,12 @@ function nodeReads({ kube, clock, policies, profile }: Io): SingleFlightReads<No
     waitersMax: profile.writesInFlightMax,
     project: nodeReader(policies),
     readShown: (ref, { place, sentSinceMs }, done) => {
-      const take = (reply: ReadReply | ShownReply<ObservedNode>): void => {
+      const onReply = (reply: ReadReply | ShownReply<ObservedNode>): void => {
         const found = reply.outcome === "shown" ? shownNode(reply, policies) : reply;
         if (found === null) kube.read(ref, done, place);
         else done(found);
       };
-      kube.readShown("nodes", ref, take, { place, sentSinceMs });
+      kube.readShown("nodes", ref, onReply, { place, sentSinceMs });
     },
   });
 }

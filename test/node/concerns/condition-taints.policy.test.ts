@@ -49,8 +49,8 @@ const on = (effect: string, key = KEY): Pick<ObservedNode, "taints" | "condition
 
 function plan(node: ObservedNode, policy: ConditionRules | null, more: { mode?: "direct" } = {}) {
   const types = policy === null ? [] : policy.unhealthyConditions.map(({ type }) => type);
-  const sightings = withObservations(new Map(), node, types, { ...now, isUnbroken: true });
-  return conditionPlanOf({ node, rules: policy, observations: sightings, evictionMode: more.mode ?? "taint", now });
+  const observations = withObservations(new Map(), node, types, { ...now, isUnbroken: true });
+  return conditionPlanOf({ node, rules: policy, observations, evictionMode: more.mode ?? "taint", now });
 }
 
 describe("a taint is put on", () => {
@@ -181,8 +181,8 @@ describe("a condition counts", () => {
     isUnbroken = true,
   ) => withObservations(before, node, [type], { nowMs: NOW + atMs, wallMs: WALL + atMs, isUnbroken });
   const since = (seen: ReadonlyMap<string, ConditionObservation>, atMs = 0) => {
-    const sighting = seen.get(type);
-    return sighting === undefined ? null : sinceAt(sighting, { nowMs: NOW + atMs, wallMs: WALL + atMs }) - WALL;
+    const observation = seen.get(type);
+    return observation === undefined ? null : sinceAt(observation, { nowMs: NOW + atMs, wallMs: WALL + atMs }) - WALL;
   };
   const recorded = (fields: Partial<ConditionSighting>): ObservedNode => {
     const record = { type, status: "True" as const, since: WALL - 50 * S, transitionAt: 0, ...fields };
@@ -203,9 +203,9 @@ describe("a condition counts", () => {
     const fine = see(sick("False", null), new Map(), 0);
     const seen = see(recorded({}), fine, 5 * S);
     expect(since(seen, 5 * S)).toBe(5 * S);
-    const sighting = seen.get(type);
+    const observation = seen.get(type);
     const at = { nowMs: NOW + 5 * S, wallMs: WALL + 5 * S };
-    const record = (ms: number) => sighting && recordOf(recorded({ since: WALL + ms }), type, sighting, at);
+    const record = (ms: number) => observation && recordOf(recorded({ since: WALL + ms }), type, observation, at);
     expect([record(3999), record(4000), record(6000), record(6001)].map((each) => each != null)).toEqual([
       false,
       true,

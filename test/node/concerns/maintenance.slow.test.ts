@@ -96,8 +96,8 @@ describe("the record of a hold", () => {
     maintenances: readonly Maintenance[] = [MAINTENANCE],
     evictionMode: Profile["evictionMode"] = "taint",
   ) => {
-    const sightings = withObservations(new Map(), of, [DRAIN], { ...now, isUnbroken: true });
-    return windowsChange({ node: of, maintenances, observations: sightings, evictionMode, endedHoldsMax: 16, now });
+    const observations = withObservations(new Map(), of, [DRAIN], { ...now, isUnbroken: true });
+    return windowsChange({ node: of, maintenances, observations, evictionMode, endedHoldsMax: 16, now });
   };
   const carrying = { taints: NO_EXECUTE };
   test.each([

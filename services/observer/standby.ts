@@ -25,7 +25,7 @@ export interface EndedObserver {
   readonly predecessor: Standby | null;
 }
 
-/** One node name: the last heartbeat of each kind, who published it last, and after how many resyncs of the shard. */
+/** One node name: the last heartbeat of each kind, its last publisher, and after how many resyncs of the shard. */
 interface KnownNode {
   readonly shard: number;
   publisher: string;

@@ -10,7 +10,7 @@ import { deleteAt, type RefusedEviction } from "../domain/eviction-rates.ts";
 import { taintStartAt } from "../domain/taint-swap.ts";
 import { evictionOf, type TolerationRules } from "../domain/toleration.ts";
 
-/** The settings of a node without a policy, or whose policy says nothing about evictions. */
+/** The settings of a node without a policy, or whose policy has no field `evictions`. */
 export const UPSTREAM_EVICTIONS: EvictionSettings = {
   method: "Delete",
   deleteAfterMs: null,
@@ -57,7 +57,7 @@ export type AfterEviction =
   | { readonly kind: "retry"; readonly withinMs: number | null }
   | { readonly kind: "delete" };
 
-/** Replies that settle an eviction, or say nothing about whether it is allowed. */
+/** Replies that settle an eviction, or do not show whether it is allowed. */
 const SETTLING: readonly WriteReply["outcome"][] = ["ok", "gone", "conflict", "unknown", "shadowed"];
 
 /**

@@ -101,7 +101,7 @@ export class LimitGroup {
     return longest;
   }
 
-  /** Whether no node needs a limit or counts against one, now or within the time that a limit looks back. */
+  /** Whether no node needs a limit or counts against one, now or within the windows of its limits. */
   get isAtRest(): boolean {
     return this.unhealthy === 0 && this.admitted === 0 && this.unjudged === 0 && this.admissions.size === 0;
   }

@@ -13,7 +13,7 @@ const LEASE = `the Lease ${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
 /** What was received about the Lease. */
 export class LimitsLease {
   readonly #validMs: number;
-  /** The last message that says that it is held here: who published it, and when it was received. */
+  /** The last message that reports it as held here: its publisher, and when it was received. */
   #held: { readonly source: string; readonly receivedMs: number } | null = null;
   #sinceMs = 0;
   #holder: string | null = null;

@@ -149,7 +149,10 @@ export class LimitsActor {
     this.#decide(isRound ? "all" : "due");
   }
 
-  /** Drops the admissions that no limit looks back at. Processes that are not the owner receive them too. */
+  /**
+   * Drops the admissions that are older than the windows of all limits. Processes that are not the owner receive them
+   * too.
+   */
   #forget(): void {
     for (const [policy, limits] of this.#limits) {
       this.#context.nodes.group(policy)?.admissions.forgetUntil(this.#now() - rememberedMs(limits));

@@ -57,7 +57,7 @@ export class Readers {
     this.#refused.add(1, "pipelined");
     this.#ending.add(socket);
     socket.pause();
-    this.#turns.hold(() => socket.destroy());
+    this.#turns.delay(() => socket.destroy());
   }
 
   /** Whether a request is the only one of its socket, which is then not read until it is answered. */

@@ -14,8 +14,8 @@ const ENTRIES_MAX = 64;
 const TYPE_CHARACTERS_MAX = 317;
 
 /** The value of Annotation.conditions. */
-export function sightingsText(sightings: readonly ConditionSighting[]): string {
-  const entries = sightings.map(({ type, status, since, transitionAt }) => {
+export function observationsText(observations: readonly ConditionSighting[]): string {
+  const entries = observations.map(({ type, status, since, transitionAt }) => {
     const transition = transitionAt === null ? {} : { transition: apiTime(transitionAt) };
     return [type, { status, since: apiMicroTime(since), ...transition }] as const;
   });
@@ -23,19 +23,19 @@ export function sightingsText(sightings: readonly ConditionSighting[]): string {
 }
 
 /** Reads that value; null when it is malformed. */
-export function readSightings(text: string): ConditionSighting[] | null {
+export function readObservations(text: string): ConditionSighting[] | null {
   const entries = Object.entries(recordOf(parsed(text)));
   if (entries.length === 0 || entries.length > ENTRIES_MAX) return null;
-  const sightings: ConditionSighting[] = [];
+  const observations: ConditionSighting[] = [];
   for (const [type, entry] of entries) {
     const { status, since, transition = null } = recordOf(entry);
     const sinceAt = typeof since === "string" ? epochMsOf(since) : null;
     const transitionAt = typeof transition === "string" ? epochMsOf(transition) : null;
     const isSound = isType(type) && isStatus(status) && (transition === null || transitionAt !== null);
     if (!isSound || sinceAt === null) return null;
-    sightings.push({ type, status, since: sinceAt, transitionAt });
+    observations.push({ type, status, since: sinceAt, transitionAt });
   }
-  return sightings;
+  return observations;
 }
 
 /** The value of Annotation.conditionTaints for types of conditions by `key:effect`; null for none. */
@@ -56,28 +56,28 @@ export function readConditionTaints(text: string): Record<string, string> | null
 }
 
 /** The value of Annotation.holds; null for none. */
-export function holdsText(holds: readonly ConditionHold[]): string | null {
-  if (holds.length === 0) return null;
-  const entries = holds.map(({ type, fromAt, toAt }) => {
+export function maintenanceWindowsText(windows: readonly ConditionHold[]): string | null {
+  if (windows.length === 0) return null;
+  const entries = windows.map(({ type, fromAt, toAt }) => {
     return { type, from: apiMicroTime(fromAt), ...(toAt === null ? {} : { to: apiMicroTime(toAt) }) };
   });
   return JSON.stringify(entries);
 }
 
 /** Reads that value; null when it is malformed. */
-export function readHolds(text: string): ConditionHold[] | null {
+export function readMaintenanceWindows(text: string): ConditionHold[] | null {
   const list: unknown = parsed(text);
   if (!Array.isArray(list) || list.length === 0 || list.length > ENTRIES_MAX) return null;
-  const holds: ConditionHold[] = [];
+  const windows: ConditionHold[] = [];
   for (const each of list as readonly unknown[]) {
     const { type, from, to = null } = recordOf(each);
     const fromAt = typeof from === "string" ? epochMsOf(from) : null;
     const toAt = typeof to === "string" ? epochMsOf(to) : null;
     const isSound = typeof type === "string" && isType(type) && (to === null || toAt !== null);
     if (!isSound || fromAt === null) return null;
-    holds.push({ type, fromAt, toAt });
+    windows.push({ type, fromAt, toAt });
   }
-  return holds;
+  return windows;
 }
 
 function isType(type: string): boolean {

@@ -55,13 +55,13 @@ export function scheduleProblem(schedule: string, timeZone: string | null): Sche
   }
   // Croner replaces `?` by the present time, so the schedule would depend on when it is read.
   if (schedule.includes("?")) return { field: "schedule", message: `${shown}: write * instead of ?` };
-  const wrong = { field: "schedule", message: `${shown}: ${FIELDS_FIX}` } as const;
-  if (!CRON.test(schedule)) return wrong;
+  const invalid = { field: "schedule", message: `${shown}: ${FIELDS_FIX}` } as const;
+  if (!CRON.test(schedule)) return invalid;
   try {
     const first = parsed(schedule, timeZone).nextRun(dateOf(SEARCHED_FROM_AT));
     return first === null ? { field: "schedule", message: `${shown}: never runs, no such day exists` } : null;
   } catch {
-    return wrong;
+    return invalid;
   }
 }
 

@@ -9,7 +9,7 @@ import type {
   PolicyOfNode,
   PolicySet,
 } from "../../protocols/policy-set.ts";
-import { holdIntervals, type MaintainedNode, presentHold } from "./maintenance.ts";
+import { type MaintainedNode, maintenanceIntervals, presentMaintenance } from "./maintenance.ts";
 import { policyOf, selectingPolicies } from "./node-policy.ts";
 import { frozenAt, mergedIntervals } from "./paused-time/frozen-time.ts";
 
@@ -40,13 +40,13 @@ export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: nu
   if (set === null) return { frozen: [], freeze: UNKNOWN };
   if (set.policies.length === 0 && set.everywhere.frozen.length === 0 && node.holds === undefined) return NOT_FROZEN;
   const resolved = policyOf(node, set);
-  const holds = holdIntervals(node, selectingPolicies(resolved, set), at);
+  const maintenance = maintenanceIntervals(node, selectingPolicies(resolved, set), at);
   const isUnknown = resolved.kind === "unknown";
   const freezes = isUnknown ? set.everywhere.frozen : frozenIntervals(resolved, set);
-  const frozen = holds.length === 0 ? freezes : mergedIntervals([...freezes, ...holds]);
+  const frozen = maintenance.length === 0 ? freezes : mergedIntervals([...freezes, ...maintenance]);
   if (isUnknown) return { frozen, freeze: UNKNOWN };
   const freeze = freezeAt(resolved, set, at) ?? maintenanceAt(node, resolved, set, at);
-  if (freeze === null || holds.length === 0) return { frozen, freeze };
+  if (freeze === null || maintenance.length === 0) return { frozen, freeze };
   // A request and a hold may both freeze it: the later end counts.
   return { frozen, freeze: { ...freeze, untilAt: frozenAt(frozen, at)?.toAt ?? null } };
 }
@@ -54,10 +54,10 @@ export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: nu
 /** The conditions of its policy's `maintenance` freeze a node as a request to pause would. */
 function maintenanceAt(node: MaintainedNode, resolved: PolicyOfNode, set: PolicySet, at: number): Freeze | null {
   for (const policy of selectingPolicies(resolved, set)) {
-    const hold = presentHold(node, [policy], at);
-    if (hold === null) continue;
-    const field = `spec.maintenance (${hold.types.join(", ")})`;
-    return { field: `${NODE_POLICY_API.kind} ${policy.name}: ${field}`, untilAt: hold.untilAt };
+    const maintenance = presentMaintenance(node, [policy], at);
+    if (maintenance === null) continue;
+    const field = `spec.maintenance (${maintenance.types.join(", ")})`;
+    return { field: `${NODE_POLICY_API.kind} ${policy.name}: ${field}`, untilAt: maintenance.untilAt };
   }
   return null;
 }

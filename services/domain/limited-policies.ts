@@ -19,7 +19,7 @@ export const LIMIT_FIELDS = ["circuitBreaker", "maxUnhealthy", "stormCooldownDur
 export type LimitField = (typeof LIMIT_FIELDS)[number];
 
 /** What holds nodes back instead of a field, on a side of the bus that does not hold the Lease of limits. */
-export const LEASE_HOLD = `the Lease ${LIMITS_LEASE.name}` as const;
+export const LEASE_BLOCK = `the Lease ${LIMITS_LEASE.name}` as const;
 
 /** How often the limits of a policy at rest are published again, in milliseconds. */
 export const LIMITS_REPEAT_MS = 10_000;

@@ -12,7 +12,7 @@ export type MaintainedNode = Pick<ObservedNode, "labels" | "policyLabels"> &
   Partial<Pick<ObservedNode, "conditions" | "holds">>;
 
 /** What holds a node now. */
-export interface PresentHold {
+export interface PresentMaintenance {
   readonly types: string[];
   readonly sinceAt: number;
   readonly untilAt: number;
@@ -22,26 +22,26 @@ export interface PresentHold {
  * When conditions have held and hold a node, at an instant of the API's clock; merged. A hold that is about to be
  * recorded begins now, and one whose end is about to be recorded ends now: so it gets longer, never shorter.
  */
-export function holdIntervals(
+export function maintenanceIntervals(
   node: MaintainedNode,
   policies: readonly Pick<NodePolicy, "maintenance">[],
   at: number,
 ): readonly FrozenInterval[] {
-  const recorded = (node.holds ?? []).map((hold) => ({
-    fromAt: hold.fromAt,
-    toAt: endOf(hold, node, { policies, at }),
+  const recorded = (node.holds ?? []).map((window) => ({
+    fromAt: window.fromAt,
+    toAt: endOf(window, node, { policies, at }),
   }));
-  const present = openHolds(node, policies, at).map(({ fromAt, untilAt }) => ({ fromAt, toAt: untilAt }));
+  const present = openWindows(node, policies, at).map(({ fromAt, untilAt }) => ({ fromAt, toAt: untilAt }));
   return recorded.length + present.length === 0 ? [] : mergedIntervals([...recorded, ...present]);
 }
 
 /** What holds a node at an instant; null for nothing. */
-export function presentHold(
+export function presentMaintenance(
   node: MaintainedNode,
   policies: readonly Pick<NodePolicy, "maintenance">[],
   at: number,
-): PresentHold | null {
-  const open = openHolds(node, policies, at).filter(({ untilAt }) => untilAt > at);
+): PresentMaintenance | null {
+  const open = openWindows(node, policies, at).filter(({ untilAt }) => untilAt > at);
   if (open.length === 0) return null;
   return {
     types: [...new Set(open.map(({ type }) => type))],
@@ -50,22 +50,22 @@ export function presentHold(
   };
 }
 
-interface OpenHold {
+interface OpenWindow {
   readonly type: string;
   readonly fromAt: number;
   readonly untilAt: number;
 }
 
 /** The conditions that a policy lets hold and the node has, whether their time is over or not. */
-function openHolds(
+function openWindows(
   { conditions = [], holds = [] }: MaintainedNode,
   policies: readonly Pick<NodePolicy, "maintenance">[],
   at: number,
-): OpenHold[] {
+): OpenWindow[] {
   return policies.flatMap(({ maintenance }) =>
-    (maintenance?.hold ?? []).flatMap((type): OpenHold[] => {
+    (maintenance?.hold ?? []).flatMap((type): OpenWindow[] => {
       if (!conditions.some((condition) => condition.type === type && condition.status === "True")) return [];
-      const fromAt = Math.min(at, holds.find((hold) => hold.type === type && hold.toAt === null)?.fromAt ?? at);
+      const fromAt = Math.min(at, holds.find((window) => window.type === type && window.toAt === null)?.fromAt ?? at);
       return [{ type, fromAt, untilAt: fromAt + (maintenance?.atMostMs ?? 0) }];
     }),
   );

@@ -65,10 +65,10 @@ export function checkSpec(raw: unknown): ParsedSpec {
     }
   }
   if (!Object.hasOwn(raw, "selector")) takes("selector", undefined, problems);
-  const right = kept as Partial<NodePolicySpec>;
-  const spec = right.selector === undefined ? null : { ...right, selector: right.selector };
-  const byMode = right.mode !== undefined && freezesByMode({ mode: right.mode }) ? [{ name: BY_MODE }] : [];
-  return { spec, problems, freezes: [...byMode, ...(right.pauseRequests ?? [])] };
+  const valid = kept as Partial<NodePolicySpec>;
+  const spec = valid.selector === undefined ? null : { ...valid, selector: valid.selector };
+  const byMode = valid.mode !== undefined && freezesByMode({ mode: valid.mode }) ? [{ name: BY_MODE }] : [];
+  return { spec, problems, freezes: [...byMode, ...(valid.pauseRequests ?? [])] };
 }
 
 /** The mode as a request to freeze nodes. */
@@ -262,16 +262,16 @@ function readableEvictions(raw: unknown, problems: string[]): unknown {
   if (issues.length === 0 || issues.some(({ code, path }) => code === "invalid_type" && path.length === 0)) return raw;
   for (const issue of issues) {
     const [part] = issue.path;
-    const isOfMethod = part === undefined ? issue.code === "custom" : METHOD_PARTS.includes(part);
+    const isAboutMethod = part === undefined ? issue.code === "custom" : METHOD_PARTS.includes(part);
     const text = issueText(issue, ["spec", "evictions", ...issue.path]);
-    problems.push(isOfMethod ? `${text}; until that is right, the method is Evict` : text);
+    problems.push(isAboutMethod ? `${text}; until that is right, the method is Evict` : text);
   }
   const { method, deleteAfter } = recordOf(raw);
-  const isMethodRight = schema.safeParse({ method, deleteAfter }).success;
-  const right = Object.entries(recordOf(raw)).filter(([part, value]) =>
-    METHOD_PARTS.includes(part) ? isMethodRight : schema.safeParse({ [part]: value }).success,
+  const isMethodValid = schema.safeParse({ method, deleteAfter }).success;
+  const valid = Object.entries(recordOf(raw)).filter(([part, value]) =>
+    METHOD_PARTS.includes(part) ? isMethodValid : schema.safeParse({ [part]: value }).success,
   );
-  return { ...(isMethodRight ? {} : { method: "Evict" }), ...Object.fromEntries(right) };
+  return { ...(isMethodValid ? {} : { method: "Evict" }), ...Object.fromEntries(valid) };
 }
 
 /** What is wrong with an entry of a list; null for nothing. And what holds of it: one entry or none. */
@@ -299,7 +299,7 @@ function budgetProblem(raw: unknown, where: string): string | null {
 }
 
 /** The name of a request that names nobody. */
-const NOBODY = "unknown";
+const UNNAMED = "unknown";
 
 /**
  * A request to freeze nodes, as far as it can be read; `where` names the place in problems. What is wrong of it counts as
@@ -309,7 +309,7 @@ export function readablePauseRequest(raw: unknown, where: string): ReadableEntry
   const { shape } = pauseRequestSchema;
   const written = recordOf(raw);
   const request = {
-    name: shape.name.safeParse(written.name).data ?? NOBODY,
+    name: shape.name.safeParse(written.name).data ?? UNNAMED,
     reason: shape.reason.safeParse(written.reason).data,
     since: readableInstant(written.since),
     until: readableInstant(written.until),
@@ -323,10 +323,10 @@ function pauseRequestProblem(raw: unknown, where: string): string | null {
   const { data, error } = pauseRequestSchema.safeParse(raw);
   const [issue] = error?.issues ?? [];
   if (issue !== undefined) return issueText(issue, [where, ...issue.path]);
-  const wrong = (["since", "until"] as const).find(
+  const invalid = (["since", "until"] as const).find(
     (part) => data?.[part] !== undefined && instantOf(data[part]) === null,
   );
-  return wrong === undefined ? null : `${where}.${wrong}: ${shown(data?.[wrong])}: there is no such instant`;
+  return invalid === undefined ? null : `${where}.${invalid}: ${shown(data?.[invalid])}: there is no such instant`;
 }
 
 function readableInstant(written: unknown): string | undefined {

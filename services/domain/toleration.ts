@@ -6,7 +6,7 @@ import { countdownEndAt } from "./paused-time/frozen-time.ts";
 import { NO_OUTAGES, type OutageTime, silenceCountdownEndAt } from "./paused-time/outages.ts";
 
 /** A NoExecute taint and the instant it counts from, in milliseconds on any clock of the caller. */
-export interface StandingTaint {
+export interface CountedTaint {
   readonly taint: Taint;
   readonly since: number;
   /** The lineage that this taint continues; absent when it replaced none. */
@@ -95,21 +95,21 @@ export function hasCompleted({ phase }: Pick<ObservedPod, "phase">): boolean {
  * taint replaces its own (R8.18). What the node's health causes waits for the node to be heard after an outage.
  */
 export function evictionOf(
-  taints: readonly StandingTaint[],
+  taints: readonly CountedTaint[],
   tolerations: readonly Toleration[],
   boundAt: number,
   rules: TolerationRules,
 ): Eviction | null {
   let earliest: Eviction | null = null;
-  for (const standing of taints) {
-    const eviction = evictionBy(standing, tolerations, boundAt, rules);
+  for (const counted of taints) {
+    const eviction = evictionBy(counted, tolerations, boundAt, rules);
     if (eviction !== null && (earliest === null || eviction.at < earliest.at)) earliest = eviction;
   }
   return earliest;
 }
 
 /** What is known of a binding besides its stamp; instants are epoch milliseconds. */
-export interface BindingSight {
+export interface KnownBinding {
   /** When the pod was known to be bound, if that is before its stamp; null if nothing earlier is known. */
   readonly seenAt: number | null;
   readonly nowAt: number;
@@ -124,7 +124,7 @@ export interface BindingSight {
  */
 export function bindingAt(
   { boundAt, createdAt }: Pick<ObservedPod, "boundAt" | "createdAt">,
-  { seenAt, nowAt }: BindingSight,
+  { seenAt, nowAt }: KnownBinding,
 ): number {
   if (seenAt !== null && seenAt < boundAt && (seenAt >= createdAt || createdAt > nowAt)) return seenAt;
   const earliestAt = createdAt > nowAt ? Number.NEGATIVE_INFINITY : createdAt;
@@ -132,16 +132,16 @@ export function bindingAt(
 }
 
 function evictionBy(
-  standing: StandingTaint,
+  counted: CountedTaint,
   tolerations: readonly Toleration[],
   boundAt: number,
   rules: TolerationRules,
 ): Eviction | null {
-  const { taint, since } = standing;
+  const { taint, since } = counted;
   const own = secondsFor(taint, tolerations, rules);
   if (own === Number.POSITIVE_INFINITY) return null;
   if (own === null) return evictionAtOnce(taint, own, rules);
-  const running = runningBy(standing, tolerations, boundAt, rules);
+  const running = runningBy(counted, tolerations, boundAt, rules);
   if (running === null && own <= 0) return evictionAtOnce(taint, own, rules);
   const { startAt, seconds, toleratedTaint } = running ?? {
     startAt: Math.max(since, boundAt),
@@ -167,7 +167,7 @@ function evictionAtOnce(taint: Taint, tolerationSeconds: number | null, rules: T
  * last swap.
  */
 function runningBy(
-  { lineage, since }: StandingTaint,
+  { lineage, since }: CountedTaint,
   tolerations: readonly Toleration[],
   boundAt: number,
   rules: TolerationRules,

@@ -18,10 +18,10 @@ export function statusOf({ conditions }: Pick<ObservedNode, "conditions">, type:
  * that, says nothing: the program that posts it may have failed.
  */
 export function isHealed(
-  { status: wrong }: Pick<UnhealthyCondition, "status">,
+  { status: unhealthy }: Pick<UnhealthyCondition, "status">,
   status: ConditionStatus | null,
 ): boolean {
-  return status !== null && status !== wrong && status !== "Unknown";
+  return status !== null && status !== unhealthy && status !== "Unknown";
 }
 
 /**
@@ -33,8 +33,8 @@ function dueAt(
   { type, status, durationMs }: UnhealthyCondition,
 ): number | null {
   if (statusOf(node, type) !== status) return null;
-  const sighting = node.conditionSightings?.find((each) => each.type === type);
-  return sighting?.status === status ? sighting.since + durationMs : null;
+  const observation = node.conditionSightings?.find((each) => each.type === type);
+  return observation?.status === status ? observation.since + durationMs : null;
 }
 
 /** The rule of a policy that calls for this taint on a node at an instant of the API's clock; null for none. */
@@ -44,10 +44,10 @@ export function ruleFor(
   taint: TaintId & { readonly value?: string | undefined },
   at: number,
 ): UnhealthyCondition | null {
-  const called = unhealthyConditions.filter(
+  const matching = unhealthyConditions.filter(
     (rule) => isSameTaint(rule.taint, taint) && rule.taint.value === taint.value,
   );
-  return called.find((rule) => (dueAt(node, rule) ?? Number.POSITIVE_INFINITY) <= at) ?? null;
+  return matching.find((rule) => (dueAt(node, rule) ?? Number.POSITIVE_INFINITY) <= at) ?? null;
 }
 
 /**

@@ -47,7 +47,7 @@ export class NodeShard {
     const { bus, clock } = shared.io;
     this.#republishing = new Republishing({
       clock,
-      held: () => this.#actors.values(),
+      known: () => this.#actors.values(),
       publish: (actor, cause) => actor.republish(cause),
     });
     this.#stops = [

@@ -12,11 +12,11 @@ import { isInOutage, NO_OUTAGES } from "../domain/paused-time/outages.ts";
 import { lineageOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
   bindingAt,
+  type CountedTaint,
   evictionOf,
   hasCompleted,
   isSwappable,
   noExecuteTaints,
-  type StandingTaint,
   type TolerationRules,
   taintName,
   unreadableText,
@@ -157,7 +157,7 @@ function decideTaintEviction(
 /** Why no taint of its node evicts a pod. */
 function stayReason(
   node: string,
-  present: readonly StandingTaint[],
+  present: readonly CountedTaint[],
   tolerations: readonly Toleration[],
   rules: TolerationRules,
 ): string {
@@ -177,7 +177,7 @@ function startedTaint(
   node: ObservedNode,
   request: BodyOf<"asked.eviction">,
   wallMs: number,
-): StandingTaint {
+): CountedTaint {
   const isSeen = isSeenByRequester(taint, request);
   const startAt = isSeen ? taintStartAt(taint, node) : (epochMsOf(taint.timeAdded) ?? wallMs);
   const lineage = lineageOf(taint, startAt, node);

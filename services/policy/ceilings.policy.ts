@@ -34,11 +34,11 @@ export function withinCeilings(checked: ParsedSpec, ceilings: Ceilings): ParsedS
 type Beyond = readonly [field: string, message: string];
 
 function shortGraces(spec: NodePolicySpec, { policyGraceMinMs, nodeMonitorGraceMs }: Ceilings): Beyond[] {
-  const leastMs = Math.min(policyGraceMinMs, nodeMonitorGraceMs);
-  const fix = `write ${formatDuration(leastMs)} or longer; --policy-min-grace-period allows no shorter one`;
+  const minMs = Math.min(policyGraceMinMs, nodeMonitorGraceMs);
+  const fix = `write ${formatDuration(minMs)} or longer; --policy-min-grace-period allows no shorter one`;
   return GRACES.flatMap((field): Beyond[] => {
     const written = spec[field];
-    if (written === undefined || (parseDuration(written) ?? 0) >= leastMs) return [];
+    if (written === undefined || (parseDuration(written) ?? 0) >= minMs) return [];
     return [[field, `spec.${field}: "${written}": ${fix}`]];
   });
 }

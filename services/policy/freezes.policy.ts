@@ -218,17 +218,17 @@ export function freezeSources(
   requests: readonly RecordedPauseRequest[],
 ): FreezeSources {
   const all = [...requests, ...unplacedRequests(policies)];
-  const ofScope = (scope: string) =>
+  const requestsFor = (scope: string) =>
     all.filter((each) => each.scope === scope).map(({ request }) => pauseRequestOf(request));
-  const everywhere = { byMode: false, pauseRequests: ofScope(EVERYWHERE), changedAt: null };
+  const everywhere = { byMode: false, pauseRequests: requestsFor(EVERYWHERE), changedAt: null };
   const freezing = policies.filter(({ spec, unplaced = [] }) => spec !== null || unplaced.length > 0);
-  const ofPolicies = freezing.map(({ name, spec, unplaced = [], changedAt }): [string, FreezeSource] => {
+  const policySources = freezing.map(({ name, spec, unplaced = [], changedAt }): [string, FreezeSource] => {
     const own = (spec === null ? unplaced : (spec.pauseRequests ?? [])).map(pauseRequestOf);
     const byMode = spec?.mode !== undefined && freezesByMode({ mode: spec.mode });
-    const recorded = ofScope(name).map((request) => ({ ...request, isRecorded: true }));
+    const recorded = requestsFor(name).map((request) => ({ ...request, isRecorded: true }));
     return [name, { byMode, pauseRequests: [...own, ...recorded], changedAt }];
   });
-  return new Map([[EVERYWHERE, everywhere], ...ofPolicies]);
+  return new Map([[EVERYWHERE, everywhere], ...policySources]);
 }
 
 /** What of it has not ended at an instant. A request that has ended is past, however it is changed afterwards. */

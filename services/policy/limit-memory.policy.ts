@@ -43,12 +43,12 @@ export function trippedMemory(memory: LimitMemory | null, at: number): LimitMemo
 /** Reads the text, null for none. An entry that is invalid counts as none. */
 export function readLimitMemories(text: string | null): StoredMemories {
   const memories = new Map<string, LimitMemory>();
-  const wrong: string[] = [];
+  const invalid: string[] = [];
   for (const [policy, raw] of Object.entries(recordOf(text === null ? undefined : parsed(text)))) {
     const memory = limitMemorySchema.safeParse(raw);
     if (memory.success) memories.set(policy, memory.data);
-    else wrong.push(policy);
+    else invalid.push(policy);
   }
-  const problem = wrong.length === 0 ? null : `the memory of ${wrong.join(", ")} is malformed and counts as none`;
+  const problem = invalid.length === 0 ? null : `the memory of ${invalid.join(", ")} is malformed and counts as none`;
   return { memories, problem };
 }

@@ -3,10 +3,10 @@ import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.t
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
 import { lineageOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
+  type CountedTaint,
   type Eviction,
   hasCompleted,
   noExecuteTaints,
-  type StandingTaint,
   type TaintLineage,
   taintName,
 } from "../domain/toleration.ts";
@@ -36,7 +36,7 @@ export interface ViewHistory extends Now {
 }
 
 /** A NoExecute taint with its start: `since` on the monotonic clock, which counts, `sinceAt` on the API's clock. */
-export interface KnownTaint extends StandingTaint {
+export interface KnownTaint extends CountedTaint {
   readonly sinceAt: number;
   /** The latest possible start: when this process first saw the taint, on the monotonic clock. */
   readonly latestMs: number;
@@ -182,7 +182,7 @@ export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: No
 }
 
 /** The same taints on the API's clock, on which all processes can compare deadlines. */
-export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
+export function onApiTime(known: readonly KnownTaint[]): CountedTaint[] {
   return known.map(({ taint, sinceAt, lineage }) => ({
     taint,
     since: sinceAt,

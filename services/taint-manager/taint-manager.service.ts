@@ -94,7 +94,7 @@ class TaintShard {
     this.#otherOwners = new OtherOwnerJudgements({ clock, profile, correct: (other) => this.#correct(other) });
     this.#republishing = new Republishing({
       clock,
-      held: () => this.#schedules(),
+      known: () => this.#schedules(),
       publish: (schedule, cause) => schedule.node.republish(schedule, cause),
     });
     this.#stops = [

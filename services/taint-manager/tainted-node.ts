@@ -9,10 +9,10 @@ import { NO_OUTAGES, type OutageTime, type PausedTime } from "../domain/paused-t
 import { taintIdOf } from "../domain/taint-swap.ts";
 import {
   bindingAt,
+  type CountedTaint,
   type Eviction,
   evictionOf,
   isSwappable,
-  type StandingTaint,
   type TolerationRules,
   type UnreadableToleration,
   unreadableText,
@@ -88,7 +88,7 @@ export class TaintedNode {
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
   /** The same on the API's clock, which every message of a pod needs. */
-  #taintsOnApiTime: readonly StandingTaint[] = [];
+  #taintsOnApiTime: readonly CountedTaint[] = [];
   #freeze: Freeze | null = null;
   /** How tolerations are matched, without and with what pauses countdowns. */
   #running: TolerationRules;

@@ -14,7 +14,7 @@ import {
 import type { AccessDecision } from "../../services/console/delegated-access.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
-import { HELD_MS } from "../../services/platform/process/reader-turns.ts";
+import { DELAY_MS } from "../../services/platform/process/reader-turns.ts";
 import {
   judgedNode,
   judgedPod,
@@ -401,7 +401,7 @@ describe("a client that does not wait for its answer", () => {
     });
     socket.write(first);
     await until("it is cut off", () => {
-      world.clock.advance(HELD_MS);
+      world.clock.advance(DELAY_MS);
       return socket.closed;
     });
     return text.match(/^HTTP/gm)?.length ?? 0;

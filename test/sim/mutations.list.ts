@@ -452,8 +452,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "condition that is missing counts as healed",
     file: "services/domain/unhealthy-conditions.ts",
-    from: 'return status !== null && status !== wrong && status !== "Unknown";',
-    to: "return status !== wrong;",
+    from: 'return status !== null && status !== unhealthy && status !== "Unknown";',
+    to: "return status !== unhealthy;",
     showsIn: "policies",
   },
   {
@@ -480,8 +480,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "waiting node explained by another field",
     file: "services/ledger/explain/queue.policy.ts",
-    from: "const values = { field: hold.field, whose,",
-    to: 'const values = { field: hold.field === "budgets" ? "maxUnhealthy" : hold.field, whose,',
+    from: "const values = { field: block.field, whose,",
+    to: 'const values = { field: block.field === "budgets" ? "maxUnhealthy" : block.field, whose,',
     showsIn: "policies",
   },
   {
@@ -603,7 +603,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "limit that holds a node back and is not reported",
     file: "services/ledger/explain/queue.policy.ts",
-    from: "return [...sentences, held, effectSentence(taint, context)];",
+    from: "return [...sentences, blocked, effectSentence(taint, context)];",
     to: "return [...sentences, effectSentence(taint, context)];",
     showsIn: "policies",
   },

@@ -12,7 +12,7 @@ import type { Io, Log, Metrics } from "../../../protocols/ports.ts";
 import { type MicroService, serveMicro } from "../../platform/bus/nats.micro.ts";
 import { connectNats, type NatsOptions, type NatsTransport } from "../../platform/bus/nats.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
-import { HELD_MS, type ReaderTurns } from "../../platform/process/reader-turns.ts";
+import { DELAY_MS, type ReaderTurns } from "../../platform/process/reader-turns.ts";
 
 const CUT_METRIC = {
   name: "vigil_query_cuts_total",
@@ -71,7 +71,7 @@ export class QueryLink {
   }
 
   #openLater(): void {
-    this.#options.clock.after(HELD_MS, () => {
+    this.#options.clock.after(DELAY_MS, () => {
       if (!this.#isClosed) void this.#open();
     });
   }

@@ -5,7 +5,7 @@
  * release it. Pure.
  */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
-import type { StandingTaint } from "../../domain/toleration.ts";
+import type { CountedTaint } from "../../domain/toleration.ts";
 import type { MissingSupport } from "./out-of-service-support.policy.ts";
 
 /** What is known of a node that is in the API. */
@@ -18,7 +18,7 @@ export interface NodeFacts {
   /** Whether somebody or a remediation has said that it is off (`vigil prove-down`), since it fell silent. */
   readonly isProvedDown: boolean;
   /** Its NoExecute taints, each with when it began to count in epoch milliseconds. */
-  readonly evicting: readonly StandingTaint[];
+  readonly evicting: readonly CountedTaint[];
 }
 
 /** Why a node counts as dead. `NoStatus`: it has no Ready condition. */

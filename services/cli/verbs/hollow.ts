@@ -3,7 +3,7 @@ import { countText } from "../../domain/format.ts";
 import { textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
-import { askLine } from "../../platform/process/line-socket.ts";
+import { requestLine } from "../../platform/process/line-socket.ts";
 import { dnsSubdomainProblems } from "../../sandbox/apiserver/validation/object-names.ts";
 import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
@@ -56,7 +56,7 @@ function checked<V extends { readonly namePrefix: string }>(values: V): V {
 }
 
 async function ask(socket: string, order: HollowOrder): Promise<HollowAnswer> {
-  const line = await askLine(socket, JSON.stringify(order)).catch((error: Error) => {
+  const line = await requestLine(socket, JSON.stringify(order)).catch((error: Error) => {
     throw new Failure(`no hollow nodes take orders at --socket=${socket} (${error.message}); start vigil hollow first`);
   });
   return JSON.parse(line) as HollowAnswer;

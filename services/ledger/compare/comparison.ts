@@ -352,7 +352,7 @@ export class Comparison {
   #keepChanges(incident: Incident | undefined): void {
     if (incident === undefined || !this.#isRestored) return;
     const { comparesPods, keep } = this.#options;
-    for (const record of incident.takeChanges()) if (comparesPods || record.kind !== "pod") keep(record);
+    for (const record of incident.collectChanges()) if (comparesPods || record.kind !== "pod") keep(record);
   }
 }
 

@@ -90,9 +90,9 @@ export class Incident {
   }
 
   /** What has changed since the last call and has to be stored. */
-  takeChanges(): readonly ComparisonRecord[] {
-    const isNodeChanged = takeChanges([this.unknown, this.noExecute]);
-    const pods = [...this.pods.values()].filter(({ notReady, deleted }) => takeChanges([notReady, deleted]));
+  collectChanges(): readonly ComparisonRecord[] {
+    const isNodeChanged = collectChanges([this.unknown, this.noExecute]);
+    const pods = [...this.pods.values()].filter(({ notReady, deleted }) => collectChanges([notReady, deleted]));
     if (!isNodeChanged && (pods.length === 0 || this.#isStored)) return pods.map((pod) => this.#podRecord(pod));
     this.#isStored = true;
     return [this.record(), ...pods.map((pod) => this.#podRecord(pod))];
@@ -166,8 +166,8 @@ function notKnown(what: string): string {
 }
 
 /** Whether one of the steps has changed since the last call. */
-function takeChanges(steps: readonly Step[]): boolean {
-  return steps.map((step) => step.takeChange()).includes(true);
+function collectChanges(steps: readonly Step[]): boolean {
+  return steps.map((step) => step.collectChange()).includes(true);
 }
 
 function isUntouched({ notReady, deleted }: PodIncident): boolean {

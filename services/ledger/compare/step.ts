@@ -126,7 +126,7 @@ export class Step {
   }
 
   /** Whether it has changed since the last call, so that it has to be stored. */
-  takeChange(): boolean {
+  collectChange(): boolean {
     const isChanged = this.#isChanged && !this.#isOld;
     this.#isChanged = false;
     return isChanged;

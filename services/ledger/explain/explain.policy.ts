@@ -13,13 +13,13 @@ import type { History } from "../record/history.ts";
 import { zoneStateText } from "../record/history-text.policy.ts";
 import { policyReports } from "../report/policy-reports.ts";
 import type { Judged } from "../state/cluster-state.ts";
-import { isRecent, zoneHolds } from "../state/waiting-nodes.policy.ts";
+import { blocksByZone, isRecent } from "../state/waiting-nodes.policy.ts";
 import { type ExplainContext, leasePathSentences, presentNode } from "./explain-context.ts";
 import type { PodRead } from "./live-pods.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { policySentences } from "./node-policy.policy.ts";
 import { podSentences } from "./pod.policy.ts";
-import { holdsText } from "./queue.policy.ts";
+import { blocksText } from "./queue.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 /** Explains a node; null where nothing is known of it. */
@@ -56,14 +56,14 @@ export function explainZone(name: string, context: ExplainContext): Explanation 
   const next = namedList(first.map((node) => nameText("Node", node)));
   const waiting = { waiting: countText(judged.queueLength, "node"), first: next };
   const queue = first.length === 0 ? [] : [sentence("zoneWaiting", waiting)];
-  const holds = zoneHolds(state, context.freezes).get(judged.zone) ?? [];
-  const held = holds.length === 0 ? [] : [sentence("zoneHeld", { holds: holdsText(holds) })];
-  const down = isEvictedWhole(judged) ? [sentence("zoneDown", {})] : [];
+  const blocks = blocksByZone(state, context.freezes).get(judged.zone) ?? [];
+  const blocked = blocks.length === 0 ? [] : [sentence("zoneHeld", { holds: blocksText(blocks) })];
+  const down = evictsEveryNode(judged) ? [sentence("zoneDown", {})] : [];
   const why = [...frozenSentences(context), ...leasePathSentences(context), ...down];
-  return explanationOf([present, ...why, ...queue, ...held], timeline);
+  return explanationOf([present, ...why, ...queue, ...blocked], timeline);
 }
 
-function isEvictedWhole({ state, halted, taintsPerSecond }: BodyOf<"judged.zone">): boolean {
+function evictsEveryNode({ state, halted, taintsPerSecond }: BodyOf<"judged.zone">): boolean {
   return state === "FullDisruption" && !halted && taintsPerSecond > 0;
 }
 
@@ -76,7 +76,7 @@ function isUpstreams(name: string, { state, profile }: ExplainContext): boolean 
 
 /** That a freeze of all nodes stops every zone, whatever its rate. */
 function frozenSentences({ freezes }: ExplainContext): Sentence[] {
-  const freeze = freezes.ofNode(null);
+  const freeze = freezes.evictionFreeze(null);
   if (freeze === null) return [];
   const until = freeze.untilAt === null ? "a user thaws them" : apiTime(freeze.untilAt);
   return [sentence("zoneFrozen", { by: freezeText(freeze), until })];

@@ -49,13 +49,13 @@ function nodesSentences(policy: string, { state, now }: ExplainContext): Sentenc
     if (isUnhealthy(judged)) unhealthy.push(name);
     if (isMaintained(judged, now)) maintained.push(name);
   }
-  const held = { nodes: countIs(maintained.length), names: namesText(maintained) };
+  const maintenance = { nodes: countIs(maintained.length), names: namesText(maintained) };
   const ill = { nodes: countIs(unhealthy.length), names: namesText(unhealthy) };
   return [
     own.length === 0 ? sentence("policyNoNode", {}) : sentence("policyNodes", countedNames(own)),
     ...(unhealthy.length === 0 ? [] : [sentence("policyUnhealthy", ill)]),
     ...(shared.length === 0 ? [] : [sentence("policyConflict", countedNames(shared))]),
-    ...(maintained.length === 0 ? [] : [sentence("policyMaintenance", held)]),
+    ...(maintained.length === 0 ? [] : [sentence("policyMaintenance", maintenance)]),
   ];
 }
 
@@ -84,8 +84,8 @@ function settingsSentences(policy: NodePolicy, { now }: ExplainContext): Sentenc
 function limitSentences(policy: NodePolicy, report: PolicyReport, context: ExplainContext): Sentence[] {
   const { state, profile, now } = context;
   const { budget, holds } = report;
-  const held = holds.map((hold) => holdSentence(hold, policy.name, state));
-  if (!hasLimits(policy)) return held;
+  const blocked = holds.map((block) => blockSentence(block, policy.name, state));
+  if (!hasLimits(policy)) return blocked;
   if (profile.upstream === "beside") return [sentence("policyLimitsBeside", {})];
   const record = state.limits.get(policy.name);
   if (record === undefined || !isRecent(record, now)) {
@@ -96,7 +96,7 @@ function limitSentences(policy: NodePolicy, report: PolicyReport, context: Expla
   return [
     ...breakerSentences(policy, report),
     ...(allowed === null ? [] : [sentence("policyBudget", allowed)]),
-    ...held,
+    ...blocked,
   ];
 }
 
@@ -109,9 +109,9 @@ function breakerSentences({ circuitBreaker }: NodePolicy, { breaker }: PolicyRep
   return [sentence("policyBreakerOpenUntil", { at: apiTime(breaker.resetAt) }), ...readiness];
 }
 
-function holdSentence(hold: HoldReport, name: string, state: ExplainContext["state"]): Sentence {
-  const { policy, nodes, detail, untilAt } = hold;
-  const field = policy === name ? hold.field : named`${hold.field} of ${limiterText(policy)}`;
+function blockSentence(block: HoldReport, name: string, state: ExplainContext["state"]): Sentence {
+  const { policy, nodes, detail, untilAt } = block;
+  const field = policy === name ? block.field : named`${block.field} of ${limiterText(policy)}`;
   const values = { field, nodes: countText(nodes, "node"), detail: quotedText(detail, state.nodes) };
   return untilAt === null
     ? sentence("policyHold", values)

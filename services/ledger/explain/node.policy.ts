@@ -42,7 +42,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   // Its policy decides what freezes and remediates it, whichever process judges it now.
   const isNow = !isOutdated(node, context);
   const queue = [
-    ...(isNow ? holdSentences(judged, context) : []),
+    ...(isNow ? presentPolicySentences(judged, context) : []),
     ...queueSentences(node, judged, context),
     ...remediationSentences(node, context),
     ...(isNow ? outOfServiceSentences(node, context) : []),
@@ -71,11 +71,11 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
 }
 
 /** What its policy does about it now. */
-function holdSentences(judged: NodeJudgement, context: ExplainContext): Sentence[] {
+function presentPolicySentences(judged: NodeJudgement, context: ExplainContext): Sentence[] {
   return [
-    ...heldTaintSentences(judged),
+    ...delayedTaintSentences(judged),
     ...delaySentences(judged, context),
-    ...readinessHoldSentences(judged, context),
+    ...readinessBreakerSentences(judged, context),
     ...(judged.conditions ?? []).map(conditionSentence),
   ];
 }
@@ -94,7 +94,7 @@ function conflictSentences({ conflict = [] }: NodeJudgement): Sentence[] {
   return [sentence("nodeConflict", { policies: namedList(conflict.map(policyText)) })];
 }
 
-function heldTaintSentences({ taintHold }: NodeJudgement): Sentence[] {
+function delayedTaintSentences({ taintHold }: NodeJudgement): Sentence[] {
   if (taintHold === undefined) return [];
   return [sentence("nodeTaintHeld", { field: taintHold.field, at: apiTime(taintHold.untilAt) })];
 }
@@ -109,7 +109,7 @@ function delaySentences({ unhealthyDelay, policy, since }: NodeJudgement, contex
 }
 
 /** Which open breakers keep the pods of a silent node from being marked not ready. */
-function readinessHoldSentences({ readiness, policy }: NodeJudgement, context: ExplainContext): Sentence[] {
+function readinessBreakerSentences({ readiness, policy }: NodeJudgement, context: ExplainContext): Sentence[] {
   if (readiness !== "unknown") return [];
   const { state, profile, policyNamed, now } = context;
   const breakers = readinessBreakersOf(policy === undefined ? null : policyNamed(policy), profile);

@@ -34,8 +34,8 @@ export function outageSentences(
   const notBeforeAt = node === null ? null : outagesOf(node).notBeforeAt;
   if (notBeforeAt !== null && judged.deadlineAt === notBeforeAt)
     return [sentence("podOutageGrace", { to, span: spanText(notBeforeAt - toAt) })];
-  const stoodFromAt = Math.max(fromAt, countingFromAt(judged, node) ?? fromAt);
-  return [sentence("podOutageOver", { from: apiTime(fromAt), to, span: spanText(toAt - stoodFromAt) })];
+  const pausedFromAt = Math.max(fromAt, countingFromAt(judged, node) ?? fromAt);
+  return [sentence("podOutageOver", { from: apiTime(fromAt), to, span: spanText(toAt - pausedFromAt) })];
 }
 
 /** When a taint that its node carries began, and what that continues; null where the node does not show it. */

@@ -13,12 +13,12 @@ import type { PausedTime } from "../../domain/paused-time/outages.ts";
 import { lineageOf, taintStartAt } from "../../domain/taint-swap.ts";
 import {
   bindingAt,
+  type CountedTaint,
   type Eviction,
   evictionOf,
   hasCompleted,
   isSwappable,
   noExecuteTaints,
-  type StandingTaint,
   taintName,
   type UnreadableToleration,
   unreadableText,
@@ -78,7 +78,7 @@ function presentPodSentences(
     return { sentences: [terminating, ...by, ...stayingSentences(read, context)], node };
   }
   if (bound === null) return { sentences: [sentence("podUnbound", { pod })], node };
-  const isJudged = record !== undefined && record.order !== "done" && !isOfEarlierPod(record, bound, context);
+  const isJudged = record !== undefined && record.order !== "done" && !isAboutEarlierPod(record, bound, context);
   const isScheduled = isJudged && !isTolerated(bound, context);
   const scheduled = isScheduled ? recordSentences(pod, record, context) : [];
   if (scheduled.length > 0) return { sentences: scheduled, node };
@@ -102,7 +102,7 @@ function isTolerated({ node, pod }: BoundPod, context: ExplainContext): boolean 
  * Whether the record is of the pod before its tolerations were changed: it tolerates the taint that decided then for
  * longer now. Where a watch is silent, the taint-manager learns that a minute and a half later.
  */
-function isOfEarlierPod({ judged }: PodRecord, { node, pod }: BoundPod, context: ExplainContext): boolean {
+function isAboutEarlierPod({ judged }: PodRecord, { node, pod }: BoundPod, context: ExplainContext): boolean {
   const decisive = judged?.taint ?? null;
   if (judged === null || decisive === null || judged.toleratedTaint !== undefined) return false;
   const taints = presentNode(node, context)?.observed?.taints ?? [];
@@ -120,13 +120,14 @@ function deletedByUsSentences(record: PodRecord | undefined): Sentence[] {
 
 /** Why a terminating pod still exists. */
 function stayingSentences({ bound, finalizers }: PresentPod, context: ExplainContext): Sentence[] {
-  const held = finalizers.length === 0 ? [] : [sentence("podFinalizers", { finalizers: listText(finalizers) })];
-  if (bound === null) return held;
+  const waiting = finalizers.length === 0 ? [] : [sentence("podFinalizers", { finalizers: listText(finalizers) })];
+  if (bound === null) return waiting;
   const { node } = bound;
   const known = presentNode(node, context);
-  if (known === undefined) return [...held, absentNodeSentence(node, context)];
-  if (presentJudgement(known, context)?.readiness === "unknown") return [...held, sentence("podNodeSilent", { node })];
-  return held.length > 0 ? held : [sentence("podEnding", { node })];
+  if (known === undefined) return [...waiting, absentNodeSentence(node, context)];
+  if (presentJudgement(known, context)?.readiness === "unknown")
+    return [...waiting, sentence("podNodeSilent", { node })];
+  return waiting.length > 0 ? waiting : [sentence("podEnding", { node })];
 }
 
 function absentNodeSentence(node: string, { unknownReason }: ExplainContext): Sentence {
@@ -236,7 +237,7 @@ function requestedSentences(record: PodRecord, context: ExplainContext): Sentenc
 }
 
 function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext): TrackedRequest {
-  return { what: "its deletion", node: asked?.node, ask: null, askedAt: askedAt ?? last?.at ?? now, last };
+  return { what: "its deletion", node: asked?.node, taintChange: null, askedAt: askedAt ?? last?.at ?? now, last };
 }
 
 /** Why a pod must go, where only the request for its deletion is known. */
@@ -333,7 +334,7 @@ function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode,
     if (unreadable !== null) return sentence("podUnreadable", { pod, ...unreadableValues(unreadable) });
     return sentence("podForever", { pod, taints }, node.shadow?.added !== undefined);
   }
-  const isFrozen = freezes.ofNode(presentNode(node.node, context)?.judged) !== null;
+  const isFrozen = freezes.evictionFreeze(presentNode(node.node, context)?.judged) !== null;
   if (isFrozen) return sentence("podFrozenStill", { pod, node: node.node });
   if (eviction.at === Number.POSITIVE_INFINITY) {
     const last = context.outagesOf(node).intervals.at(-1);
@@ -374,17 +375,17 @@ function unreadableValues({ taint, toleration }: UnreadableToleration): { taint:
 
 /** When a pod has to leave its node by the observed taints. */
 function evictionFrom(node: ObservedNode, observed: ObservedPod, context: ExplainContext): Eviction | null {
-  const standing = noExecuteTaints(node.taints).map((taint): StandingTaint => {
+  const counted = noExecuteTaints(node.taints).map((taint): CountedTaint => {
     const since = taintStartAt(taint, node) ?? context.now;
     const lineage = lineageOf(taint, since, node);
     return { taint, since, ...(lineage === null ? {} : { lineage }) };
   });
   const frozen = context.freezes.intervalsOf(presentNode(node.node, context)?.judged);
-  return evictionUnder(standing, observed, context, { frozen, outages: context.outagesOf(node) });
+  return evictionUnder(counted, observed, context, { frozen, outages: context.outagesOf(node) });
 }
 
 function evictionUnder(
-  taints: readonly StandingTaint[],
+  taints: readonly CountedTaint[],
   observed: ObservedPod,
   { profile, now }: ExplainContext,
   paused: PausedTime = {},

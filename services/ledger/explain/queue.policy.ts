@@ -9,7 +9,7 @@ import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintName } from "../../domain/toleration.ts";
 import type { Judged, NodeJudgement, NodeRecord } from "../state/cluster-state.ts";
-import { grantAt, holdOn, isRecent, placeOf } from "../state/waiting-nodes.policy.ts";
+import { blockedBy, grantAt, isRecent, placeOf } from "../state/waiting-nodes.policy.ts";
 import { type ExplainContext, isOutdated } from "./explain-context.ts";
 import { quotedText } from "./quoted-text.ts";
 import { hasFailed } from "./request.policy.ts";
@@ -24,12 +24,12 @@ export function queueSentences(node: NodeRecord, judged: NodeJudgement, context:
   if (taint === null) {
     return judged.eviction === "unmarked" ? [...sentences, ...drainSentences(node.name, judged, context)] : sentences;
   }
-  if (context.freezes.ofNode(judged) !== null) return [...sentences, sentence("queueFrozen", {})];
+  if (context.freezes.evictionFreeze(judged) !== null) return [...sentences, sentence("queueFrozen", {})];
   if (context.profile.upstream === "beside") return [...sentences, sentence("queueUpstreams", {})];
   const stops = zone === undefined ? null : stopSentence(zone.judged, context.profile);
   if (stops !== null) return [...sentences, stops];
-  const held = heldSentence(node, judged, context);
-  if (held !== null) return [...sentences, held, effectSentence(taint, context)];
+  const blocked = blockedSentence(node, judged, context);
+  if (blocked !== null) return [...sentences, blocked, effectSentence(taint, context)];
   return [...sentences, ...waitSentences(node, zone, context), effectSentence(taint, context)];
 }
 
@@ -69,20 +69,20 @@ function stopSentence(
 }
 
 /** Why the limits of its policy, or of the cluster, hold a waiting node back; null where they do not. */
-function heldSentence(node: NodeRecord, judged: NodeJudgement, { state, now }: ExplainContext): Sentence | null {
-  const hold = holdOn(node, judged, state.limits, now);
-  if (hold === null) return null;
-  const whose = limiterText(hold.policy);
-  const values = { field: hold.field, whose, detail: quotedText(hold.detail, state.nodes) };
-  return hold.untilAt === null
+function blockedSentence(node: NodeRecord, judged: NodeJudgement, { state, now }: ExplainContext): Sentence | null {
+  const block = blockedBy(node, judged, state.limits, now);
+  if (block === null) return null;
+  const whose = limiterText(block.policy);
+  const values = { field: block.field, whose, detail: quotedText(block.detail, state.nodes) };
+  return block.untilAt === null
     ? sentence("queueHeld", values)
-    : sentence("queueHeldUntil", { ...values, at: apiTime(hold.untilAt) });
+    : sentence("queueHeldUntil", { ...values, at: apiTime(block.untilAt) });
 }
 
 /** The fields that hold nodes of a zone back: `2 nodes by maxUnhealthy of NodePolicy gpu and 1 node by a freeze`. */
-export function holdsText(holds: readonly ZoneHold[]): NamedText {
+export function blocksText(blocks: readonly ZoneHold[]): NamedText {
   return namedList(
-    holds.map(({ policy, field, nodes }) => {
+    blocks.map(({ policy, field, nodes }) => {
       const by = policy === null || field === null ? "a freeze" : named`${field} of ${limiterText(policy)}`;
       return named`${countText(nodes, "node")} by ${by}`;
     }),
@@ -112,8 +112,9 @@ function waitSentences(
     return { ...counted, at: apiTime(at), span: spanText(at - now) };
   };
   if (place !== null) return [sentence("queuePlace", { ...estimate(place), place: String(place) })];
-  const isOfReadiness = node.judged?.eviction === "toBeEvicted";
-  if (isOfReadiness && profile.evictionMode === "taint" && !isShownDown(node)) return [sentence("queueNotShown", {})];
+  const waitsForReadiness = node.judged?.eviction === "toBeEvicted";
+  if (waitsForReadiness && profile.evictionMode === "taint" && !isShownDown(node))
+    return [sentence("queueNotShown", {})];
   const named = queue?.length ?? 0;
   if (named === 0 || length <= named) return [sentence("queueMissing", {})];
   return [sentence("queueBehind", { ...estimate(named), count: String(named) })];

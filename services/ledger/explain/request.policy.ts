@@ -55,7 +55,7 @@ export function failureSentences(request: TrackedRequest, context: ExplainContex
 }
 
 function retrySentence(
-  { ask }: TrackedRequest,
+  { taintChange }: TrackedRequest,
   { retryAt, retrying }: RequestOutcome,
   { profile, now }: ExplainContext,
 ): Sentence {
@@ -63,7 +63,7 @@ function retrySentence(
     return retryAt > now ? sentence("retryAt", { at: apiTime(retryAt) }) : sentence("retrySoon", {});
   if (retrying) return sentence("retrySoon", {});
   // After a grant only the zone repeats it.
-  return ask?.why === "granted"
+  return taintChange?.why === "granted"
     ? sentence("retryGrant", {})
     : sentence("retryRequested", { span: spanText(profile.askRetryMaxMs) });
 }

@@ -26,7 +26,7 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], TimelineSentence | null> = {
       : timelineSentence("conditionsAsked", { conditions: conditionsText(body) }),
   "asked.taint": ({ body }) => timelineSentence(BY_REASON[body.why], { changes: taintsText(body) }),
   "asked.label": ({ body }) => labelsText(body),
-  "asked.eviction": ({ body }) => evictionAskText(body),
+  "asked.eviction": ({ body }) => evictionRequestText(body),
   "asked.unready": () => timelineSentence("unreadyAsked", {}),
   "asked.drain": ({ body }) => timelineSentence("drainGranted", { zone: body.zone }),
   "done.write": ({ body }, before) => outcomeText(body, before),
@@ -64,7 +64,7 @@ export function historyEntriesOf(message: AnyMessage, before: ClusterState): rea
     return text === null ? [] : [{ text, at }];
   }
   const known = before.nodes.get(body.node);
-  if (isOfReplaced(body, known)) return [];
+  if (isAboutReplacedNode(body, known)) return [];
   const judged = known?.uid === body.uid ? known.judged : null;
   const readinessAt = judged?.readiness === body.readiness ? at : body.since;
   const [readiness, eviction] = [changedReadiness(body, judged), changedEviction(body, judged)];
@@ -153,14 +153,14 @@ function madeText(change: string, ours: number | null, theirs: number | null | u
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): TimelineSentence | null {
-  if (isOfReplaced(body, known)) return null;
+  if (isAboutReplacedNode(body, known)) return null;
   const before = known?.uid === body.uid ? known.judged : null;
   const parts = [changedReadiness(body, before), changedEviction(body, before)].filter((part) => part !== null);
   return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
 }
 
 /** Whether a late judgement is of a replaced node, and not about the present node of that name. */
-function isOfReplaced({ uid }: BodyOf<"judged.node">, known: NodeRecord | undefined): boolean {
+function isAboutReplacedNode({ uid }: BodyOf<"judged.node">, known: NodeRecord | undefined): boolean {
   return known?.observed != null && known.uid !== uid;
 }
 
@@ -218,14 +218,14 @@ function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | u
   return zoneStateText(body);
 }
 
-type Held = NonNullable<BodyOf<"judged.pod">["held"]>;
+type FrozenCountdown = NonNullable<BodyOf<"judged.pod">["held"]>;
 
 function podText(
   body: BodyOf<"judged.pod">,
   before: BodyOf<"judged.pod"> | null,
   { nodes }: ClusterState,
 ): TimelineSentence | null {
-  if (body.held !== undefined && body.eviction !== "none") return heldText(body.held, before?.held, nodes);
+  if (body.held !== undefined && body.eviction !== "none") return frozenText(body.held, before?.held, nodes);
   const decisive = body.toleratedTaint ?? body.taint;
   const taint = decisive === null ? "its node's taints" : taintName(decisive);
   const seconds = body.tolerationSeconds === null ? null : String(body.tolerationSeconds);
@@ -242,10 +242,14 @@ function podText(
   }
 }
 
-function heldText(held: Held, before: Held | undefined, nodes: ClusterState["nodes"]): TimelineSentence | null {
-  const { remainingMs } = held;
-  if (before?.field === held.field && before.remainingMs === remainingMs) return null;
-  const field = quotedText(held.field, nodes);
+function frozenText(
+  frozen: FrozenCountdown,
+  before: FrozenCountdown | undefined,
+  nodes: ClusterState["nodes"],
+): TimelineSentence | null {
+  const { remainingMs } = frozen;
+  if (before?.field === frozen.field && before.remainingMs === remainingMs) return null;
+  const field = quotedText(frozen.field, nodes);
   if (remainingMs === 0) return timelineSentence("podHeldDue", { field });
   return timelineSentence("podHeld", { field, left: countdownText(remainingMs) });
 }
@@ -269,7 +273,7 @@ const BY_REASON = {
   healing: "taintsByHealing",
 } as const satisfies Record<BodyOf<"asked.taint">["why"], TimelineSentenceName>;
 
-function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): TimelineSentence {
+function evictionRequestText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): TimelineSentence {
   const due = apiTime(deadlineAt);
   if (mode === "direct") return timelineSentence("drainAsked", { due });
   return timelineSentence("deletionAsked", { due, taint: taint === null ? "its node's taints" : taintName(taint) });

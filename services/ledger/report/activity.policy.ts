@@ -35,10 +35,10 @@ export type Activity = { readonly line: ActivityLine } | { readonly evicted: Evi
 const PODS_NAMED_MAX = 10;
 
 const ACTIVITIES: ByType<[before: ClusterState, mode: Profile["evictionMode"]], Activity | null> = {
-  "judged.node": (message, before, mode) => ofNode(message, before, mode),
-  "judged.zone": (message, before) => ofZone(message, before),
-  "judged.limits": (message, before) => ofBreaker(message, before),
-  "done.write": (message, before) => ofWrite(message, before),
+  "judged.node": (message, before, mode) => nodeActivity(message, before, mode),
+  "judged.zone": (message, before) => zoneActivity(message, before),
+  "judged.limits": (message, before) => breakerActivity(message, before),
+  "done.write": (message, before) => writeActivity(message, before),
 };
 
 /** What a message adds to the log, given the state before it; null for most messages. */
@@ -59,7 +59,11 @@ function lineOf(text: string, fields: ActivityLine["fields"]): Activity {
   return { line: { text, fields } };
 }
 
-function ofNode(message: Message<"judged.node">, before: ClusterState, mode: Profile["evictionMode"]): Activity | null {
+function nodeActivity(
+  message: Message<"judged.node">,
+  before: ClusterState,
+  mode: Profile["evictionMode"],
+): Activity | null {
   const { node, uid, readiness, eviction } = message.body;
   const text = historyTextOf(message, before);
   if (text === null) return null;
@@ -73,14 +77,14 @@ function ofNode(message: Message<"judged.node">, before: ClusterState, mode: Pro
   return lineOf(`node ${node} is drained: zone ${zone} admitted it for eviction`, fields);
 }
 
-function ofZone(message: Message<"judged.zone">, before: ClusterState): Activity | null {
+function zoneActivity(message: Message<"judged.zone">, before: ClusterState): Activity | null {
   const text = historyTextOf(message, before);
   const zone = zoneTitleOf(message.body.zone);
   return text === null ? null : lineOf(`zone ${zone} ${text.text}`, { zone });
 }
 
 /** A breaker that is closed when the ledger first receives it is not logged. */
-function ofBreaker({ body }: Message<"judged.limits">, before: ClusterState): Activity | null {
+function breakerActivity({ body }: Message<"judged.limits">, before: ClusterState): Activity | null {
   const { policy, inWindow, memory } = body;
   const isOpen = memory.trippedAt !== null;
   const wasOpen = (before.limits.get(policy)?.judged.memory.trippedAt ?? null) !== null;
@@ -93,14 +97,14 @@ function ofBreaker({ body }: Message<"judged.limits">, before: ClusterState): Ac
   return lineOf(`the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} condemned; ${reset}`, fields);
 }
 
-function ofWrite({ cause, body }: Message<"done.write">, before: ClusterState): Activity | null {
+function writeActivity({ cause, body }: Message<"done.write">, before: ClusterState): Activity | null {
   if (body.outcome !== "ok") return null;
   const request = before.request(cause)?.message;
   if (body.ask === "asked.taint" && body.change !== "") {
     const line = request?.type === "asked.taint" ? taintLine(request.body, before) : unrequestedLine(body);
     return line && { line };
   }
-  return isFirstDeletion(body, before.pods) ? ofEviction(body, request, before) : null;
+  return isFirstDeletion(body, before.pods) ? evictionActivity(body, request, before) : null;
 }
 
 function taintLine({ node, add, remove, why }: BodyOf<"asked.taint">, before: ClusterState): ActivityLine | null {
@@ -128,7 +132,7 @@ function unrequestedLine({ node, change }: BodyOf<"done.write">): ActivityLine |
   return { text: `node ${node} was written: ${change}`, fields: { node } };
 }
 
-function ofEviction(
+function evictionActivity(
   { uid, node, namespace, name }: BodyOf<"done.write">,
   request: AnyMessage | undefined,
   before: ClusterState,

@@ -7,7 +7,13 @@ import type { AnyMessage, BodyOf, Message } from "../../../protocols/messages.ts
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { Metrics } from "../../../protocols/ports.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
-import { CEILING_FLAG, LEASE_HOLD, LIMIT_FIELDS, limitedNames, POLICY_CEILING } from "../../domain/limited-policies.ts";
+import {
+  CEILING_FLAG,
+  LEASE_BLOCK,
+  LIMIT_FIELDS,
+  limitedNames,
+  POLICY_CEILING,
+} from "../../domain/limited-policies.ts";
 import { frozenAt } from "../../domain/paused-time/frozen-time.ts";
 import { metricsZoneOf, type ZoneLabel } from "../../domain/zone-key.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
@@ -66,7 +72,7 @@ class PolicyGauge {
 
   /** Shows these counts alone, by policy and the other label. */
   showOnly(counts: ReadonlyMap<string, ReadonlyMap<string, number>>): void {
-    for (const [policy, ofPolicy] of counts) for (const [what, count] of ofPolicy) this.set(count, policy, what);
+    for (const [policy, byValue] of counts) for (const [what, count] of byValue) this.set(count, policy, what);
     this.keep((policy, what) => counts.get(policy)?.has(what) === true);
   }
 }
@@ -114,10 +120,10 @@ function upstream(metrics: Metrics) {
 const HOLDS: readonly (readonly [field: string, label: string])[] = [
   ...LIMIT_FIELDS.map((field) => [field, field] as const),
   [CEILING_FLAG, "ceiling"],
-  [LEASE_HOLD, "lease"],
+  [LEASE_BLOCK, "lease"],
 ];
 
-function ofOutages(metrics: Metrics) {
+function outageMetrics(metrics: Metrics) {
   const { gauge } = declaring(metrics);
   const isOutage = "1 while no node can be heard: countdowns for the silence of nodes stand still; 0 otherwise.";
   const seconds =
@@ -130,7 +136,7 @@ function own(metrics: Metrics) {
   const { gauge, byPolicy, counter, histogram } = declaring(metrics);
   const state = "1 for the disruption state the zone is in, 0 for the others.";
   const tokens = "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.";
-  const held =
+  const blocked =
     "Nodes due for eviction that this field of the policy, the operator's ceiling or the Lease of limits blocks; an empty policy is the whole cluster, * all policies together.";
   const breaker = "1 while the circuit breaker of the policy is open; an empty policy is the whole cluster.";
   const newlyDown =
@@ -147,13 +153,13 @@ function own(metrics: Metrics) {
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
   const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
-    ...ofOutages(metrics),
+    ...outageMetrics(metrics),
     zoneState: gauge("vigil_zone_state", state, ["zone", "state"]),
     zoneHalted: gauge("vigil_zone_halted", "1 while the zone is halted because all zones are disrupted.", ZONE),
     zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second that the zone may taint NoExecute now.", ZONE),
     zoneTokens: gauge("vigil_zone_tokens", tokens, ZONE),
     zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait to be admitted for eviction.", ZONE),
-    heldNodes: byPolicy("vigil_policy_held_nodes", held, "field"),
+    heldNodes: byPolicy("vigil_policy_held_nodes", blocked, "field"),
     breakerOpen: byPolicy("vigil_policy_breaker_open", breaker),
     newlyDown: byPolicy("vigil_policy_newly_down_nodes", newlyDown),
     budgetBlocking: byPolicy("vigil_policy_budget_blocking_seconds", blocking, "node"),
@@ -222,8 +228,8 @@ export class LedgerMetrics {
     else this.#shown.newlyDown.set(down.nodes, policy);
     if (policy !== POLICY_CEILING) this.#shown.breakerOpen.set(memory.trippedAt === null ? 0 : 1, policy);
     for (const [field, label] of HOLDS) {
-      const held = holds.filter((hold) => hold.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
-      this.#shown.heldNodes.set(held, policy, label);
+      const blocked = holds.filter((block) => block.field === field).reduce((sum, { nodes }) => sum + nodes, 0);
+      this.#shown.heldNodes.set(blocked, policy, label);
     }
   }
 
@@ -350,8 +356,8 @@ function countsByPolicy(
   for (const { judged } of nodes.values()) {
     if (judged?.policy === undefined) continue;
     for (const what of whatOf(judged)) {
-      const ofPolicy = counts.get(judged.policy) ?? new Map<string, number>();
-      counts.set(judged.policy, ofPolicy.set(what, (ofPolicy.get(what) ?? 0) + 1));
+      const byValue = counts.get(judged.policy) ?? new Map<string, number>();
+      counts.set(judged.policy, byValue.set(what, (byValue.get(what) ?? 0) + 1));
     }
   }
   return counts;

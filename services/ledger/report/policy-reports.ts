@@ -32,7 +32,7 @@ export function policyReports(set: PolicySet | null, state: ClusterState, now: n
       mode,
       ...countOf(name),
       ...limits,
-      holds: [...limits.holds, ...ceilingHolds(policy, state, now)],
+      holds: [...limits.holds, ...ceilingBlocks(policy, state, now)],
       ...evictions,
       ...remediations,
       freeze: freezeReport([policy], everywhere, now),
@@ -98,10 +98,10 @@ function breakerState(
 }
 
 /** What blocks nodes under the ceiling on all policies together, as far as it concerns this one. */
-function ceilingHolds(policy: NodePolicy, { limits }: ClusterState, now: number): PolicyReport["holds"] {
+function ceilingBlocks(policy: NodePolicy, { limits }: ClusterState, now: number): PolicyReport["holds"] {
   const record = limits.get(POLICY_CEILING);
   if (record === undefined || !isRecent(record, now) || !evictsForConditions(policy)) return [];
-  return record.judged.holds.filter((hold) => hold.policy === policy.name || hold.policy === WHOLE_CLUSTER);
+  return record.judged.holds.filter((block) => block.policy === policy.name || block.policy === WHOLE_CLUSTER);
 }
 
 /** The remediations of a policy, as the active process of the policy service published them lately. */

@@ -12,7 +12,7 @@ import type { PodRecord } from "../state/pod-records.ts";
 import { frozenEviction, isBeforeFreeze, isInOutage, type PresentFreezes } from "../state/present-freezes.policy.ts";
 import { type StateSubscriber, VANISHED_MS } from "../state/state-subscriber.ts";
 import { waitingEviction } from "../state/waiting-evictions.policy.ts";
-import { holdOn, isRecent, placeOf, zoneHolds } from "../state/waiting-nodes.policy.ts";
+import { blockedBy, blocksByZone, isRecent, placeOf } from "../state/waiting-nodes.policy.ts";
 import { policyReports } from "./policy-reports.ts";
 
 /** The answers that report the present state. */
@@ -32,7 +32,7 @@ export function reportsOf(
     }),
     policies: () => policyReports(policies.current(), cluster, clock.wallMs()),
     nodes: () => {
-      heartbeats.ask();
+      heartbeats.followOthers();
       return nodesOf(cluster, state.freezes, (node) => wallOf(heartbeats.lastMs(node), clock));
     },
     pendingEvictions: (limit) => {
@@ -44,14 +44,14 @@ export function reportsOf(
 
 /** Every zone that has not vanished, by title. */
 function zonesOf(state: ClusterState, freezes: PresentFreezes): ZoneReport[] {
-  const holds = zoneHolds(state, freezes);
-  const freeze = freezes.ofNode(null);
+  const blocks = blocksByZone(state, freezes);
+  const freeze = freezes.evictionFreeze(null);
   const frozen = freeze === null ? {} : { frozenBy: freezeText(freeze).text };
   const present = [...state.zones.values()].filter(
     ({ judged, publishedAt }) => judged.size > 0 || freezes.at - publishedAt < VANISHED_MS,
   );
   const zones = present.map(({ judged }) => {
-    const heldBack = holds.get(judged.zone);
+    const heldBack = blocks.get(judged.zone);
     return { ...judged, title: zoneTitleOf(judged.zone), ...(heldBack === undefined ? {} : { heldBack }), ...frozen };
   });
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
@@ -86,12 +86,12 @@ function nodesOf(
       eviction,
       evictionFromAt,
       queuePlace: (isQueued ? placeOf(name, queue) : null) ?? undefined,
-      heldBy: holdOn({ name }, judged, state.limits, now)?.field,
+      heldBy: blockedBy({ name }, judged, state.limits, now)?.field,
       conditions:
         conditions.length === 0 ? undefined : conditions.map((each) => `${conditionText(each)} (${each.state})`),
       policy: judged.policy,
       outOfService: judged.outOfService?.state,
-      isFrozen: freezes.ofNode(judged) === null ? undefined : true,
+      isFrozen: freezes.evictionFreeze(judged) === null ? undefined : true,
       zone,
       isShadow: observed.shadow === undefined ? undefined : true,
     });

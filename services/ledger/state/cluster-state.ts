@@ -112,7 +112,7 @@ export class ClusterState {
   }
 
   /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns its judgement. */
-  onWholeNode(node: ObservedNode): NodeJudgement | null {
+  onFullNode(node: ObservedNode): NodeJudgement | null {
     const known = this.nodes.get(node.node);
     if (known?.uid !== node.uid) return null;
     known.requests.onNode(node);

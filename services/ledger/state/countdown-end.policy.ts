@@ -21,7 +21,7 @@ export function isOver(
 ): boolean {
   const observed = node?.observed ?? null;
   const decisive = (record.judged ?? record.asked)?.taint ?? null;
-  if (observed === null && isOfGoneNode(record, unknownReason)) return true;
+  if (observed === null && isOnGoneNode(record, unknownReason)) return true;
   if (record.asked?.mode === "direct" && isUndrained(node?.judged ?? null)) return true;
   return !isPresent(decisive, observed) || isRefuted(record, node, freezes);
 }
@@ -38,6 +38,6 @@ function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean
 }
 
 /** Whether a node that is not observed is known to have left. That ends a countdown before the request for the pod. */
-function isOfGoneNode({ judged, asked, last }: PodRecord, unknownReason: Known["unknownReason"]): boolean {
+function isOnGoneNode({ judged, asked, last }: PodRecord, unknownReason: Known["unknownReason"]): boolean {
   return judged !== null && asked === null && last === null && unknownReason(judged.node) === null;
 }

@@ -43,7 +43,7 @@ export class Heartbeats {
   }
 
   /** Follows those of other shards for a while, because somebody asks. */
-  ask(): void {
+  followOthers(): void {
     this.#askedMs = this.#io.clock.monotonicMs();
     this.review();
   }

@@ -116,7 +116,7 @@ export class MissingJudgements {
 
   /** Forgets nodes that left before a late judgement of them came, and pods that are pending no more. */
   keep(isKept: (node: string) => boolean, isPending: (uid: string) => boolean): void {
-    const nodes = [...this.#expected.values()].flatMap((ofShard) => [...ofShard.keys()]);
+    const nodes = [...this.#expected.values()].flatMap((byNode) => [...byNode.keys()]);
     for (const node of [...this.#unjudged.keys(), ...nodes]) if (!isKept(node)) this.forget(node);
     for (const node of nodes) {
       for (const uid of this.#expected.get(shardOf(node))?.get(node)?.keys() ?? [])
@@ -145,27 +145,27 @@ export class MissingJudgements {
   }
 
   #isOverdue(shard: number, nowMs: number): boolean {
-    for (const ofNode of this.#expected.get(shard)?.values() ?? []) {
-      for (const expectedMs of ofNode.values()) if (expectedMs <= nowMs) return true;
+    for (const byUid of this.#expected.get(shard)?.values() ?? []) {
+      for (const expectedMs of byUid.values()) if (expectedMs <= nowMs) return true;
     }
     return false;
   }
 
   #expect(node: string, uid: string, expectedMs: number): void {
     const shard = shardOf(node);
-    const ofShard = this.#expected.get(shard) ?? new Map<string, Map<string, number>>();
-    const ofNode = ofShard.get(node) ?? new Map<string, number>();
-    this.#expected.set(shard, ofShard.set(node, ofNode.set(uid, expectedMs)));
+    const byNode = this.#expected.get(shard) ?? new Map<string, Map<string, number>>();
+    const byUid = byNode.get(node) ?? new Map<string, number>();
+    this.#expected.set(shard, byNode.set(node, byUid.set(uid, expectedMs)));
   }
 
   /** Expects nothing of a node or a pod of it, or of a node with its pods. */
   #forgetExpected(node: string, uid?: string): void {
     const shard = shardOf(node);
-    const ofShard = this.#expected.get(shard);
-    const ofNode = ofShard?.get(node);
-    if (uid !== undefined) ofNode?.delete(uid);
-    if (uid === undefined || ofNode?.size === 0) ofShard?.delete(node);
-    if (ofShard?.size === 0) this.#expected.delete(shard);
+    const byNode = this.#expected.get(shard);
+    const byUid = byNode?.get(node);
+    if (uid !== undefined) byUid?.delete(uid);
+    if (uid === undefined || byUid?.size === 0) byNode?.delete(node);
+    if (byNode?.size === 0) this.#expected.delete(shard);
   }
 
   /** When the judgement of a node that is to be drained is repeated at the latest; never if it is not to be. */

@@ -35,7 +35,7 @@ export interface TrackedRequest {
   /** The node that it names, which this ledger may no longer know otherwise; absent where `what` says it all. */
   readonly node?: string | undefined;
   /** The change of taints; null for anything else. */
-  readonly ask: BodyOf<"asked.taint"> | null;
+  readonly taintChange: BodyOf<"asked.taint"> | null;
   readonly askedAt: number;
   readonly last: RequestOutcome | null;
 }
@@ -55,7 +55,7 @@ export class NodeRequests {
 
   /** The open request for the NoExecute taint of a grant. */
   get grant(): TrackedRequest | null {
-    return this.all.find(({ ask }) => ask?.why === "granted") ?? null;
+    return this.all.find(({ taintChange }) => taintChange?.why === "granted") ?? null;
   }
 
   /** Records a request. A repeated one keeps its outcome. */
@@ -68,8 +68,8 @@ export class NodeRequests {
     }
     const known = this.#requests.get(key);
     const isSame = known?.what === what;
-    const ask = "conditions" in body ? null : body;
-    this.#requests.set(key, { what, ask, askedAt: at, last: isSame ? known.last : null });
+    const taintChange = "conditions" in body ? null : body;
+    this.#requests.set(key, { what, taintChange, askedAt: at, last: isSame ? known.last : null });
   }
 
   /**
@@ -89,7 +89,7 @@ export class NodeRequests {
       return;
     }
     if (known === undefined && body.change === "") return;
-    const request = known ?? { what: body.change, ask: null, askedAt: at };
+    const request = known ?? { what: body.change, taintChange: null, askedAt: at };
     this.#requests.set(key, { ...request, last: outcomeOf(at, body) });
   }
 
@@ -97,15 +97,15 @@ export class NodeRequests {
   onNode(node: ObservedNode): void {
     const isUnknown = readyConditionOf(node)?.status === "Unknown";
     const present = new Set(node.taints.map(taintName));
-    for (const [key, { ask, last }] of this.#requests) {
-      const isShown = ask === null ? isUnknown : isApplied(ask, present);
+    for (const [key, { taintChange, last }] of this.#requests) {
+      const isShown = taintChange === null ? isUnknown : isApplied(taintChange, present);
       if (isShown || last?.outcome === "ok" || last?.outcome === "gone") this.#requests.delete(key);
     }
   }
 
   /** Forgets the request of a grant, because the node does not wait any more. */
   endGrant(): void {
-    for (const [key, { ask }] of this.#requests) if (ask?.why === "granted") this.#requests.delete(key);
+    for (const [key, { taintChange }] of this.#requests) if (taintChange?.why === "granted") this.#requests.delete(key);
   }
 
   /** Forgets the request for Ready=Unknown, because the node is not silent any more. */

@@ -21,7 +21,7 @@ export interface PresentFreezes {
   /** How a node is frozen; null while it is not. */
   readonly reportOf: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
   /** How a freeze holds back the eviction of a node; null while none does. None holds back upstream's controllers. */
-  readonly ofNode: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
+  readonly evictionFreeze: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
   /** When a freeze held back the eviction of a node, and does, in order and apart. */
   readonly intervalsOf: (judged: PoliciesOfNode | null | undefined) => readonly FrozenInterval[];
   /** Epoch milliseconds. */
@@ -39,12 +39,12 @@ export function presentFreezes(
   const policiesIn = (names: readonly string[]): readonly NodePolicy[] =>
     names.length === 0 ? [] : (set?.policies.filter(({ name }) => names.includes(name)) ?? []);
   const intervalsOf: PresentFreezes["intervalsOf"] = (judged) => {
-    const held = judged?.maintenance === undefined ? [] : [heldInterval(judged.maintenance)];
-    if (!isAnyFrozen) return held;
+    const maintenance = judged?.maintenance === undefined ? [] : [maintenanceInterval(judged.maintenance)];
+    if (!isAnyFrozen) return maintenance;
     const freezes = [set.everywhere, ...policiesIn(policyNames(judged))].flatMap(({ frozen }) => frozen);
-    return mergedIntervals([...freezes, ...held]);
+    return mergedIntervals([...freezes, ...maintenance]);
   };
-  const ofPolicies: PresentFreezes["ofNode"] = (judged) => {
+  const policyReport: PresentFreezes["evictionFreeze"] = (judged) => {
     if (!isAnyFrozen) return null;
     const names = policyNames(judged);
     const key = names.join();
@@ -55,11 +55,11 @@ export function presentFreezes(
     return report;
   };
   const reportOf: PresentFreezes["reportOf"] = (judged) => {
-    return withMaintenance(ofPolicies(judged), judged, { policies: policiesIn(judged?.conflict ?? []), at });
+    return withMaintenance(policyReport(judged), judged, { policies: policiesIn(judged?.conflict ?? []), at });
   };
   const isKnown = set !== null;
-  if (upstream === "beside") return { isKnown, reportOf, ofNode: () => null, intervalsOf: () => [], at };
-  return { isKnown, reportOf, ofNode: reportOf, intervalsOf, at };
+  if (upstream === "beside") return { isKnown, reportOf, evictionFreeze: () => null, intervalsOf: () => [], at };
+  return { isKnown, reportOf, evictionFreeze: reportOf, intervalsOf, at };
 }
 
 /** The freeze of a node, and what holds it in maintenance, both until the later end. Its policies may conflict. */
@@ -68,18 +68,26 @@ function withMaintenance(
   judged: PoliciesOfNode | null | undefined,
   { policies, at }: { readonly policies: readonly NodePolicy[]; readonly at: number },
 ): FreezeReport | null {
-  const held = judged?.maintenance;
-  if (held === undefined || held.untilAt <= at) return freeze;
-  const by = `maintenance (${held.types.join(", ")})`;
-  const holding = policies.filter(({ maintenance }) => held.types.some((type) => maintenance?.hold.includes(type)));
-  const names = judged?.policy === undefined ? holding.map(({ name }) => name) : [judged.policy];
+  const maintenance = judged?.maintenance;
+  if (maintenance === undefined || maintenance.untilAt <= at) return freeze;
+  const by = `maintenance (${maintenance.types.join(", ")})`;
+  const maintaining = policies.filter((policy) =>
+    maintenance.types.some((type) => policy.maintenance?.hold.includes(type)),
+  );
+  const names = judged?.policy === undefined ? maintaining.map(({ name }) => name) : [judged.policy];
   const causes = [...(freeze?.causes ?? []), ...names.map((policy) => ({ policy, by, reason: null }))];
-  if (freeze === null) return { sinceAt: held.sinceAt, untilAt: held.untilAt, causes };
-  const untilAt = freeze.untilAt === null ? null : Math.max(freeze.untilAt, held.untilAt);
-  return { sinceAt: Math.min(freeze.sinceAt, held.sinceAt), untilAt, causes };
+  if (freeze === null) return { sinceAt: maintenance.sinceAt, untilAt: maintenance.untilAt, causes };
+  const untilAt = freeze.untilAt === null ? null : Math.max(freeze.untilAt, maintenance.untilAt);
+  return { sinceAt: Math.min(freeze.sinceAt, maintenance.sinceAt), untilAt, causes };
 }
 
-function heldInterval({ sinceAt, untilAt }: { readonly sinceAt: number; readonly untilAt: number }): FrozenInterval {
+function maintenanceInterval({
+  sinceAt,
+  untilAt,
+}: {
+  readonly sinceAt: number;
+  readonly untilAt: number;
+}): FrozenInterval {
   return { fromAt: sinceAt, toAt: untilAt };
 }
 
@@ -96,17 +104,17 @@ function policyNames(judged: PoliciesOfNode | null | undefined): readonly string
 export function frozenEviction(
   judged: BodyOf<"judged.pod"> | null,
   node: Pick<NodeRecord, "judged"> | undefined,
-  { isKnown, ofNode, at }: PresentFreezes,
+  { isKnown, evictionFreeze, at }: PresentFreezes,
 ): FrozenEviction | null {
-  const held = judged?.held;
+  const frozen = judged?.held;
   if (!isKnown) {
-    const isHeld = held !== undefined && (held.untilAt === null || held.untilAt > at);
-    return isHeld ? { untilAt: held.untilAt, remainingMs: held.remainingMs, by: held.field } : null;
+    const isFrozen = frozen !== undefined && (frozen.untilAt === null || frozen.untilAt > at);
+    return isFrozen ? { untilAt: frozen.untilAt, remainingMs: frozen.remainingMs, by: frozen.field } : null;
   }
-  const freeze = ofNode(node?.judged);
+  const freeze = evictionFreeze(node?.judged);
   if (freeze === null) return null;
   const { untilAt } = freeze;
-  const remainingMs = held !== undefined && isSameEnd(held.untilAt, untilAt) ? held.remainingMs : null;
+  const remainingMs = frozen !== undefined && isSameEnd(frozen.untilAt, untilAt) ? frozen.remainingMs : null;
   return { untilAt, remainingMs, by: freezeText(freeze).text };
 }
 

@@ -155,7 +155,7 @@ export class StateSubscriber {
     this.drainPods.onNode(body);
     if (!this.cluster.nodes.get(body.node)?.observed) this.#missing.onNewNode(body);
     this.cluster.apply({ ...message, body: this.#inventory.onNode(body) });
-    this.#missing.onNode(body, this.cluster.onWholeNode(body), this.#io.clock.monotonicMs());
+    this.#missing.onNode(body, this.cluster.onFullNode(body), this.#io.clock.monotonicMs());
   }
 
   #onPods(body: BodyOf<"observed.pods">): void {

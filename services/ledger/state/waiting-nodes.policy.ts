@@ -29,7 +29,7 @@ export function isRecent({ publishedAt }: Pick<Judged<"judged.zone">, "published
 }
 
 /** The limit that holds a waiting node back, as its owner published it lately; null for none. */
-export function holdOn(
+export function blockedBy(
   { name }: Pick<NodeRecord, "name">,
   judged: Pick<NodeJudgement, "eviction" | "conditions" | "policy">,
   limits: ClusterState["limits"],
@@ -48,7 +48,7 @@ export function holdOn(
 }
 
 /** The fields that hold back waiting nodes, by the key of their zone, or of their policy's domain in it. */
-export function zoneHolds(
+export function blocksByZone(
   { nodes, limits }: Pick<ClusterState, "nodes" | "limits">,
   freezes: PresentFreezes,
 ): ReadonlyMap<string, readonly ZoneHold[]> {
@@ -56,17 +56,17 @@ export function zoneHolds(
   for (const node of nodes.values()) {
     if (node.observed === null || node.judged === null || waitingTaintOf(node.judged) === null) continue;
     const { zone } = node.judged;
-    const isFrozen = freezes.ofNode(node.judged) !== null;
-    const hold = isFrozen ? FROZEN : holdOn(node, node.judged, limits, freezes.at);
-    if (hold !== null) zones.set(zone, withNode(zones.get(zone) ?? [], hold));
+    const isFrozen = freezes.evictionFreeze(node.judged) !== null;
+    const block = isFrozen ? FROZEN : blockedBy(node, node.judged, limits, freezes.at);
+    if (block !== null) zones.set(zone, withNode(zones.get(zone) ?? [], block));
   }
   return zones;
 }
 
 const FROZEN: Omit<ZoneHold, "nodes"> = { policy: null, field: null };
 
-function withNode(holds: readonly ZoneHold[], { policy, field }: Omit<ZoneHold, "nodes">): ZoneHold[] {
-  const isSame = (hold: ZoneHold): boolean => hold.policy === policy && hold.field === field;
-  if (!holds.some(isSame)) return [...holds, { policy, field, nodes: 1 }];
-  return holds.map((hold) => (isSame(hold) ? { ...hold, nodes: hold.nodes + 1 } : hold));
+function withNode(blocks: readonly ZoneHold[], { policy, field }: Omit<ZoneHold, "nodes">): ZoneHold[] {
+  const isSame = (block: ZoneHold): boolean => block.policy === policy && block.field === field;
+  if (!blocks.some(isSame)) return [...blocks, { policy, field, nodes: 1 }];
+  return blocks.map((block) => (isSame(block) ? { ...block, nodes: block.nodes + 1 } : block));
 }

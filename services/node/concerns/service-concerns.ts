@@ -3,7 +3,7 @@ import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Stop } from "../../../protocols/ports.ts";
 import { readinessBreakersOf } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
-import { LimitHolds, LimitReceiver } from "../../platform/node-policies/limit-holds.ts";
+import { LimitBlocks, LimitReceiver } from "../../platform/node-policies/limit-blocks.ts";
 import { type ConcernsContext, type ConcernsIo, NodeConcerns } from "./node-concerns.ts";
 import { PolicyConflicts } from "./selection/policy-conflicts.ts";
 
@@ -22,7 +22,7 @@ export class ServiceConcerns {
   readonly #hasReadinessBreaker: boolean;
 
   constructor(io: ConcernsIo, options: ServiceConcernsOptions) {
-    this.#context = { ...options, io, limits: new LimitHolds(io.profile) };
+    this.#context = { ...options, io, limits: new LimitBlocks(io.profile) };
     this.#conflicts = new PolicyConflicts(io.log, io.policies.current()?.policies);
     this.#hasReadinessBreaker = readinessBreakersOf(null, io.profile).length > 0;
   }

@@ -235,14 +235,14 @@ function latestOf<T extends MessageType>(
   return {
     stop,
     take() {
-      const taken: { message: Message<T>; receivedMs: number }[] = [];
+      const admitted: { message: Message<T>; receivedMs: number }[] = [];
       const wallMs = clock.wallMs();
       for (const [subject, { payload, receivedMs }] of unread) {
         const admission = admit(payload, type, { subject, cluster, wallMs });
-        if ("message" in admission) taken.push({ message: admission.message, receivedMs });
+        if ("message" in admission) admitted.push({ message: admission.message, receivedMs });
       }
       unread.clear();
-      return taken;
+      return admitted;
     },
   };
 }

@@ -6,7 +6,7 @@ interface MailboxEntry<T> {
 }
 
 /** How many removed entries may lie before the waiting ones. */
-const TAKEN_ENTRIES_MAX = 1024;
+const REMOVED_ENTRIES_MAX = 1024;
 
 /** A bounded queue. A full one drops its oldest expendable entry, or the new one if none is expendable. */
 export class Mailbox<T> {
@@ -44,7 +44,7 @@ export class Mailbox<T> {
       const { content } = entry;
       entry.content = null;
       this.#size--;
-      this.#forgetTaken();
+      this.#forgetRemoved();
       return content;
     }
     this.#entries = [];
@@ -66,8 +66,8 @@ export class Mailbox<T> {
   }
 
   /** Cuts off removed entries once they are the larger part, so that no entry is copied more than a few times. */
-  #forgetTaken(): void {
-    if (this.#start < TAKEN_ENTRIES_MAX || this.#start * 2 < this.#entries.length) return;
+  #forgetRemoved(): void {
+    if (this.#start < REMOVED_ENTRIES_MAX || this.#start * 2 < this.#entries.length) return;
     this.#entries = this.#entries.slice(this.#start);
     this.#start = 0;
     this.#expendable = this.#expendable.slice(this.#expendableStart).filter((entry) => entry.content !== null);

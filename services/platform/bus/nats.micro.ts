@@ -172,12 +172,12 @@ class RunningService {
   /** What comes with what was too much is dropped unread. */
   #onRequest(answer: () => Promise<void>): void {
     if (this.#isOverwhelmed) return;
-    const isTaken = this.#io.turns.request({
+    const isAccepted = this.#io.turns.request({
       begin: (done) => void answer().finally(done),
       refuse: () => {},
       cut: () => {},
     });
-    if (isTaken) return;
+    if (isAccepted) return;
     this.#isOverwhelmed = true;
     this.#io.overwhelmed();
   }

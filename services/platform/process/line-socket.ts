@@ -35,7 +35,7 @@ async function removeSocket(path: string): Promise<void> {
 }
 
 /** Sends one line and resolves with the answer. Rejects with an Error that names the path. */
-export function askLine(path: string, line: string): Promise<string> {
+export function requestLine(path: string, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(path, () => socket.write(`${line}\n`));
     socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error(`${path}: no answer`)));

@@ -22,7 +22,7 @@ const SAVED_MS = 500;
 /** What a turn costs besides what is measured, in milliseconds: its request is parsed and its answer sent. */
 const COST_MS = 4;
 /** How long what is refused is held, in milliseconds. */
-export const HELD_MS = 1_000;
+export const DELAY_MS = 1_000;
 /** After this long a turn counts no more, whether its client has read the answer or not, in milliseconds. */
 export const TURN_MAX_MS = 5_000;
 
@@ -61,7 +61,7 @@ export class ReaderTurns {
   /** Begins a turn, now or later; false when it is refused, which happens later. */
   request(turn: Turn): boolean {
     if (this.#waiting.length >= WAITING_MAX) {
-      this.hold(() => turn.refuse());
+      this.delay(() => turn.refuse());
       return false;
     }
     this.#waiting.push(turn);
@@ -70,8 +70,8 @@ export class ReaderTurns {
   }
 
   /** Calls `act` when what is refused was held for long enough. */
-  hold(act: () => void): void {
-    this.#after(HELD_MS, act);
+  delay(act: () => void): void {
+    this.#after(DELAY_MS, act);
   }
 
   /** Forgets everything that waits. */

@@ -17,7 +17,7 @@ import type {
 /** One run of a service, from its start until it stops or fails. */
 export class ServiceLife {
   readonly #failed: (error: unknown) => void;
-  readonly #held = new Set<Stop>();
+  readonly #releases = new Set<Stop>();
   #alive = true;
   #depth = 0;
 
@@ -29,8 +29,8 @@ export class ServiceLife {
   /** Ends this run and releases everything it holds at its ports. */
   end(): void {
     this.#alive = false;
-    for (const release of this.#held) release();
-    this.#held.clear();
+    for (const release of this.#releases) release();
+    this.#releases.clear();
   }
 
   /** Runs code of the service. An exception in a nested call unwinds the outer one too, then ends this run. */
@@ -54,10 +54,10 @@ export class ServiceLife {
   }
 
   /** Keeps a release function until the end of this run; the function returned releases now. */
-  hold(release: Stop): Stop {
-    this.#held.add(release);
+  onEnd(release: Stop): Stop {
+    this.#releases.add(release);
     return () => {
-      if (this.#held.delete(release)) release();
+      if (this.#releases.delete(release)) release();
     };
   }
 }
@@ -73,7 +73,7 @@ export function guardedIo(io: Io, life: ServiceLife): Io {
     fleet: guardedFleet(fleet, life),
     policies: {
       current: () => policies.current(),
-      follow: (changed) => life.hold(policies.follow(life.guard(changed))),
+      follow: (changed) => life.onEnd(policies.follow(life.guard(changed))),
     },
   };
 }
@@ -91,12 +91,12 @@ function guardedClock(clock: Clock, life: ServiceLife): Clock {
 function guardedBus(bus: Bus, life: ServiceLife): Bus {
   return {
     publish: (type, body, cause) => bus.publish(type, body, cause),
-    subscribe: (type, shard, receive) => life.hold(bus.subscribe(type, shard, life.guard(receive))),
+    subscribe: (type, shard, receive) => life.onEnd(bus.subscribe(type, shard, life.guard(receive))),
     latest: (type) => {
       const latest = bus.latest(type);
-      return { take: () => latest.take(), stop: life.hold(latest.stop) };
+      return { take: () => latest.take(), stop: life.onEnd(latest.stop) };
     },
-    onGap: (lost) => life.hold(bus.onGap(life.guard(lost))),
+    onGap: (lost) => life.onEnd(bus.onGap(life.guard(lost))),
     connected: () => bus.connected(),
   };
 }
@@ -111,7 +111,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
         absent: life.guard(() => sink.absent?.()),
       };
       const watch = kube.watch(what, guarded, options);
-      const stop = life.hold(() => watch.stop());
+      const stop = life.onEnd(() => watch.stop());
       return {
         state: () => watch.state(),
         held: (namespace, name) => watch.held(namespace, name),
@@ -138,7 +138,7 @@ function guardedFleet(fleet: Fleet, life: ServiceLife): Fleet {
     follow(service, follower) {
       const gained = life.guard((shard: number) => follower.gained(shard));
       const lost = life.guard((shard: number) => follower.lost(shard));
-      return life.hold(fleet.follow(service, { gained, lost }));
+      return life.onEnd(fleet.follow(service, { gained, lost }));
     },
   };
 }

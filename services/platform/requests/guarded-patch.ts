@@ -86,8 +86,8 @@ function sameCondition(conditions: readonly unknown[], type: string, fields: rea
 
 function sameAnnotations(names: readonly string[], before: unknown): PatchOperation[] {
   if (before === undefined || before === null) return names.length === 0 ? [] : [test(ANNOTATIONS, null)];
-  const standing = recordOf(before);
-  return names.map((name) => test(annotationPath(name), standing[name] ?? null));
+  const existing = recordOf(before);
+  return names.map((name) => test(annotationPath(name), existing[name] ?? null));
 }
 
 function replacedTaints(taints: readonly object[] | null, before: unknown): PatchOperation[] {
@@ -116,9 +116,9 @@ function changedAnnotations(changes: Readonly<Record<string, string | null>>, be
     const value = Object.fromEntries(entries.filter(([, text]) => text !== null));
     return Object.keys(value).length === 0 ? [] : [test(ANNOTATIONS, null), { op: "add", path: ANNOTATIONS, value }];
   }
-  const standing: JsonRecord = recordOf(before);
+  const existing: JsonRecord = recordOf(before);
   return entries
-    .filter(([name, text]) => text !== null || standing[name] !== undefined)
+    .filter(([name, text]) => text !== null || existing[name] !== undefined)
     .map(([name, text]) => changedAnnotation(name, text));
 }
 

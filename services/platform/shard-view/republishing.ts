@@ -8,7 +8,7 @@ const PER_TURN = 256;
 export interface RepublishingOptions<T> {
   readonly clock: Pick<Clock, "after">;
   /** Everything that is held now. It may change while it is walked. */
-  readonly held: () => Iterable<T>;
+  readonly known: () => Iterable<T>;
   /** Publishes one of them, by the message that asks for it. */
   readonly publish: (each: T, cause: string) => void;
 }
@@ -27,7 +27,7 @@ export class Republishing<T> {
   /** Begins a round. One that is under way starts again, because who asks now has missed its beginning. */
   begin(cause: string): void {
     const isUnderWay = this.#left !== null;
-    this.#left = this.#options.held()[Symbol.iterator]();
+    this.#left = this.#options.known()[Symbol.iterator]();
     if (!isUnderWay) this.#publishSome(cause);
   }
 

@@ -47,8 +47,8 @@ export function feedShard(
       if (!view.isOutdated(message)) reader.node(body, view.onNode(body), id);
     }),
     bus.subscribe("observed.gone", shard, ({ body, id }) => {
-      const held = view.onGone(body);
-      if (held !== null) reader.gone(held, id);
+      const gone = view.onGone(body);
+      if (gone !== null) reader.gone(gone, id);
     }),
     bus.subscribe("observed.pulse", shard, (message) => {
       const outagesBefore = view.outages;
@@ -59,12 +59,12 @@ export function feedShard(
     }),
   ];
   if (reader.pods !== undefined) {
-    const takePods = ({ body, id }: Message<"observed.pods">): void => {
-      const whole = view.onPods(body);
+    const onPods = ({ body, id }: Message<"observed.pods">): void => {
+      const complete = view.onPods(body);
       const node = view.node(body.node);
-      if (whole !== null && node !== null) reader.pods?.(node, whole, id);
+      if (complete !== null && node !== null) reader.pods?.(node, complete, id);
     };
-    stops.push(bus.subscribe("observed.pods", shard, takePods));
+    stops.push(bus.subscribe("observed.pods", shard, onPods));
   }
   requestIfNeeded(null);
   return {

@@ -17,12 +17,12 @@ interface Assembly {
 
 /** The pods of the nodes of one shard. */
 export class ShardPods {
-  readonly #whole = new Map<string, PodsOfNode>();
+  readonly #complete = new Map<string, PodsOfNode>();
   readonly #assemblies = new Map<string, Assembly>();
 
   /** The last complete version of a node's pods; null when there is none. */
   of(node: string): PodsOfNode | null {
-    return this.#whole.get(node) ?? null;
+    return this.#complete.get(node) ?? null;
   }
 
   /** Takes one chunk. Returns the version that this chunk completes, else null. */
@@ -35,17 +35,17 @@ export class ShardPods {
     assembly.parts[chunk] = body.pods;
     if (assembly.missing > 0) return null;
     this.#assemblies.delete(body.node);
-    const whole = { version: body.version, pods: assembly.parts.flatMap((part) => part ?? []) };
-    this.#whole.set(body.node, whole);
-    return whole;
+    const complete = { version: body.version, pods: assembly.parts.flatMap((part) => part ?? []) };
+    this.#complete.set(body.node, complete);
+    return complete;
   }
 
   /** Drops a node's pods. Returns their last complete version, or null. */
   drop(node: string): PodsOfNode | null {
-    const held = this.of(node);
-    this.#whole.delete(node);
+    const known = this.of(node);
+    this.#complete.delete(node);
     this.#assemblies.delete(node);
-    return held;
+    return known;
   }
 
   #assemblyOf(body: BodyOf<"observed.pods">): Assembly {

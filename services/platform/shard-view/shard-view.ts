@@ -30,7 +30,7 @@ export interface ShardViewOptions {
   readonly beganMs: number;
 }
 
-interface HeldNode {
+interface KnownNode {
   readonly node: ObservedNode;
   /** How many resyncs this reader had requested when the node was last published. */
   readonly mention: number;
@@ -45,7 +45,7 @@ export class ShardView {
   readonly watchHealth: WatchHealth;
   readonly #options: ShardViewOptions;
   readonly #trust: ObserverTrust;
-  readonly #nodes = new Map<string, HeldNode>();
+  readonly #nodes = new Map<string, KnownNode>();
   readonly #pods = new ShardPods();
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
@@ -74,7 +74,7 @@ export class ShardView {
   }
 
   *nodes(): Generator<ObservedNode> {
-    for (const held of this.#nodes.values()) yield held.node;
+    for (const known of this.#nodes.values()) yield known.node;
   }
 
   node(name: string): ObservedNode | null {
@@ -91,8 +91,8 @@ export class ShardView {
    * state must not be taken; a resync publishes it again if its observer turns out to be the only one.
    */
   isOutdated({ id, body }: Pick<Message<"observed.node">, "id" | "body">): boolean {
-    const held = this.node(body.node);
-    if (held === null || !isOlderVersion(body.resourceVersion, held.resourceVersion)) return false;
+    const known = this.node(body.node);
+    if (known === null || !isOlderVersion(body.resourceVersion, known.resourceVersion)) return false;
     return !this.#trust.has(publisherOf({ id }));
   }
 
@@ -114,11 +114,11 @@ export class ShardView {
    * Takes the removal of a node. Returns the state held; null if none is, or one of another uid under the same name.
    */
   onGone(body: BodyOf<"observed.gone">): ObservedNode | null {
-    const held = this.node(body.node);
-    if (held === null || held.uid !== body.uid) return null;
-    this.#drop(held);
+    const known = this.node(body.node);
+    if (known === null || known.uid !== body.uid) return null;
+    this.#drop(known);
     this.#compareLate();
-    return held;
+    return known;
   }
 
   /** Takes a chunk of a node's pods. Returns the version it completes; null while chunks are missing or not needed. */
@@ -126,12 +126,12 @@ export class ShardView {
     const node = this.node(body.node);
     if (node === null || !needsPods(node)) return null;
     const before = this.pods(body.node);
-    const whole = this.#pods.onChunk(body);
-    if (whole === null) return null;
+    const complete = this.#pods.onChunk(body);
+    if (complete === null) return null;
     if (before !== null) this.#podsDigest = digestWithout(this.#podsDigest, body.node, before.version);
-    this.#podsDigest = digestWith(this.#podsDigest, body.node, whole.version);
+    this.#podsDigest = digestWith(this.#podsDigest, body.node, complete.version);
     this.#compareLate();
-    return whole;
+    return complete;
   }
 
   /** Takes a pulse. Returns the nodes that left unnoticed: the resync that it ends did not publish them. */
@@ -216,7 +216,7 @@ export class ShardView {
   }
 
   #dropPods(name: string): void {
-    const held = this.#pods.drop(name);
-    if (held !== null) this.#podsDigest = digestWithout(this.#podsDigest, name, held.version);
+    const known = this.#pods.drop(name);
+    if (known !== null) this.#podsDigest = digestWithout(this.#podsDigest, name, known.version);
   }
 }

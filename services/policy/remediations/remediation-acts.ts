@@ -96,7 +96,7 @@ function decide(io: Io, job: RemediationJob, live: Live, done: Done): void {
   const reads = { node, frozenBy, leaseRenewedAt: lease, graceMs, wallMs };
   const detail = liveRefusal(act, reads, job.node.uid);
   // The next round decides by the policies that came meanwhile. A deletion heals, whatever they are.
-  const isOutdated = act.kind !== "delete" && !isOfPolicy(io, job, node);
+  const isOutdated = act.kind !== "delete" && !hasSamePolicy(io, job, node);
   if (detail !== null) done({ kind: "left", detail });
   else if (isOutdated) done({ kind: "left", detail: "the policies or that of the node have changed since" });
   else if (!("object" in act)) create(io, job, readAtMs, done);
@@ -106,7 +106,7 @@ function decide(io: Io, job: RemediationJob, live: Live, done: Done): void {
 }
 
 /** Whether a live node has the policy by which it was decided, and that is the present one. */
-function isOfPolicy(io: Io, { policies, policy }: RemediationJob, node: ObservedNode): boolean {
+function hasSamePolicy(io: Io, { policies, policy }: RemediationJob, node: ObservedNode): boolean {
   const current = io.policies.current();
   const resolved = policyOf(node, current);
   return current === policies && resolved.kind === "policy" && resolved.policy.name === policy.name;

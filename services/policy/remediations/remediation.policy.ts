@@ -50,7 +50,7 @@ export interface RemediationSituation {
   /** The outages that pause its timeouts; absent for none. */
   readonly outages?: OutageTime;
   /** What holds every step back; null for nothing. */
-  readonly heldBy: string | null;
+  readonly blockedBy: string | null;
   /** Whether Vigil is in shadow mode. */
   readonly isShadow: boolean;
   /** Whether the API server has accepted the object of each step as a dry run, since the node failed. */
@@ -110,7 +110,7 @@ export function isOrphan({ isOwn, isEnding, expectsDeletion, succeeded }: Remedi
 }
 
 function nextStep(index: number, situation: RemediationSituation): RemediationDecision {
-  const { node, steps, heldBy, isShadow, startupGraceMs, wallMs } = situation;
+  const { node, steps, blockedBy, isShadow, startupGraceMs, wallMs } = situation;
   const step = steps[index];
   if (step === undefined) return { state: "exhausted", index: null };
   const taint = node.taints.find(isSwappable);
@@ -124,7 +124,7 @@ function nextStep(index: number, situation: RemediationSituation): RemediationDe
   }
   const problem = situation.unread ?? situation.problems[index] ?? null;
   if (problem !== null) return { state: "blocked", index, detail: problem };
-  if (heldBy !== null) return { state: "held", index, detail: heldBy };
+  if (blockedBy !== null) return { state: "held", index, detail: blockedBy };
   if (isShadow) return { state: "dryRun", index };
   if (step.dryRun) return { state: "dryRun", index, ...trialOf(index, situation) };
   return { state: "due", index, act: { kind: "create", index } };
@@ -136,7 +136,7 @@ function trialOf(index: number, { accepted }: RemediationSituation): Pick<Remedi
 }
 
 function presentStep({ index, object }: Placed, situation: RemediationSituation): RemediationDecision {
-  const { steps, heldBy, wallMs } = situation;
+  const { steps, blockedBy, wallMs } = situation;
   const { succeeded, createdAt: sinceAt } = object;
   const known = { index, sinceAt };
   if (succeeded === "True") {
@@ -148,7 +148,7 @@ function presentStep({ index, object }: Placed, situation: RemediationSituation)
   if (succeeded !== "False" && wallMs < untilAt) {
     return { state: "running", ...known, ...until(untilAt), ...(object.isAnswered ? {} : { detail: UNANSWERED }) };
   }
-  if (heldBy !== null) return { state: "held", ...known, detail: heldBy };
+  if (blockedBy !== null) return { state: "held", ...known, detail: blockedBy };
   return { state: "running", ...known, ...until(untilAt), act: { kind: "timeOut", index, object } };
 }
 

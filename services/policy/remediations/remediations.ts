@@ -14,7 +14,7 @@ import { nodeOutagesOf } from "../../domain/paused-time/outages.ts";
 import type { MemoryHealth } from "../../platform/process/memory-health.ts";
 import { isOrphan, type RemediationDecision, remediationOf } from "./remediation.policy.ts";
 import { actOn, deleteOrphan, type RemediationResult } from "./remediation-acts.ts";
-import { RemediationHolds } from "./remediation-holds.ts";
+import { RemediationBlocks } from "./remediation-blocks.ts";
 import { type RemediationProblem, remediationKind } from "./remediation-object.policy.ts";
 import { RemediationOutcomes } from "./remediation-outcomes.ts";
 import { RemediationReads } from "./remediation-reads.ts";
@@ -30,7 +30,7 @@ type Found = { readonly policy: NodePolicy; readonly node: ObservedNode; readonl
 export class Remediations {
   readonly #io: Io;
   readonly #observedOutages: () => readonly FrozenInterval[];
-  readonly #holds: RemediationHolds;
+  readonly #blocks: RemediationBlocks;
   readonly #outcomes: RemediationOutcomes;
   /** The nodes and orphaned objects about which something is under way. */
   readonly #acting = new Set<string>();
@@ -50,7 +50,7 @@ export class Remediations {
   constructor(io: Io, health: MemoryHealth, observedOutages: () => readonly FrozenInterval[]) {
     this.#io = io;
     this.#observedOutages = observedOutages;
-    this.#holds = new RemediationHolds(io);
+    this.#blocks = new RemediationBlocks(io);
     this.#outcomes = new RemediationOutcomes(io, health);
     this.#timer = io.clock.after(ROUND_MS, () => this.#round());
   }
@@ -58,7 +58,7 @@ export class Remediations {
   stop(): void {
     this.#isStopped = true;
     this.#timer.cancel();
-    this.#holds.stop();
+    this.#blocks.stop();
   }
 
   /** Takes the uids of the objects that policies in force come from: they own what is made for them. */
@@ -77,7 +77,7 @@ export class Remediations {
     const policies = (this.#io.policies.current()?.policies ?? []).filter(
       ({ remediations }) => remediations.length > 0,
     );
-    this.#holds.follow(policies);
+    this.#blocks.follow(policies);
     if (policies.length === 0) {
       this.#problems = new Map();
       this.#publish([]);
@@ -108,7 +108,7 @@ export class Remediations {
   /** The nodes that are not Ready, of policies with remediations. */
   #unhealthy(): { readonly policy: NodePolicy; readonly node: ObservedNode }[] {
     const set = this.#io.policies.current();
-    return this.#holds.nodes().flatMap((node) => {
+    return this.#blocks.nodes().flatMap((node) => {
       if (readyConditionOf(node)?.status === "True") return [];
       const resolved = policyOf(node, set);
       return resolved.kind === "policy" && resolved.policy.remediations.length > 0
@@ -140,22 +140,24 @@ export class Remediations {
     const { clock, policies, profile } = this.#io;
     const wallMs = clock.wallMs();
     const steps = policy.remediations;
-    const ofSteps = steps.map(({ template }) => reads.of(template));
+    const stepReads = steps.map(({ template }) => reads.of(template));
     const { freeze, frozen } = nodeFreezeOf(node, policies.current(), wallMs);
     const outages = nodeOutagesOf(node, policies.current(), this.#observedOutages(), profile);
     const unheard = wallMs < outages.notBeforeAt ? "an outage: the node has to have its grace to be heard" : null;
     return remediationOf({
       node,
       steps,
-      objects: ofSteps.map(({ objects }) => objects.get(node.node) ?? null),
-      unread: ofSteps.find(({ objectsProblem }) => objectsProblem !== null)?.objectsProblem?.message ?? null,
-      problems: steps.map((step, index) => this.#problemOfStep(step, ofSteps[index]?.templateProblem)?.message ?? null),
+      objects: stepReads.map(({ objects }) => objects.get(node.node) ?? null),
+      unread: stepReads.find(({ objectsProblem }) => objectsProblem !== null)?.objectsProblem?.message ?? null,
+      problems: steps.map(
+        (step, index) => this.#problemOfStep(step, stepReads[index]?.templateProblem)?.message ?? null,
+      ),
       // Beside upstream Vigil changes no node, so nothing would come of a proof.
       outOfService: profile.upstream === "beside" ? null : policy.outOfService,
       startupGraceMs: policy.nodeStartupGraceMs ?? profile.nodeStartupGraceMs,
       frozen,
       outages,
-      heldBy: freeze?.field ?? unheard ?? this.#holds.holdOn(node, policy),
+      blockedBy: freeze?.field ?? unheard ?? this.#blocks.blockedBy(node, policy),
       isShadow: this.#outcomes.isUnsent(node.node),
       accepted: steps.map((step) => this.#outcomes.isAccepted(node.node, trialOf(node, step, reads))),
       wallMs,
@@ -190,9 +192,9 @@ export class Remediations {
         if (!object.isOwn) continue;
         hasObjects = true;
         const { name } = object;
-        const node = this.#holds.node(name);
+        const node = this.#blocks.node(name);
         const isReady = node !== null && readyConditionOf(node)?.status === "True";
-        const isGone = node === null && !this.#holds.isBlind(name) && isOrphan(object);
+        const isGone = node === null && !this.#blocks.isBlind(name) && isOrphan(object);
         if (object.isEnding || this.#acting.has(name) || (!isReady && !isGone)) continue;
         const of = { policy: "", node: name, kind: "delete" as const, step };
         this.#begin(
@@ -231,14 +233,14 @@ export class Remediations {
     return new Map(
       policies.flatMap((policy): [string, RemediationProblem | null][] => {
         if (policy.remediations.length === 0) return [];
-        const ofSteps = policy.remediations.map((step) => {
+        const stepReads = policy.remediations.map((step) => {
           const { objectsProblem, templateProblem } = reads.of(step.template);
           return objectsProblem ?? this.#problemOfStep(step, templateProblem);
         });
         const exhausted = found.filter(
           (each) => each.policy.name === policy.name && each.decision.state === "exhausted",
         );
-        return [[policy.name, ofSteps.find((problem) => problem !== null) ?? noneLeft(exhausted, reads)]];
+        return [[policy.name, stepReads.find((problem) => problem !== null) ?? noneLeft(exhausted, reads)]];
       }),
     );
   }

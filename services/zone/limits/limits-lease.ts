@@ -5,7 +5,7 @@
  */
 import type { Message } from "../../../protocols/messages.ts";
 import { LIMITS_LEASE } from "../../../protocols/names.ts";
-import { LEASE_HOLD, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
+import { LEASE_BLOCK, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import type { LimitBlock } from "./limits.policy.ts";
 
 const LEASE = `the Lease ${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
@@ -44,7 +44,7 @@ export class LimitsLease {
       : this.#holder === null
         ? `no process is known to hold ${LEASE}`
         : `${this.#holder} holds it, and its permits are not received here`;
-    return { policy: WHOLE_CLUSTER, field: LEASE_HOLD, untilAt: null, detail };
+    return { policy: WHOLE_CLUSTER, field: LEASE_BLOCK, untilAt: null, detail };
   }
 
   #isHeld(nowMs: number): boolean {

@@ -21,7 +21,7 @@
 import type { CircuitBreaker, NodeCount } from "../../../protocols/policy-set.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import type { Instant } from "../../domain/instant.ts";
-import { CEILING_FLAG, type LEASE_HOLD, type LimitField } from "../../domain/limited-policies.ts";
+import { CEILING_FLAG, type LEASE_BLOCK, type LimitField } from "../../domain/limited-policies.ts";
 import { type Allowance, nodesAllowed, type ScheduledBudget } from "./budget.policy.ts";
 
 /** The most nodes that all policies together may taint NoExecute for conditions. */
@@ -72,7 +72,7 @@ export const NO_MEMORY: LimitMemory = { trippedMs: null, stormEndedMs: null, isS
 
 /** Why no further node is admitted. */
 export interface LimitBlock {
-  readonly field: LimitField | typeof CEILING_FLAG | typeof LEASE_HOLD;
+  readonly field: LimitField | typeof CEILING_FLAG | typeof LEASE_BLOCK;
   /** When it ends by itself, in epoch milliseconds; null when it depends on nodes, or on a user. */
   readonly untilAt: number | null;
   /** The numbers behind it, as a sentence without its full stop. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PLAYGROUND_PROFILE } from "../../../services/cli/playground/playground-members.ts";
 import { playgroundVerb } from "../../../services/cli/verbs/playground.ts";
-import { askLine } from "../../../services/platform/process/line-socket.ts";
+import { requestLine } from "../../../services/platform/process/line-socket.ts";
 import { storyOf } from "../../../services/sandbox/playground/story.ts";
 import { until } from "../../support/until.ts";
 import { fakeHost } from "../fake-host.ts";
@@ -32,7 +32,10 @@ test("with --serve says at once what one may break, takes orders and tells no st
   const ended = playgroundVerb.start(argv, host);
   await until("the orders are printed", () => host.out().includes("Break something"));
   const order = JSON.stringify({ order: "stop", selector: { zone: "zone-b" } });
-  expect(JSON.parse(await askLine(socket, order))).toMatchObject({ reached: 20, summary: { nodes: 60, stopped: 20 } });
+  expect(JSON.parse(await requestLine(socket, order))).toMatchObject({
+    reached: 20,
+    summary: { nodes: 60, stopped: 20 },
+  });
   expect(host.out()).toContain(`vigil hollow stop --zone=zone-b --socket=${socket}\n`);
   expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig delete node node-c-01\n");
   expect(host.out()).toMatch(

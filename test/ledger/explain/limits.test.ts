@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import { ClusterState } from "../../../services/ledger/state/cluster-state.ts";
-import { holdOn } from "../../../services/ledger/state/waiting-nodes.policy.ts";
+import { blockedBy } from "../../../services/ledger/state/waiting-nodes.policy.ts";
 
 const NOW = Date.UTC(2026, 0, 5, 12);
 const HOLD = { policy: "gpu", field: "maxUnhealthy", untilAt: null, detail: "5 of 20 nodes are unhealthy", nodes: 1 };
@@ -34,5 +34,5 @@ test.each([
   ["its policy, but it does not wait", { eviction: "evicted", policy: "gpu" }, limitsOf("gpu"), undefined],
   ["its policy, but long ago", waiting, limitsOf("gpu", {}, NOW - 15_000), undefined],
 ] as const)("a node is held back by the limits of %s", (_whose, judged, limits, field) => {
-  expect(holdOn({ name: "n" }, judged, limits, NOW)?.field).toBe(field);
+  expect(blockedBy({ name: "n" }, judged, limits, NOW)?.field).toBe(field);
 });

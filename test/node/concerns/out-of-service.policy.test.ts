@@ -13,7 +13,7 @@ import {
   outOfServiceReport,
 } from "../../../services/node/concerns/out-of-service/out-of-service.policy.ts";
 import { taintChangeOf } from "../../../services/node/taint.policy.ts";
-import { LimitHolds, limitHoldOf } from "../../../services/platform/node-policies/limit-holds.ts";
+import { LimitBlocks, limitBlock } from "../../../services/platform/node-policies/limit-blocks.ts";
 import { condition, nodeWith, taint } from "../node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 1);
@@ -147,7 +147,7 @@ describe("limits", () => {
     ["a full budget, which counts the node", limits({ budget: 1 }), null],
     ["a budget that became smaller", limits({ budget: 0 }), "budgets"],
   ])("hold a condemned node back: %s", (_what, present, field) => {
-    expect(limitHoldOf(present, 60_000, NOW)).toBe(field);
+    expect(limitBlock(present, 60_000, NOW)).toBe(field);
   });
 
   const at = (nowMs: number) => ({ nowMs, wallMs: NOW });
@@ -163,24 +163,24 @@ describe("limits", () => {
   const limited = nodePolicyOf("gpu", { selector: {}, budgets: [{ nodes: 1 }] });
 
   test("that are not known, or not any more, hold it back", () => {
-    const holds = new LimitHolds(STANDARD_PROFILE);
-    expect(holds.holdOn(limited, at(0))).toBe("limits not known yet of gpu");
+    const holds = new LimitBlocks(STANDARD_PROFILE);
+    expect(holds.blockedBy(limited, at(0))).toBe("limits not known yet of gpu");
     holds.onLimits({ body }, 0);
-    expect(holds.holdOn(limited, at(KNOWN_MS - 1))).toBe("budgets of gpu");
-    expect(holds.holdOn(limited, at(KNOWN_MS))).toBe("limits not known yet of gpu");
+    expect(holds.blockedBy(limited, at(KNOWN_MS - 1))).toBe("budgets of gpu");
+    expect(holds.blockedBy(limited, at(KNOWN_MS))).toBe("limits not known yet of gpu");
   });
 
   test("of nobody hold nothing back", () => {
     const free = nodePolicyOf("gpu", { selector: {} });
-    expect(new LimitHolds(STANDARD_PROFILE).holdOn(free, at(0))).toBeNull();
+    expect(new LimitBlocks(STANDARD_PROFILE).blockedBy(free, at(0))).toBeNull();
     const breaker = { ...STANDARD_PROFILE, circuitBreakerNodesMax: 2 };
-    expect(new LimitHolds(breaker).holdOn(free, at(0))).toBe("limits not known yet of the cluster");
+    expect(new LimitBlocks(breaker).blockedBy(free, at(0))).toBe("limits not known yet of the cluster");
   });
 
   test("of a policy that is gone are forgotten", () => {
-    const holds = new LimitHolds(STANDARD_PROFILE);
+    const holds = new LimitBlocks(STANDARD_PROFILE);
     holds.onLimits({ body }, 0);
     holds.keep(new Set());
-    expect(holds.holdOn(limited, at(1))).toBe("limits not known yet of gpu");
+    expect(holds.blockedBy(limited, at(1))).toBe("limits not known yet of gpu");
   });
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import {
   afterAnswer,
   afterFailure,
-  afterStandstill,
+  afterSuspension,
   isAnswered,
   isCutOff,
   RECOVERY_MS,
@@ -73,11 +73,11 @@ test("requests are sent again from the first answer on", () => {
 });
 
 test("a standstill of the process counts neither as failure nor as answer", () => {
-  const woken = afterStandstill(afterFailure(START, 1_000), 90_000);
+  const woken = afterSuspension(afterFailure(START, 1_000), 90_000);
   expect([ableAt(woken, 99_999), ableAt(woken, 100_000)]).toEqual([true, false]);
-  expect(afterFailure(afterStandstill(START, 90_000), 2_000).failingSinceMs).toBeNull();
+  expect(afterFailure(afterSuspension(START, 90_000), 2_000).failingSinceMs).toBeNull();
   const recovering = afterAnswer(reviewed(afterFailure(START, 1_000), 11_000, BLIND_MS), 20_000);
-  expect(ableAt(afterStandstill(recovering, 90_000), 94_999)).toBe(false);
+  expect(ableAt(afterSuspension(recovering, 90_000), 94_999)).toBe(false);
 });
 
 test("only long failures make a process unable, and only steady answers able again", () => {

@@ -4,7 +4,7 @@ import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { answerLines, askLine } from "../../../services/platform/process/line-socket.ts";
+import { answerLines, requestLine } from "../../../services/platform/process/line-socket.ts";
 
 let folder: string;
 let path: string;
@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test("each line is answered, even a long one", async () => {
   const socket = await answerLines(path, (line) => `received ${line.length}`);
-  const answers = await Promise.all(["", "abc", "x".repeat(200_000)].map((line) => askLine(path, line)));
+  const answers = await Promise.all(["", "abc", "x".repeat(200_000)].map((line) => requestLine(path, line)));
   expect(answers).toEqual(["received 0", "received 3", "received 200000"]);
   await socket.close();
 });
@@ -51,12 +51,12 @@ test("a socket that a killed process left behind is replaced", async () => {
   renameSync(join(folder, "left"), path);
   await new Promise((resolve) => left.close(resolve));
   const socket = await answerLines(path, (line) => line);
-  expect(await askLine(path, "x")).toBe("x");
+  expect(await requestLine(path, "x")).toBe("x");
   await socket.close();
 });
 
 test("a missing process is reported in one line", async () => {
-  await expect(askLine(path, "x")).rejects.toThrow(`ENOENT ${path}`);
+  await expect(requestLine(path, "x")).rejects.toThrow(`ENOENT ${path}`);
 });
 
 test("a client that disconnects does not disturb the next one", async () => {
@@ -65,6 +65,6 @@ test("a client that disconnects does not disturb the next one", async () => {
     const client = createConnection(path, () => client.write("half a li", () => client.destroy()));
     client.once("close", () => resolve());
   });
-  expect(await askLine(path, "whole")).toBe("whole");
+  expect(await requestLine(path, "whole")).toBe("whole");
   await socket.close();
 });

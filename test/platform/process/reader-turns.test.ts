@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../protocols/ports.ts";
 import {
-  HELD_MS,
+  DELAY_MS,
   ReaderTurns,
   TURN_MAX_MS,
   TURNS_MAX,
@@ -53,7 +53,7 @@ describe("turns of readers", () => {
   test("beyond those that may wait are refused after a second", () => {
     const { clock, taken, stories } = readers(TURNS_MAX + WAITING_MAX + 1);
     expect([taken.at(-1), taken.at(-2), stories().at(-1)]).toEqual([false, true, ""]);
-    clock.advance(HELD_MS);
+    clock.advance(DELAY_MS);
     expect(stories().at(-1)).toBe("refused");
   });
 

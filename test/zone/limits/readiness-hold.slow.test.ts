@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../../protocols/profile.ts";
 import { readinessBreakersOf } from "../../../services/domain/limited-policies.ts";
-import { holdsReadiness } from "../../../services/platform/node-policies/limit-holds.ts";
+import { blocksMarks } from "../../../services/platform/node-policies/limit-blocks.ts";
 import { listOf, recordOf } from "../../../services/structures/json.ts";
 import { tripsByDown } from "../../../services/zone/limits/limits.policy.ts";
 import { zoneService } from "../../../services/zone/zone.service.ts";
@@ -81,7 +81,7 @@ describe("the rules", () => {
     ["of an owner that does not count", { trippedAt: null }, undefined, true],
   ])("a breaker %s holds the marks: %s", (_what, tripped, down, isHeld) => {
     const memory = { ...tripped, resetAt: null, isStorm: false, stormEndedAt: null, condemnations: [] };
-    expect(holdsReadiness({ memory, ...(down === undefined ? {} : { down }) }, 10)).toBe(isHeld);
+    expect(blocksMarks({ memory, ...(down === undefined ? {} : { down }) }, 10)).toBe(isHeld);
   });
 
   test("beside upstream nobody counts, so nothing is held", () => {

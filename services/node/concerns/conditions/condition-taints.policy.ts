@@ -15,7 +15,7 @@ import { Annotation, isOwnTaintValue, TaintEffect } from "../../../../protocols/
 import type { ConditionSighting, ObservedNode, Taint, TaintId } from "../../../../protocols/objects.ts";
 import type { NodePolicy, UnhealthyCondition } from "../../../../protocols/policy-set.ts";
 import type { Profile } from "../../../../protocols/profile.ts";
-import { conditionTaintsText, sightingsText } from "../../../domain/condition-records.ts";
+import { conditionTaintsText, observationsText } from "../../../domain/condition-records.ts";
 import type { Instant } from "../../../domain/instant.ts";
 import { type OutageTime, silenceCountdownEndAt } from "../../../domain/paused-time/outages.ts";
 import { isSameTaint, taintName } from "../../../domain/toleration.ts";
@@ -203,7 +203,7 @@ function recordsChange(
   const recorded = conditionSightings ?? [];
   const isExact =
     wanted.length === recorded.length && wanted.every((each) => recorded.some((one) => isSame(one, each)));
-  return isExact ? {} : { [Annotation.conditions]: sightingsText(wanted) };
+  return isExact ? {} : { [Annotation.conditions]: observationsText(wanted) };
 }
 
 /** If a user removes a taint and its record stays, the next taint of that name counts as Vigil's. */

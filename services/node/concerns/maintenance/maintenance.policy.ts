@@ -8,7 +8,7 @@
 import { ConditionType, TaintEffect } from "../../../../protocols/names.ts";
 import type { ConditionHold, ObservedNode } from "../../../../protocols/objects.ts";
 import type { Maintenance } from "../../../../protocols/policy-set.ts";
-import { holdsText } from "../../../domain/condition-records.ts";
+import { maintenanceWindowsText } from "../../../domain/condition-records.ts";
 import type { Instant } from "../../../domain/instant.ts";
 import { boundedIntervals } from "../../../domain/paused-time/frozen-time.ts";
 import { statusOf } from "../../../domain/unhealthy-conditions.ts";
@@ -37,8 +37,8 @@ export function windowsChange(situation: MaintenanceSituation): string | null | 
   const recorded = node.holds;
   if (recorded === undefined && maintenances.length === 0) return undefined;
   const wanted = [...endedWindows(situation), ...openWindows(situation)];
-  const before = recorded === undefined || recorded.length === 0 ? null : holdsText(recorded);
-  const after = holdsText(wanted);
+  const before = recorded === undefined || recorded.length === 0 ? null : maintenanceWindowsText(recorded);
+  const after = maintenanceWindowsText(wanted);
   if (after === before && recorded?.length !== 0) return undefined;
   return after;
 }

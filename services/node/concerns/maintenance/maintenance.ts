@@ -1,7 +1,7 @@
 /** The concern of `maintenance`: conditions such as DrainInProgress block evictions of the node for a while. */
 import { Annotation } from "../../../../protocols/names.ts";
 import type { Io } from "../../../../protocols/ports.ts";
-import { type PresentHold, presentHold } from "../../../domain/maintenance.ts";
+import { type PresentMaintenance, presentMaintenance } from "../../../domain/maintenance.ts";
 import type { Concern, Finding, PolicyView } from "../concern.ts";
 import { windowsChange } from "./maintenance.policy.ts";
 
@@ -9,7 +9,7 @@ import { windowsChange } from "./maintenance.policy.ts";
 export class MaintenanceWindows implements Concern {
   readonly #io: Pick<Io, "profile">;
   /** What blocks its evictions now; null for nothing. */
-  #window: PresentHold | null = null;
+  #window: PresentMaintenance | null = null;
 
   constructor(io: Pick<Io, "profile">) {
     this.#io = io;
@@ -18,7 +18,7 @@ export class MaintenanceWindows implements Concern {
   review(view: PolicyView): Finding {
     const { node, selecting, isKnown, at } = view;
     // While the policy is not known, a window still ends on time: otherwise the node would be reviewed without end.
-    if (isKnown) this.#window = presentHold(node, selecting, at.wallMs);
+    if (isKnown) this.#window = presentMaintenance(node, selecting, at.wallMs);
     else if (this.#window !== null && this.#window.untilAt <= at.wallMs) this.#window = null;
     const text = isKnown ? this.#recordOf(view) : undefined;
     return {

@@ -2,7 +2,7 @@
 import { TaintEffect, TaintKey } from "../../../../protocols/names.ts";
 import type { Io } from "../../../../protocols/ports.ts";
 import { type NodeFreeze, nodeFreezeOf } from "../../../domain/freeze.ts";
-import type { LimitHolds } from "../../../platform/node-policies/limit-holds.ts";
+import type { LimitBlocks } from "../../../platform/node-policies/limit-blocks.ts";
 import type { Concern, Finding, PolicyView, TaintFinding } from "../concern.ts";
 import { unknownDelay } from "../taint-delay/taint-delay.policy.ts";
 import { endedRecords, isTaintOver, type OutOfServiceReport, outOfServiceReport } from "./out-of-service.policy.ts";
@@ -10,7 +10,7 @@ import { endedRecords, isTaintOver, type OutOfServiceReport, outOfServiceReport 
 /** What the service knows that may block a taint. */
 export interface OutOfServiceContext {
   readonly io: Pick<Io, "policies" | "profile">;
-  readonly limits: LimitHolds;
+  readonly limits: LimitBlocks;
   readonly isHalted: (zone: string) => boolean;
   /** When the service started, on the monotonic clock. */
   readonly beganMs: number;
@@ -56,7 +56,7 @@ export class OutOfService implements Concern {
     // A heartbeat within the grace counts even while the API shows Unknown: the kubelet may be back.
     const heard = at.nowMs < view.quietFromMs ? "a heartbeat within its grace" : null;
     const unseen = view.isSynced && view.isKnown ? null : "a view that is not synced";
-    const blockedBy = freeze?.field ?? halt ?? unseen ?? heard ?? limits.holdOn(policy, at);
+    const blockedBy = freeze?.field ?? halt ?? unseen ?? heard ?? limits.blockedBy(policy, at);
     const report = outOfServiceReport({ node, policy, frozen, outages, blockedBy, wallMs: at.wallMs });
     return { report, nextMs: nextMs(report, view, { freeze, isHeard: heard !== null }) };
   }

@@ -154,6 +154,6 @@ function namesOf({ namespace, name, gauge }: ContestedLease): ElectionNames {
     },
     lease,
     leads: "holds a Lease from now on",
-    standsBy: "waits for a Lease: another process holds it",
+    waits: "waits for a Lease: another process holds it",
   };
 }

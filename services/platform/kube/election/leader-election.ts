@@ -51,7 +51,7 @@ export interface ElectionNames {
   /** The line of a candidate that takes the Lease. */
   readonly leads: string;
   /** The line of a candidate that sees another holder. */
-  readonly standsBy: string;
+  readonly waits: string;
 }
 
 /** The election of the process that does the work. */
@@ -62,7 +62,7 @@ export const WORK_ELECTION: ElectionNames = {
   },
   lease: "the Lease of the leader election",
   leads: "leads from now on",
-  standsBy: "on standby: another process leads",
+  waits: "on standby: another process leads",
 };
 
 /** The context of a candidate. Its wire is not behind the gate, because the Lease is written to open it. */
@@ -158,7 +158,7 @@ export class LeaderElection {
     this.#seen = afterSeeing(this.#seen, lease, this.#nowMs());
     const holder = holderOf(lease);
     if (holder === before || holder === null || holder === this.#options.identity) return;
-    this.#options.log.info(this.#options.names.standsBy, { holder });
+    this.#options.log.info(this.#options.names.waits, { holder });
   }
 
   /** One attempt to take or renew the Lease; a second one follows when it is requested meanwhile. */

@@ -77,7 +77,7 @@ export function settledShadow(
     made.push({ what: "Ready=Unknown", laterMs: transitionAt === null ? null : transitionAt - verdict.at });
   }
   const left = compact({
-    verdict: verdict !== undefined && isStanding(verdict, ready, leaseRenewedAt) ? verdict : undefined,
+    verdict: verdict !== undefined && isUnanswered(verdict, ready, leaseRenewedAt) ? verdict : undefined,
     added: added.filter(isKept),
     removed: removed.filter(isUnremoved),
     labels: entriesWhere(shadow.labels, (label, text) => real.labels[label] !== text),
@@ -136,7 +136,7 @@ export function shadowVersion(resourceVersion: string, revision: number): string
   return `${resourceVersion}.shadow${revision}`;
 }
 
-function isStanding(
+function isUnanswered(
   { leaseRenewedAt: known, statusHeartbeatAt }: NonNullable<NodeShadow["verdict"]>,
   ready: Condition | null,
   leaseRenewedAt: number | null | undefined,

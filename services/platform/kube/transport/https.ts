@@ -137,11 +137,11 @@ class Sending {
   /** The server may have seen the request once the connection is established. */
   #connected(socket: Socket): void {
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    const standing = this.#connection.base.protocol === "https:" ? "secureConnect" : "connect";
+    const ready = this.#connection.base.protocol === "https:" ? "secureConnect" : "connect";
     const sent = (): void => {
       this.#sent = true;
     };
-    if (socket.connecting) socket.once(standing, sent);
+    if (socket.connecting) socket.once(ready, sent);
     else sent();
   }
 

@@ -15,7 +15,7 @@ export interface Refusal {
   readonly fields: readonly unknown[];
 }
 
-type Whole = Extract<Answer, { kind: "answer" }>;
+type CompleteAnswer = Extract<Answer, { kind: "answer" }>;
 type Throttled = Extract<ReadReply, { outcome: "throttled" }>;
 
 /** Wait after a 429 or 503 without Retry-After; client-go waits a second too. */
@@ -27,7 +27,7 @@ const DETAIL_LENGTH_MAX = 500;
 const WEBHOOK_DENIAL = /admission webhook ".*" denied the request/;
 
 /** What the API server says in an answer that refuses a request. */
-export function refusalOf(answer: Whole): Refusal {
+export function refusalOf(answer: CompleteAnswer): Refusal {
   const body = recordOf(parsed(answer.text));
   const details = recordOf(body.details);
   const isStatus = body.kind === "Status";
@@ -102,7 +102,7 @@ function throttledBy(refusal: Refusal): Throttled | null {
 const BUDGET_CAUSE = "DisruptionBudget";
 
 /** What the server says about the disruption budget that refuses an eviction; null when none does. */
-function disruptionBudgetOf({ status, text }: Whole): string | null {
+function disruptionBudgetOf({ status, text }: CompleteAnswer): string | null {
   if (status !== 429) return null;
   const causes = listOf(recordOf(recordOf(parsed(text)).details).causes).map(recordOf);
   const cause = causes.find(({ reason }) => reason === BUDGET_CAUSE);
@@ -115,7 +115,7 @@ export function isOverload(answer: Answer): boolean {
   return answer.status === 429 && disruptionBudgetOf(answer) === null;
 }
 
-function writtenObject(answer: Whole, ref: ObjectRef): WriteReply {
+function writtenObject(answer: CompleteAnswer, ref: ObjectRef): WriteReply {
   const body = parsed(answer.text);
   if (body === undefined) return { outcome: "unknown", detail: `${answer.status}: the answer is not JSON` };
   // A final delete answers with a Status, which has no name.
@@ -154,7 +154,7 @@ export function reviewReplyOf(answer: Answer): ReviewReply {
   return { outcome: "failed", detail: `${answer.status}: the answer is no review` };
 }
 
-function isSuccess(answer: Whole): boolean {
+function isSuccess(answer: CompleteAnswer): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 

@@ -29,13 +29,13 @@ interface Group {
   /** Requests in flight that have given their places back. */
   stalled: number;
   /** Requests in flight that were started as likely to stall. */
-  doubtful: number;
+  likelyStalls: number;
   /** Requests that are likely to stall and wait for others of them to end. */
   readonly parked: QueuedRequest[];
 }
 
 /** Requests of a group that are likely to stall and run at once. */
-const DOUBTFUL_MAX = 4;
+const LIKELY_STALLS_MAX = 4;
 /** If so many of a group stall, all others of it are likely to stall too. */
 const GROUP_STALLED_MAX = 16;
 /** Operations beyond this that have stalled are forgotten, the earliest first. */
@@ -137,14 +137,19 @@ export class Queue {
   /** Whether a request has a place in its group. One that has none is parked until another of its group ends. */
   #fits(job: QueuedRequest): boolean {
     const group = this.#groups.get(job.group ?? "");
-    if (group === undefined || !this.#mayStall() || !this.#isDoubtful(job) || group.doubtful < DOUBTFUL_MAX)
+    if (
+      group === undefined ||
+      !this.#mayStall() ||
+      !this.#isLikelyToStall(job) ||
+      group.likelyStalls < LIKELY_STALLS_MAX
+    )
       return true;
     group.parked.push(job);
     return false;
   }
 
   /** Whether a request is likely to stall: its operation did the last time, or many of its group do. */
-  #isDoubtful({ operation = "", group = "" }: QueuedRequest): boolean {
+  #isLikelyToStall({ operation = "", group = "" }: QueuedRequest): boolean {
     return this.#stalledBefore.has(operation) || (this.#groups.get(group)?.stalled ?? 0) >= GROUP_STALLED_MAX;
   }
 
@@ -172,8 +177,8 @@ export class Queue {
     this.#waiting--;
     this.#underWay++;
     this.#backgroundUnderWay += background;
-    const doubtful = this.#isDoubtful(job) ? 1 : 0;
-    if (doubtful > 0) this.#groupOf(job).doubtful++;
+    const likelyStalls = this.#isLikelyToStall(job) ? 1 : 0;
+    if (likelyStalls > 0) this.#groupOf(job).likelyStalls++;
     let isStalled = false;
     const ended = (): void => {
       if (isStalled) this.#stalled--;
@@ -182,7 +187,7 @@ export class Queue {
         this.#stalledBefore.delete(job.operation ?? "");
       }
       this.#backgroundUnderWay -= background;
-      this.#leaveGroup(job, { stalled: isStalled ? 1 : 0, doubtful });
+      this.#leaveGroup(job, { stalled: isStalled ? 1 : 0, likelyStalls: likelyStalls });
       this.#free(job.lane, lane);
       this.drain();
     };
@@ -202,19 +207,19 @@ export class Queue {
   }
 
   #groupOf({ group: key = "" }: QueuedRequest): Group {
-    const group = this.#groups.get(key) ?? { stalled: 0, doubtful: 0, parked: [] };
+    const group = this.#groups.get(key) ?? { stalled: 0, likelyStalls: 0, parked: [] };
     this.#groups.set(key, group);
     return group;
   }
 
   /** Offers what waits in the group for the end of this request. */
-  #leaveGroup({ group: key = "" }: QueuedRequest, left: Pick<Group, "stalled" | "doubtful">): void {
+  #leaveGroup({ group: key = "" }: QueuedRequest, left: Pick<Group, "stalled" | "likelyStalls">): void {
     const group = this.#groups.get(key);
     if (group === undefined) return;
     group.stalled -= left.stalled;
-    group.doubtful -= left.doubtful;
+    group.likelyStalls -= left.likelyStalls;
     for (const parked of group.parked.splice(0)) this.#offer(parked);
-    if (group.stalled + group.doubtful === 0) this.#groups.delete(key);
+    if (group.stalled + group.likelyStalls === 0) this.#groups.delete(key);
   }
 
   #free(key: string | null, lane: Lane | undefined): void {

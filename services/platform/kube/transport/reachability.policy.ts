@@ -56,7 +56,7 @@ export function afterFailure(known: Reachability, sentMs: number): Reachability 
 /**
  * The state after the process did not run for a while: requests in flight meanwhile say nothing about the API server.
  */
-export function afterStandstill(known: Reachability, nowMs: number): Reachability {
+export function afterSuspension(known: Reachability, nowMs: number): Reachability {
   return {
     ...known,
     failingSinceMs: known.failingSinceMs === null ? null : nowMs,

@@ -9,7 +9,7 @@ import { objectPath } from "./paths.ts";
 import {
   afterAnswer,
   afterFailure,
-  afterStandstill,
+  afterSuspension,
   isAnswered,
   isCutOff,
   type Reachability,
@@ -143,7 +143,7 @@ export class ApiReachability {
   #probeIfIdle(dueMs: number): void {
     const { clock, profile } = this.#io;
     const nowMs = clock.monotonicMs();
-    if (nowMs - dueMs > profile.watchBlindMs / 2) this.#become(afterStandstill(this.#known, nowMs));
+    if (nowMs - dueMs > profile.watchBlindMs / 2) this.#become(afterSuspension(this.#known, nowMs));
     const { able, failingSinceMs } = this.#known;
     const periodMs = able && failingSinceMs === null ? PROBE_IDLE_MS : PROBE_FAILING_MS;
     const idleMs = nowMs - this.#answeredMs;

@@ -7,11 +7,11 @@ import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import {
   conditionTaintsText,
-  holdsText,
+  maintenanceWindowsText,
+  observationsText,
   readConditionTaints,
-  readHolds,
-  readSightings,
-  sightingsText,
+  readMaintenanceWindows,
+  readObservations,
 } from "../../../domain/condition-records.ts";
 import { BROKEN_PROOF, downProofText, readDownProof } from "../../../domain/down-proof.ts";
 import { readReadyTransitions, readyTransitionsText } from "../../../domain/ready-transitions.ts";
@@ -69,7 +69,7 @@ const RECORDS = {
     [],
   ),
   conditionSightings: {
-    ...reader(Annotation.conditions, { read: readSightings, write: sightingsText }, []),
+    ...reader(Annotation.conditions, { read: readObservations, write: observationsText }, []),
     ...aboutConditions,
   },
   conditionTaints: {
@@ -81,7 +81,10 @@ const RECORDS = {
     sealLabel: PROOF_SEAL_LABEL,
   },
   outOfServiceAt: reader(Annotation.outOfService, { read: epochMsOf, write: apiTime }),
-  holds: { ...reader(Annotation.holds, { read: readHolds, write: holdsText }, []), ...aboutConditions },
+  holds: {
+    ...reader(Annotation.holds, { read: readMaintenanceWindows, write: maintenanceWindowsText }, []),
+    ...aboutConditions,
+  },
 } as const satisfies {
   readonly [F in Exclude<keyof NodeRecords, keyof ReturnType<typeof taintsSeen>>]-?: RecordReader<
     NonNullable<NodeRecords[F]>

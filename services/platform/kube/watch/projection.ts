@@ -175,8 +175,8 @@ export function projectPolicy(raw: unknown, io: ProjectionIo): PolicyResource | 
 /** When some field of the spec was last changed, as the API server recorded it for server-side apply. */
 function specChangedAt(managedFields: unknown): number | null {
   const entries = listOf(managedFields).map(recordOf);
-  const ofSpec = entries.filter(({ fieldsV1 }) => Object.hasOwn(recordOf(fieldsV1), "f:spec"));
-  const instants = ofSpec.flatMap(({ time }) => epochMsOf(textOf(time)) ?? []);
+  const specEntries = entries.filter(({ fieldsV1 }) => Object.hasOwn(recordOf(fieldsV1), "f:spec"));
+  const instants = specEntries.flatMap(({ time }) => epochMsOf(textOf(time)) ?? []);
   return instants.length === 0 ? null : Math.max(...instants);
 }
 

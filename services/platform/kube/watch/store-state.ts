@@ -34,7 +34,7 @@ export function isServed(
   const found = ({ resources }: JsonRecord): Discovered => {
     return { kind: listOf(resources).some((each) => recordOf(each).name === plural) ? "served" : "absent" };
   };
-  ask<Discovered>(
+  get<Discovered>(
     io,
     path,
     (status, document) => (status === NOT_FOUND ? { kind: "absent" } : document && found(document)),
@@ -54,11 +54,11 @@ export function readStoreVersion(
     const version = textOf(recordOf(document.metadata).resourceVersion);
     return version === null ? null : { kind: "known", version };
   };
-  ask<StoreVersion>(io, `${path}?${query}`, (_status, document) => document && known(document), done);
+  get<StoreVersion>(io, `${path}?${query}`, (_status, document) => document && known(document), done);
 }
 
 /** One GET; `understood` gets the document of a success, else null, and returns null for what it cannot use. */
-function ask<A>(
+function get<A>(
   io: { readonly wire: Wire; readonly clock: Clock },
   path: string,
   understood: (status: number, document: JsonRecord | null) => A | null,

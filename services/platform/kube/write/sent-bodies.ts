@@ -39,7 +39,7 @@ export type Patch<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]?: Patch<T[K]> | null }
     : T;
 
-type Whole<T> = Json<T> & { readonly apiVersion: string; readonly kind: string };
+type FullObject<T> = Json<T> & { readonly apiVersion: string; readonly kind: string };
 
 /** A Node to create. */
 export type NodeBody = Json<V1Node>;
@@ -59,20 +59,20 @@ export type ConditionPatch = Patch<Json<V1NodeCondition & V1PodCondition>> & { r
 export type OwnerReferences = Json<NonNullable<V1ObjectMeta["ownerReferences"]>>;
 
 /** An Event to create. */
-export type EventBody = Whole<CoreV1Event>;
+export type EventBody = FullObject<CoreV1Event>;
 /** The changed fields of an Event. */
 export type EventPatch = Patch<Json<CoreV1Event>>;
 /** A Lease to create or replace. */
-export type LeaseBody = Whole<V1Lease>;
+export type LeaseBody = FullObject<V1Lease>;
 /** The fields of a Lease's record that are set. */
 export type LeaseSpecFields = Json<V1LeaseSpec>;
 /** The changed fields of a Lease. */
 export type LeasePatch = Patch<Json<V1Lease>>;
 /** A ConfigMap to create. */
-export type ConfigMapBody = Whole<V1ConfigMap>;
+export type ConfigMapBody = FullObject<V1ConfigMap>;
 /** The changed fields of a ConfigMap. */
 export type ConfigMapPatch = Patch<Json<V1ConfigMap>>;
 /** An Eviction. */
-export type EvictionBody = Whole<V1Eviction>;
+export type EvictionBody = FullObject<V1Eviction>;
 /** The options of a deletion. */
-export type DeleteOptionsBody = Whole<V1DeleteOptions>;
+export type DeleteOptionsBody = FullObject<V1DeleteOptions>;

@@ -24,7 +24,7 @@ import {
 type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory" | "down">;
 
 /** Why the limits of a policy hold a node that is condemned already back; null when they do not. */
-export function limitHoldOf(
+export function limitBlock(
   { condemned, budget, memory }: Limits,
   stormCooldownMs: number | null,
   wallMs: number,
@@ -40,12 +40,12 @@ export function limitHoldOf(
  * Whether a breaker keeps the pods of a silent node from being marked: it is open, or has not counted that node yet. So
  * the first nodes of many that fall silent at once wait for the others.
  */
-export function holdsReadiness({ memory, down }: Pick<Limits, "memory" | "down">, sinceAt: number): boolean {
+export function blocksMarks({ memory, down }: Pick<Limits, "memory" | "down">, sinceAt: number): boolean {
   return memory.trippedAt !== null || down === undefined || down.newestAt === null || down.newestAt < sinceAt;
 }
 
 /** The latest limits of each policy. */
-export class LimitHolds {
+export class LimitBlocks {
   readonly #profile: Profile;
   readonly #latest = new Map<string, { readonly limits: Limits; readonly receivedMs: number }>();
 
@@ -65,26 +65,26 @@ export class LimitHolds {
   }
 
   /** What holds a node of a policy back; null for nothing. */
-  holdOn(policy: NodePolicy, at: Instant): string | null {
-    const own = hasLimits(policy) ? this.#holdOf(policy.name, policy.stormCooldownMs, at) : null;
+  blockedBy(policy: NodePolicy, at: Instant): string | null {
+    const own = hasLimits(policy) ? this.#blockOf(policy.name, policy.stormCooldownMs, at) : null;
     if (own !== null) return `${own} of ${policy.name}`;
     if (!hasClusterBreaker(this.#profile)) return null;
-    const ofAll = this.#holdOf(WHOLE_CLUSTER, null, at);
-    return ofAll === null ? null : `${ofAll} of the cluster`;
+    const cluster = this.#blockOf(WHOLE_CLUSTER, null, at);
+    return cluster === null ? null : `${cluster} of the cluster`;
   }
 
   /** Whether the pods of a node that is silent since `sinceAt`, as judged, may not be marked not ready. */
-  holdsReadiness(policy: NodePolicy | null, sinceAt: number, nowMs: number): boolean {
+  blocksMarks(policy: NodePolicy | null, sinceAt: number, nowMs: number): boolean {
     const breakers = readinessBreakersOf(policy, this.#profile);
     return breakers.some((name) => {
       const limits = this.#recentLimits(name, nowMs);
-      return limits === null || holdsReadiness(limits, sinceAt);
+      return limits === null || blocksMarks(limits, sinceAt);
     });
   }
 
-  #holdOf(name: string, stormCooldownMs: number | null, { nowMs, wallMs }: Instant): string | null {
+  #blockOf(name: string, stormCooldownMs: number | null, { nowMs, wallMs }: Instant): string | null {
     const limits = this.#recentLimits(name, nowMs);
-    return limits === null ? "limits not known yet" : limitHoldOf(limits, stormCooldownMs, wallMs);
+    return limits === null ? "limits not known yet" : limitBlock(limits, stormCooldownMs, wallMs);
   }
 
   #recentLimits(name: string, nowMs: number): Limits | null {
@@ -98,15 +98,15 @@ export class LimitHolds {
 /** Receives the limits of policies for `LimitHolds`, while there is a policy that may have to wait for them. */
 export class LimitReceiver {
   readonly #io: Pick<Io, "bus" | "clock">;
-  readonly #holds: LimitHolds;
+  readonly #blocks: LimitBlocks;
   readonly #received: (cause: string) => void;
   #stop: Stop | null = null;
 
-  /** `taken` is called after each message, with its id. */
-  constructor(io: Pick<Io, "bus" | "clock">, holds: LimitHolds, taken: (cause: string) => void) {
+  /** `received` is called after each message, with its id. */
+  constructor(io: Pick<Io, "bus" | "clock">, blocks: LimitBlocks, received: (cause: string) => void) {
     this.#io = io;
-    this.#holds = holds;
-    this.#received = taken;
+    this.#blocks = blocks;
+    this.#received = received;
   }
 
   /**
@@ -114,11 +114,11 @@ export class LimitReceiver {
    * cluster are needed.
    */
   follow(policies: readonly NodePolicy[], needsCluster = false): void {
-    this.#holds.keep(new Set(policies.map(({ name }) => name)));
+    this.#blocks.keep(new Set(policies.map(({ name }) => name)));
     if (policies.length === 0 && !needsCluster) this.stop();
     else {
       this.#stop ??= this.#io.bus.subscribe("judged.limits", 0, (message) => {
-        this.#holds.onLimits(message, this.#io.clock.monotonicMs());
+        this.#blocks.onLimits(message, this.#io.clock.monotonicMs());
         this.#received(message.id);
       });
     }

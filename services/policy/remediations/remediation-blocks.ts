@@ -5,14 +5,14 @@ import type { Io, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
 import { hasClusterBreaker, hasLimits } from "../../domain/limited-policies.ts";
 import { domainKeyOf } from "../../domain/zone-key.ts";
-import { LimitHolds, LimitReceiver } from "../../platform/node-policies/limit-holds.ts";
+import { LimitBlocks, LimitReceiver } from "../../platform/node-policies/limit-blocks.ts";
 import { feedShard, type ShardFeed } from "../../platform/shard-view/shard-feed.ts";
 import { ZoneHalts } from "../../platform/shard-view/zone-halts.ts";
 
 /** What is known of the nodes, once there is a policy with remediations. */
-export class RemediationHolds {
+export class RemediationBlocks {
   readonly #io: Io;
-  readonly #limits: LimitHolds;
+  readonly #limits: LimitBlocks;
   readonly #limitReceiver: LimitReceiver;
   readonly #halts: ZoneHalts;
   readonly #stops: readonly Stop[];
@@ -22,7 +22,7 @@ export class RemediationHolds {
   constructor(io: Io) {
     const { bus, clock, profile } = io;
     this.#io = io;
-    this.#limits = new LimitHolds(profile);
+    this.#limits = new LimitBlocks(profile);
     this.#limitReceiver = new LimitReceiver(io, this.#limits, () => {});
     this.#halts = new ZoneHalts(profile);
     this.#stops = [
@@ -68,12 +68,12 @@ export class RemediationHolds {
   }
 
   /** What holds a node of a policy back; null for nothing. */
-  holdOn(node: ObservedNode, policy: NodePolicy): string | null {
+  blockedBy(node: ObservedNode, policy: NodePolicy): string | null {
     const { clock, profile } = this.#io;
     if (this.isBlind(node.node)) return "a view that is not synced";
     if (this.#halts.isHalted(domainKeyOf(node.labels, policy))) return "the halt while every zone is disrupted";
     const isLimited = hasLimits(policy) || hasClusterBreaker(profile);
     if (profile.upstream === "beside" && isLimited) return "a limit, which nobody counts with --upstream=beside";
-    return this.#limits.holdOn(policy, { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+    return this.#limits.blockedBy(policy, { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() });
   }
 }

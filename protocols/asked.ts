@@ -61,8 +61,8 @@ export const askedTaint = z.object({
    */
   ready: conditionStatus.nullable(),
   /**
-   * The proof on which an out-of-service taint is added, and the last renewal of the node's lease that is known: the
-   * live node must show that proof, and the live lease no other renewal. Absent for any other change.
+   * The proof on which an out-of-service taint is added, and the last known renewal of the node's lease: the live node
+   * must show that proof, and the live lease no other renewal. Absent for any other change.
    */
   outOfService: z.object({ provedAt: instant, leaseRenewedAt: instant.nullable() }).optional(),
   /** Why: conditions changed, the zone admitted the node, opposite taints are swapped, or the node is ready again. */
@@ -92,10 +92,7 @@ const podTarget = {
   node: name,
 };
 
-/**
- * Body of `asked.eviction`: delete this pod now. Sent at its deadline, and again until the pod is gone or need not go
- * any more.
- */
+/** Body of `asked.eviction`: delete this pod now. Sent at its deadline, and again until the pod is gone or may stay. */
 export const askedEviction = z.object({
   ...podTarget,
   /** `taint`: a NoExecute taint evicts the pod; `direct`: its node is drained without taints. */
@@ -105,7 +102,7 @@ export const askedEviction = z.object({
   /** The observed `timeAdded` of that taint, or null; a different one at the API means a different taint. */
   timeAdded: word.nullable().optional(),
   /**
-   * When the requester knew the pod to be bound, if the pod's own stamp is later: that one was in the future then, or
+   * When the requester knew the pod to be bound, if the pod's own stamp is later: that stamp was in the future then, or
    * was changed. Absent where the stamp counts.
    */
   boundAt: instant.optional(),

@@ -23,7 +23,7 @@ export const WORD_CHARACTERS_MAX = 64;
 export const TEXT_CHARACTERS_MAX = 4096;
 /** Longest value of one of Vigil's annotations, in characters. */
 const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
-/** Most rows that one answer of the console lists. */
+/** Most rows of one answer of the console. */
 export const LIMIT_MAX = 10_000;
 /** Highest count and highest rate: far above any cluster, and low enough that sums are exact. */
 const COUNT_MAX = 1_000_000_000;

@@ -1,4 +1,7 @@
-/** An order-free checksum over (name, version) pairs: equal digests show that a reader holds all that was published. */
+/**
+ * An order-free checksum over (name, version) pairs: equal digests show that a reader has everything that was
+ * published.
+ */
 import type { ObservedNode } from "./objects.ts";
 import type { Digest } from "./observed.ts";
 import { fnv1a, scatter } from "./subjects.ts";

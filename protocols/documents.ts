@@ -26,9 +26,9 @@ export const zoneDocument = z.object({
   taintsPerSecond: rate,
   tokens,
   queueLength: count,
-  /** Which field of which policy holds back nodes of its queue: "" is the cluster, null a freeze; absent for none. */
+  /** Which field of which policy blocks nodes of its queue: "" is the cluster, null a freeze; absent for none. */
   heldBack: z.array(z.object({ policy: z.string().nullable(), field: z.string().nullable(), nodes: count })).optional(),
-  /** Who freezes every node: whatever its rate, it admits none; absent without such a freeze. */
+  /** What freezes every node: then the zone admits none, whatever its rate; absent without such a freeze. */
   frozenBy: z.string().optional(),
 });
 /** A zone. */
@@ -48,7 +48,7 @@ export const nodeDocument = z.object({
   evictionFromAt: time.optional(),
   /** Its place in the published part of its zone's queue, from 1; absent otherwise. */
   queuePlace: count.optional(),
-  /** The field of its policy, or of the cluster's limits, that holds its eviction back; absent for none. */
+  /** The field of its policy, or of the cluster's limits, that blocks its eviction; absent for none. */
   heldBy: z.string().optional(),
   /** Set while it is frozen: it is neither tainted NoExecute nor drained, and its pods stay. */
   isFrozen: z.literal(true).optional(),
@@ -79,13 +79,13 @@ export const policyDocument = z.object({
     .object({
       state: z.enum(["open", "closed", "unknown"]),
       resetAt: time.nullable(),
-      /** How many nodes have gone down within its duration and still are; absent where it does not hold readiness. */
+      /** How many nodes have gone down within its duration and still are; absent where it does not cover readiness. */
       down: count.optional(),
     })
     .nullable(),
   /** How many nodes the budgets allow to be evicted at once now, and how many more; null without budgets. */
   budget: z.object({ nodes: count, left: count }).nullable(),
-  /** Which field of which policy holds back how many waiting nodes, and why. */
+  /** Which field of which policy blocks how many waiting nodes, and why. */
   holds: z.array(
     z.object({ policy: z.string(), field: z.string(), untilAt: time.nullable(), detail: z.string(), nodes: count }),
   ),
@@ -111,7 +111,7 @@ export const podDocument = z.object({
   node: name,
   /** Null when the pod goes at once, is frozen, or when the earliest instant is not known. */
   deadlineAt: time.nullable(),
-  /** Set while its node is frozen: until when if that is known, what is left of its countdown, and who froze it. */
+  /** Set while its node is frozen: until when if that is known, what is left of its countdown, and what froze it. */
   frozen: z.object({ untilAt: time.nullable(), remainingMs: z.number().nullable(), by: z.string() }).optional(),
   /** Set while it is due and waits for the eviction rate of a policy: for which field, where, and until when. */
   waits: z
@@ -127,7 +127,7 @@ export const podDocument = z.object({
     .optional(),
   /** Set when it has no deadline yet, because a planned freeze without an end begins before its countdown ends. */
   isBeforeFreeze: z.literal(true).optional(),
-  /** Set when it has no deadline, because no node can be heard and its countdown stands still. */
+  /** Set when it has no deadline, because no node can be heard and its countdown is paused. */
   isInOutage: z.literal(true).optional(),
   /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */
   isEarliest: z.literal(true).optional(),

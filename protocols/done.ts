@@ -25,7 +25,7 @@ export const SHOWN_OUTCOMES: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "sha
 
 const evictionPermitSchema = z.object({
   policy: name,
-  /** When it was granted, on the wall clock of the process that did. */
+  /** When it was granted, on the wall clock of the process that granted it. */
   grantedAt: instant,
 });
 /** The permission to evict one pod of a policy with a rate, once. */

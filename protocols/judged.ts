@@ -35,8 +35,8 @@ export type ZoneState = z.infer<typeof zoneStateSchema>;
 
 /**
  * How far a silent node is from the out-of-service taint: it has no proof that counts, or one from before its silence;
- * it waits for `after`, or to be admitted for eviction; something holds it back; it is due; it carries the taint, or
- * does so although it is Ready again; somebody took the taint off.
+ * it waits for `after`, or to be admitted for eviction; something blocks it; it is due; it carries the taint, or does
+ * so although it is Ready again; a user removed the taint.
  */
 export const outOfServiceStateSchema = z.enum([
   "unproved",
@@ -56,7 +56,7 @@ export const CONFLICT_MAX = 16;
 /** How many conditions of a node a judgement names. */
 export const JUDGED_CONDITIONS_MAX = 64;
 
-/** A rule of the policy of a node about one of its conditions, or a taint that Vigil put on it for one. */
+/** A rule of the policy of a node about one of its conditions, or a taint that Vigil added for one. */
 const judgedConditionSchema = z.object({
   type: key,
   /** Its status; absent for a condition that the node does not have. */
@@ -65,9 +65,11 @@ const judgedConditionSchema = z.object({
   since: instant.optional(),
   taint: taintIdSchema.extend({ value: value.optional() }),
   /**
-   * `waiting`: its taint is put on at `untilAt`. `due`: the taint is to be put on. `tainted`: the node carries it.
-   * `healing`: the taint goes at `untilAt`. `missing`: the condition says nothing any more, so the taint stays.
-   * `left`: no rule holds for the taint, so it stays until somebody removes it.
+   * `waiting`: its taint is added at `untilAt`. `due`: the taint is to be added. `tainted`: the node carries it.
+   * `healing`: the taint is removed at `untilAt`. `missing`: the condition says nothing any more, so the taint stays.
+   * `left`: no rule applies to the taint, so it stays until a user removes it. Example: a rule has `for: 10m`, and the
+   * condition was first observed at 12:00. It is `waiting` until 12:10, then `due`, and `tainted` once the API shows
+   * the taint.
    */
   state: z.enum(["waiting", "due", "tainted", "healing", "missing", "left"]),
   untilAt: instant.optional(),
@@ -104,13 +106,13 @@ export const judgedNode = z.object({
   counted: z.boolean(),
   /** The node policy that applies to it; absent for none. */
   policy: name.optional(),
-  /** The policies that select it, if there are several: none of them applies, and each may freeze it. */
+  /** The policies that select it, if there are several: none of them applies, but each may freeze it. */
   conflict: listOf(name, CONFLICT_MAX).optional(),
-  /** The field of its policy that keeps the NoSchedule taint of a Ready node on, and until when; absent for none. */
+  /** The field of its policy that keeps the NoSchedule taint of a Ready node, and until when; absent for none. */
   taintHold: z.object({ field: word, untilAt: instant }).optional(),
   /** Until when `unhealthyDelay` of its policy keeps a node that reports Ready=False from waiting; absent otherwise. */
   unhealthyDelay: z.object({ untilAt: instant }).optional(),
-  /** The conditions that hold its evictions by `maintenance` of its policy; absent for none. */
+  /** The conditions that freeze it by `maintenance` of its policy; absent for none. */
   maintenance: z.object({ types: listOf(key, JUDGED_CONDITIONS_MAX), sinceAt: instant, untilAt: instant }).optional(),
   /** The conditions that its policy makes taints of, as far as the node has them; absent for none. */
   conditions: listOf(judgedConditionSchema, JUDGED_CONDITIONS_MAX).optional(),
@@ -123,9 +125,9 @@ export const judgedNode = z.object({
       state: outOfServiceStateSchema,
       /** When `after` is over, for one that waits for it; absent while that is not known. */
       fromAt: instant.optional(),
-      /** What holds it back. */
+      /** What blocks it. */
       heldBy: text.optional(),
-      /** For one without a proof: whether its policy takes the word of people, by `vigil prove-down`. */
+      /** For one without a proof: whether its policy accepts proofs by people, with `vigil prove-down`. */
       acceptsManual: z.boolean().optional(),
     })
     .optional(),
@@ -172,7 +174,7 @@ export const judgedPod = z.object({
    * `deadlineAt` counts with that end, and is null without one. Absent while the countdown runs.
    */
   held: z.object({ field: text, untilAt: instant.nullable(), remainingMs: durationMs }).optional(),
-  /** The last outage in which the countdown stands or has stood still; absent for none. */
+  /** The last outage in which the countdown is or was paused; absent for none. */
   outage: outageSchema.optional(),
   /**
    * How many pods of the same owner were created on the node again after their eviction and evicted once more, and when
@@ -201,7 +203,7 @@ export const PAUSE_REQUESTS_MAX = 64;
 const frozenIntervals = listOf(z.object({ fromAt: instant, toAt: instant.nullable() }), FROZEN_INTERVALS_MAX);
 
 /**
- * Body of `judged.policy`: one NodePolicy, with the fields that are right and honoured. Published when it changes and
+ * Body of `judged.policy`: one NodePolicy, with the fields that are valid and honoured. Published when it changes and
  * repeated, before each `judged.policies`.
  */
 export const judgedPolicy = z.object({
@@ -216,12 +218,12 @@ export const judgedPolicy = z.object({
 });
 
 /**
- * Body of `judged.policies`: every policy in force and its version. A reader acts on the policies once it holds all of
+ * Body of `judged.policies`: every policy in force and its version. A reader acts on the policies once it has all of
  * them; until it has received the first such set it requests nothing harmful.
  */
 export const judgedPolicies = z.object({
   policies: listOf(z.object({ policy: name, version: word }), POLICIES_MAX),
-  /** When all nodes were and are frozen, and by whom; absent for never. */
+  /** When all nodes were and are frozen, and by which requests; absent for never. */
   frozen: frozenIntervals.optional(),
   pauseRequests: listOf(pauseRequestSchema, PAUSE_REQUESTS_MAX).optional(),
   /** The outages that are remembered; absent where none can be. */
@@ -230,14 +232,17 @@ export const judgedPolicies = z.object({
 
 /** Most permits of one policy at once. A zone grants a node every few seconds, so more would only wait. */
 export const PERMITS_MAX = 64;
-/** Most condemnations that a message carries with their nodes, the latest first. */
+/** Most admissions for eviction that a message carries with their nodes, the latest first. */
 export const CONDEMNATIONS_MAX = 128;
-/** Most spans of time in which the condemnations before those are counted. */
+/** Most spans of time in which the earlier admissions are counted. */
 export const CONDEMNATION_SPANS_MAX = 32;
-/** Most reasons for which nodes of one policy are held back: each limit of the policy, and of the cluster. */
+/** Most reasons for which nodes of one policy are blocked: each limit of the policy, and of the cluster. */
 const HOLDS_MAX = 8;
 
-/** What the limits of a policy remember and the API server does not show: the next owner, and the next start, go on. */
+/**
+ * What the limits of a policy remember and the API server does not show: the next owner, and the next start, continue
+ * with it.
+ */
 export const limitMemorySchema = z.object({
   /** When the breaker tripped; null while it is closed. */
   trippedAt: instant.nullable(),
@@ -246,42 +251,42 @@ export const limitMemorySchema = z.object({
   isStorm: z.boolean(),
   stormEndedAt: instant.nullable(),
   condemnations: listOf(z.object({ node: name, at: instant }), CONDEMNATIONS_MAX),
-  /** How many were condemned beyond those: the earliest and the latest instant of each span. Absent for none. */
+  /** How many were admitted beyond those: the earliest and the latest instant of each span. Absent for none. */
   earlier: listOf(z.object({ fromAt: instant, toAt: instant, count }), CONDEMNATION_SPANS_MAX).optional(),
 });
 
 /**
- * Body of `judged.limits`: the nodes of one policy with limits, and which of them may be condemned: tainted NoExecute,
- * or drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a breaker. The
- * policy "*" are all nodes: those that policies may taint NoExecute for a condition, under the operator's ceiling.
- * Published when it changes and with every pulse, but only every 5 s while it is the same and neither permits nor holds
- * anybody.
+ * Body of `judged.limits`: the nodes of one policy with limits, and which of them may be admitted for eviction: tainted
+ * NoExecute, or drained in direct mode. The policy "" are the nodes without such a policy, where the cluster has a
+ * breaker. The policy "*" are all nodes: those that policies may taint NoExecute for a condition, under the operator's
+ * ceiling. Published when it changes and with every pulse, but only every 5 s while it is the same and neither permits
+ * nor blocks a node.
  */
 export const judgedLimits = z.object({
   policy: name,
   selected: count,
   unhealthy: count,
-  /** Nodes that are condemned now. */
+  /** Nodes that are admitted for eviction now. */
   condemned: count,
-  /** Nodes that were condemned within the breaker's duration. */
+  /** Nodes that were admitted within the breaker's duration. */
   inWindow: count,
   /** The most nodes that the budgets in force allow at once; absent without one. */
   budget: count.optional(),
-  /** The nodes that their zones may condemn now. */
+  /** The nodes that their zones may admit now. */
   permits: listOf(z.object({ node: name, uid: name }), PERMITS_MAX),
-  /** Why waiting nodes are held back, and how many: `field` of `policy`, where "" is the cluster's own breaker. */
+  /** Why waiting nodes are blocked, and how many: `field` of `policy`, where "" is the cluster's own breaker. */
   holds: listOf(
     z.object({ policy: name, field: word, untilAt: instant.nullable(), detail: text, nodes: count }),
     HOLDS_MAX,
   ),
   memory: limitMemorySchema,
   /**
-   * Where the breaker holds readiness: how many nodes have gone down within its duration and still are, and since when
+   * Where the breaker covers readiness: how many nodes have gone down within its duration and still are, and since when
    * the last of all that are down is, as its `judged.node` says; null for none. A node that is down since a later
    * instant is not counted yet.
    */
   down: z.object({ nodes: count, newestAt: instant.nullable() }).optional(),
-  /** While the budgets hold nodes back: the node that has counted in them for the longest, where that is known. */
+  /** While the budgets block nodes: the node that has counted in them for the longest, where that is known. */
   longest: z.object({ node: name, since: instant }).optional(),
 });
 
@@ -300,17 +305,17 @@ export const judgedEvictions = z.object({
   inWindow: count,
   /** How many pods wait for the rate. */
   waiting: count,
-  /** When the one that waits longest was due; null when nobody waits. */
+  /** When the pod that waits longest was due; null when no pod waits. */
   oldestDeadlineAt: instant.nullable(),
   /** The pods that their writers may evict now. A permit is for one attempt, and ends soon after `grantedAt`. */
   permits: listOf(z.object({ uid: name, grantedAt: instant }), EVICTION_PERMITS_MAX),
   /**
-   * The first waiting pods in order: the field that holds each of them back, and when its permit is expected by what is
+   * The first waiting pods in order: the field that delays each of them, and when its permit is expected by what is
    * known now; null for never. At most EVICTION_QUEUE_PUBLISHED_MAX.
    */
   queue: listOf(z.object({ uid: name, field: word, expectedAt: instant.nullable() }), EVICTION_QUEUE_PUBLISHED_MAX),
   /**
-   * The holder of the Lease that permits require; null if nobody holds it or that is not known. Absent while the
+   * The holder of the Lease that permits require; null if no process holds it or that is not known. Absent while the
    * publisher holds it.
    */
   lease: z.object({ holder: name.nullable() }).optional(),
@@ -318,9 +323,9 @@ export const judgedEvictions = z.object({
 
 /**
  * The progress of the remediations of an unhealthy node, in the order of the values. The node waits for its grace, or
- * to be admitted for eviction. The next remediation is held back, is created now, or would be without `dryRun` and
- * shadow mode. One runs, has succeeded, is being deleted, or belongs to another client. All have timed out or failed.
- * The next one cannot be created.
+ * to be admitted for eviction. The next remediation is blocked, is created now, or would be without `dryRun` and shadow
+ * mode. One runs, has succeeded, is being deleted, or belongs to another client. All have timed out or failed. The next
+ * one cannot be created.
  */
 export const remediationStateSchema = z.enum([
   "waits",
@@ -351,7 +356,7 @@ const remediatedNodeSchema = z.object({
   sinceAt: instant.optional(),
   /** When that remediation times out, or when the grace of a waiting node ends. */
   untilAt: instant.optional(),
-  /** What holds the remediation back, why it cannot be created, or that its dry run was accepted. */
+  /** What blocks the remediation, why it cannot be created, or that its dry run was accepted. */
   detail: text.optional(),
 });
 /** The progress of the remediations of one node. */
@@ -367,8 +372,8 @@ export const judgedRemediations = z.object({
 });
 
 /**
- * Body of `judged.lease`: whether the publisher holds the Lease without which nobody is permitted under the limits of
- * policies, and which member does, null for nobody or while that is not known. Published when it changes and with every
+ * Body of `judged.lease`: whether the publisher holds the Lease without which no node is permitted under the limits of
+ * policies, and which member does, null for none or while that is not known. Published when it changes and with every
  * pulse, while `judged.limits` is received.
  */
 export const judgedLease = z.object({ isHeld: z.boolean(), holder: name.nullable() });

@@ -5,7 +5,7 @@ import type { BodyOf } from "./messages.ts";
 import type { BrokenLeasePath } from "./observed.ts";
 import type { Stop } from "./ports.ts";
 
-/** What holds back waiting nodes of a zone. */
+/** What blocks waiting nodes of a zone. */
 export interface ZoneHold {
   /** The policy whose limit it is, "" for the cluster's own; null for a freeze. */
   readonly policy: string | null;
@@ -28,13 +28,13 @@ export interface ZoneReport {
   readonly tokens: number;
   readonly queueLength: number;
   readonly halted: boolean;
-  /** What holds back nodes of its queue; absent for nothing. */
+  /** What blocks nodes of its queue; absent for nothing. */
   readonly heldBack?: readonly ZoneHold[];
-  /** Who freezes every node, as text: whatever its rate, it admits none. Absent without such a freeze. */
+  /** What freezes every node, as text: then the zone admits none, whatever its rate. Absent without such a freeze. */
   readonly frozenBy?: string;
 }
 
-/** Somebody or something that freezes nodes. */
+/** A user or a field that freezes nodes. */
 export interface FreezeCause {
   /** The policy whose nodes it freezes; null for all nodes. */
   readonly policy: string | null;
@@ -43,7 +43,7 @@ export interface FreezeCause {
   readonly reason: string | null;
 }
 
-/** A freeze: nothing is tainted NoExecute or evicted, and countdowns stand still. */
+/** A freeze: nothing is tainted NoExecute or evicted, and countdowns are paused. */
 export interface FreezeReport {
   /** Epoch milliseconds. */
   readonly sinceAt: number;
@@ -54,20 +54,20 @@ export interface FreezeReport {
 
 /** The circuit breaker of a policy, or of the cluster. */
 export interface BreakerReport {
-  /** Unknown while its owner publishes nothing, and when an open one was to reset before that. */
+  /** Unknown while its owner publishes nothing, and when an open breaker was due to reset before that. */
   readonly state: "open" | "closed" | "unknown";
   /** When an open one resets at the earliest, in epoch milliseconds; null when it does not by itself. */
   readonly resetAt: number | null;
-  /** How many nodes have gone down within its duration and still are; absent where it does not hold readiness. */
+  /** How many nodes have gone down within its duration and still are; absent where it does not cover readiness. */
   readonly down?: number;
 }
 
-/** Why waiting nodes are held back, and how many. */
+/** Why waiting nodes are blocked, and how many. */
 export type HoldReport = BodyOf<"judged.limits">["holds"][number];
 
 /** A node policy in force, and what it does now. */
 export interface PolicyReport {
-  /** Empty for all nodes: what holds for them whatever their policies. */
+  /** Empty for all nodes: what applies to them whatever their policies. */
   readonly name: string;
   /** Null for all nodes. */
   readonly mode: "Enforce" | "Freeze" | null;
@@ -89,24 +89,24 @@ export interface PolicyReport {
   readonly freeze: FreezeReport | null;
 }
 
-/** How a freeze holds back the deletion of a pod. */
+/** How a freeze delays the deletion of a pod. */
 export interface FrozenEviction {
   /** Epoch milliseconds; null until a user thaws. */
   readonly untilAt: number | null;
-  /** What is left of its countdown, which stands still; null where that is not known. */
+  /** What is left of its countdown, which is paused; null where that is not known. */
   readonly remainingMs: number | null;
-  /** Who freezes its node, as text. */
+  /** What freezes its node, as text. */
   readonly by: string;
 }
 
 /** How a pod that is due waits for the eviction rate of its node's policy. */
 export interface WaitingEviction {
   readonly policy: string;
-  /** The field that holds it back; null while nobody publishes it. */
+  /** The field that delays it; null while no process publishes it. */
   readonly field: string | null;
-  /** Its place in the queue, from 1; null behind the published part, and while nobody publishes it. */
+  /** Its place in the queue, from 1; null behind the published part, and while no process publishes it. */
   readonly place: number | null;
-  /** How many pods wait; 0 while nobody publishes it. */
+  /** How many pods wait; 0 while no process publishes it. */
   readonly waiting: number;
   /** Epoch milliseconds; the earliest instant for a pod behind the published part. Null for never, or not known. */
   readonly expectedAt: number | null;
@@ -139,7 +139,7 @@ export interface WatchHealthReport {
   readonly oldestPulseMs: number | null;
   /** Nodes and pods too large for a message, which are therefore not judged; absent when there are none. */
   readonly unpublished?: { readonly nodes: number; readonly pods: number };
-  /** How no lease of any node is renewed though statuses still arrive; absent while leases are renewed. */
+  /** Set while no lease of any node is renewed although statuses still arrive: how; absent while leases are renewed. */
   readonly leasePath?: BrokenLeasePath;
   /** Since when no node can be heard, in epoch milliseconds, or null where nothing shows it; absent while nodes can. */
   readonly outage?: { readonly sinceAt: number | null };
@@ -203,12 +203,14 @@ export interface ExplainedFact {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** An explanation with the fact of each sentence, for readers in the same process; the console sends the text alone. */
+/**
+ * An explanation with the source of each sentence, for readers in the same process; the console sends the text alone.
+ */
 export interface FactualExplanation extends Explanation {
   readonly facts: readonly ExplainedFact[];
 }
 
-/** The whole cluster in a few numbers. */
+/** The cluster in a few numbers. */
 export interface Overview {
   readonly at: number;
   readonly nodes: Readonly<Record<Readiness, number>>;
@@ -300,10 +302,10 @@ export interface ComparedPod {
 
 /** What Vigil did or would have done beside what happened. */
 export interface ComparisonReport {
-  /** From when on it is complete, epoch milliseconds: the instant that was asked for, or the start of the record. */
+  /** From when on it is complete, epoch milliseconds: the requested instant, or the start of the record. */
   readonly from: number;
   readonly at: number;
-  /** Whether the record starts later than asked for. */
+  /** Whether the record starts later than requested. */
   readonly isCut: boolean;
   /** Whether the record outlives the ledger: JetStream keeps it. */
   readonly isKept: boolean;

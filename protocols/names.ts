@@ -1,6 +1,6 @@
 /** Names that Kubernetes fixes: taint keys, labels, condition types, reasons and messages. */
 
-/** Keys of the taints this controller reads or writes. Source: k8s.io/api/core/v1/well_known_taints.go. */
+/** Keys of the taints that this controller reads or writes. Source: k8s.io/api/core/v1/well_known_taints.go. */
 export const TaintKey = {
   notReady: "node.kubernetes.io/not-ready",
   unreachable: "node.kubernetes.io/unreachable",
@@ -75,13 +75,16 @@ export const Annotation = {
    * observed it.
    */
   conditions: "vigil.v1/conditions",
-  /** On a node: JSON list of the times in which conditions of its policy's `maintenance` have held its evictions. */
+  /**
+   * On a node: JSON list of the maintenance windows: times in which conditions of its policy's `maintenance` have
+   * frozen it.
+   */
   holds: "vigil.v1/holds",
-  /** On a node: JSON with each taint that Vigil has put on it for a condition, and the type of that condition. */
+  /** On a node: JSON with each taint that Vigil has added for a condition, and the type of that condition. */
   conditionTaints: "vigil.v1/condition-taints",
-  /** On a node: JSON that says that its machine is off, by whose word, since when and why (`vigil prove-down`). */
+  /** On a node: JSON that says that its machine is off, who says so, since when and why (`vigil prove-down`). */
   provedDown: "vigil.v1/proved-down",
-  /** On a node: the `timeAdded` of the out-of-service taint that Vigil put on, so that it takes off no other one. */
+  /** On a node: the `timeAdded` of the out-of-service taint that Vigil added: it removes no other one. */
   outOfService: "vigil.v1/out-of-service",
   /** On a Lease of Vigil's that was released: what its last holder hands over to the next. */
   handover: "vigil.v1/handover",
@@ -143,7 +146,7 @@ export function isOwnTaintValue(value: string | undefined): boolean {
   return value === OWN_TAINT_VALUE || value?.startsWith(`${OWN_TAINT_VALUE}-`) === true;
 }
 
-/** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy holds it, and all that is past. */
+/** The ConfigMap that records freezes: what `vigil freeze` writes where no NodePolicy has it, and all past freezes. */
 export const FREEZE_CONFIG_MAP = { kind: "ConfigMap", namespace: "kube-system", name: "vigil-freeze" } as const;
 
 /** The Lease of the side of the bus that may permit anything under the rates and limits of node policies. */
@@ -154,7 +157,7 @@ export const HEARTBEATS_LEASE = { namespace: "kube-system", name: "vigil-heartbe
 
 /** What can prove that a node is down. Time alone is no proof. */
 export const DOWN_PROOFS = ["RemediationSucceeded", "Manual"] as const;
-/** What proves that a node is down: a remediation that succeeded, or somebody with `vigil prove-down`. */
+/** What proves that a node is down: a remediation that succeeded, or a user with `vigil prove-down`. */
 export type DownProofKind = (typeof DOWN_PROOFS)[number];
 
 /** The namespace of node leases; a lease has its node's name. */

@@ -1,7 +1,7 @@
 /**
  * The fields of a NodePolicy as users write them: the same in the custom resource, under `policies:` of --config and in
- * `judged.policy`. Each field has one clear message for a wrong value. services/domain/node-policy.parse.ts turns the
- * fields into a NodePolicy with whole units (policy-set.ts).
+ * `judged.policy`. Each field has one clear message for an invalid value. services/domain/node-policy.parse.ts turns
+ * the fields into a NodePolicy with whole units (policy-set.ts).
  */
 import { z } from "zod";
 import { ConditionType, DOWN_PROOFS, OWN_TAINT_VALUE } from "./names.ts";
@@ -39,7 +39,7 @@ const COUNT_MAX = 1_000_000_000;
 const never = (words: Readonly<Record<string, unknown>>) => ({ not: words });
 const needs = (...fields: readonly string[]) => ({ required: fields });
 
-/** The message of a wrong value: the value and the fix. The path before it names the field. */
+/** The message of an invalid value: the value and the fix. The path before it names the field. */
 const wrong = (fix: string) => ({
   error: (issue: { readonly input?: unknown }) =>
     issue.input === undefined ? `missing; write ${fix}` : `${shown(issue.input)}: write ${fix}`,
@@ -129,7 +129,7 @@ const selector = record(
   "a label selector such as {matchLabels: {pool: gpu}}",
 );
 
-/** Somebody who freezes nodes. */
+/** A user who freezes nodes. */
 export const pauseRequestSchema = record(
   {
     name: text("who pauses it, such as oncall"),
@@ -140,7 +140,7 @@ export const pauseRequestSchema = record(
   "{name: oncall, reason: network maintenance}",
 );
 
-/** What an open circuit breaker may hold: further evictions, and marks of the pods of silent nodes as not ready. */
+/** What an open circuit breaker may block: further evictions, and marks of the pods of silent nodes as not ready. */
 const BREAKER_HOLDS = ["Evictions", "Readiness"] as const;
 const HOLDS_FIX = "[Evictions], or [Evictions, Readiness]";
 
@@ -192,7 +192,7 @@ export function isReservedTaintKey(key: string): boolean {
   return RESERVED_TAINT_PREFIXES.some((prefix) => key.startsWith(prefix));
 }
 
-/** A label value that says whose the taint is, so that it goes with its rule. */
+/** A label value that says whose the taint is: it is removed with its rule. */
 const OWN_VALUE_PATTERN = `^${OWN_TAINT_VALUE}(-[-A-Za-z0-9_.]{0,56}[A-Za-z0-9])?$`;
 const OWN_VALUE_FIX = `${OWN_TAINT_VALUE}, or a value that begins with ${OWN_TAINT_VALUE}-, such as ${OWN_TAINT_VALUE}-gpu`;
 

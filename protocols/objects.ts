@@ -78,7 +78,7 @@ const conditionSightingSchema = z.object({
   type: key,
   status: conditionStatus,
   since: instant,
-  /** The transition time of the condition at its last sighting; null where it has none. */
+  /** The transition time of the condition at its last observation; null where it has none. */
   transitionAt: instant.nullable(),
 });
 /** How long Vigil has observed a condition with its status. */
@@ -88,9 +88,12 @@ const downProofSchema = z.object({ proof: z.enum(DOWN_PROOFS), by: text, at: ins
 /** A proof that the machine of a node is off. */
 export type DownProof = z.infer<typeof downProofSchema>;
 
-/** A time in which a condition has held evictions of a node, as Annotation.holds records it; null while it lasts. */
+/**
+ * A maintenance window: a time in which a condition has frozen a node, as Annotation.holds records it; null while it
+ * lasts.
+ */
 const conditionHoldSchema = z.object({ type: key, fromAt: instant, toAt: instant.nullable() });
-/** A time in which a condition has held evictions of a node. */
+/** A maintenance window of a node. */
 export type ConditionHold = z.infer<typeof conditionHoldSchema>;
 
 /**
@@ -148,7 +151,7 @@ export const nodeSchema = z.object({
   /** Only the types named in ConditionType, and those that policies name; one of each. */
   conditions: listOf(conditionSchema),
   /**
-   * Annotation.taintsSeen for taints that are on the node: from when they count, by `key:effect`; absent without that
+   * Annotation.taintsSeen for taints that the node carries: from when they count, by `key:effect`; absent without that
    * annotation.
    */
   taintsSeenAt: instantsByTaint.optional(),
@@ -169,8 +172,8 @@ export const nodeSchema = z.object({
   /** Annotation.outOfService: the stamp of Vigil's own out-of-service taint; absent without that annotation. */
   outOfServiceAt: instant.optional(),
   /**
-   * Who wrote its Ready=Unknown, and who its NoExecute taints or the whole list of taints since, by the API's
-   * managedFields; absent for a node without them, and where the API does not say.
+   * The client that wrote its Ready=Unknown, and the one that wrote its NoExecute taints or the full list of taints
+   * since, by the API's managedFields; absent for a node without them, and where the API does not show it.
    */
   writtenBy: z.object({ ready: name.optional(), taints: name.optional() }).optional(),
   /** The part of this state that only shadow mode shows; absent when the API shows all of it. */

@@ -1,4 +1,4 @@
-/** Messages with the state that the API server shows. The observer publishes them; they hold no conclusion. */
+/** Messages with the state that the API server shows. The observer publishes them; they contain no conclusion. */
 import { z } from "zod";
 import { checksum, count, instant, listOf, name, shard } from "./bounds.ts";
 import { heartbeatSchema, nodeSchema, podSchema, watchStateSchema } from "./objects.ts";
@@ -11,7 +11,7 @@ const digestSchema = z.object({ count, sum: checksum, mixed: checksum.optional()
 /** A count and order-free checksums of a set of versions. */
 export type Digest = z.infer<typeof digestSchema>;
 
-/** Body of `observed.node`: a node's whole observed state. */
+/** Body of `observed.node`: a node's full observed state. */
 export const observedNode = nodeSchema;
 
 /**
@@ -67,7 +67,7 @@ export type BrokenLeasePath = z.infer<typeof brokenLeasePathSchema>;
 /** Most contested leases that one pulse names: with the longest names they fill 40 of the 64 KiB. */
 export const CONTESTED_LEASES_MAX = 16;
 
-/** A lease that may be renewed by something else than the kubelet of its node. */
+/** A lease that may be renewed by another client than the kubelet of its node. */
 export const contestedLeaseSchema = z.object({
   node: name,
   /** The uid of the node object that owns the lease, where that is another one than the node's. */

@@ -16,7 +16,7 @@ export interface LabelRequirement {
 /** A number of nodes, or a share of the nodes that the policy selects. */
 export type NodeCount = { readonly nodes: number } | { readonly percentage: number };
 
-/** Somebody who has frozen a policy. Instants are epoch milliseconds; null where they are not given. */
+/** A user who has frozen a policy. Instants are epoch milliseconds; null where they are not given. */
 export interface PauseRequest {
   readonly name: string;
   readonly reason: string | null;
@@ -24,7 +24,7 @@ export interface PauseRequest {
   readonly untilAt: number | null;
 }
 
-/** Who has frozen nodes, and when they were and are frozen. */
+/** The requests that freeze nodes, and when the nodes were and are frozen. */
 export interface Freezes {
   readonly pauseRequests: readonly PauseRequest[];
   /** Past and present, and what is planned; in order and apart. Epoch milliseconds of the API's clock. */
@@ -37,7 +37,10 @@ export interface FrozenInterval {
   readonly toAt: number | null;
 }
 
-/** When new condemnations trip the breaker: either limit, within the duration. */
+/**
+ * When new admissions for eviction trip the breaker: either limit, within the duration. Example with at most 3 nodes
+ * within 10 min: three are admitted at 12:00. A fourth node trips the breaker at 12:09, but not at 12:11.
+ */
 export interface CircuitBreaker {
   readonly percentage: number | null;
   readonly nodesMax: number | null;
@@ -46,15 +49,15 @@ export interface CircuitBreaker {
   readonly resetAfterMs: number | null;
   /**
    * Whether it also keeps the pods of silent nodes from being marked not ready. Then it trips, too, once more nodes
-   * have gone down within the duration than it lets be condemned.
+   * have gone down within the duration than it lets be admitted.
    */
   readonly holdsReadiness: boolean;
 }
 
-/** How many nodes may be disrupted at once, always or while a schedule holds. */
+/** How many nodes may be disrupted at once, always or while a schedule applies. */
 export interface Budget {
   readonly nodes: NodeCount;
-  /** Null for a budget that always holds. */
+  /** Null for a budget that always applies. */
   readonly window: { readonly schedule: string; readonly timeZone: string | null; readonly durationMs: number } | null;
 }
 
@@ -98,19 +101,19 @@ export interface Remediation {
   readonly dryRun: boolean;
 }
 
-/** Conditions that hold back evictions of a node while it has one of them with status True. */
+/** Conditions that freeze a node while it has one of them with status True. */
 export interface Maintenance {
   readonly hold: readonly string[];
-  /** How long each of them holds at most, from its first observation. */
+  /** How long each of them freezes it at most, from its first observation. */
   readonly atMostMs: number;
 }
 
-/** One policy. Fields that no service honours yet are not here. */
+/** One policy. Fields that no service honours yet are absent. */
 export interface NodePolicy extends Freezes, PlainValues {
   readonly name: string;
   /** Why fields of its object count as unset, a line for each of the first ones; absent for none. */
   readonly refused?: readonly string[];
-  /** All of them must hold; without any, every node is selected. */
+  /** All of them must match; without any, every node is selected. */
   readonly selector: readonly LabelRequirement[];
   readonly mode: "Enforce" | "Freeze";
   readonly maxUnhealthy: NodeCount | null;

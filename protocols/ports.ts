@@ -73,7 +73,7 @@ export interface ObservedLease {
    * when it creates its lease, and never changes it.
    */
   readonly ownerUid?: string | null;
-  /** Who renewed it last; absent for the node, as of each kubelet, and where it has no holder. */
+  /** The client that renewed it last; absent for the node itself, as with each kubelet, and where it has no holder. */
   readonly holder?: string;
 }
 
@@ -91,7 +91,7 @@ export interface PolicyResource {
   readonly resourceVersion: string;
   /** Grows with each change of the spec. */
   readonly generation: number;
-  /** When its spec was last changed, in epoch milliseconds; null where the API server does not say. */
+  /** When its spec was last changed, in epoch milliseconds; null where the API server does not report it. */
   readonly changedAt: number | null;
   readonly spec: unknown;
   readonly status: unknown;
@@ -134,7 +134,7 @@ export interface WatchSink<T> {
   absent?(): void;
 }
 
-/** What a watch takes besides its sink. */
+/** What a watch needs besides its sink. */
 export interface WatchOptions {
   /** What policies need of nodes besides OBSERVED_LABELS and ConditionType; called for each node. */
   readonly policyKeys?: () => PolicyKeys | null;
@@ -336,7 +336,10 @@ export interface Kube {
   ): void;
   /** At most one write per object is in flight; others wait in order of urgency. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;
-  /** The minor version of the API server, 26 for 1.26; null if it does not say. It may be some minutes old. */
+  /**
+   * The minor version of the API server, 26 for 1.26; null if the server does not report it. It may be some minutes
+   * old.
+   */
   minorVersion(done: (minor: number | null) => void): void;
   /**
    * The renewals of node leases after a resourceVersion that the API server still has in its history, in order; of many
@@ -365,7 +368,7 @@ export interface KubeReviews {
   review(kind: ReviewKind, spec: object, done: (reply: ReviewReply) => void): void;
 }
 
-/** Structured log lines. Fields are plain values and never hold secrets. */
+/** Structured log lines. Fields are plain values and never contain secrets. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;
@@ -434,7 +437,7 @@ export interface Policies {
 
 /** What is known of the last holder of a Lease. */
 export type LastHolder =
-  /** This process: nobody has held it in between. */
+  /** This process: no other process has held it in between. */
   | { readonly kind: "self" }
   /** A process that released it and left `handover` for the next holder. */
   | { readonly kind: "released"; readonly handover: string }
@@ -447,7 +450,7 @@ export type LastHolder =
 export interface LeaseCandidate {
   /** Whether this process holds the Lease, so that no other one can act as its holder now. */
   isHeld(): boolean;
-  /** The member that holds it; null for nobody, and while that is not known. */
+  /** The member that holds it; null for none, and while that is not known. */
   holder(): string | null;
   /** Ends the candidacy. A held Lease is released with `handover` for the next holder. */
   release(handover: string): void;
@@ -491,7 +494,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** How long a socket may rest between reads of the answer, in milliseconds, so that it wakes less often. */
+  /** How long a socket may pause between reads of the answer, in milliseconds: the process wakes less often. */
   readonly gatherMs?: number;
 }
 
@@ -516,6 +519,6 @@ export interface Wire {
 /** A request that was sent. */
 export interface Sent {
   abort(): void;
-  /** Lets the socket rest between reads of the answer no more, for so long; absent where it never rests. */
+  /** Reads the answer without pauses for so long; absent where the socket never pauses. */
   readAtOnce?(forMs: number): void;
 }

@@ -280,11 +280,11 @@ export type TunableName = keyof typeof TUNABLES;
  * higher than its default, which a message or an object of the API has room for.
  */
 export interface Bounds {
-  /** Condemned nodes that `judged.limits` names; the others are counted. */
+  /** Admitted nodes that `judged.limits` names; the others are counted. */
   readonly condemnationsMax: number;
   /** Spans of time in which those others are counted. */
   readonly condemnationSpansMax: number;
-  /** Characters of the memory of limits in its ConfigMap: half of what one holds. */
+  /** Characters of the memory of limits in its ConfigMap: half of its size. */
   readonly limitMemoryCharactersMax: number;
   /** Nodes of one policy that its zones may grant at once. */
   readonly permitsMax: number;
@@ -296,7 +296,7 @@ export interface Bounds {
   readonly handoverCharactersMax: number;
   /** Frozen intervals of one policy, or of all nodes. */
   readonly frozenIntervalsMax: number;
-  /** Ended times of a node in which conditions held its evictions. */
+  /** Ended maintenance windows of a node. */
   readonly endedHoldsMax: number;
   /** Live reads of one resource within half a second from which on one small read costs less than they do. */
   readonly provenReadsMin: number;

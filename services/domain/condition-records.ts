@@ -1,14 +1,15 @@
 /**
  * What the annotations of a node keep about conditions that become taints: since when Vigil has observed each of them,
- * and which taints it has put on for them. So a duration goes on over restarts, and only Vigil's own taints are taken
- * off.
+ * and which taints it has added for them. A duration therefore continues over restarts, and Vigil removes only its own
+ * taints. Example: MemoryLeak was first observed at 12:00 and its rule waits 10 min. The process restarts at 12:07,
+ * reads 12:00 from the annotation, and requests the taint at 12:10.
  */
 import type { ConditionHold, ConditionSighting, ConditionStatus } from "../../protocols/objects.ts";
 import { parsed, recordOf } from "../structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 
 const STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
-/** Most entries that are read of one annotation. */
+/** Most entries of one annotation that are read. */
 const ENTRIES_MAX = 64;
 /** Longest type of a condition that is read, in characters. */
 const TYPE_CHARACTERS_MAX = 317;

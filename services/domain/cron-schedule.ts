@@ -1,6 +1,8 @@
 /**
  * A cron schedule of five fields in a time zone, as a CronJob has it: `0 9 * * 1-5` in `Europe/Berlin`. It reads no
- * clock. When the clocks go forward over a run, it comes at the end of the gap; when they go back, it comes once.
+ * clock. When the clocks go forward over a run, the run comes at the end of the gap; when they go back, it comes once.
+ * Example: `30 2 * * *` in Europe/Berlin runs at 03:00 on 2026-03-29, when 02:00 becomes 03:00, and once on 2026-10-25,
+ * when 02:30 comes twice.
  */
 import { Cron } from "croner";
 import { dateOf } from "./api-time.ts";
@@ -11,7 +13,7 @@ const SEARCHED_FROM_AT = 1_704_067_200_000;
 /** Answers that are kept: a limit asks every second for about ten runs around the present, which change at the next. */
 const ANSWERS_MAX = 16;
 
-/** A schedule that is right and runs at some time. It is parsed for each search, because a parsed one takes 80 KiB. */
+/** A valid schedule that runs at some time. It is parsed for each search, because a parsed one takes 80 KiB. */
 export class CronSchedule {
   readonly #schedule: string;
   readonly #timeZone: string | null;
@@ -37,7 +39,7 @@ export class CronSchedule {
   }
 }
 
-/** What is wrong with a schedule: which of the two values, and a line that shows it and the fix. */
+/** Why a schedule is invalid: which of the two values, and a line that shows it and the fix. */
 export interface ScheduleProblem {
   readonly field: "schedule" | "timeZone";
   readonly message: string;
@@ -47,7 +49,7 @@ export interface ScheduleProblem {
 const CRON = /^\s*(@\w+|\S+(\s+\S+){4})\s*$/;
 const FIELDS_FIX = 'write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"';
 
-/** What is wrong with a schedule; null for nothing. */
+/** Why a schedule is invalid; null when it is valid. */
 export function scheduleProblem(schedule: string, timeZone: string | null): ScheduleProblem | null {
   const shown = JSON.stringify(schedule);
   if (!isTimeZone(timeZone)) {

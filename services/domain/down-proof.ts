@@ -1,7 +1,7 @@
 /**
  * The proof that the machine of a node is off, as Annotation.provedDown records it. A proof comes from outside the
- * node: a person who looked, or a remediation that succeeded. Silence is none, however long it lasts. A kubelet may
- * write the annotation, so a label that it may not write seals it.
+ * node: a person who checked, or a remediation that succeeded. Silence is no proof, however long it lasts. A kubelet
+ * may write the annotation, so a label that it may not write seals it.
  */
 import { DOWN_PROOFS } from "../../protocols/names.ts";
 import type { DownProof } from "../../protocols/objects.ts";

@@ -17,7 +17,7 @@ export function freezeReport(policies: readonly NodePolicy[], everywhere: Freeze
   return { sinceAt: present.fromAt, untilAt: present.toAt, causes };
 }
 
-/** What freezes the nodes of one policy, or all nodes. A freeze that nobody asks for any more is about to end. */
+/** What freezes the nodes of one policy, or all nodes. A freeze that no user requests any more is about to end. */
 function causesOf(
   policy: string | null,
   freezes: Freezes,

@@ -17,7 +17,7 @@ import { frozenAt, mergedIntervals } from "./paused-time/frozen-time.ts";
 export interface Freeze {
   /** The object and its field, as in `NodePolicy gpu: spec.pauseRequests (oncall: switch maintenance)`. */
   readonly field: string;
-  /** When it ends by what is known, in epoch milliseconds; null when nobody said. */
+  /** When it ends by what is known, in epoch milliseconds; null when no request names an end. */
   readonly untilAt: number | null;
 }
 
@@ -47,7 +47,8 @@ export function nodeFreezeOf(node: MaintainedNode, set: PolicySet | null, at: nu
   if (isUnknown) return { frozen, freeze: UNKNOWN };
   const freeze = freezeAt(resolved, set, at) ?? maintenanceAt(node, resolved, set, at);
   if (freeze === null || maintenance.length === 0) return { frozen, freeze };
-  // A request and a hold may both freeze it: the later end counts.
+  // A request and maintenance may both freeze it: the later end counts. A request until 14:00 and maintenance until
+  // 15:00 freeze it until 15:00.
   return { frozen, freeze: { ...freeze, untilAt: frozenAt(frozen, at)?.toAt ?? null } };
 }
 
@@ -62,7 +63,7 @@ function maintenanceAt(node: MaintainedNode, resolved: PolicyOfNode, set: Policy
   return null;
 }
 
-/** Of a node with conflicting policies each freezes it. */
+/** If several policies select a node, each of them freezes it. */
 function frozenIntervals(resolved: PolicyOfNode, set: PolicySet): readonly FrozenInterval[] {
   const own = selectingPolicies(resolved, set).flatMap(({ frozen }) => frozen);
   if (own.length === 0) return set.everywhere.frozen;

@@ -15,7 +15,7 @@ import { domainKeyOf, isCounted, partsOfDomain, zoneKeyOf } from "./zone-key.ts"
 
 type Judgement = BodyOf<"judged.node">;
 
-/** By what a judgement was made. */
+/** What a judgement is based on. */
 export interface JudgedBy {
   readonly evictionMode: Profile["evictionMode"];
   /** Null while they are not known. */
@@ -84,7 +84,7 @@ export function waitingTaintOf({
   );
 }
 
-/** Whether a condition of a node is so bad that its pods go, or went. */
+/** Whether a condition of a node evicts its pods, or has evicted them. */
 function hasEvictingCondition({ conditions = [] }: Pick<Judgement, "conditions">): boolean {
   return conditions.some(
     ({ state, taint }) => taint.effect === TaintEffect.noExecute && state !== "waiting" && state !== "left",
@@ -92,7 +92,7 @@ function hasEvictingCondition({ conditions = [] }: Pick<Judgement, "conditions">
 }
 
 /**
- * Whether a node counts as unhealthy, for maxUnhealthy and in tables: it is down, or its pods go for a condition. One
+ * Whether a node counts as unhealthy, for maxUnhealthy and in tables: it is down, or a condition evicts its pods. One
  * that has not posted its status yet is new.
  */
 export function isUnhealthy(judged: Pick<Judgement, "readiness" | "conditions">): boolean {

@@ -1,4 +1,7 @@
-/** Which policies limit how many of their nodes are condemned. The zone service keeps the limits, in zone/limits. */
+/**
+ * Which policies limit how many of their nodes are admitted for eviction. The zone service keeps the limits, in
+ * zone/limits.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LIMITS_LEASE, TaintEffect } from "../../protocols/names.ts";
 import type { NodePolicy } from "../../protocols/policy-set.ts";
@@ -13,12 +16,12 @@ export const POLICY_CEILING = "*";
 /** The flag of the ceiling, which blocks nodes as a field of a policy does. */
 export const CEILING_FLAG = "--policy-max-tainted-nodes";
 
-/** The fields of a policy that hold nodes back. */
+/** The fields of a policy that block nodes. */
 export const LIMIT_FIELDS = ["circuitBreaker", "maxUnhealthy", "stormCooldownDuration", "budgets"] as const;
-/** A field of a policy that holds nodes back. */
+/** A field of a policy that blocks nodes. */
 export type LimitField = (typeof LIMIT_FIELDS)[number];
 
-/** What holds nodes back instead of a field, on a side of the bus that does not hold the Lease of limits. */
+/** What blocks nodes instead of a field, on a side of the bus that does not hold the Lease of limits. */
 export const LEASE_BLOCK = `the Lease ${LIMITS_LEASE.name}` as const;
 
 /** How often the limits of a policy at rest are published again, in milliseconds. */
@@ -60,7 +63,10 @@ export function limitedNames(policies: readonly NodePolicy[]): ReadonlySet<strin
   return new Set([WHOLE_CLUSTER, ...together, ...policies.filter(hasLimits).map(({ name }) => name)]);
 }
 
-/** How many more nodes the budgets of a policy allow; null without one in force. A permit is no admission yet. */
+/**
+ * How many more nodes the budgets of a policy allow; null without one in force. A permit is no admission yet. Example:
+ * with a budget of 5 and 3 admitted nodes, 2 more may go.
+ */
 export function budgetLeft({
   budget,
   condemned,
@@ -76,7 +82,8 @@ export type ClusterBreakerProfile = Pick<
 
 /**
  * Whose breakers keep the pods of the silent nodes of a policy, null for none, from being marked not ready while they
- * are open: the policy's, or that of the whole cluster. Beside upstream no process counts, so they hold nothing.
+ * are open: the policy's, or that of the whole cluster. Beside upstream no process counts the nodes, so no breaker
+ * applies.
  */
 export function readinessBreakersOf(
   policy: Pick<NodePolicy, "name" | "circuitBreaker"> | null,
@@ -87,7 +94,7 @@ export function readinessBreakersOf(
   return clusterHoldsReadiness(profile) ? [...own, WHOLE_CLUSTER] : own;
 }
 
-/** Whether the breaker of the cluster holds readiness too. */
+/** Whether the breaker of the cluster covers readiness too. */
 export function clusterHoldsReadiness(profile: Omit<ClusterBreakerProfile, "upstream">): boolean {
   return hasClusterBreaker(profile) && profile.circuitBreakerHolds.split(",").includes("Readiness");
 }

@@ -1,17 +1,18 @@
 /**
  * `maintenance` of a policy: while a node has one of the named conditions with status True, it is frozen, at most for
- * `atMost` from the first observation of each. A hold is an interval of frozen time, as of decision 8, which the
- * annotation `vigil.v1/holds` of the node keeps. It reads no clock.
+ * `atMost` from the first observation of each. Such a maintenance window is an interval of frozen time (decision 8),
+ * which the annotation `vigil.v1/holds` of the node keeps. It reads no clock. Example: with `atMost: 4h` a condition
+ * that is True from 12:00 to 13:00 freezes the node for an hour; one that stays True freezes it until 16:00.
  */
 import type { ConditionHold, ObservedNode } from "../../protocols/objects.ts";
 import type { FrozenInterval, NodePolicy } from "../../protocols/policy-set.ts";
 import { mergedIntervals } from "./paused-time/frozen-time.ts";
 
-/** The parts of a node that say what holds it. */
+/** The parts of a node that say which maintenance freezes it. */
 export type MaintainedNode = Pick<ObservedNode, "labels" | "policyLabels"> &
   Partial<Pick<ObservedNode, "conditions" | "holds">>;
 
-/** What holds a node now. */
+/** The maintenance that freezes a node now. */
 export interface PresentMaintenance {
   readonly types: string[];
   readonly sinceAt: number;
@@ -19,8 +20,8 @@ export interface PresentMaintenance {
 }
 
 /**
- * When conditions have held and hold a node, at an instant of the API's clock; merged. A hold that is about to be
- * recorded begins now, and one whose end is about to be recorded ends now: so it gets longer, never shorter.
+ * When maintenance has frozen a node and freezes it, at an instant of the API's clock; merged. A window that is about
+ * to be recorded begins now, and one whose end is about to be recorded ends now: a window gets longer, never shorter.
  */
 export function maintenanceIntervals(
   node: MaintainedNode,
@@ -35,7 +36,7 @@ export function maintenanceIntervals(
   return recorded.length + present.length === 0 ? [] : mergedIntervals([...recorded, ...present]);
 }
 
-/** What holds a node at an instant; null for nothing. */
+/** The maintenance that freezes a node at an instant; null for none. */
 export function presentMaintenance(
   node: MaintainedNode,
   policies: readonly Pick<NodePolicy, "maintenance">[],
@@ -56,7 +57,7 @@ interface OpenWindow {
   readonly untilAt: number;
 }
 
-/** The conditions that a policy lets hold and the node has, whether their time is over or not. */
+/** The conditions of the node that a policy names for maintenance, whether their time is over or not. */
 function openWindows(
   { conditions = [], holds = [] }: MaintainedNode,
   policies: readonly Pick<NodePolicy, "maintenance">[],
@@ -72,8 +73,7 @@ function openWindows(
 }
 
 /**
- * When a recorded hold ended: never in the future. An open one that nothing holds open any more ends when that is
- * recorded.
+ * When a recorded window ended: never in the future. An open window whose condition is gone ends when that is recorded.
  */
 function endOf(
   { type, fromAt, toAt }: ConditionHold,

@@ -1,8 +1,8 @@
 /**
- * Parses the spec of a NodePolicy, field by field. A wrong field is reported with its name, its value and the fix, and
- * counts as unset; the other fields hold. So a typing error in one limit does not lift the others. Budgets, requests to
- * freeze and rates of evictions count one by one, and what protects nodes and pods holds as far as it can be read: a
- * mode that cannot be read is Freeze.
+ * Parses the spec of a NodePolicy, field by field. An invalid field is reported with its name, its value and the fix,
+ * and counts as unset; the other fields apply. A typing error in one limit therefore does not lift the others. Budgets,
+ * requests to freeze and rates of evictions count one by one. What protects nodes and pods applies as far as it can be
+ * read: with `maxUnhealthy: 20%%` and `mode: Frezze` the limit is unset and the mode is Freeze.
  */
 import { OWN_TAINT_VALUE } from "../../protocols/names.ts";
 import {
@@ -35,11 +35,11 @@ import { nearest } from "./suggest.ts";
 
 /** What can be used of a spec. */
 export interface ParsedSpec {
-  /** The fields that are right; null when the selector is missing or wrong, so that it selects no node. */
+  /** The valid fields; null when the selector is missing or invalid: the policy then selects no node. */
   readonly spec: NodePolicySpec | null;
   /** Lines that name a field, its value and the fix. */
   readonly problems: readonly string[];
-  /** What freezes its nodes, mode Freeze among it: also of a spec that selects no node. */
+  /** What freezes its nodes, including mode Freeze; also for a spec that selects no node. */
   readonly freezes: readonly PauseRequestSpec[];
 }
 
@@ -186,13 +186,13 @@ function outOfServiceOf(written: NodePolicySpec["outOfService"]): NodePolicy["ou
   return { afterMs: durationOf(after) ?? 0, proofs: [...new Set(proof)], removeWhenReady };
 }
 
-/** A longer duration counts as the longest one: refusing it would lift a limit that was to hold for ever. */
+/** A longer duration counts as the longest one: refusing it would lift a limit that was meant to apply for ever. */
 function durationOf(written: string | undefined): number | null {
   const durationMs = written === undefined ? null : parseDuration(written);
   return durationMs === null ? null : Math.min(durationMs, DURATION_MS_MAX);
 }
 
-/** JavaScript reads 30 February as 2 March. Of such an end nobody knows when it was to be. */
+/** JavaScript reads 30 February as 2 March. Nothing shows which instant such an end was meant to be. */
 function instantOf(written: string | undefined): number | null {
   const at = epochMsOf(written);
   if (written === undefined || at === null) return null;
@@ -223,7 +223,7 @@ function issueText(issue: Issue, path: readonly PropertyKey[]): string {
   return issue.code === "unrecognized_keys" ? `${where}.${issue.keys[0]}: no such field` : `${where}: ${issue.message}`;
 }
 
-/** The readable part of a field whose parts count one by one; each wrong part adds one problem. */
+/** The readable part of a field whose parts count one by one; each invalid part adds one problem. */
 function readablePart(field: NodePolicyField, value: unknown, problems: string[]): unknown {
   if (field === "mode") return readableMode(value, problems);
   if (field === "evictions") return readableEvictions(value, problems);
@@ -253,7 +253,7 @@ function readableMode(raw: unknown, problems: string[]): unknown {
 const METHOD_PARTS: readonly PropertyKey[] = ["method", "deleteAfter"];
 
 /**
- * The right parts of `evictions`. Where the method cannot be read, or not when it deletes, it is Evict: that deletes no
+ * The valid parts of `evictions`. Where the method cannot be read, or not when it deletes, it is Evict: that deletes no
  * pod which a disruption budget keeps, and never more than what was meant.
  */
 function readableEvictions(raw: unknown, problems: string[]): unknown {
@@ -274,13 +274,16 @@ function readableEvictions(raw: unknown, problems: string[]): unknown {
   return { ...(isMethodValid ? {} : { method: "Evict" }), ...Object.fromEntries(valid) };
 }
 
-/** What is wrong with an entry of a list; null for nothing. And what holds of it: one entry or none. */
+/** Why an entry of a list is invalid; null when it is valid. And what applies of it: one entry or none. */
 interface ReadableEntry<E> {
   readonly problem: string | null;
   readonly entries: readonly E[];
 }
 
-/** A budget with a wrong schedule always holds: that is never less than what was meant. One without a number goes. */
+/**
+ * A budget with an invalid schedule always applies: that is never less than what was meant. One without a number is
+ * dropped.
+ */
 function readableBudget(raw: unknown, where: string): ReadableEntry<unknown> {
   const problem = budgetProblem(raw, where);
   const { nodes } = recordOf(raw);
@@ -288,7 +291,7 @@ function readableBudget(raw: unknown, where: string): ReadableEntry<unknown> {
   return { problem: problem && `${problem}; a budget without a right schedule always holds`, entries: [{ nodes }] };
 }
 
-/** What is wrong with a budget, such as a schedule that cannot be read or never runs; null for nothing. */
+/** Why a budget is invalid, such as a schedule that cannot be read or never runs; null when it is valid. */
 function budgetProblem(raw: unknown, where: string): string | null {
   const { data, error } = NODE_POLICY_FIELDS.budgets.safeParse([raw]);
   const [issue] = error?.issues ?? [];
@@ -298,12 +301,12 @@ function budgetProblem(raw: unknown, where: string): string | null {
   return problem && `${where}.${problem.field}: ${problem.message}`;
 }
 
-/** The name of a request that names nobody. */
+/** The name of a request without a name. */
 const UNNAMED = "unknown";
 
 /**
- * A request to freeze nodes, as far as it can be read; `where` names the place in problems. What is wrong of it counts as
- * unset and the freeze holds: of a wrong end nobody knows when it was to be.
+ * A request to freeze nodes, as far as it can be read; `where` names the place in problems. An invalid part counts as
+ * unset, and the freeze applies: nothing shows which instant an invalid end was meant to be.
  */
 export function readablePauseRequest(raw: unknown, where: string): ReadableEntry<PauseRequestSpec> {
   const { shape } = pauseRequestSchema;

@@ -83,7 +83,7 @@ export function policyOf(node: Pick<ObservedNode, "labels" | "policyLabels">, se
   return { kind: "conflict", names: [policy, ...others].map(({ name }) => name) };
 }
 
-/** The policies that select a node: its own, or all of those of which none applies because they conflict. */
+/** The policies that select a node: its own, or all that conflict, of which none applies. */
 export function selectingPolicies(resolved: PolicyOfNode, set: PolicySet): readonly NodePolicy[] {
   if (resolved.kind === "policy") return [resolved.policy];
   return resolved.kind === "conflict" ? set.policies.filter(({ name }) => resolved.names.includes(name)) : [];

@@ -2,8 +2,10 @@
  * When a silent node is declared out of service: its policy says so, its machine is proved to be off, and the proof is
  * newer than its silence. Upstream's pod garbage collector then deletes its terminating pods, and the attach-detach
  * controller detaches their volumes. Both do that although no kubelet has confirmed anything, so a wrong taint corrupts
- * data: while anything is not known, it is not put on. The node service decides by this rule, and the node-writer again
- * on the live node. It reads no clock.
+ * data: it is not added while anything is unknown. The node service decides by this rule, and the node-writer again on
+ * the live node. It reads no clock. Example: a node is Unknown since 12:00:00 and `after` is 10 min. A proof of 11:59
+ * is from before the silence and counts for nothing. A proof of 12:03 counts, and the taint is due at 12:10:01, because
+ * the stamp of 12:00:00 is cut to a second.
  */
 import { isOwnTaintValue, OWN_TAINT_VALUE, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
@@ -42,8 +44,8 @@ export function provableFrom(node: Pick<ObservedNode, "conditions">): number | n
 }
 
 /**
- * How far a node is from the taint; null for a node that is not silent. Its `after` stands still while it
- * is frozen, by intervals that are merged, and in outages.
+ * How far a node is from the taint; null for a node that is not silent. Its `after` is paused while the node is frozen,
+ * by intervals that are merged, and in outages.
  */
 export function outOfServiceStage(
   node: SilentNode,
@@ -63,7 +65,7 @@ export function outOfServiceStage(
   if (outOfServiceAt !== undefined && outOfServiceAt + API_TIME_STEP_MS > provedDown.at) return { state: "takenOff" };
   const fromAt = silenceCountdownEndAt(silentAt, afterMs, { frozen, outages });
   if (wallMs < fromAt) return { state: "waits", fromAt };
-  // Limits, freezes and halts hold the taint of an eviction back, and this one comes after it.
+  // Limits, freezes and halts block the taint of an eviction, and this one comes after it.
   return { state: node.taints.some(isSwappable) ? "due" : "notAdmitted" };
 }
 

@@ -5,7 +5,7 @@
 import { parsed } from "../structures/json.ts";
 import { apiTime, epochMsOf } from "./api-time.ts";
 
-/** Most transitions that are kept, the latest ones; a policy may ask for as many. */
+/** Most transitions that are kept, the latest ones; a policy may require as many. */
 export const TRANSITIONS_MAX = 64;
 
 /** The value of Annotation.readyTransitions for instants in epoch milliseconds. */

@@ -39,7 +39,7 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Names that an error lists at most. */
+/** Most names that an error lists. */
 const LISTED_MAX = 20;
 
 /** That a name is not among those of a topic of `vigil get`, with these names where they are few enough for a line. */

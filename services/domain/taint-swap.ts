@@ -21,7 +21,7 @@ export function taintIdOf({ key, effect }: TaintId): TaintId {
   return { key, effect };
 }
 
-/** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */
+/** The NoExecute taint that a Ready status maps to (R4.36); null when the node is ready or has no Ready condition. */
 export function evictingTaintOf(ready: ConditionStatus | null): TaintId | null {
   if (ready === "False") return { key: TaintKey.notReady, effect: TaintEffect.noExecute };
   if (ready === "Unknown") return { key: TaintKey.unreachable, effect: TaintEffect.noExecute };

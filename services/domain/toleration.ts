@@ -25,7 +25,7 @@ export interface TaintLineage {
 export interface TolerationRules {
   /** Whether the operators Lt and Gt exist (profile.tolerationComparisonOperators). */
   readonly comparisonOperators: boolean;
-  /** When countdowns stood and stand still, on the clock of the taints' `since`; absent for never. */
+  /** When countdowns were and are paused, on the clock of the taints' `since`; absent for never. */
   readonly frozen?: readonly FrozenInterval[];
   /** What outages mean for countdowns by the node's health, on the same clock; absent for none. */
   readonly outages?: OutageTime;
@@ -93,6 +93,9 @@ export function hasCompleted({ phase }: Pick<ObservedPod, "phase">): boolean {
  * taint without a match, or tolerated for 0 seconds or less, evicts at once; a toleration without seconds never does,
  * nor does a taint that a toleration may match which cannot be read. A running countdown continues when the opposite
  * taint replaces its own (R8.18). What the node's health causes waits for the node to be heard after an outage.
+ * Example: a taint counts from second 0, and the pod tolerates it for 300 s. A pod that is bound at second 100 leaves
+ * at 400. If `unreachable` replaces `not-ready` at second 200, a pod that was bound before second 0 and tolerates both
+ * for 300 s still leaves at 300.
  */
 export function evictionOf(
   taints: readonly CountedTaint[],
@@ -108,7 +111,7 @@ export function evictionOf(
   return earliest;
 }
 
-/** What is known of a binding besides its stamp; instants are epoch milliseconds. */
+/** What is known of a pod's binding besides its stamp; instants are epoch milliseconds. */
 export interface KnownBinding {
   /** When the pod was known to be bound, if that is before its stamp; null if nothing earlier is known. */
   readonly seenAt: number | null;
@@ -118,9 +121,10 @@ export interface KnownBinding {
 /**
  * When a pod counts as bound. Its stamp is by the clock of the API server or kubelet that wrote it, or by a user who
  * may write pod status, but a pod was bound at the latest when it was first seen on its node, and not before it was
- * created. A stamp in the future counts for nothing: without an earlier sight of the pod its creation counts. If that
- * is in the future too, only its taints decide, and the result is negative infinity. A sight from before the pod's
- * creation is ignored, unless the creation is in the future.
+ * created. A stamp in the future counts for nothing: without an earlier observation of the pod its creation counts. If
+ * that is in the future too, only its taints decide, and the result is negative infinity. An observation from before
+ * the pod's creation is ignored, unless the creation is in the future. Example: it is 12:00, and a pod created at 11:50
+ * is stamped 12:30. It was first observed at 11:52, so it counts as bound at 11:52; without that observation, at 11:50.
  */
 export function bindingAt(
   { boundAt, createdAt }: Pick<ObservedPod, "boundAt" | "createdAt">,
@@ -218,7 +222,7 @@ export interface UnreadableToleration {
 /**
  * The toleration for which a pod is not evicted by one of these taints, because it cannot be read and comes before each
  * one that matches; null for none. Example: a pod tolerates version=2 with the operator SemverGt of a later Kubernetes,
- * and nobody here knows whether that is so. Upstream evicts it.
+ * and this version of Vigil cannot compare that. Upstream evicts it.
  */
 export function unreadableTolerationOf(
   taints: readonly Taint[],
@@ -303,9 +307,9 @@ function integerOf(text: string): bigint | null {
 
 /**
  * The tolerations that can be the first to match some NoExecute taint, in order (R8.34): a pod may carry thousands, and
- * a message holds 64 KiB. For every such taint the same one decides as in the whole list. Dropped are those of other
- * effects, and behind one that matches all they do. One with an unknown operator or effect may match, so it is kept,
- * and holds the pod whatever comes behind it.
+ * a message holds 64 KiB. For every such taint the same toleration decides as in the full list. Dropped are those of
+ * other effects, and behind one that matches all they do. One with an unknown operator or effect may match, so it is
+ * kept and keeps the pod, whatever follows it.
  */
 export function reducedTolerations(list: readonly Toleration[]): Toleration[] {
   const kept: Toleration[] = [];

@@ -1,6 +1,6 @@
 /**
- * `unhealthyConditions` of a policy: when a condition of a node calls for a taint, and which taints on a node are
- * Vigil's for that reason. The node service requests them, the zone grants those that evict, and the node-writer checks
+ * `unhealthyConditions` of a policy: when a condition of a node requires a taint, and which taints of a node Vigil
+ * added for that reason. The node service requests them, the zone grants those that evict, and the node-writer checks
  * each of them again on the node as read live.
  */
 import { isOwnTaintValue, TaintEffect } from "../../protocols/names.ts";
@@ -14,8 +14,9 @@ export function statusOf({ conditions }: Pick<ObservedNode, "conditions">, type:
 }
 
 /**
- * Whether a status ends what a rule looks for. A condition that is missing, or Unknown where the rule does not look for
- * that, says nothing: the program that posts it may have failed.
+ * Whether a status ends what a rule looks for. A condition that is missing says nothing, nor does Unknown where the
+ * rule looks for another status: the program that posts it may have failed. Example: a rule looks for
+ * KernelDeadlock=True. False heals it; Unknown and a missing condition do not.
  */
 export function isHealed(
   { status: unhealthy }: Pick<UnhealthyCondition, "status">,
@@ -25,7 +26,7 @@ export function isHealed(
 }
 
 /**
- * From when a rule calls for its taint by what is recorded on the node, in epoch milliseconds; null while the node does
+ * From when a rule requires its taint by what is recorded on the node, in epoch milliseconds; null while the node does
  * not have the condition with that status, or no record says since when.
  */
 function dueAt(
@@ -37,7 +38,7 @@ function dueAt(
   return observation?.status === status ? observation.since + durationMs : null;
 }
 
-/** The rule of a policy that calls for this taint on a node at an instant of the API's clock; null for none. */
+/** The rule of a policy that requires this taint on a node at an instant of the API's clock; null for none. */
 export function ruleFor(
   node: Pick<ObservedNode, "conditions" | "conditionSightings">,
   { unhealthyConditions }: Pick<NodePolicy, "unhealthyConditions">,
@@ -52,7 +53,7 @@ export function ruleFor(
 
 /**
  * The taints of a node that are recorded as added for a condition. A kubelet can write the record, but must not change
- * the taints of its node: whether such a taint may be removed, its value says (`isOwnTaintValue`).
+ * the taints of its node: its value says whether such a taint may be removed (`isOwnTaintValue`).
  */
 export function conditionTaintsOf({
   taints,

@@ -17,7 +17,7 @@ const POLICY_SEPARATOR = "\u0000@";
 
 /**
  * The key of the disruption domain of a node: its zone, and its policy where that sets rates or a threshold of its own.
- * Such nodes have a disruption state, a rate and a queue of their own; all others share those of their zone.
+ * Such nodes have their own disruption state, rate and queue; all others share those of their zone.
  */
 export function domainKeyOf(labels: Readonly<Record<string, string>>, policy: NodePolicy | null): string {
   const zone = zoneKeyOf(labels);

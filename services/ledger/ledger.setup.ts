@@ -15,7 +15,7 @@ export interface LedgerOptions {
   readonly activityLog?: Log | null;
   /**
    * In a cluster of up to this many nodes it always knows the last heartbeats of other members' nodes too, in a larger
-   * one while somebody asks for nodes; 0 by default.
+   * one while a client requests nodes; 0 by default.
    */
   readonly followedNodesMax?: number;
 }

@@ -1,5 +1,5 @@
 /**
- * Holds node policies to the operator's limits. A NodePolicy may be written by a client that may not evict a pod:
+ * Applies the operator's limits to node policies. A NodePolicy may be written by a client that may not evict a pod:
  *
  *   nodeMonitorGracePeriod: 1ms    shorter than --policy-min-grace-period     every live node would flip for ever
  *   nodeEvictionRate: 1e9          more than --policy-max-eviction-rate       a pool would be evicted within a second
@@ -12,7 +12,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { formatDuration, parseDuration } from "../domain/duration.ts";
 import type { ParsedSpec } from "../domain/node-policy.parse.ts";
 
-/** What policies may set at the most, or at the least. */
+/** The highest and lowest values that policies may set. */
 export type Ceilings = Pick<
   Profile,
   "policyGraceMinMs" | "policyEvictionsPerSecondMax" | "nodeMonitorGraceMs" | "nodeEvictionsPerSecond"

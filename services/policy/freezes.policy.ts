@@ -1,8 +1,8 @@
 /**
  * Remembers when nodes were frozen, because countdowns need it for as long as a taint is older than a freeze. The
  * memory is the ConfigMap kube-system/vigil-freeze: under `frozen` the intervals of each policy and of all nodes,
- * written by the policy service; under `pauseRequests` who freezes all nodes, or a policy of --config, written by
- * `vigil freeze`.
+ * written by the policy service; under `pauseRequests` the requests to freeze all nodes, or the nodes of a policy of
+ * --config, written by `vigil freeze`.
  */
 import { FROZEN_INTERVALS_MAX, PAUSE_REQUESTS_MAX } from "../../protocols/judged.ts";
 import type { NodePolicySpec, PauseRequestSpec } from "../../protocols/node-policy.ts";
@@ -18,7 +18,7 @@ export const EVERYWHERE = "";
 
 /** A request to freeze the nodes of one scope. */
 interface FreezingRequest extends PauseRequest {
-  /** Whether it is for a policy and in the ConfigMap: then no change of the policy began or ended it. */
+  /** Whether it is for a policy but in the ConfigMap: then no change of the policy began or ended it. */
   readonly isRecorded?: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface FreezeSource {
 }
 
 /**
- * The frozen intervals of each scope: what is past, and apart from it what each freeze adds that goes on or is planned.
- * These may overlap, because each may turn out to have ended earlier than the others.
+ * The frozen intervals of each scope: the past ones, and what each present or planned freeze adds. These may overlap,
+ * because each freeze may turn out to have ended earlier than the others.
  */
 export type FreezeMemory = ReadonlyMap<string, readonly FrozenInterval[]>;
 
@@ -58,9 +58,11 @@ export function freezeMemory(
 }
 
 /**
- * When the nodes of a scope were and are frozen, as countdowns take it. Only what is past becomes one over the time
- * between: joined for the future, it would freeze nodes when nobody asked for it. Half of the list is for freezes of
- * the present and the future: each later one follows when one has ended.
+ * When the nodes of a scope were and are frozen, as countdowns use it. Only past freezes are joined over the time
+ * between them: joined future freezes would freeze nodes without a request. Half of the list is for present and future
+ * freezes: each later one follows when one has ended. Example: the list may have 4 intervals, 2 are present or future,
+ * and 3 are past: 10:00 to 10:10, 10:15 to 10:20 and 11:00 to 11:30. The first two have the shortest time between them,
+ * so they become 10:00 to 10:20.
  */
 export function frozenTime(
   memory: FreezeMemory,
@@ -79,9 +81,9 @@ function isOver({ toAt }: FrozenInterval, nowAt: number): boolean {
 }
 
 /**
- * What is past stays, whatever else went on meanwhile. What was to go on is what freezes the nodes now: a request that
- * names its beginning and its end is taken at its word, whatever was known of it before. Any other change happened when
- * its policy was changed or, for a request of the ConfigMap, now.
+ * The past stays as it is. What continues is what freezes the nodes now: a request that names its beginning and its end
+ * counts as written, whatever was known of it before. Any other change happened when its policy was changed or, for a
+ * request of the ConfigMap, now.
  */
 function remembered(
   before: readonly FrozenInterval[],
@@ -100,7 +102,7 @@ function remembered(
   const past = mergedIntervals(over.filter((interval) => !isCorrected(interval, sourceBefore, source)));
   const running = before.filter(({ fromAt, toAt }) => fromAt <= nowAt && (toAt === null || toAt > nowAt));
   // The API server stamped the change, so a later one proves that this clock is behind, as after a suspension. A freeze
-  // that ended too early would bring evictions forward.
+  // that ends too early would bring evictions forward.
   const changeAt = Math.max(source.changedAt ?? nowAt, past.at(-1)?.toAt ?? Number.NEGATIVE_INFINITY);
   const startAt = undatedStartAt(running, sourceBefore);
   const present = presentIntervals(source, { startAt, changeAt, nowAt });
@@ -130,13 +132,13 @@ function isCorrected(planned: FrozenInterval, sourceBefore: FreezeSource | null,
 
 /** The instants that changes of a scope are dated by. */
 interface ChangeInstants {
-  /** When what names no beginning began, of what goes on; null when it begins with this change. */
+  /** When a continuing freeze that names no beginning began; null when it begins with this change. */
   readonly startAt: number | null;
   readonly changeAt: number;
   readonly nowAt: number;
 }
 
-/** What freezes nodes now or was asked for. */
+/** What freezes nodes now or was requested. */
 function presentIntervals(
   { byMode, pauseRequests }: FreezeSource,
   { startAt, changeAt, nowAt }: ChangeInstants,
@@ -151,8 +153,8 @@ function presentIntervals(
 }
 
 /**
- * When what freezes nodes without saying since when began, of what goes on; null if it begins now. Requests that name
- * their instants began none of it.
+ * When a continuing freeze without a stated beginning began; null if it begins now. Requests that name their instants
+ * began none of it.
  */
 function undatedStartAt(running: readonly FrozenInterval[], sourceBefore: FreezeSource | null): number | null {
   const requests = sourceBefore?.pauseRequests ?? [];
@@ -170,15 +172,15 @@ function distinctIntervals(intervals: readonly FrozenInterval[]): readonly Froze
 }
 
 /**
- * The time until now of what is no longer there, or has been given an end that is past. All that names no beginning
- * has one interval in the memory, and a text of an earlier version has one for all that froze nodes at once.
+ * The time until now of freezes that are gone, or whose end is now in the past. All freezes that name no beginning
+ * share one interval in the memory, and a text of an earlier version has one for all that froze nodes at once.
  */
 function withdrawnIntervals(
   before: FreezeSource,
   now: FreezeSource,
   { startAt, changeAt, nowAt }: ChangeInstants,
 ): readonly FrozenInterval[] {
-  /** When a request ended by the change; null where it goes on, says itself when it was, or has ended as planned. */
+  /** When a request ended by the change; null where it continues, names its own instants, or has ended as planned. */
   const endOf = ({ name, sinceAt, untilAt, isRecorded = false }: FreezingRequest): number | null => {
     const present = now.pauseRequests.find((request) => request.name === name && request.sinceAt === sinceAt);
     if (present === undefined) return Math.min(untilAt ?? Number.POSITIVE_INFINITY, isRecorded ? nowAt : changeAt);
@@ -204,7 +206,7 @@ export interface FreezingPolicy {
   readonly changedAt: number | null;
 }
 
-/** What policies freeze of all nodes, because they are not in force. */
+/** What freezes all nodes because the policy that requests it is not in force. */
 export function unplacedRequests(policies: readonly FreezingPolicy[]): readonly RecordedPauseRequest[] {
   return policies.flatMap(({ unplaced = [] }) => unplaced.map((request) => ({ scope: EVERYWHERE, request })));
 }
@@ -231,7 +233,10 @@ export function freezeSources(
   return new Map([[EVERYWHERE, everywhere], ...policySources]);
 }
 
-/** What of it has not ended at an instant. A request that has ended is past, however it is changed afterwards. */
+/**
+ * The requests of it that have not ended at an instant. A request that has ended is past, however it is changed
+ * afterwards.
+ */
 export function lastingSources(sources: FreezeSources, at: number): FreezeSources {
   const lasting = ({ pauseRequests, ...source }: FreezeSource): FreezeSource => {
     return { ...source, pauseRequests: pauseRequests.filter(({ untilAt }) => untilAt === null || untilAt > at) };
@@ -239,7 +244,9 @@ export function lastingSources(sources: FreezeSources, at: number): FreezeSource
   return new Map([...sources].map(([scope, source]) => [scope, lasting(source)]));
 }
 
-/** What either of two memories holds: two processes may remember for a moment, and longer is never earlier. */
+/**
+ * The union of two memories: two processes may remember for a moment, and a longer freeze brings no eviction forward.
+ */
 export function bothMemories(left: FreezeMemory, right: FreezeMemory): FreezeMemory {
   const scopes = new Set([...left.keys(), ...right.keys()]);
   const both = (scope: string) => [...(left.get(scope) ?? []), ...(right.get(scope) ?? [])];
@@ -252,8 +259,8 @@ export function publishedMemory({ policies, everywhere }: PolicySet): FreezeMemo
 }
 
 /**
- * The text under `frozen`. The last interval of a scope says what froze its nodes, of `lastingSources`, so that the next
- * process sees what has ended while none ran.
+ * The text under `frozen`. The last interval of a scope names what froze its nodes, of `lastingSources`. The next
+ * process therefore sees what has ended while none ran.
  */
 export function memoryText(memory: FreezeMemory, sources: FreezeSources = new Map()): string {
   const scopes = [...memory].toSorted(([left], [right]) => (left < right ? -1 : 1));
@@ -332,7 +339,7 @@ export interface RecordedPauseRequest {
   readonly request: PauseRequestSpec;
 }
 
-/** What is in force of the text under `pauseRequests`, and one line for each thing that is wrong with it. */
+/** What is in force of the text under `pauseRequests`, and one line for each invalid part of it. */
 export interface RecordedPauseRequests {
   readonly requests: readonly RecordedPauseRequest[];
   readonly problems: readonly string[];
@@ -355,7 +362,7 @@ export function readPauseRequests(text: string | null): RecordedPauseRequests {
     const problem = "data.pauseRequests: is no JSON list; all nodes are frozen until it is one";
     return { requests: [UNREADABLE], problems: [problem] };
   }
-  // Each is read, however many a person writes: the last one may be the freeze of the moment.
+  // All are read, however many a user writes: the last one may be the freeze that applies now.
   const entries = written.map(readEntry);
   const problems = entries.flatMap(({ problem }) => problem ?? []);
   if (written.length > PAUSE_REQUESTS_MAX) {
@@ -365,7 +372,10 @@ export function readPauseRequests(text: string | null): RecordedPauseRequests {
   return { requests: entries.flatMap(({ requests }) => requests), problems };
 }
 
-/** A request as far as it can be read: it freezes on with what is wrong unset, and all nodes without a right policy. */
+/**
+ * A request as far as it can be read: invalid parts are unset and it still freezes, and without a valid policy it
+ * freezes all nodes.
+ */
 function readEntry(entry: unknown, index: number) {
   const where = `data.pauseRequests[${index}]`;
   const { policy, ...rest } = recordOf(entry);

@@ -1,11 +1,13 @@
 /**
- * Keeps the memory of freezes: follows the ConfigMap kube-system/vigil-freeze, works out with freezes.policy.ts what
- * is and was frozen, and writes it there. A freeze holds before it is written; the memory only has to outlive this
+ * Keeps the memory of freezes: follows the ConfigMap kube-system/vigil-freeze, works out with freezes.policy.ts what is
+ * and was frozen, and writes it there. A freeze applies before it is written; the memory only has to outlive this
  * process.
  *
- * A process that begins writes what it has read. If it may not, the process before may not have either, and what the
- * ConfigMap says has a hole of unknown size: `hasHole`. Then what a living predecessor has published counts, and after
- * a restart of all processes every node as frozen until now.
+ * A process that begins writes what it has read. If it may not, the process before may not have either, and the
+ * ConfigMap has a hole of unknown size: `hasHole`. Then what a living predecessor has published counts, and after a
+ * restart of all processes every node counts as frozen until now. Example: the right to write is missing since 09:00,
+ * and all processes restart at 12:00. A freeze at 11:00 would have left no record, so a countdown that began at 10:00
+ * counts from 12:00 again.
  */
 
 import { FREEZE_CONFIG_MAP } from "../../protocols/names.ts";
@@ -44,7 +46,7 @@ import {
 import { LiveConfirmation } from "./live-confirmation.ts";
 import { keepsAll } from "./loosening.policy.ts";
 
-/** How long a failed write of the memory waits for the next, in milliseconds. */
+/** The pause after a failed write of the memory, in milliseconds. */
 const RETRY_MS = 2_000;
 /** The watch shows a text soon after it was written. */
 const OWN_TEXTS_MAX = 8;
@@ -146,7 +148,7 @@ export class Freezes {
     this.#retry?.cancel();
   }
 
-  /** Takes the policies, and brings the memory up to date. */
+  /** Applies the policies, and brings the memory up to date. */
   update(policies: readonly FreezingPolicy[]): void {
     if (!this.#isKnown) return;
     this.#unplaced = unplacedRequests(policies);
@@ -219,7 +221,7 @@ export class Freezes {
     });
   }
 
-  /** What this process takes for the memory of a ConfigMap with a hole. */
+  /** What this process uses as the memory of a ConfigMap with a hole. */
   #fillHole(nowAt: number): void {
     const published = this.#io.policies.current();
     const filled: FreezeMemory =
@@ -237,16 +239,16 @@ export class Freezes {
     }
     this.#problems = problems.join();
     const text = resource?.frozen ?? null;
-    // What was taken once may have been corrected since: a planned end by a thaw.
+    // What was read before may have been corrected since: a planned end by a thaw.
     const isNews = text !== null && text !== this.#resource?.frozen && !this.#own.includes(text);
     if (isNews) this.#memory = bothMemories(this.#memory, readMemory(text));
-    // What the process before has seen may have ended while none ran.
+    // What the previous process has seen may have ended while none ran.
     if (!this.#isUpdated) this.#sourcesBefore = readSources(text);
     this.#resource = resource;
     if (resource?.frozen === this.#written) this.#written = null;
   }
 
-  /** Takes the requests of the ConfigMap. One that is gone counts until policies are known to be as new. */
+  /** Applies the requests of the ConfigMap. One that is gone counts until policies are known to be as new. */
   #show(shown: readonly RecordedPauseRequest[]): void {
     this.#shown = shown;
     const removed = this.#requests.filter((request) => !keepsAll([request], shown));
@@ -270,7 +272,7 @@ export class Freezes {
   }
 
   #write(): void {
-    // Beside upstream Vigil evicts nobody, so no countdown needs the memory.
+    // Beside upstream Vigil evicts no pod, so no countdown needs the memory.
     if (this.#io.profile.upstream === "beside") return;
     const text = memoryText(this.#memory, this.#sourcesBefore);
     const stored = this.#written ?? this.#resource?.frozen ?? null;
@@ -308,7 +310,7 @@ export class Freezes {
   }
 }
 
-/** Whether a write may succeed when it is sent again, as nobody has judged it. */
+/** Whether a write may succeed when it is sent again, because the API server has not decided about it. */
 function isUnanswered({ outcome }: WriteReply): boolean {
   return outcome === "failed" || outcome === "unknown" || outcome === "throttled";
 }

@@ -1,8 +1,9 @@
 /**
- * Remembers what the limits of policies need over a restart of everything, and the API server does not show: open
+ * Remembers what the limits of policies need over a restart of all processes and the API server does not show: open
  * breakers, storms, and admitted nodes that have healed or left. It follows `judged.limits`, keeps the last memory of
- * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the next owner.
- * A memory that could not be written may lack a breaker that tripped, so it is published as one that trips now.
+ * each policy in the ConfigMap kube-system/vigil-freeze under `limits`, and publishes it as `judged.memory` for the
+ * next owner. A memory that could not be written may lack a breaker that tripped, so it is published as one that trips
+ * now.
  */
 
 import type { BodyOf } from "../../protocols/messages.ts";
@@ -20,9 +21,9 @@ import type { ConfigMapBody, ConfigMapPatch } from "../platform/kube/write/sent-
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { limitMemoryText, readLimitMemories, trippedMemory } from "./limit-memory.policy.ts";
 
-/** How long changes are collected before they are written, and a failed write waits for the next, in milliseconds. */
+/** How long changes are collected before they are written, and the pause after a failed write, in milliseconds. */
 const WRITE_MS = 1000;
-/** How long a denied write waits for the next, in milliseconds: a user has to grant the right first. */
+/** The pause after a denied write, in milliseconds: a user has to grant the right first. */
 const DENIED_MS = 60_000;
 /** How long after a `judged.limits` the owner of the limits is taken to have that memory, in milliseconds. */
 const KNOWN_MS = LIMITS_REPEAT_MS + 5_000;
@@ -75,14 +76,14 @@ export class LimitMemoryStore {
     this.#stop();
   }
 
-  /** Takes that the ConfigMap could not be written before now, so that it may lack a breaker that has tripped. */
+  /** Records that the ConfigMap could not be written before now, so it may lack a breaker that has tripped. */
   distrust(): void {
     this.#holeAt ??= this.#io.clock.wallMs();
   }
 
   /**
-   * Takes the ConfigMap as the watch shows it, null for none: at first its memories, unless the owner of the limits has
-   * published something newer. One that a user has deleted is written again.
+   * Applies the ConfigMap as the watch shows it, null for none: at first its memories, unless the owner of the limits
+   * has published something newer. A ConfigMap that a user has deleted is written again.
    */
   shown(resource: FreezeResource | null): void {
     const text = resource?.limits ?? null;

@@ -1,13 +1,13 @@
 /**
  * Confirms that a watch shows what the API server has now. Freezes come from two watches, of NodePolicies and of the
- * ConfigMap vigil-freeze, and neither shows how far behind the other is. Somebody freezes all nodes at 12:00:00 and
- * removes the freeze of a policy at 12:00:01. If the watch of the ConfigMap is two seconds behind, no node looks frozen
- * for a second. So what loosens something in one source counts once a live read of the other, begun after it was seen,
- * agrees with its watch. What tightens something counts at once.
+ * ConfigMap vigil-freeze, and neither shows how far behind the other is. Example: a user freezes all nodes at 12:00:00
+ * and removes the freeze of a policy at 12:00:01. If the watch of the ConfigMap is two seconds behind, no node looks
+ * frozen for a second. A change that loosens something in one source therefore counts once a live read of the other,
+ * begun after the change was seen, agrees with its watch. A change that tightens something counts at once.
  */
 import type { Io, ObjectRef, ReadReply, Timer } from "../../protocols/ports.ts";
 
-/** How long a read that failed, or that the watch did not agree with, waits for the next, in milliseconds. */
+/** The pause after a read that failed, or that the watch did not agree with, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /** One source, and how it is read. */

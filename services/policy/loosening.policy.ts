@@ -3,7 +3,7 @@ import type { PolicyResource } from "../../protocols/ports.ts";
 import { freezesAsWritten } from "../domain/freeze.ts";
 import { listOf, recordOf } from "../structures/json.ts";
 
-/** Whether a policy differs from before in freezes alone, and each that was there is there still. */
+/** Whether a policy differs from before in freezes alone, and has kept each of them. */
 export function onlyFreezes(before: PolicyResource, after: PolicyResource): boolean {
   const { mode: modeBefore, pauseRequests: requestsBefore, ...fieldsBefore } = recordOf(before.spec);
   const { mode, pauseRequests, ...fields } = recordOf(after.spec);

@@ -1,14 +1,15 @@
 /**
  * Remembers outages (domain/paused-time/outages.ts), because countdowns need them for as long as a taint is older than
- * one. The memory is the ConfigMap kube-system/vigil-freeze under `outages`; the Lease kube-system/vigil-heartbeats says
- * until when nothing is missing there.
+ * one. The memory is the ConfigMap kube-system/vigil-freeze under `outages`; the Lease kube-system/vigil-heartbeats
+ * says until when nothing is missing there.
  *
  *   observed.pulse ──▶ ConfigMap ──written──▶ judged.policies ──▶ the countdowns of all processes go on
  *                           └──────▶ Lease, every 10 s: a countdown that begins just before a crash needs it too
  *
- * Readers hold back what an outage pauses until it is published from here, so it is written before anything harmful
- * that follows it. Where it cannot be written, each countdown counts again from the end of the outage: the next process
- * would not know of it, and what it would do is then no earlier than this.
+ * Readers delay what an outage pauses until it is published from here, so it is written before anything harmful that
+ * follows it. Where it cannot be written, each countdown counts again from the end of the outage: its successor would
+ * not know of it, and acts no earlier this way. Example: an outage ends at 12:10, and a pod has waited 100 s of its 300
+ * s. If the outage is written, the pod leaves 200 s after it; if it cannot be written, 300 s after it.
  */
 
 import { FROZEN_INTERVALS_MAX } from "../../protocols/judged.ts";
@@ -30,13 +31,13 @@ import type { ConfigMapBody, ConfigMapPatch, LeaseBody, LeasePatch } from "../pl
 import type { MemoryHealth } from "../platform/process/memory-health.ts";
 import { outagesText, readOutages } from "./outage-memory.policy.ts";
 
-/** How long a failed write waits for the next, in milliseconds. */
+/** The pause after a failed write, in milliseconds. */
 const RETRY_MS = 2_000;
-/** The same after a denied one: somebody has to grant the right first. */
+/** The same after a denied one: a user has to grant the right first. */
 const DENIED_MS = 60_000;
 /** How often the Lease is renewed, in milliseconds, as kubelets renew theirs. */
 const RENEW_MS = 10_000;
-/** Says who renews the Lease. */
+/** Names the process that renews the Lease. */
 const HOLDER = "vigil";
 
 type HeardBody = NonNullable<BodyOf<"observed.pulse">["heard"]>;
@@ -59,7 +60,7 @@ export class OutageMemory {
   #isUnreadable = false;
   /** Why the last write failed; null when it did not. */
   #problem: string | null = null;
-  /** The text that was named to people because it may not be written. */
+  /** The text that was logged because it may not be written. */
   #named = "";
   #isWriting = false;
   #retry: Timer | null = null;
@@ -79,8 +80,8 @@ export class OutageMemory {
   }
 
   /**
-   * The outages that readers may count with: those stored, and those that cannot be, from `UNKNOWN_START_AT` on. Others
-   * are held back until their write has been answered.
+   * The outages that readers may count with: those stored, and those that cannot be stored, from `UNKNOWN_START_AT` on.
+   * Others are delayed until their write has been answered.
    */
   get remembered(): readonly FrozenInterval[] {
     if (this.#problem === null) return this.#stored;
@@ -95,7 +96,7 @@ export class OutageMemory {
     return this.#observed;
   }
 
-  /** Takes what the watch shows of the ConfigMap; null where there is none. */
+  /** Applies what the watch shows of the ConfigMap; null where there is none. */
   shown(resource: FreezeResource | null): void {
     const text = resource?.outages ?? null;
     // A text that cannot be read may be about all time until it is first seen.
@@ -113,7 +114,7 @@ export class OutageMemory {
     if (outagesText(stored) !== outagesText(this.#stored) && !this.#isWriting) {
       this.#stored = stored;
       this.#changed();
-      // Somebody else has written what this process may not write.
+      // Another client has written what this process may not write.
       if (outagesText(this.#outages) === outagesText(stored)) this.#health.report("outages", { outcome: "ok" });
     }
   }
@@ -172,7 +173,7 @@ export class OutageMemory {
     }
   }
 
-  /** Names once what a person can write instead, so that countdowns go on with their rest. */
+  /** Logs once what a user can write instead, so that countdowns continue with their remaining time. */
   #name(text: string): void {
     if (text === this.#named) return;
     this.#named = text;

@@ -1,5 +1,5 @@
 /**
- * The NodePolicy objects as one active policy service takes them. A change that may loosen something counts only once
+ * The NodePolicy objects as one active policy service applies them. A change that may loosen something counts only once
  * the other source of freezes is confirmed (live-confirmation.ts).
  */
 import { isDeepStrictEqual } from "node:util";

@@ -27,8 +27,8 @@ export interface PolicyNodes {
 /** What a policy does now. */
 export interface PolicyActivity {
   /**
-   * What the owner of its limits published lately; null for a policy without limits, and where nobody publishes them.
-   * While a process that has just begun awaits them, the status keeps what it says.
+   * What the owner of its limits published lately; null for a policy without limits, and where no process publishes
+   * them. While a process that has just begun awaits them, the status keeps what it says.
    */
   readonly limits:
     | Pick<BodyOf<"judged.limits">, "condemned" | "inWindow" | "budget" | "permits" | "memory">
@@ -136,7 +136,7 @@ function conflictCondition(conflict: PolicyNodes["conflict"]): Condition {
   return { type, status: "True", reason: "Overlap", message: message.slice(0, MESSAGE_MAX) };
 }
 
-/** A kubelet that joins a policy counts in its limits, so a hostile one could hold back evictions of others. */
+/** A kubelet that joins a policy counts in its limits, so a hostile one could block evictions of others. */
 function unguardedCondition(selector: NodePolicySpec["selector"]): Condition[] {
   const keys = kubeletLabelKeys(requirementsOf(selector));
   if (keys.length === 0) return [];

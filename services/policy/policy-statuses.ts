@@ -77,7 +77,7 @@ export class PolicyStatuses {
     for (const feed of this.#feeds) feed.stop();
   }
 
-  /** Takes the policies and the objects that they came from. */
+  /** Applies the policies and the objects that they came from. */
   update(resolved: readonly ResolvedPolicy[], resources: ReadonlyMap<string, PolicyResource>): void {
     this.#resolved = resolved;
     this.#resources = resources;
@@ -207,7 +207,7 @@ export class PolicyStatuses {
 }
 
 const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflict: null };
-/** What is found of an object that is not in force: a policy of --config with its name may be. */
+/** What is found for an object that is not in force: a policy of --config with its name may be. */
 const NOTHING: PolicyNodes & PolicyActivity = {
   ...NO_NODES,
   limits: null,

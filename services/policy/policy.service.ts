@@ -1,7 +1,7 @@
 /**
  * The policy service. It reads the NodePolicy objects and the `policies:` of --config, checks them, and publishes those
- * in force: one `judged.policy` each, then `judged.policies` with the versions of all. Every process holds the whole
- * set (platform/node-policies) and resolves a node's policy by its labels (domain/node-policy.ts).
+ * in force: one `judged.policy` each, then `judged.policies` with the versions of all. Every process has the full set
+ * (platform/node-policies) and resolves a node's policy by its labels (domain/node-policy.ts).
  *
  *   NodePolicy objects ──watch──┐
  *                               ├─▶ resolved-policies ──▶ judged.policy, judged.policies ──▶ io.policies of services
@@ -15,13 +15,13 @@
  *   judged.limits ◀──▶ ConfigMap vigil-freeze ──▶ judged.memory   (limit-memory.ts: breakers that are open)
  *
  * A field that a service honours is read there: `policyOf(node, io.policies.current())` gives the policy, and
- * `io.policies.follow` reports changes. `unknown` means that the policies, or the labels of this node, have not arrived:
- * request nothing harmful then, and go on healing.
+ * `io.policies.follow` reports changes. `unknown` means that the policies, or the labels of this node, have not
+ * arrived: then request nothing harmful, and continue to heal.
  *
  * The process that owns shard 0 is active. It publishes on every change, when a process joins, and from time to time,
- * because messages get lost: then the versions of all, and a few policies in turn, which rarely change and are long.
- * Before it knows all policies it publishes nothing, and after a standstill not before it has listed them again:
- * readers take every later message for newer, and another process may have published a freeze meanwhile.
+ * because messages get lost: then the versions of all, and a few policies in turn, which rarely change and are long. It
+ * publishes nothing before it knows all policies. After a suspension it lists them again first: to readers a later
+ * message is a newer one, and another process may have published a freeze meanwhile.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { NodePolicySpec } from "../../protocols/node-policy.ts";
@@ -53,7 +53,7 @@ const REPEATED_POLICIES = 2;
 const NEW_MS = 15_000;
 /** How long changes and new processes are collected before everything is published, in milliseconds. */
 const COLLECT_MS = 100;
-/** A process whose timer is later than this stood still, in milliseconds: no other one takes over so soon. */
+/** A process whose timer is later than this was suspended, in milliseconds: no other process takes over so soon. */
 const STANDSTILL_MS = 1_000;
 /** Members that are remembered as known; one that is forgotten only makes the policies be published once more. */
 const MEMBERS_MAX = 1_000;
@@ -107,7 +107,7 @@ class ActivePolicies {
   readonly #limits: LimitMemoryStore;
   #outages: OutageMemory | null = null;
   #published: ReadonlyMap<string, PublishedVersion> = new Map();
-  /** The place of the policy whose turn comes next. */
+  /** The place of the policy that is published next. */
   #turn = 0;
   #timer: Timer;
   #dueMs: number;
@@ -168,7 +168,7 @@ class ActivePolicies {
 
   /**
    * Confirms both sources, one after the other and the first again, before anything is published: what was listed first
-   * may have changed before the other was listed. It begins again with each change meanwhile.
+   * may have changed before the other was listed. Each change meanwhile restarts it.
    */
   #order(): void {
     const round = {};
@@ -226,8 +226,8 @@ class ActivePolicies {
   }
 
   /**
-   * Publishes after what waits in sockets was read: overdue timers fire first. The watches of a process that stood
-   * still may be dead without a sign of it, so it lists again.
+   * Publishes after what waits in sockets was read, because overdue timers fire first. The watches of a process that
+   * was suspended may be dead unnoticed, so it lists again.
    */
   #due(): void {
     const { clock } = this.#io;

@@ -15,7 +15,7 @@ import { type ConfiguredPolicy, checkSpec, nodePolicyOf } from "../domain/node-p
 import { CONDITION_TYPES_MAX, policyConditionTypes, SELECTOR_KEYS_MAX, selectorKeys } from "../domain/node-policy.ts";
 import { type Ceilings, withinCeilings } from "./ceilings.policy.ts";
 
-/** A policy with what is wrong with it. */
+/** A policy with its problems. */
 export interface ResolvedPolicy {
   readonly name: string;
   readonly source: "config" | "resource";
@@ -25,7 +25,9 @@ export interface ResolvedPolicy {
   /** When its spec was last changed at the API; null where that is not known. */
   readonly changedAt: number | null;
   readonly problems: readonly string[];
-  /** What it freezes without being in force: nothing says which nodes, so all of them. Empty for one in force. */
+  /**
+   * What it freezes without being in force: its nodes are not known, so it freezes all of them. Empty for one in force.
+   */
   readonly unplaced: readonly PauseRequestSpec[];
 }
 
@@ -35,17 +37,17 @@ export interface ResolvedPolicy {
  */
 const SPEC_CHARACTERS_MAX = 16 * 1024;
 
-/** What is wrong with the object whose name a policy of --config has. */
+/** The problem of an object whose name a policy of --config has. */
 const NAMESAKE = "--config has a policy of this name, which is in force with the pauseRequests of both";
 
-/** What is said of a policy that freezes nodes without being in force. */
+/** The problem of a policy that freezes nodes without being in force. */
 const UNPLACED = "spec: it freezes nodes, but is not in force; until it is, all nodes are frozen";
 
-/** What the process says of all policies. */
+/** The settings of the process that concern all policies. */
 export type PolicyRules = Ceilings & Pick<Profile, "remediationDryRun">;
 
 /**
- * All policies by name; of two with one name, that of --config is in force, with the pause requests of both: who
+ * All policies by name; of two with one name, that of --config is in force, with the pause requests of both: a user who
  * freezes nodes by the name of their policy cannot know which of the two it is.
  */
 export function resolvedPolicies(
@@ -70,7 +72,7 @@ interface Candidate extends Omit<ResolvedPolicy, "unplaced"> {
   readonly freezes: readonly PauseRequestSpec[];
 }
 
-/** No wrong field, and no limit of all policies, ends a freeze. */
+/** No invalid field, and no limit of all policies, ends a freeze. */
 function placed({ freezes, ...policy }: Candidate): ResolvedPolicy {
   if (policy.spec !== null || freezes.length === 0) return { ...policy, unplaced: [] };
   const unplaced = freezes.map((request) => ({ ...request, name: unplacedName(policy.name, request.name) }));
@@ -80,7 +82,7 @@ function placed({ freezes, ...policy }: Candidate): ResolvedPolicy {
 /** Of two lists that are each as long as allowed, no request is left out: any of them may be the one that freezes. */
 function withRequestsOf(policy: Candidate, resources: readonly PolicyResource[]): Candidate {
   const namesake = resources.find(({ name }) => name === policy.name);
-  // A wrong selector of the object takes no request out of force: the nodes are those of the other selector.
+  // An invalid selector of the object takes no request out of force: the nodes are those of the other selector.
   const requests = namesake === undefined ? [] : checkSpec(namesake.spec).freezes;
   if (requests.length === 0 || policy.spec === null) return policy;
   const all = { ...policy.spec, pauseRequests: [...requests, ...(policy.spec.pauseRequests ?? [])] };
@@ -145,8 +147,9 @@ function withinLimits(candidates: readonly Candidate[]): readonly Candidate[] {
 }
 
 /**
- * A policy with as many of the fields that name condition types as fit beside the types of others, which it adds to.
- * `maintenance` protects nodes, so it comes first. The other fields hold in any case, a freeze above all.
+ * A policy with as many of the fields that name condition types as fit beside the types of other policies. Its own
+ * types are added to those. `maintenance` protects nodes, so it comes first. The other fields always apply, above all a
+ * freeze.
  */
 function withConditions(policy: Candidate, spec: NodePolicySpec, types: Set<string>): Candidate {
   const kept = { ...spec };

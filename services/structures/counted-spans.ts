@@ -1,7 +1,7 @@
 /**
  * Counts of what happened, for a list that may not grow: what does not fit with its name is counted by when it was. Of
  * 170 nodes of an hour 128 have names, and the 42 before them are, say, "12 from 09:00 to 09:02" and so on. Spans are
- * joined and never dropped, so memory is bounded and no count shrinks. Instants are on any clock of the caller.
+ * joined and not dropped, so memory is bounded and no count shrinks. Instants are on any clock of the caller.
  */
 
 /** So many of them, the earliest at `fromAt` and the latest at `toAt`. */
@@ -17,7 +17,7 @@ export function countOf(spans: readonly CountedSpan[]): number {
 }
 
 /**
- * Spans in order of their ends, at most `most` of them: those that end in the same `most`-th part of the whole time
+ * Spans in order of their ends, at most `most` of them: those that end in the same `most`-th part of the total time
  * become one. A span counts until its last instant has passed, so each of its events counts for at most one such part
  * too long.
  */

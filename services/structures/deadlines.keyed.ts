@@ -3,8 +3,8 @@ import { Deadlines, type DeadlinesOptions } from "./deadlines.ts";
 
 /**
  * A deadline further away than this, in milliseconds, is filed at the last multiple of it before it is due. By then
- * most have moved on, and one wake-up checks all of them; with 20,000 nodes it was 60 a second. It is a whole number of
- * buckets of the second wheel, which the same wake-up empties.
+ * most have moved on, and one wake-up checks all of them; with 20,000 nodes it was 60 a second. It is a multiple of a
+ * bucket of the second wheel, which the same wake-up empties.
  */
 const CHECK_MS = 1024;
 

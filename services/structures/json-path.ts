@@ -1,7 +1,7 @@
 /**
  * JSON paths as kubectl and the printer columns of custom resources have them
  * (kubernetes.io/docs/reference/kubectl/jsonpath): fields, indexes, slices, wildcards, recursive descent and filters.
- * Nothing of a path is run as code, because anybody may define one.
+ * Nothing of a path is run as code, because any user may define one.
  */
 
 /** Leads from values to those at a path; a field that does not exist gives none. */

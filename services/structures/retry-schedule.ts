@@ -67,7 +67,9 @@ export class RetrySchedule<K> {
     return next;
   }
 
-  /** Drops a key that succeeded, once its pause is over: where somebody undoes each attempt, the next one waits. */
+  /**
+   * Drops a key that succeeded, once its pause is over: where another client undoes each attempt, the next one waits.
+   */
   settle(key: K, nowMs: number): void {
     if (nowMs >= (this.#retries.get(key)?.dueMs ?? nowMs)) this.#retries.delete(key);
   }

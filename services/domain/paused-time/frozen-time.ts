@@ -1,7 +1,8 @@
 /**
- * Frozen time: while nodes are frozen, countdowns stand still and nobody is evicted. A freeze adds its length to each
+ * Frozen time: while nodes are frozen, countdowns are paused and no pod is evicted. A freeze adds its length to each
  * countdown that it meets, so the remaining time is the same afterwards. Freezes may overlap and touch; time counts
- * once. Instants are milliseconds on any clock of the caller. It reads no clock.
+ * once. Example: a countdown of 300 s starts at 0 s. Freezes from 100 s to 200 s and from 150 s to 250 s pause it for
+ * 150 s, so it ends at 450 s. Instants are milliseconds on any clock of the caller. It reads no clock.
  */
 import type { FrozenInterval } from "../../../protocols/policy-set.ts";
 
@@ -25,7 +26,7 @@ export function frozenAt(intervals: readonly FrozenInterval[], at: number): Froz
 }
 
 /**
- * When a countdown ends that starts at `startAt`, lasts `durationMs` and stands still while frozen: infinity when it
+ * When a countdown ends that starts at `startAt`, lasts `durationMs` and is paused while frozen: infinity when it
  * reaches a freeze without an end. A countdown of nothing ends when it starts, or with the freeze that it starts in.
  * The intervals are merged.
  */
@@ -55,7 +56,9 @@ export function countdownStartAt(endAt: number, durationMs: number, intervals: r
   return ranFromAt - leftMs;
 }
 
-/** Intervals as one list of at most `most`: the two with the shortest time between them become one, again and again. */
+/**
+ * Intervals as one list of at most `most`: the two with the shortest time between them become one until the list fits.
+ */
 export function boundedIntervals(intervals: readonly FrozenInterval[], most: number): FrozenInterval[] {
   const bounded = mergedIntervals(intervals);
   while (bounded.length > most) {

@@ -1,6 +1,7 @@
 /**
- * Outages: time in which no node could be heard, because the API server was away or no kubelet could reach it. What the
- * silence of a node causes stands still meanwhile, and does not end before the node had its whole grace to be heard.
+ * Outages: time in which no node could be heard, because the API server was away or no kubelet could reach it.
+ * Countdowns that the silence of a node causes are paused meanwhile, and do not end before the node had its full grace
+ * to be heard.
  *
  *   taint      API away                  first heartbeat of any node
  *   |..........|xxxxxxxxxxxxxxxxxxxxxxxxx|........................|
@@ -44,7 +45,7 @@ export interface OutageTime {
   readonly notBeforeAt: number;
 }
 
-/** When what the silence of a node causes stood and stands still; absent for never. */
+/** When countdowns that the silence of a node causes were and are paused; absent for never. */
 export interface PausedTime {
   readonly frozen?: readonly FrozenInterval[];
   readonly outages?: OutageTime;
@@ -54,8 +55,8 @@ export interface PausedTime {
 export const NO_OUTAGES: OutageTime = { intervals: [], notBeforeAt: Number.NEGATIVE_INFINITY };
 
 /**
- * The outages that count for a node with this grace. One that is observed but not remembered yet has no end: the
- * process that evicts by it could stop, and the next one would know nothing of it. Where no process remembers outages,
+ * The outages that count for a node with this grace. An outage that is observed but not remembered yet has no end: the
+ * process that evicts by it could stop, and its successor would know nothing of it. Where no process remembers outages,
  * `remembered` is null and each countdown counts again from the end of the last one.
  */
 function outageTimeOf(
@@ -106,8 +107,8 @@ export function isInOutage({ notBeforeAt }: OutageTime): boolean {
 }
 
 /**
- * When a countdown ends that the silence of a node causes. It stands still while the node is frozen and while no node
- * could be heard, and does not end before the node had its whole grace to be heard.
+ * When a countdown ends that the silence of a node causes. It is paused while the node is frozen and while no node
+ * could be heard, and does not end before the node had its full grace to be heard.
  */
 export function silenceCountdownEndAt(
   startAt: number,

@@ -1,4 +1,4 @@
-/** Compares what Vigil does about failed nodes with what other controllers do, where others act beside it. */
+/** Compares what Vigil does about failed nodes with what other controllers do, where these act beside it. */
 import type { ComparedStep } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../../protocols/messages.ts";
 import type { Metrics } from "../../../protocols/ports.ts";

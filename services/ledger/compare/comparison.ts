@@ -55,7 +55,7 @@ export interface ComparisonOptions {
   readonly isShadow: boolean;
   readonly nodeMonitorGraceMs: number;
   readonly keep: (record: ComparisonRecord) => void;
-  /** Receives each step about a pod that others took, with the id under which it is explained. */
+  /** Receives each step that others took about a pod, with the id under which it is explained. */
   readonly podShown: (pod: PodName, step: "notReady" | "deleted", instant: NonNullable<ComparedInstant>) => void;
   /** Receives each failure that has ended. */
   readonly isOver: (incident: Incident) => void;
@@ -69,7 +69,7 @@ export class Comparison {
   readonly #times: RecordedTimes;
   /** What was observed last of each node. */
   readonly #seen = new Map<string, ObservedFailure>();
-  /** Requests of Vigil's for pods without a final outcome, by uid and step. */
+  /** Vigil's requests for pods without a final outcome, by uid and step. */
   readonly #requested = new BoundedMap<string, true>(REQUESTS_MAX);
   /** Whether the stored records were read. Nothing is stored before, because stored failures may go on. */
   #isRestored = false;
@@ -92,7 +92,7 @@ export class Comparison {
     this.#keepChanges(this.#incidents.open(message.body.node));
   }
 
-  /** Adds what earlier ledgers stored, and goes on with the failures that lasted when they stopped. */
+  /** Adds what earlier ledgers stored, and continues the failures that lasted when they stopped. */
   restore(records: readonly ComparisonRecord[], at: number): void {
     const nodes: NodeRecord[] = [];
     const pods = Map.groupBy(
@@ -183,8 +183,8 @@ export class Comparison {
   }
 
   /**
-   * Records a change of a node. What is older than the ledger began unrecorded, and so did what Vigil may have written
-   * before the ledger saw the node.
+   * Records a change of a node. A change that is older than the ledger began unrecorded, and so did one that Vigil may
+   * have written before the ledger saw the node.
    */
   #shown(
     node: ObservedNode,
@@ -210,7 +210,7 @@ export class Comparison {
     return isShadow || (isBeside && step === "noExecute") ? "others" : "unknown";
   }
 
-  /** The outcome of a request decides whose the change of a pod is that the API shows meanwhile. */
+  /** The outcome of a request decides whether a change of a pod that the API shows meanwhile is Vigil's. */
   #onRequest({ type, body }: AnyMessage): void {
     const step = STEPS_BY_REQUEST[type];
     if (step !== undefined && isPodStep(step) && "uid" in body) this.#requested.set(`${body.uid}/${step}`, true);
@@ -320,7 +320,7 @@ export class Comparison {
     return begun;
   }
 
-  /** Goes on with a failure that lasted when an earlier ledger stopped. */
+  /** Continues a failure that lasted when an earlier ledger stopped. */
   #resume(stored: Incident): void {
     const { node } = stored;
     const live = this.#incidents.open(node);

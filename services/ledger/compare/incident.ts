@@ -30,7 +30,7 @@ export class Incident {
   readonly unknown: Step;
   readonly noExecute: Step;
   readonly pods = new Map<string, PodIncident>();
-  /** NoExecute taints of other keys, as `key:effect`. Both sides evict because of them, and neither sets them. */
+  /** NoExecute taints of other keys, as `key:effect`. Both sides evict because of them, and neither adds them. */
   readonly otherTaints: Set<string>;
   /** Why a live read ruled out Vigil's verdict last; null for never. */
   refusal: string | null;

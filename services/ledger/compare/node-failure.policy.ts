@@ -8,7 +8,7 @@ import { noExecuteTaints, taintName } from "../../domain/toleration.ts";
 const SHOWN_WITHIN_MS = 5_000;
 const OWN_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
 
-/** The NoExecute taints that the API shows: the one that upstream or Vigil sets, and those of other keys. */
+/** The NoExecute taints that the API shows: the one that upstream or Vigil adds, and those of other keys. */
 export function noExecuteOf({ taints, shadow }: ObservedNode): { own: Taint | null; others: readonly string[] } {
   const unsent = new Set(shadow?.added?.map(taintName));
   const real = [...taints.filter((taint) => !unsent.has(taintName(taint))), ...(shadow?.removed ?? [])];
@@ -27,7 +27,7 @@ function isFailing(node: ObservedNode): boolean {
 /** What one observation of a node shows of its failure. */
 export interface ObservedFailure {
   readonly isFailing: boolean;
-  /** Whether it shows Ready=Unknown, and one of the taints that upstream or Vigil sets. */
+  /** Whether it shows Ready=Unknown, and one of the taints that upstream or Vigil adds. */
   readonly unknown: boolean;
   readonly noExecute: boolean;
   readonly resourceVersion: string;

@@ -1,7 +1,8 @@
 /**
  * One step of a failure, such as a taint or a deletion, with its instants on both sides. The API often shows a step
- * without its author. The outcome of Vigil's own request decides then whose the step is, in whichever order the two
- * arrive; until it does, the author is not known.
+ * without its author. Then the outcome of Vigil's own request decides which side took it, in whichever order the two
+ * arrive; until then the author is not known. Example: the API shows a taint in version 812. Vigil's write then reports
+ * version 812, so the taint is Vigil's. A taint that version 790 showed already is not that write.
  */
 import type { StepRecord } from "../../../protocols/comparison-record.ts";
 import type { ComparedInstant, ComparedStep } from "../../../protocols/ledger-reader.ts";
@@ -15,7 +16,7 @@ interface Shown {
   readonly version: string | null;
 }
 
-/** Who wrote what the API shows: not known while Vigil may have. */
+/** The author of what the API shows: not known while it may be Vigil. */
 export type Author = "vigil" | "others" | "unknown";
 
 /** A write of Vigil's, or in shadow mode what it would have written. */
@@ -41,7 +42,7 @@ export class Step {
   #isWritten: boolean;
   /** Whether it began before this was recorded. It is no difference then. */
   #isOld = false;
-  /** Whether it has changed since `takeChange` was called last. */
+  /** Whether it has changed since `collectChange` was called last. */
   #isChanged = false;
 
   /** A new step, or one as it was stored. */
@@ -56,7 +57,7 @@ export class Step {
     return this.#isWritten;
   }
 
-  /** Whether no side has taken it. */
+  /** Whether neither side has taken it. */
   get isEmpty(): boolean {
     return this.#isOld || (this.#vigil === null && this.#others === null && this.#undecided === null);
   }
@@ -70,7 +71,7 @@ export class Step {
 
   /**
    * Records what Vigil wrote, or in shadow mode would have written; only the first time counts. What the API has shown
-   * meanwhile is this write, unless an older version showed it. Returns what turns out to be the others'.
+   * meanwhile is this write, unless an older version showed it. Returns the part that turns out to be the others'.
    */
   byVigil({ at, id, isWritten, version }: OwnStep): ComparedInstant {
     if (this.#vigil === null || this.#vigil.isPlanned === true) this.#setVigil({ at, id });
@@ -94,7 +95,7 @@ export class Step {
     return undecided.instant;
   }
 
-  /** Records when Vigil was going to do it, because the others were earlier. */
+  /** Records when Vigil would have done it, because the others were earlier. */
   planned(at: number, id: string): void {
     if (this.#vigil === null || this.#vigil.isPlanned === true) this.#setVigil({ at, id, isPlanned: true });
   }
@@ -108,7 +109,7 @@ export class Step {
     return author === "others";
   }
 
-  /** Records what the API showed already when recording began: who did it when is not known. */
+  /** Records what the API showed already when recording began: its author and time are not known. */
   shownBefore(instant: Instant, version: string, author: Author): void {
     if (this.#vigil === null && this.#others === null) this.#isOld = true;
     this.shown(instant, version, author);

@@ -1,7 +1,7 @@
 /** The condition DisruptionTarget of a pod names the component that ends it, which need not be Vigil. */
 import { listOf, recordOf, textOf } from "../../structures/json.ts";
 
-/** Who sets which reason, in the words of an explanation. */
+/** The component that sets each reason, in the words of an explanation. */
 const WHO: ReadonlyMap<string, string> = new Map([
   ["DeletionByDeviceTaintManager", "the device taint manager, because of a taint of a device that it uses"],
   ["DeletionByPodGC", "the pod garbage collector, because its node no longer exists or is out of service"],
@@ -11,7 +11,7 @@ const WHO: ReadonlyMap<string, string> = new Map([
   ["TerminationByKubelet", "its kubelet, under the pressure of its node or in a graceful shutdown"],
 ]);
 
-/** Who ends a pod by its condition. */
+/** The component that ends a pod, by its condition. */
 export interface Disruption {
   readonly reason: string;
   readonly who: string;

@@ -37,9 +37,9 @@ export function explainContext(
     state: cluster,
     history,
     profile,
-    /** Whether what Vigil is about to do is only what it would do. */
+    /** Whether Vigil is in shadow mode: it says what it would do and does not do it. */
     isShadow,
-    /** How no lease of any node is renewed though statuses still arrive; null while leases are renewed. */
+    /** Set while no lease of any node is renewed although statuses still arrive: how; null while leases are renewed. */
     leasePath: watchHealth.leasePath,
     /** How the lease of a node is contested; null where it is not. */
     contestedLease: (name: string) => watchHealth.contestedLease(name),
@@ -78,7 +78,7 @@ export function presentNode(name: string, { state, unknownReason }: ExplainConte
 
 /**
  * Whether the judgement of a node is of an earlier time: the API has shown another Ready status since, and its owner,
- * which may stand still, has not judged it again. A verdict that is not written yet is newer than the status.
+ * which may be suspended, has not judged it again. A verdict that is not written yet is newer than the status.
  */
 export function isOutdated(
   { judged, judgedAt, observed, readyChange }: NodeRecord,

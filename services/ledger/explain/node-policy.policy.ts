@@ -73,7 +73,7 @@ function shadowSentences({ isShadow }: ExplainContext): Sentence[] {
   return isShadow ? [sentence("policyUnwritten", {})] : [];
 }
 
-/** Its mode and its freezes have sentences of their own. */
+/** Its mode and its freezes have their own sentences. */
 function settingsSentences(policy: NodePolicy, { now }: ExplainContext): Sentence[] {
   const fields = fieldTexts(policy);
   if (fields.length > 0) return [sentence("policySets", { fields: listText(fields) })];

@@ -39,7 +39,7 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   if (judged === null)
     return [sentence("nodeUnjudged", { node: name }), ...taints, ...unknown, ...contest, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
-  // Its policy decides what freezes and remediates it, whichever process judges it now.
+  // Its policy decides what freezes and remediates it, independent of the process that judges it now.
   const isNow = !isOutdated(node, context);
   const queue = [
     ...(isNow ? presentPolicySentences(judged, context) : []),
@@ -80,7 +80,7 @@ function presentPolicySentences(judged: NodeJudgement, context: ExplainContext):
   ];
 }
 
-/** That something else than its kubelet may renew its lease. */
+/** That another client than its kubelet may renew its lease. */
 function contestSentences(contest: ContestedLease | null): Sentence[] {
   const { ownerUid, holders } = contest ?? {};
   return [
@@ -180,7 +180,7 @@ function graceText(grace: keyof Graces, { policy }: NodeJudgement, { profile, po
   return spanText(graces?.[grace] ?? profile[grace]);
 }
 
-/** A process that started after the node fell silent knows no heartbeat, but the API may show the last one. */
+/** A process that started after the node's last heartbeat knows none, but the API may show it. */
 function noHeartbeatSentence(
   observed: ObservedNode | null,
   values: { readonly node: string; readonly since: string; readonly span: string },

@@ -1,4 +1,4 @@
-/** Sentences about how far a silent node is from the out-of-service taint, and what it does there. */
+/** Sentences about how far a silent node is from the out-of-service taint, and what that taint causes. */
 import { TaintKey } from "../../../protocols/names.ts";
 import type { DownProof } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";

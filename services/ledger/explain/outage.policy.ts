@@ -1,4 +1,4 @@
-/** Sentences about a pod whose countdown stands or has stood still because no node could be heard. */
+/** Sentences about a pod whose countdown is or was paused because no node could be heard. */
 
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";

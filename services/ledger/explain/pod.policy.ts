@@ -100,7 +100,7 @@ function isTolerated({ node, pod }: BoundPod, context: ExplainContext): boolean 
 
 /**
  * Whether the record is of the pod before its tolerations were changed: it tolerates the taint that decided then for
- * longer now. Where a watch is silent, the taint-manager learns that a minute and a half later.
+ * longer now. Where a watch is silent, the taint-manager learns it a minute and a half later.
  */
 function isAboutEarlierPod({ judged }: PodRecord, { node, pod }: BoundPod, context: ExplainContext): boolean {
   const decisive = judged?.taint ?? null;
@@ -140,7 +140,7 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   const { judged, asked, order, outcome } = record;
   if (order === "done") return deletedByUsSentences(record);
   if (judged === null && asked === null) return [];
-  // A pod that must go at once is due since its judgement; each request for it has a new deadline.
+  // A pod that must leave at once is due since its judgement; each request for it has a new deadline.
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
   if (isOver(record, node, context)) return [];
@@ -168,7 +168,7 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   return [due, ...clockSentences(deadlineAt, context), ...why, ...(isDue ? requestedSentences(record, context) : [])];
 }
 
-/** How a freeze holds back the deletion of a pod. A deadline that lies ahead counts with the end of the freeze. */
+/** How a freeze delays the deletion of a pod. A deadline in the future includes the end of the freeze. */
 function frozenSentence(
   target: { readonly pod: string; readonly node: string },
   { untilAt, remainingMs, by }: FrozenEviction,
@@ -208,14 +208,14 @@ function waitingSentence(
   return sentence("podPaced", { ...counted, ...when, field, place: where });
 }
 
-/** Why nobody is permitted: the process that counts does not hold the Lease. */
+/** Why no eviction is permitted: the process that counts does not hold the Lease. */
 function unleasedSentence(where: { readonly policy: string; readonly field: string }, holder: string | null): Sentence {
   const lease = `${LIMITS_LEASE.namespace}/${LIMITS_LEASE.name}`;
   if (holder === null) return sentence("podPacedUnleased", { ...where, lease });
   return sentence("podPacedElsewhere", { ...where, lease, holder });
 }
 
-/** A clock that is off by less is not mentioned, in milliseconds: people compare clocks by the second. */
+/** A smaller clock difference is not mentioned, in milliseconds: people compare clocks by the second. */
 const CLOCKS_AGREE_MS = 10_000;
 
 /** That an eviction waits for the API server's clock, which is behind the clock that people read. */
@@ -240,7 +240,7 @@ function deletionOf({ asked, askedAt, last }: PodRecord, { now }: ExplainContext
   return { what: "its deletion", node: asked?.node, taintChange: null, askedAt: askedAt ?? last?.at ?? now, last };
 }
 
-/** Why a pod must go, where only the request for its deletion is known. */
+/** Why a pod must leave, where only the request for its deletion is known. */
 function requestReasons(asked: PodRecord["asked"], known: NodeRecord | undefined): Sentence[] {
   if (asked === null) return [];
   const { node, mode, taint } = asked;
@@ -272,7 +272,7 @@ function isUnsent(taint: TaintId, node: ObservedNode | null): boolean {
   return node?.shadow?.added?.some((added) => taintName(added) === taintName(taint)) === true;
 }
 
-/** When the countdown by a taint stood and stands still. */
+/** When the countdown by a taint was and is paused. */
 function pausedIntervals(
   taint: TaintId,
   known: NodeRecord | undefined,

@@ -5,7 +5,7 @@ import { formatDuration } from "../../domain/duration.ts";
 import { asSet, listText } from "../../domain/format.ts";
 import { taintName } from "../../domain/toleration.ts";
 
-/** What a selector asks for, as `kubectl get nodes -l` takes it: `pool in (spot,preemptible),!legacy`. */
+/** What a selector requires, as `kubectl get nodes -l` accepts it: `pool in (spot,preemptible),!legacy`. */
 export function selectorText(selector: readonly LabelRequirement[]): string {
   return selector.map(requirementText).join(",");
 }

@@ -68,7 +68,7 @@ function stopSentence(
   return isSmall ? sentence("queueSmallZone", {}) : sentence("queueNever", {});
 }
 
-/** Why the limits of its policy, or of the cluster, hold a waiting node back; null where they do not. */
+/** Why the limits of its policy, or of the cluster, block a waiting node; null where they do not. */
 function blockedSentence(node: NodeRecord, judged: NodeJudgement, { state, now }: ExplainContext): Sentence | null {
   const block = blockedBy(node, judged, state.limits, now);
   if (block === null) return null;
@@ -79,7 +79,7 @@ function blockedSentence(node: NodeRecord, judged: NodeJudgement, { state, now }
     : sentence("queueHeldUntil", { ...values, at: apiTime(block.untilAt) });
 }
 
-/** The fields that hold nodes of a zone back: `2 nodes by maxUnhealthy of NodePolicy gpu and 1 node by a freeze`. */
+/** The fields that block nodes of a zone: `2 nodes by maxUnhealthy of NodePolicy gpu and 1 node by a freeze`. */
 export function blocksText(blocks: readonly ZoneHold[]): NamedText {
   return namedList(
     blocks.map(({ policy, field, nodes }) => {
@@ -89,7 +89,7 @@ export function blocksText(blocks: readonly ZoneHold[]): NamedText {
   );
 }
 
-/** Whose limit holds nodes back: the name of a policy, or "" for the cluster. */
+/** The object whose limit blocks nodes: the name of a policy, or "" for the cluster. */
 export function limiterText(policy: string): NamedText | string {
   return policy === WHOLE_CLUSTER ? "the cluster" : policyText(policy);
 }

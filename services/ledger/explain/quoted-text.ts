@@ -1,6 +1,6 @@
 /**
- * Texts that reach the ledger ready-made: the reason of a writer or of the API server, or the field that holds a node
- * back. They come without the places of names, so a word counts as a name if it follows its kind.
+ * Texts that reach the ledger ready-made: the reason of a writer or of the API server, or the field that blocks a node.
+ * They come without the places of names, so a word counts as a name if it follows its kind.
  */
 import type { NameInText } from "../../../protocols/ledger-reader.ts";
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";

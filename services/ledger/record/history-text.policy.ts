@@ -130,7 +130,7 @@ function taintTexts(
   );
 }
 
-/** The writes that shadow mode had not sent and the API shows now: another controller made them. */
+/** The writes that shadow mode did not send and the API shows now: another controller made them. */
 function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode, at: number): TimelineSentence[] {
   if (unsent === undefined) return [];
   const isLeft = unsentNames(body.shadow?.added);

@@ -9,7 +9,7 @@ import { type DatedText, historyEntriesOf, nodeOf, subjectOf } from "./history-t
 import { lastStateOf } from "./last-state.policy.ts";
 import type { LedgerStore } from "./ledger.store.ts";
 
-/** The history, and those who follow it. */
+/** The history and its listeners. */
 export class RecordSubscriber {
   readonly history = new History();
   readonly #state: ClusterState;
@@ -36,7 +36,7 @@ export class RecordSubscriber {
     this.#published(this.history.addEntry(head, subject, text), null);
   }
 
-  /** Records a stored message, which no listener hears of. */
+  /** Records a stored message, which no listener receives. */
   restore(message: AnyMessage): void {
     this.#add(message, this.#restored);
     if (message.type === "judged.node") this.#restored.apply(message);

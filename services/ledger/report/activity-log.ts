@@ -32,7 +32,10 @@ export class ActivityLog {
     else this.#open(key, evicted);
   }
 
-  /** Logs what has no effect in shadow mode once, because it is repeated until another controller makes the change. */
+  /**
+   * Logs what has no effect in shadow mode once, because the message is repeated until another controller makes the
+   * change.
+   */
   recordUnsent({ type, object: { kind, namespace, name }, text, times }: Decision): void {
     if (times > 1 || !UNSENT_TYPES.has(type)) return;
     this.#log.info(`${kind.toLowerCase()} ${namespace === "" ? name : `${namespace}/${name}`} ${text}`);

@@ -46,7 +46,7 @@ const ZONE_GAUGES = [
 /** The policy label of freezes of all nodes. */
 const EVERY_NODE = "";
 
-/** A gauge by policy and perhaps one more label, which drops what it shows of nothing any more. */
+/** A gauge by policy and perhaps one more label. It drops series that no longer have a value. */
 class PolicyGauge {
   readonly #gauge: ReturnType<Metrics["gauge"]>;
   readonly #shown = new Map<string, readonly string[]>();
@@ -116,7 +116,7 @@ function upstream(metrics: Metrics) {
   };
 }
 
-/** What holds nodes back, and its label. */
+/** What blocks nodes, and its label. */
 const HOLDS: readonly (readonly [field: string, label: string])[] = [
   ...LIMIT_FIELDS.map((field) => [field, field] as const),
   [CEILING_FLAG, "ceiling"],

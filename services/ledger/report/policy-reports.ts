@@ -1,4 +1,4 @@
-/** The node policies in force as people see them: how many nodes each has, what its limits do, and who freezes it. */
+/** The node policies in force as people see them: how many nodes each has, what its limits do, and what freezes it. */
 import type { BreakerReport, PolicyReport } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
@@ -14,8 +14,8 @@ type PolicyNodes = Pick<PolicyReport, "nodes" | "unhealthy" | "conflicts">;
 const NO_NODES: PolicyNodes = { nodes: 0, unhealthy: 0, conflicts: 0 };
 
 /**
- * Every policy by name. Before them, under the name of the whole cluster, are all nodes: only while something holds for
- * all of them, a freeze or the cluster's own breaker. Null while the policies are not known.
+ * Every policy by name. Before them, under the name of the whole cluster, are all nodes: only while a freeze or the
+ * cluster's own breaker applies to all of them. Null while the policies are not known.
  */
 export function policyReports(set: PolicySet | null, state: ClusterState, now: number): PolicyReport[] | null {
   if (set === null) return null;

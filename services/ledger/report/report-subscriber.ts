@@ -1,6 +1,6 @@
 /**
- * Reports what happens without being asked: as Kubernetes Events, as metrics, in the log, and as the timeline of the
- * last hours. The owner of a shard writes Events and log, and adds to counters; every ledger sets the gauges.
+ * Reports what happens without a request: as Kubernetes Events, as metrics, in the log, and as the timeline of the last
+ * hours. The owner of a shard writes Events and log, and adds to counters; every ledger sets the gauges.
  */
 import type { Decision } from "../../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf } from "../../../protocols/messages.ts";

@@ -167,7 +167,7 @@ function* pendingOf(state: PendingSources, freezes: PresentFreezes): Generator<P
   }
 }
 
-/** Whether a pod goes after another; of two that wait for one instant the place decides. */
+/** Whether a pod is evicted after another; if both wait for one instant, the place decides. */
 function isLater(left: PendingEviction, right: PendingEviction): boolean {
   const [leftAt, rightAt] = [dueAt(left), dueAt(right)];
   return leftAt === rightAt ? placeOfWait(left) > placeOfWait(right) : leftAt > rightAt;

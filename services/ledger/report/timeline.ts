@@ -33,7 +33,7 @@ export class Timeline {
     this.#startedAt = startedAt;
   }
 
-  /** Counts what a message says, given the state before it. */
+  /** Counts what a message reports, given the state before it. */
   onMessage(message: AnyMessage, before: ClusterState, nowAt: number): void {
     this.#startedAt = Math.min(this.#startedAt, nowAt);
     if (message.type === "judged.node") this.#onNode(message.body, before, nowAt);

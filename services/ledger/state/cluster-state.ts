@@ -20,7 +20,7 @@ const REQUESTS_MAX = 20_000;
 const NO_LABELS: ObservedNode["labels"] = {};
 const NO_TAINTS: Taint[] = [];
 
-/** The last judgement of a node as it was published, without what only its node tells. */
+/** The last judgement of a node as it was published, without the fields that only its node needs. */
 export type NodeJudgement = Omit<BodyOf<"judged.node">, "node" | "uid" | "resourceVersion" | "podsUnknown">;
 
 /** What is known of a node. */
@@ -111,7 +111,7 @@ export class ClusterState {
     dispatch(this.#follow, message);
   }
 
-  /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns its judgement. */
+  /** Ends the requests that a node's full state shows; `apply` receives reduced nodes. Returns its judgement. */
   onFullNode(node: ObservedNode): NodeJudgement | null {
     const known = this.nodes.get(node.node);
     if (known?.uid !== node.uid) return null;

@@ -1,6 +1,6 @@
 /**
- * Whether the countdown of a pod is over although no message said so. Its end is published once, so where that message
- * is lost the pod would be due for minutes more. Other things that a ledger knows show the end.
+ * Whether the countdown of a pod is over although no message said so. Its end is published once, so the pod would stay
+ * due for minutes if that message is lost. Other things that a ledger knows show the end.
  */
 
 import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
@@ -37,7 +37,7 @@ function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean
   return node.taints.some((taint) => isSameTaint(taint, decisive));
 }
 
-/** Whether a node that is not observed is known to have left. That ends a countdown before the request for the pod. */
+/** Whether a node that is not observed is known to have left. This ends a countdown before the request for the pod. */
 function isOnGoneNode({ judged, asked, last }: PodRecord, unknownReason: Known["unknownReason"]): boolean {
   return judged !== null && asked === null && last === null && unknownReason(judged.node) === null;
 }

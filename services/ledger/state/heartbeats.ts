@@ -1,6 +1,6 @@
 /**
  * The last heartbeats of nodes. Those in the shards of this ledger are counted by their age, for the metrics. A member
- * could do without those of other shards, so it reads them only where they are few, and while somebody asks.
+ * does not need those of other shards, so it reads them only where they are few, and while a client requests nodes.
  */
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../../protocols/subjects.ts";
@@ -9,7 +9,7 @@ import type { LedgerSetup } from "../ledger.setup.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 
-/** How long those of other shards are followed after somebody has asked. */
+/** How long those of other shards are followed after a request for nodes. */
 const ASKED_MS = 60_000;
 
 /** Last heartbeats by node. Times are monotonic milliseconds. */
@@ -42,13 +42,13 @@ export class Heartbeats {
     return this.ages.lastMs(node) ?? this.#foreignSeenAtMs.get(node) ?? null;
   }
 
-  /** Follows those of other shards for a while, because somebody asks. */
+  /** Follows those of other shards for a while, because a client requests nodes. */
   followOthers(): void {
     this.#askedMs = this.#io.clock.monotonicMs();
     this.review();
   }
 
-  /** Follows or leaves other shards, by their owners, the size of the cluster and the time since the last question. */
+  /** Follows or leaves other shards, by their owners, the size of the cluster and the time since the last request. */
   review(): void {
     const isAsked = this.#io.clock.monotonicMs() - this.#askedMs < ASKED_MS;
     const isWanted = isAsked || this.#nodes.size <= this.#followedNodesMax;

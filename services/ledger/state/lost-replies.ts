@@ -1,8 +1,8 @@
 /**
  * Writes whose reply was lost. The API server may have carried such a write out, and only later observations show it.
  * Once a change shows after an unknown outcome, the write counts as done: metrics, Events and history report it. A
- * change that the API attributes to another client is none of Vigil's.
- * Requests and outcomes pass through here on their way to the rest of the ledger.
+ * change that the API attributes to another client is not Vigil's. Requests and outcomes pass through here on their way
+ * to the rest of the ledger.
  */
 import type { AnyMessage, Message } from "../../../protocols/messages.ts";
 import { ConditionType, FIELD_MANAGER } from "../../../protocols/names.ts";

@@ -1,9 +1,9 @@
 /**
  * Observed nodes whose judgement is missing or contradicts the observation. A judgement is published once and may be
  * lost, so the ledger then requests a resync of the shard; but not in a fleet that judges no nodes. Nothing observed
- * contradicts a pod that is to be evicted at some instant, a node of which a policy says something until some instant
- * or, in direct mode, a node that waits for its drain or is to be drained from some instant on. But its owner judges it
- * again then: if it does not, a judgement was lost.
+ * contradicts a pod that is to be evicted at some instant, a node about which a policy decides something until some
+ * instant or, in direct mode, a node that waits for its drain or is to be drained from some instant on. But its owner
+ * judges it again then: if it does not, a judgement was lost.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -184,12 +184,12 @@ export class MissingJudgements {
   }
 }
 
-/** When something ends that a policy says of a node, so that it is judged again; never for nothing. */
+/** When a decision of a policy about a node ends, so that the node is judged again; never where there is none. */
 function endOf(
   { taintHold, unhealthyDelay, maintenance, conditions = [], outOfService }: BodyOf<"judged.node">,
   wallMs: number,
 ): number {
   const ends = [taintHold, unhealthyDelay, maintenance, ...conditions].map((each) => each?.untilAt ?? NEVER);
-  // One that is over already has not led to another judgement, and waits for something else.
+  // A decision that is over and has led to no other judgement waits for something else.
   return Math.min(...[...ends, outOfService?.fromAt ?? NEVER].map((at) => (at > wallMs ? at : NEVER)));
 }

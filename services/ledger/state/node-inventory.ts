@@ -35,7 +35,7 @@ export class NodeInventory {
     this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 
-  /** Whether a state is older than the one held and must not be followed (`ShardView.isOutdated`). */
+  /** Whether a state is older than the known one and must not be followed (`ShardView.isOutdated`). */
   isOutdated(message: Message<"observed.node">): boolean {
     return this.#views[shardOf(message.body.node)]?.isOutdated(message) === true;
   }

@@ -20,9 +20,9 @@ export interface PresentFreezes {
   readonly isKnown: boolean;
   /** How a node is frozen; null while it is not. */
   readonly reportOf: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
-  /** How a freeze holds back the eviction of a node; null while none does. None holds back upstream's controllers. */
+  /** How a freeze blocks the eviction of a node; null while none does. No freeze blocks upstream's controllers. */
   readonly evictionFreeze: (judged: PoliciesOfNode | null | undefined) => FreezeReport | null;
-  /** When a freeze held back the eviction of a node, and does, in order and apart. */
+  /** When freezes blocked and block the eviction of a node, in order and apart. */
   readonly intervalsOf: (judged: PoliciesOfNode | null | undefined) => readonly FrozenInterval[];
   /** Epoch milliseconds. */
   readonly at: number;
@@ -62,7 +62,7 @@ export function presentFreezes(
   return { isKnown, reportOf, evictionFreeze: reportOf, intervalsOf, at };
 }
 
-/** The freeze of a node, and what holds it in maintenance, both until the later end. Its policies may conflict. */
+/** The freeze of a node and its maintenance, both until the later end. Its policies may conflict. */
 function withMaintenance(
   freeze: FreezeReport | null,
   judged: PoliciesOfNode | null | undefined,
@@ -96,10 +96,10 @@ function policyNames(judged: PoliciesOfNode | null | undefined): readonly string
 }
 
 /**
- * How a freeze holds back the deletion of a pod; null while none does. The policies say whether, because nothing about
- * the pod is published when a freeze begins or ends as planned. What is left of its countdown is known from the
- * judgement of the pod that was made in the same freeze. While this process does not know the policies, the judgement
- * alone says what holds the pod back: a freeze, or that its maker did not know the policy either.
+ * How a freeze delays the deletion of a pod; null while none does. The policies decide that, because nothing about the
+ * pod is published when a freeze begins or ends as planned. What is left of its countdown is known from the judgement
+ * of the pod that was made in the same freeze. While this process does not know the policies, the judgement alone says
+ * what delays the pod: a freeze, or that its sender did not know the policy either.
  */
 export function frozenEviction(
   judged: BodyOf<"judged.pod"> | null,
@@ -118,7 +118,9 @@ export function frozenEviction(
   return { untilAt, remainingMs, by: freezeText(freeze).text };
 }
 
-/** Whether two ends are of one freeze. Before a hold is recorded, each reader begins it by its own clock. */
+/**
+ * Whether two ends are of one freeze. Before a maintenance window is recorded, each reader begins it by its own clock.
+ */
 function isSameEnd(left: number | null, right: number | null): boolean {
   if (left === null || right === null) return left === right;
   return Math.abs(left - right) <= SAME_END_MS;
@@ -146,7 +148,7 @@ export function isRefuted(
   return asked === null && hasNoDeadline(judged) && hasOnlyEndingFreezes(node, freezes);
 }
 
-/** Whether the countdown of a pod stands still because no node can be heard. */
+/** Whether the countdown of a pod is paused because no node can be heard. */
 export function isInOutage(judged: BodyOf<"judged.pod"> | null): boolean {
   return judged?.eviction === "pending" && judged.deadlineAt === null && judged.outage?.toAt === null;
 }

@@ -15,8 +15,8 @@ export interface PresentRates {
 }
 
 /**
- * How a pod waits, as the owner of the rates published it lately; null while it does not. A request names the policy
- * of its own time, so one that has lost its rates since holds nothing back, although nobody sent the request again.
+ * How a pod waits, as the owner of the rates published it lately; null while it does not. A request names the policy of
+ * its own time. A policy that has lost its rates since then delays nothing, although the request was not sent again.
  */
 export function waitingEviction(
   pod: Pick<PodRecord, "judged" | "asked" | "order" | "last">,

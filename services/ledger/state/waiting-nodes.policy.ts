@@ -1,15 +1,18 @@
-/** The nodes that wait for eviction: their places in the queues of their zones, and what holds them back. */
+/** The nodes that wait for eviction: their places in the queues of their zones, and what blocks them. */
 import type { HoldReport, ZoneHold } from "../../../protocols/ledger-reader.ts";
 import { waitingTaintOf } from "../../domain/judgement.ts";
 import { POLICY_CEILING, WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import type { ClusterState, Judged, NodeJudgement, NodeRecord } from "./cluster-state.ts";
 import type { PresentFreezes } from "./present-freezes.policy.ts";
 
-/** What is not published for this long has no owner or a blind one; an owner publishes it every second. */
+/** A state that is not published for this long has no owner or a blind one; an owner publishes it every second. */
 const STALE_MS = 15_000;
 const SECOND_MS = 1000;
 
-/** When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. */
+/**
+ * When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. Example: at 0.1 nodes
+ * per second and with 0.4 tokens in the bucket, the first node waits 6 s and the third 26 s.
+ */
 export function grantAt(place: number, { judged, publishedAt }: Judged<"judged.zone">): number | null {
   const { tokens, taintsPerSecond, halted } = judged;
   if (halted || taintsPerSecond <= 0) return null;
@@ -23,12 +26,12 @@ export function placeOf(node: string, zone: Judged<"judged.zone"> | undefined): 
   return index < 0 ? null : index + 1;
 }
 
-/** Whether the state of a zone, or of limits, is recent enough to hold. */
+/** Whether the state of a zone, or of limits, is recent enough to count. */
 export function isRecent({ publishedAt }: Pick<Judged<"judged.zone">, "publishedAt">, now: number): boolean {
   return now - publishedAt < STALE_MS;
 }
 
-/** The limit that holds a waiting node back, as its owner published it lately; null for none. */
+/** The limit that blocks a waiting node, as its owner published it lately; null for none. */
 export function blockedBy(
   { name }: Pick<NodeRecord, "name">,
   judged: Pick<NodeJudgement, "eviction" | "conditions" | "policy">,
@@ -39,7 +42,7 @@ export function blockedBy(
   const { policy, eviction } = judged;
   // For its conditions a node waits under all policies together.
   const together = eviction === "toBeEvicted" ? undefined : limits.get(POLICY_CEILING);
-  // Limits that a policy has lost are published no more, so those of the cluster are left.
+  // Limits that a policy has lost are not published any more, so those of the cluster remain.
   const known = [together, policy === undefined ? undefined : limits.get(policy), limits.get(WHOLE_CLUSTER)];
   const record = known.find((limited) => limited !== undefined && isRecent(limited, now));
   if (record === undefined) return null;
@@ -47,7 +50,7 @@ export function blockedBy(
   return isPermitted ? null : (record.judged.holds[0] ?? null);
 }
 
-/** The fields that hold back waiting nodes, by the key of their zone, or of their policy's domain in it. */
+/** The fields that block waiting nodes, by the key of their zone, or of their policy's domain in it. */
 export function blocksByZone(
   { nodes, limits }: Pick<ClusterState, "nodes" | "limits">,
   freezes: PresentFreezes,

@@ -1,6 +1,6 @@
 /**
  * Decides whether the bytes received on a subject are a message to handle. Bytes that several services of a process
- * receive are decoded once for all of them: a process with every service saves four of five decodings and holds each
+ * receive are decoded once for all of them: a process with every service saves four of five decodings and keeps each
  * observed node once.
  */
 import { memberOf, positionOf, type StreamPosition, serviceOf } from "../../../protocols/frame.ts";

@@ -1,11 +1,11 @@
 /** The bounded first-in-first-out queue of messages that wait for an actor. */
 
 interface MailboxEntry<T> {
-  /** Null once it was taken or dropped. */
+  /** Null once it was removed or dropped. */
   content: T | null;
 }
 
-/** How many removed entries may lie before the waiting ones. */
+/** How many removed entries may precede the waiting ones. */
 const REMOVED_ENTRIES_MAX = 1024;
 
 /** A bounded queue. A full one drops its oldest expendable entry, or the new one if none is expendable. */

@@ -47,8 +47,8 @@ interface EndpointStats {
 }
 
 /**
- * Answers on a connection, each request in its turn, until that is closed or clients ask for too much: then it answers
- * nothing more and calls `overwhelmed` once.
+ * Answers on a connection, each request in its turn, until that is closed or clients send too many requests: then it
+ * answers nothing more and calls `overwhelmed` once.
  */
 export function serveMicro(connection: NatsConnection, service: MicroService, io: MicroIo): void {
   new RunningService(connection, service, io).listen();
@@ -169,7 +169,7 @@ class RunningService {
     });
   }
 
-  /** What comes with what was too much is dropped unread. */
+  /** Requests that arrive beyond the limit are dropped unread. */
   #onRequest(answer: () => Promise<void>): void {
     if (this.#isOverwhelmed) return;
     const isAccepted = this.#io.turns.request({

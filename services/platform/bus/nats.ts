@@ -93,7 +93,7 @@ function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): 
 
 type Receive = (payload: Uint8Array, subject: string) => void;
 
-/** One NATS subscription shared by all receivers of this process, which so get the same bytes (admission.ts). */
+/** One NATS subscription shared by all receivers of this process: they get the same bytes (admission.ts). */
 interface NatsListener {
   readonly pattern: string;
   readonly receivers: Set<{ readonly receive: Receive }>;
@@ -196,7 +196,7 @@ export class NatsTransport implements Transport {
     if (listener.receivers.size > 0) this.#listen(listener);
   }
 
-  /** Catches what a receiver throws: in the client it would stop the reading of the socket. */
+  /** Catches exceptions of a receiver: in the client they would stop the reading of the socket. */
   #deliver(receive: Receive, payload: Uint8Array, subject: string): void {
     try {
       receive(payload, subject);

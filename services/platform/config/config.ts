@@ -213,7 +213,7 @@ function checkListen(process: ProcessSettings): void {
   throw new ConfigProblem(`${where}: needs --listen-tls-${missing}`);
 }
 
-/** Every reader of the dashboard sees the address. */
+/** The address is visible to every reader of the dashboard. */
 function checkGrafana(address: string): void {
   if (address === "") return;
   const url = URL.parse(address);

@@ -20,7 +20,9 @@ const JITTER_FACTOR = 1.2;
 const FOREIGN_LEASES: readonly string[] = ["kube-controller-manager", "kube-scheduler", "cloud-controller-manager"];
 const FLAG = `--${PROCESS_SETTINGS.leaderElect.flag}`;
 
-/** Whether a process takes part in an election. One with NATS shares its work, one in shadow mode writes nothing. */
+/**
+ * Whether a process takes part in an election. A process with NATS shares its work; one in shadow mode writes nothing.
+ */
 export function isElected({ leaderElect, nats, shadow }: ElectionSettings): boolean {
   return leaderElect && nats.length === 0 && !shadow;
 }

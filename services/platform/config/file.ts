@@ -10,7 +10,7 @@ export function fieldOf(flag: string): string {
   return flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What a configuration file holds. */
+/** The content of a configuration file. */
 export interface ConfigFile {
   readonly values: ReadonlyMap<string, SettingValue>;
   readonly policies: readonly ConfiguredPolicy[];

@@ -1,4 +1,4 @@
-/** Parses the node policies of a configuration file: a list of `{name, spec}`, or of whole NodePolicy objects. */
+/** Parses the node policies of a configuration file: a list of `{name, spec}`, or of complete NodePolicy objects. */
 import { NODE_POLICY_API } from "../../../protocols/node-policy.ts";
 import { type ConfiguredPolicy, checkSpec } from "../../domain/node-policy.parse.ts";
 import { ConfigProblem } from "./value.ts";

@@ -49,8 +49,8 @@ export interface BusFleetOptions extends Pick<Io, "bus" | "clock" | "log" | "met
 
 /**
  * A member of the fleet on a bus. The rules:
- * - A member that does not receive its own pulses, or that stood still while others run its services, gives up its
- *   shards. It offers nothing until it has received its own pulse and listened, so that it takes no shard still owned.
+ * - A member that does not receive its own pulses, or that was suspended while others run its services, gives up its
+ *   shards. It offers nothing until it has received its own pulse and listened: no shard is taken from an owner.
  * - A member that knows its Kubernetes cluster listens before its first pulse. It does not join when it receives pulses
  *   of another cluster and none of its own; foreign members that come later are ignored.
  * - A member that does not reach the API server leaves the services that need it to members that do (offers.ts).
@@ -114,7 +114,7 @@ export class BusFleet implements Fleet {
     return () => followers.delete(follower);
   }
 
-  /** Announces that this member leaves. 250 ms later it gives up every shard and calls `left`. */
+  /** Publishes that this member leaves. 250 ms later it gives up every shard and calls `left`. */
   goodbye(left: () => void = () => {}): void {
     this.#hasLeft = true;
     this.#pulseTimer.cancel();
@@ -179,7 +179,7 @@ export class BusFleet implements Fleet {
     this.#listening = clock.after(profile.memberPulseMs * LISTENING_PULSES, () => this.#claim());
   }
 
-  /** Assigns once for all pulses of a turn of the event loop. `answer` announces us to new members first. */
+  /** Assigns once for all pulses of a turn of the event loop. `answer` publishes our pulse for new members first. */
   #scheduleAssign(answer = false): void {
     const isPlanned = this.#scheduled !== null;
     this.#scheduled = { answer: answer || this.#scheduled?.answer === true };
@@ -247,7 +247,7 @@ export class BusFleet implements Fleet {
     return running;
   }
 
-  /** Whether another member runs a service of ours and takes over when we stand still. */
+  /** Whether another member runs a service of ours and takes over when we are suspended. */
   #hasOtherOwners(): boolean {
     return this.#options.services.some((service) => this.#running(service).size > 1);
   }

@@ -43,7 +43,7 @@ export class ForeignMembers {
   }
 
   /**
-   * Takes a pulse; null when it names no foreign cluster, which also ends its sender's time as a foreign member. A
+   * Handles a pulse; null when it names no foreign cluster, which also ends its sender's time as a foreign member. A
    * foreign member that leaves counts until the time-out, because it may still finish writes. `isOurs` says whether a
    * member of ours has that name.
    */

@@ -1,7 +1,9 @@
 /**
  * The fleet of a process that shares its work with no other process but may be on standby. It owns every shard while it
- * leads; taking the lead is a takeover like any other. The observer owns its shards always, because it only reads. So a
- * standby receives every heartbeat, and silence that it observed counts when it takes the lead.
+ * leads; taking the lead is a takeover like any other. The observer owns its shards always, because it only reads. A
+ * standby therefore receives every heartbeat, and silence that it observed counts when it takes the lead. Example: a
+ * node's last heartbeat arrives at second 0, and its grace is 50 s. A standby that takes the lead at second 30 finds
+ * the node silent at second 50, not at 80.
  */
 import type { Fleet, ServiceName, ShardFollower, Stop } from "../../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";

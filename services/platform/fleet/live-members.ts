@@ -2,7 +2,7 @@
  * The members of the fleet whose pulses are received.
  *
  * Any process with a NATS seed can publish a pulse under any member's name, unless each process has its own NATS user.
- * So a name belongs to the first process (identified by its start time) that pulsed under it. While that process
+ * A name therefore belongs to the first process (identified by its start time) that pulsed under it. While that process
  * pulses, pulses of another one under its name are refused; when it stops, the other one takes the name, as after a
  * restart.
  */
@@ -28,8 +28,8 @@ export type NumberedPulse = Pick<BodyOf<"pulse.member">, "member" | "services" |
 export type PulseResult = "new" | "changed" | "same" | "left" | "full" | "duplicate-name" | "after-goodbye";
 
 /**
- * Within how long a process that takes itself for the owner of another's shard notices that it is not, in milliseconds:
- * the pulse that it missed is followed by another, or it counts as gone.
+ * Within how long a process that wrongly considers itself the owner of a shard notices that, in milliseconds: it
+ * receives the next pulse of the real owner, or counts as gone.
  */
 export function otherOwnerEndsWithinMs({
   memberTimeoutMs,
@@ -205,7 +205,7 @@ export class LiveMembers {
   }
 
   /**
-   * Handles a member whose pulses stopped. When this call is itself late, our own event loop stood still and pulses may
+   * Handles a member whose pulses stopped. When this call is itself late, our own event loop was blocked and pulses may
    * be unread: the member gets one more period.
    */
   #due(member: string, dueMs: number): void {

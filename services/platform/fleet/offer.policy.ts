@@ -23,7 +23,9 @@ const NEEDS_API: Readonly<Record<ServiceName, boolean>> = {
 
 /**
  * How long another member must have been able before a service is withdrawn in its favour, in milliseconds. An outage
- * of the API server reaches all members within a second or two; they must not take over from each other.
+ * of the API server reaches all members within a second or two; they must not take over from each other. Example: the
+ * API server goes away, and this member is unable from 12:00:00 and the other from 12:00:01. The other was able for
+ * only a second longer, so this member withdraws nothing.
  */
 export const SETTLE_MS = 2_000;
 /** The shortest time between offering a service and withdrawing it, and between withdrawing and offering it again. */

@@ -76,7 +76,7 @@ export class PulseReceiver {
     return null;
   }
 
-  /** Whether the fleet is full without this member, which so must not claim shards: the others refuse it. */
+  /** Whether the fleet is full without this member: then it must not claim shards, because the others refuse it. */
   get isFullOfOthers(): boolean {
     const { clock, profile } = this.#options;
     return clock.monotonicMs() - this.#refusedMs < profile.memberTimeoutMs;

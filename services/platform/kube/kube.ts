@@ -39,7 +39,7 @@ export interface KubeIo extends Pick<Io, "clock" | "random" | "log" | "metrics">
 
 const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
-/** An unreadable field comes again with every heartbeat of its author. */
+/** An unreadable field is reported again with every heartbeat of its author. */
 const UNREADABLE_PAUSE_MS = 60_000;
 
 /** A client of one API server. Nothing is sent before the first call. */

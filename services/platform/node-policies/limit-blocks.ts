@@ -1,9 +1,9 @@
 /**
- * What the owner of the limits published last about each policy, as far as that holds something back. A policy with
- * limits of which nothing recent is known holds it back too.
+ * What the owner of the limits published last about each policy, as far as that blocks something. A policy with limits
+ * of which nothing recent is known blocks it too.
  *
- *   out-of-service taints   a storm, the time after it, more condemned nodes than the budgets allow now
- *   marks of pods           an open breaker that holds readiness, and a silent node that it has not counted yet
+ *   out-of-service taints   a storm, the time after it, more admitted nodes than the budgets allow now
+ *   marks of pods           an open breaker that covers readiness, and a silent node that it has not counted yet
  *
  * Admissions for eviction have permits instead.
  */
@@ -23,7 +23,7 @@ import {
 
 type Limits = Pick<BodyOf<"judged.limits">, "condemned" | "budget" | "memory" | "down">;
 
-/** Why the limits of a policy hold a node that is condemned already back; null when they do not. */
+/** Why the limits of a policy block a node that is admitted for eviction already; null when they do not. */
 export function limitBlock(
   { condemned, budget, memory }: Limits,
   stormCooldownMs: number | null,
@@ -37,8 +37,10 @@ export function limitBlock(
 }
 
 /**
- * Whether a breaker keeps the pods of a silent node from being marked: it is open, or has not counted that node yet. So
- * the first nodes of many that fall silent at once wait for the others.
+ * Whether a breaker keeps the pods of a silent node from being marked: it is open, or has not counted that node yet. If
+ * many nodes go silent at once, the first ones therefore wait for the others. Example: a node is down since 12:00:05,
+ * and the newest node that the owner has counted is down since 12:00:03. The pods wait until the owner publishes
+ * 12:00:05 or later and the breaker is still closed.
  */
 export function blocksMarks({ memory, down }: Pick<Limits, "memory" | "down">, sinceAt: number): boolean {
   return memory.trippedAt !== null || down === undefined || down.newestAt === null || down.newestAt < sinceAt;
@@ -64,7 +66,7 @@ export class LimitBlocks {
     }
   }
 
-  /** What holds a node of a policy back; null for nothing. */
+  /** What blocks a node of a policy; null for nothing. */
   blockedBy(policy: NodePolicy, at: Instant): string | null {
     const own = hasLimits(policy) ? this.#blockOf(policy.name, policy.stormCooldownMs, at) : null;
     if (own !== null) return `${own} of ${policy.name}`;
@@ -95,7 +97,7 @@ export class LimitBlocks {
   }
 }
 
-/** Receives the limits of policies for `LimitHolds`, while there is a policy that may have to wait for them. */
+/** Receives the limits of policies for `LimitBlocks`, while there is a policy that may have to wait for them. */
 export class LimitReceiver {
   readonly #io: Pick<Io, "bus" | "clock">;
   readonly #blocks: LimitBlocks;
@@ -110,7 +112,7 @@ export class LimitReceiver {
   }
 
   /**
-   * Takes the policies that may have to wait. Without any, a process is not woken for limits, unless those of the
+   * Applies the policies that may have to wait. Without any, a process is not woken for limits, unless those of the
    * cluster are needed.
    */
   follow(policies: readonly NodePolicy[], needsCluster = false): void {

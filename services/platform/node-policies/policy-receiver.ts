@@ -1,8 +1,9 @@
 /**
  * Receives the node policies of one process. They arrive as one message for each policy and one that names them all
- * with their versions; a set counts once every policy of it has arrived. Until then the set before it holds, and before
- * the first one nothing is known: its readers request nothing harmful. Where no process of the fleet runs the service
- * policy there are no policies, until one does.
+ * with their versions; a set counts once every policy of it has arrived. Until then the previous set applies, and
+ * before the first one nothing is known: its readers request nothing harmful. Example: `judged.policies` names gpu in
+ * version 8, and only version 7 has arrived. The previous set with gpu in version 7 applies until version 8 is here.
+ * Where no process of the fleet runs the service policy there are no policies, until one does.
  */
 
 import type { BodyOf, Message } from "../../../protocols/messages.ts";
@@ -29,7 +30,7 @@ interface PolicyReceiverIo extends Pick<Io, "log"> {
   readonly elected?: Pick<Fleet, "follow"> | null;
 }
 
-/** How long a process waits for its first policies before it says so, in milliseconds. */
+/** How long a process waits for its first policies before it logs that, in milliseconds. */
 const OVERDUE_MS = 15_000;
 const OVERDUE =
   "no node policies were received: no node is found silent, tainted or drained. The process that runs the service policy " +
@@ -155,7 +156,7 @@ export class PolicyReceiver implements Policies {
   }
 }
 
-/** Policies that never change, for a process that takes none from the bus. */
+/** Policies that never change, for a process that receives none from the bus. */
 export function fixedPolicies(set: PolicySet): Policies {
   return { current: () => set, follow: () => () => {} };
 }

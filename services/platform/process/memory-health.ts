@@ -89,7 +89,7 @@ export class MemoryHealth {
     });
   }
 
-  /** Takes the reply to a write of a memory; `object` names the part of it, where each object has its own. */
+  /** Handles the reply to a write of a memory; `object` names the part of it, where each object has its own. */
   report(memory: MemoryName, reply: MemoryReply, object = ""): void {
     const parts = this.#failed.get(memory) ?? new Map<string, FailedPart>();
     this.#failed.set(memory, parts);

@@ -1,7 +1,7 @@
 /** Whether the sender of an HTTP request means this server, by the host name that it uses. Pure. */
 import { isIP } from "node:net";
 
-/** Name suffixes that public DNS does not have: nobody outside the cluster can register a name under them. */
+/** Name suffixes that public DNS does not have: no attacker outside the cluster can register a name under them. */
 const PRIVATE_SUFFIXES: readonly string[] = [".localhost", ".internal", ".svc", ".cluster.local"];
 
 const PORT = /:\d*$/;

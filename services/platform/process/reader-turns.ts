@@ -1,17 +1,17 @@
 /**
- * Bounds what all readers of a process cost together, those of its console and those who ask over NATS, so that none of
- * them delays a verdict: requests wait for their turn, and turns take at most a quarter of a core.
+ * Bounds what all readers of a process cost together, those of its console and those that query over NATS, so that none
+ * of them delays a verdict: requests wait for their turn, and turns take at most a quarter of a core.
  *
  *   request ──▶ a probe ──▶ answered at once
  *          └──▶ waits, at most 64 of them ──▶ its turn: at most 8 at once, while there is time left ──▶ answered
- *          └──▶ beyond that: held for a second, then refused, and its connection ends
+ *          └──▶ beyond that: delayed for a second, then refused, and its connection ends
  *
- * What is refused is held first because a client that asks in a loop asks again at once: it is slowed down by waiting,
- * and a refusal costs nearly as much as an answer.
+ * A refusal is delayed because a client that requests in a loop retries at once: waiting slows it down, and a refusal
+ * costs nearly as much as an answer.
  */
 import type { Clock, Timer } from "../../../protocols/ports.ts";
 
-/** Requests that may wait for their turn. A dashboard that opens asks for about 15 things. */
+/** Requests that may wait for their turn. A dashboard that opens sends about 15 requests. */
 export const WAITING_MAX = 64;
 /** Turns that may go on at once: some wait for a live read, or for a client that reads slowly. */
 export const TURNS_MAX = 8;
@@ -21,7 +21,7 @@ const SHARE_MS = 250;
 const SAVED_MS = 500;
 /** What a turn costs besides what is measured, in milliseconds: its request is parsed and its answer sent. */
 const COST_MS = 4;
-/** How long what is refused is held, in milliseconds. */
+/** How long a refusal is delayed, in milliseconds. */
 export const DELAY_MS = 1_000;
 /** After this long a turn counts no more, whether its client has read the answer or not, in milliseconds. */
 export const TURN_MAX_MS = 5_000;
@@ -45,7 +45,7 @@ export class ReaderTurns {
   #leftMs = SAVED_MS;
   #countedMs: number;
   #wakeUp: Timer | null = null;
-  /** Whether a turn is beginning: what follows it waits until its cost is known. */
+  /** Whether a turn is beginning: requests behind it wait until its cost is known. */
   #isBeginning = false;
 
   constructor(clock: Clock) {
@@ -69,7 +69,7 @@ export class ReaderTurns {
     return true;
   }
 
-  /** Calls `act` when what is refused was held for long enough. */
+  /** Calls `act` after the delay of a refusal. */
   delay(act: () => void): void {
     this.#after(DELAY_MS, act);
   }

@@ -26,7 +26,7 @@ export class ServiceLife {
     this.#failed = failed;
   }
 
-  /** Ends this run and releases everything it holds at its ports. */
+  /** Ends this run and releases everything that it uses at its ports. */
   end(): void {
     this.#alive = false;
     for (const release of this.#releases) release();
@@ -53,7 +53,7 @@ export class ServiceLife {
     return (...parts) => this.run(() => callback(...parts));
   }
 
-  /** Keeps a release function until the end of this run; the function returned releases now. */
+  /** Calls a release function at the end of this run; the returned function calls it now. */
   onEnd(release: Stop): Stop {
     this.#releases.add(release);
     return () => {

@@ -62,7 +62,7 @@ export interface WriteJobsOptions<A> extends Pick<Io, "clock" | "random"> {
   readonly repeatedForMs?: number;
   /** Whether a denied request is retried too, because a webhook or a role may change. */
   readonly retriesDenied?: boolean;
-  /** Whether a request asks for nothing beyond an earlier one, and so is done with it. */
+  /** Whether a request adds nothing to an earlier one, and so is done with it. */
   readonly isRepeated?: (request: A, earlier: A) => boolean;
   /** Whether two requests are for the same change: only then does the later one wait out a pause. */
   readonly isSame?: (request: A, earlier: A) => boolean;
@@ -87,7 +87,7 @@ interface WriteJob<A> {
 
 /** Outcomes after which an attempt is retried. */
 const RETRIED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "throttled", "failed", "unknown"]);
-/** Outcomes after which the requested state is there. */
+/** Outcomes after which the requested state exists. */
 const DONE: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone"]);
 const UNTRIED: TryHistory = { failures: 0, conflicts: 0, lates: 0, failingSinceMs: null };
 /** The shortest pause between attempts before jitter, in milliseconds. */
@@ -111,7 +111,7 @@ export class WriteJobs<A> {
   }
 
   /**
-   * Takes a request. It is attempted at once instead of an older one that waits, or after the attempt under way. One
+   * Handles a request. It is attempted at once instead of an older one that waits, or after the attempt under way. One
    * for the same change waits out the pause that the server requested, and that after the attempt under way.
    */
   onRequest(key: string, request: A): void {
@@ -253,7 +253,7 @@ export function unwritten(outcome: Outcome, detail: string): TryResult {
   return { outcome, change: "", detail, resourceVersion: null };
 }
 
-/** Returns a function that refuses a request which no service of Vigil makes, so a forged one, and logs it. */
+/** Returns a function that refuses and logs a request that no service of Vigil makes, which is therefore forged. */
 export function forbiddenRefusal({ log, clock }: Pick<Io, "log" | "clock">) {
   const warn = limitedWarn(log, clock, WARNING_PAUSE_MS);
   return ({ id, body: { node } }: NamedRequest, problem: string, report: (result: TryResult) => void): void => {

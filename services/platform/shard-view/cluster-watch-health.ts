@@ -22,7 +22,7 @@ export class ClusterWatchHealth {
   readonly #pulseWaitMs: number;
   readonly #receivedMs = Array.from({ length: SHARD_COUNT }, (): number | null => null);
   readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
-  /** What the last pulse of any shard says about the path of leases. */
+  /** What the last pulse of any shard reports about the path of leases. */
   #leasePath: BrokenLeasePath | null = null;
   /** The outages that the last pulse of any shard names. */
   #outages: readonly FrozenInterval[] = [];

@@ -3,7 +3,7 @@ import type { BrokenLeasePath } from "../../../protocols/observed.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { countText } from "../../domain/format.ts";
 
-/** That the path of leases is broken, and what to look at. */
+/** That the path of leases is broken, and what to check. */
 export function leasePathText({ nodes, renewedAt, posted, postedAt }: BrokenLeasePath): string {
   return (
     `no lease of any of ${nodes} nodes was renewed since ${apiTime(renewedAt)}, statuses still arrive: ` +

@@ -1,6 +1,8 @@
 /**
- * Which observer's word counts when two publish one shard. A machine that was suspended does not know it: it publishes
- * what has waited in its watches as if it were new, although another process has observed meanwhile (decision 2).
+ * Which observer counts when two publish one shard. A machine that was suspended does not know it: it publishes what
+ * has waited in its watches as if it were new, although another process has observed meanwhile (decision 2). Example:
+ * observer a is suspended at version 900 of a node, and b publishes 905. When a wakes up and publishes 901, a reader
+ * that follows b ignores it.
  */
 import type { Profile } from "../../../protocols/profile.ts";
 
@@ -14,12 +16,15 @@ export class ObserverTrust {
     this.#profile = profile;
   }
 
-  /** Whether all that an observer publishes counts, even if it is older. Until the first pulse that is so of each. */
+  /**
+   * Whether everything that an observer publishes counts, even if it is older. Before the first pulse that is true for
+   * every observer.
+   */
   has(publisher: string): boolean {
     return this.#trusted === null || this.#trusted === publisher;
   }
 
-  /** Takes a pulse of an observer. Returns whether it takes the place of another. */
+  /** Handles a pulse of an observer. Returns whether this observer replaces another. */
   onPulse(publisher: string, nowMs: number): boolean {
     const isOther = !this.has(publisher);
     if (isOther && nowMs - this.#pulsedMs < this.#profile.pulseTimeoutMs) return false;

@@ -1,4 +1,4 @@
-/** Publishes what a service holds of a shard again, some at a time, so that other work goes on between. */
+/** Republishes what a service knows of a shard, some at a time, so that other work continues in between. */
 import type { Clock, Timer } from "../../../protocols/ports.ts";
 
 /** How much is published again before the event loop continues with other work. */
@@ -7,13 +7,13 @@ const PER_TURN = 256;
 /** What is published again, and how. */
 export interface RepublishingOptions<T> {
   readonly clock: Pick<Clock, "after">;
-  /** Everything that is held now. It may change while it is walked. */
+  /** Everything that is known now. It may change during the iteration. */
   readonly known: () => Iterable<T>;
-  /** Publishes one of them, by the message that asks for it. */
+  /** Publishes one of them, caused by the message that requests it. */
   readonly publish: (each: T, cause: string) => void;
 }
 
-/** One round after the other over everything that is held. */
+/** One round after the other over everything that is known. */
 export class Republishing<T> {
   readonly #options: RepublishingOptions<T>;
   /** What is still to be published in the present round; null between rounds. */
@@ -24,7 +24,7 @@ export class Republishing<T> {
     this.#options = options;
   }
 
-  /** Begins a round. One that is under way starts again, because who asks now has missed its beginning. */
+  /** Begins a round. One that is under way starts again, because the new requester has missed its beginning. */
   begin(cause: string): void {
     const isUnderWay = this.#left !== null;
     this.#left = this.#options.known()[Symbol.iterator]();

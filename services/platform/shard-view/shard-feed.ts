@@ -9,10 +9,10 @@ import { ShardView } from "./shard-view.ts";
 
 /** What a reader does with the messages of a shard; `cause` is the id of the message. */
 export interface ShardReader {
-  /** A node's state was published; `previous` is the state held under its name before. */
+  /** A node's state was published; `previous` is the last known state under its name. */
   node(node: ObservedNode, previous: ObservedNode | null, cause: string): void;
   gone(node: ObservedNode, cause: string): void;
-  /** A node's pods are complete in a new version. A reader without this method holds no pods. */
+  /** A node's pods are complete in a new version. A reader without this method keeps no pods. */
   pods?(node: ObservedNode, pods: PodsOfNode, cause: string): void;
   /** A pulse names other outages than the one before; called before `pulse`. */
   outagesChanged?(cause: string): void;

@@ -25,7 +25,7 @@ export class ShardPods {
     return this.#complete.get(node) ?? null;
   }
 
-  /** Takes one chunk. Returns the version that this chunk completes, else null. */
+  /** Handles one chunk. Returns the version that this chunk completes, else null. */
   onChunk(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const { chunk, chunks } = body;
     if (!Number.isInteger(chunk) || !Number.isInteger(chunks) || chunk < 0 || chunk >= chunks) return null;

@@ -1,5 +1,5 @@
 /**
- * The nodes and pods of one shard as a reader holds them, and whether it may trust them. Pure state: no I/O, no clock.
+ * The nodes and pods of one shard as a reader knows them, and whether it may trust them. Pure state: no I/O, no clock.
  */
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../../protocols/digest.ts";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
@@ -37,7 +37,7 @@ interface KnownNode {
 }
 
 /**
- * One shard as its reader knows it. The view is complete when the digests of what it holds equal those of the last
+ * One shard as its reader knows it. The view is complete when the digests of what it knows equal those of the last
  * pulse and the view is not suspect. A gap, a refuted verdict or a new observer makes it suspect; the pulse that ends a
  * resync clears it. A reader may pass a harmful verdict only while `blindness` is null.
  */
@@ -87,8 +87,8 @@ export class ShardView {
   }
 
   /**
-   * Whether a state is older than the one held and from an observer beside the one that this reader follows. Such a
-   * state must not be taken; a resync publishes it again if its observer turns out to be the only one.
+   * Whether a state is older than the known one and from another observer than the one that this reader follows. Such a
+   * state must not be applied; a resync publishes it again if its observer turns out to be the only one.
    */
   isOutdated({ id, body }: Pick<Message<"observed.node">, "id" | "body">): boolean {
     const known = this.node(body.node);
@@ -97,7 +97,7 @@ export class ShardView {
   }
 
   /**
-   * Takes a node's state that is not outdated. Returns the state held before; another uid there means that the node was
+   * Applies a node's state that is not outdated. Returns the previous state; another uid there means that the node was
    * replaced.
    */
   onNode(node: ObservedNode): ObservedNode | null {
@@ -111,7 +111,8 @@ export class ShardView {
   }
 
   /**
-   * Takes the removal of a node. Returns the state held; null if none is, or one of another uid under the same name.
+   * Applies the removal of a node. Returns its last state; null if none is known, or one of another uid under the same
+   * name.
    */
   onGone(body: BodyOf<"observed.gone">): ObservedNode | null {
     const known = this.node(body.node);
@@ -121,7 +122,9 @@ export class ShardView {
     return known;
   }
 
-  /** Takes a chunk of a node's pods. Returns the version it completes; null while chunks are missing or not needed. */
+  /**
+   * Handles a chunk of a node's pods. Returns the version it completes; null while chunks are missing or not needed.
+   */
   onPods(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const node = this.node(body.node);
     if (node === null || !needsPods(node)) return null;
@@ -134,13 +137,13 @@ export class ShardView {
     return complete;
   }
 
-  /** Takes a pulse. Returns the nodes that left unnoticed: the resync that it ends did not publish them. */
+  /** Handles a pulse. Returns the nodes that left unnoticed: the resync that it ends did not publish them. */
   onPulse(message: PulseMessage, nowMs: number): ObservedNode[] {
     const publisher = publisherOf(message);
     const isNew = publisher !== this.#publisher;
     const isClosing = this.#closesResync(message);
     if (isNew && this.#publisher !== null && !isClosing) this.#suspectReason = "another observer took over";
-    // States of an observer that this reader follows only now may have been left out as outdated.
+    // States of an observer that this reader follows only now may have been ignored as outdated.
     const isFollowedNow = this.#trust.onPulse(publisher, nowMs);
     // A newly started observer may not have subscribed yet when a resync was requested.
     const isStarted = isNew && message.body.resyncs <= 1;
@@ -154,7 +157,7 @@ export class ShardView {
     return this.#agrees ? [] : this.#sweep();
   }
 
-  /** Notes a reason to distrust the view; the end of the next resync clears it. */
+  /** Records a reason to distrust the view; the end of the next resync clears it. */
   markSuspect(reason: string): void {
     this.#suspectReason ??= reason;
   }

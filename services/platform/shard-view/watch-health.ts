@@ -7,7 +7,7 @@ import type { Message } from "../../../protocols/messages.ts";
 import type { WatchState } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 
-/** The fields of a pulse that tell who sent it and when. */
+/** The fields of a pulse that name its sender and when it was sent. */
 export type SentPulse = Pick<Message<"observed.pulse">, "id" | "at">;
 
 /** Identifies one run of the process that published a message: a restart gives another identity. */
@@ -47,7 +47,7 @@ export class PulseLateness {
     return this.#lateMs > 0;
   }
 
-  /** Takes a pulse and returns whether it is late. */
+  /** Handles a pulse and returns whether it is late. */
   onPulse(pulse: SentPulse, nowMs: number): boolean {
     const publisher = publisherOf(pulse);
     this.#lateMs = this.#latenessOf(pulse, publisher, nowMs);
@@ -57,10 +57,12 @@ export class PulseLateness {
   }
 
   /**
-   * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's, so wrong
-   * clocks do no harm. The first may have waited since the reader subscribed. Pulses become late after more than
+   * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's. Wrong clocks
+   * therefore do no harm. The first may have waited since the reader subscribed. Pulses become late after more than
    * watchBlindMs. That ends with a pulse that has caught up, or with two sent as far apart as they arrive: then the
-   * publisher's clock stood still or differs from the last publisher's, and ours did not stand still.
+   * publisher was suspended or its clock differs from the last publisher's, and we were not suspended. Example: the
+   * last pulse was sent at 12:00:00 by its publisher's clock. The next one is sent at 12:00:01 and read 61 s after the
+   * last, so it waited 60 s.
    */
   #latenessOf({ at }: SentPulse, publisher: string, nowMs: number): number {
     const { pulsePeriodMs, watchBlindMs } = this.#profile;
@@ -101,7 +103,7 @@ export type WatchHealthProfile = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs
 
 /**
  * How long a reader may be without a pulse before it is blind, in milliseconds. A pulse overdue by watchBlindMs may
- * mean that this process stood still and has unread messages, so a longer pulseTimeoutMs does not count.
+ * mean that this process was suspended and has unread messages, so a longer pulseTimeoutMs does not count.
  */
 export function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: WatchHealthProfile): number {
   return Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs);
@@ -145,8 +147,8 @@ export class WatchHealth {
   }
 
   /**
-   * Takes a pulse. A late one proves nothing: this process or a NATS server was stopped, and newer messages are unread
-   * behind it. A new synced period then begins with the first pulse that is not late.
+   * Handles a pulse. A late one proves nothing: this process or a NATS server was stopped, and newer messages are
+   * unread behind it. A new synced period then begins with the first pulse that is not late.
    */
   onPulse(message: PulseMessage, nowMs: number): void {
     if (this.#lateness.onPulse(message, nowMs)) this.#lateAt = nowMs;
@@ -154,9 +156,10 @@ export class WatchHealth {
   }
 
   /**
-   * Takes the state of the watches. An observer moves the start of its synced period only after more than watchBlindMs
-   * unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs continues the
-   * period. A reader whose clock stood still sees only by the observer's clock how long the observer was unsynced.
+   * Applies the state of the watches. An observer moves the start of its synced period only after more than
+   * watchBlindMs unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs
+   * continues the period. A reader that was suspended knows only by the observer's clock how long the observer was
+   * unsynced.
    */
   #applySync(message: PulseMessage, publisher: string, nowMs: number): void {
     const isSame = publisher === this.#publisher;
@@ -177,8 +180,8 @@ export class WatchHealth {
     const unseenFrom = isSame ? this.#publishedSince : this.#trustedAt;
     const movedMs = Math.max(publishedSince - unseenFrom, isSame ? publishedSinceAt - this.#publishedSinceAt : 0);
     const isContinued = this.#since !== null && movedMs <= this.#profile.watchBlindMs;
-    // A start that moved to an instant already trusted: the publisher's clock stood still. Unless late pulses showed
-    // when, that may have lasted until now.
+    // A start that moved to an instant already trusted: the publisher was suspended. Unless late pulses showed when,
+    // that may have lasted until now.
     const hasLostTime = isSame && publishedSince < this.#trustedAt && this.#lateAt < this.#trustedAt;
     if (!isContinued) this.#since = hasLostTime ? nowMs : publishedSince;
     if (!isSame || !isContinued) {

@@ -44,19 +44,21 @@ export class ZoneHalts {
     return this.#halts.get(zone)?.endedMs === null;
   }
 
-  /** When the last halt of a zone ended, on the monotonic clock; null where one lasts or none was heard of. */
+  /** When the last halt of a zone ended, on the monotonic clock; null where one lasts or none is known. */
   endedMs(zone: string): number | null {
     return this.#halts.get(zone)?.endedMs ?? null;
   }
 
-  /** Takes an announcement of `source`. Returns the change it makes; null for none. */
+  /** Handles a zone message of `source`. Returns the change it makes; null for none. */
   onZone(body: Announcement, source: string, nowMs: number): HaltChange | null {
     return body.halted ? this.#claim(body, source, nowMs) : this.#deny(body, source, nowMs);
   }
 
   /**
-   * A halt that has ended does not begin again within a grace, because an owner that has missed the end still announces
-   * it. Each end restarts every node's grace, so a silent node would never be found.
+   * A halt that has ended does not begin again within a grace, because an owner that has missed the end still publishes
+   * it. Each end restarts every node's grace, so a silent node would never be found. Example: a halt ends at second 0,
+   * and the grace is 50 s. An owner that missed the end publishes the halt until second 5. If that counted, its end
+   * would restart each grace at second 5.
    */
   #claim({ zone, since }: Announcement, source: string, nowMs: number): HaltChange | null {
     const halt = this.#halts.get(zone);

@@ -33,14 +33,14 @@ export interface RemediationJob {
   readonly policies: PolicySet | null;
 }
 
-/** What came of it: the outcome of the write, or why nothing was written. */
+/** The result: the outcome of the write, or why nothing was written. */
 export type RemediationResult =
   | { readonly kind: "written"; readonly reply: WriteReply }
   | { readonly kind: "left"; readonly detail: string };
 
 type Done = (result: RemediationResult) => void;
 
-/** Does one job. Nothing is written for a node that is not as it was decided. */
+/** Does one job. Nothing is written for a node that differs from what was decided. */
 export function actOn(io: Io, job: RemediationJob, done: Done): void {
   const name = job.node.node;
   const left = (detail: string): void => done({ kind: "left", detail });
@@ -105,7 +105,7 @@ function decide(io: Io, job: RemediationJob, live: Live, done: Done): void {
   else prove(io, { ...job, node, readAtMs }, act.object, done);
 }
 
-/** Whether a live node has the policy by which it was decided, and that is the present one. */
+/** Whether a live node has the policy that the decision is based on, and that policy is still the present one. */
 function hasSamePolicy(io: Io, { policies, policy }: RemediationJob, node: ObservedNode): boolean {
   const current = io.policies.current();
   const resolved = policyOf(node, current);

@@ -1,4 +1,4 @@
-/** The nodes of all shards, and what holds remediations back besides freezes: limits, a halt, a stale view. */
+/** The nodes of all shards, and what blocks remediations besides freezes: limits, a halt, a stale view. */
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
@@ -39,7 +39,7 @@ export class RemediationBlocks {
     for (const feed of this.#feeds) feed.stop();
   }
 
-  /** Takes the policies with remediations; the first one begins to follow the nodes. */
+  /** Applies the policies with remediations; the first one begins to follow the nodes. */
   follow(policies: readonly NodePolicy[]): void {
     this.#limitReceiver.follow(policies);
     if (policies.length === 0 || this.#feeds.length > 0) return;
@@ -67,7 +67,7 @@ export class RemediationBlocks {
     return this.#feeds[shardOf(name)]?.view.blindness(this.#io.clock.monotonicMs()) !== null;
   }
 
-  /** What holds a node of a policy back; null for nothing. */
+  /** What blocks a remediation of a node of a policy; null for nothing. */
   blockedBy(node: ObservedNode, policy: NodePolicy): string | null {
     const { clock, profile } = this.#io;
     if (this.isBlind(node.node)) return "a view that is not synced";

@@ -130,7 +130,7 @@ function statusOf(conditions: unknown, type: string): ConditionStatus | null {
   return status === "True" || status === "False" || status === "Unknown" ? status : null;
 }
 
-/** Why remediations of a policy do not work, as its condition says it. */
+/** Why remediations of a policy do not work, in the words of its condition. */
 export interface RemediationProblem {
   readonly reason:
     | "TemplateNotFound"

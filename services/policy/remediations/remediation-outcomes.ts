@@ -7,7 +7,7 @@ import type { RemediationAct, RemediationDecision } from "./remediation.policy.t
 import type { RemediationResult } from "./remediation-acts.ts";
 import { type RemediationProblem, remediationKind, remediationsRef } from "./remediation-object.policy.ts";
 
-/** How long a refused write waits for the next, in milliseconds: somebody has to grant the right first. */
+/** The pause after a refused write, in milliseconds: a user has to grant the right first. */
 const REFUSED_MS = 60_000;
 /** How many nodes are remembered as logged; one that is forgotten is logged once more. */
 const NODES_MAX = 10_000;
@@ -41,7 +41,7 @@ interface Refused {
   readonly untilMs: number;
 }
 
-/** What came of the acts of one active policy service. */
+/** The results of the acts of one active policy service. */
 export class RemediationOutcomes {
   readonly #io: Pick<Io, "clock" | "log">;
   readonly #health: MemoryHealth;
@@ -91,7 +91,7 @@ export class RemediationOutcomes {
 
   /** Logs how far a node is, if that is news. */
   note(policy: NodePolicy, node: string, { state, index, detail, act }: RemediationDecision): void {
-    // What the API server says about a dry run is the news.
+    // Only the API server's answer to a dry run is new.
     if (act?.kind === "dryRun") return;
     const step = index === null ? undefined : policy.remediations[index];
     const kind = step === undefined ? "" : remediationKind(step.template);
@@ -105,7 +105,7 @@ export class RemediationOutcomes {
     else this.#io.log.debug(`remediation: ${state}`, fields);
   }
 
-  /** Takes the result of an act. */
+  /** Handles the result of an act. */
   onResult(target: RemediationTarget, result: RemediationResult): void {
     const { policy, node, kind, step } = target;
     const fields = { policy, node, kind: remediationKind(step.template) };
@@ -114,7 +114,8 @@ export class RemediationOutcomes {
       return;
     }
     const { reply } = result;
-    // The node keeps the proof; of everything else the object is the memory, and none exists that was not created.
+    // The node keeps the proof. The object is the memory of everything else, and an object that was not created does
+    // not exist.
     if (kind === "prove" && !isLate(reply)) this.#health.report("remediations", reply, node);
     if (reply.outcome === "ok") {
       this.#steps.add(1, DONE[kind]);

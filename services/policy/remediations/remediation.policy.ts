@@ -1,8 +1,8 @@
 /**
  * What comes next for one node under the `remediations` of its policy. The objects of the API are the memory: which of
  * them exist, whether Vigil made them, and whether they have timed out says how far the node is, so a process that
- * starts goes on where the one before has ended. A remediation reboots or deletes a machine: while anything is not
- * known, none is created. The object of a healthy node is deleted whatever holds back. It reads no clock.
+ * starts continues where the previous one ended. A remediation reboots or deletes a machine: none is created while
+ * anything is unknown. The object of a healthy node is deleted even while other steps are blocked. It reads no clock.
  */
 import type { RemediationState } from "../../../protocols/judged.ts";
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
@@ -38,9 +38,9 @@ export interface RemediationSituation {
   readonly steps: readonly Remediation[];
   /** The object of each step that has the name of the node; null for none. */
   readonly objects: readonly (RemediationObject | null)[];
-  /** Why it is not known which objects exist; null where it is. */
+  /** Why it is not known which objects exist; null where it is known. */
   readonly unread: string | null;
-  /** Why the object of a step cannot be made; null where it can. */
+  /** Why the object of a step cannot be made; null where it can be made. */
   readonly problems: readonly (string | null)[];
   readonly outOfService: OutOfServiceSettings | null;
   /** How long a kubelet may report that it is not ready, in milliseconds. */
@@ -49,7 +49,7 @@ export interface RemediationSituation {
   readonly frozen: readonly FrozenInterval[];
   /** The outages that pause its timeouts; absent for none. */
   readonly outages?: OutageTime;
-  /** What holds every step back; null for nothing. */
+  /** What blocks every step; null for nothing. */
   readonly blockedBy: string | null;
   /** Whether Vigil is in shadow mode. */
   readonly isShadow: boolean;
@@ -104,7 +104,9 @@ export function remediationOf(situation: RemediationSituation): RemediationDecis
   return last.object.isTimedOut ? nextStep(last.index + 1, situation) : presentStep(last, situation);
 }
 
-/** Whether the object of a node that no longer exists goes: its controller may have deleted the Node, and go on. */
+/**
+ * Whether the object of a node that no longer exists is deleted: its controller may have deleted the Node and continue.
+ */
 export function isOrphan({ isOwn, isEnding, expectsDeletion, succeeded }: RemediationObject): boolean {
   return isOwn && !isEnding && (!expectsDeletion || succeeded === "True");
 }
@@ -114,7 +116,7 @@ function nextStep(index: number, situation: RemediationSituation): RemediationDe
   const step = steps[index];
   if (step === undefined) return { state: "exhausted", index: null };
   const taint = node.taints.find(isSwappable);
-  // Limits, freezes and halts hold the taint of an eviction back, and a remediation comes after it.
+  // Limits, freezes and halts block the taint of an eviction, and a remediation comes after it.
   if (taint === undefined) return { state: "notAdmitted", index };
   if (readyConditionOf(node)?.status === "False") {
     const startAt = taintStartAt(taint, node);
@@ -130,7 +132,7 @@ function nextStep(index: number, situation: RemediationSituation): RemediationDe
   return { state: "due", index, act: { kind: "create", index } };
 }
 
-/** A dry run is made once: what it says holds until the node fails again, or the template changes. */
+/** A dry run is made once: its answer is valid until the node fails again, or the template changes. */
 function trialOf(index: number, { accepted }: RemediationSituation): Pick<RemediationDecision, "act" | "detail"> {
   return accepted[index] === true ? { detail: ACCEPTED } : { act: { kind: "dryRun", index } };
 }
@@ -153,7 +155,7 @@ function presentStep({ index, object }: Placed, situation: RemediationSituation)
 }
 
 /**
- * Whether a success is to be recorded as the proof that the machine is down: its policy takes it, the node is silent,
+ * Whether a success is to be recorded as the proof that the machine is down: its policy accepts it, the node is silent,
  * and the remediation was created within this silence.
  */
 export function isProof(
@@ -180,7 +182,9 @@ export interface LiveReads {
   readonly wallMs: number;
 }
 
-/** Why an act that live reads no longer call for is left; null to go on. Deleting needs a node that is Ready or new. */
+/**
+ * Why an act that live reads no longer require is left; null to continue. Deleting needs a node that is Ready or new.
+ */
 export function liveRefusal(
   act: RemediationAct,
   { node, frozenBy, leaseRenewedAt, graceMs, wallMs }: LiveReads,

@@ -39,7 +39,7 @@ export class Remediations {
   #problems: ReadonlyMap<string, RemediationProblem | null> = new Map();
   /** The uid of the object that each policy comes from. */
   #owners: ReadonlyMap<string, string | null> = new Map();
-  /** When a node last was not Ready, or a write was under way: reads that began before do not show what came of it. */
+  /** When a node last was not Ready, or a write was under way: reads that began before do not show the result. */
   #unsettledMs = Number.NEGATIVE_INFINITY;
   /** The last reads, if they showed no object, and when they began. */
   #empty: { readonly reads: RemediationReads; readonly startMs: number } | null = null;
@@ -61,7 +61,7 @@ export class Remediations {
     this.#blocks.stop();
   }
 
-  /** Takes the uids of the objects that policies in force come from: they own what is made for them. */
+  /** Records the uids of the objects that policies in force come from: they own what is made for them. */
   update(owners: ReadonlyMap<string, string | null>): void {
     this.#owners = owners;
   }

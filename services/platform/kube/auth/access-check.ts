@@ -1,6 +1,6 @@
 /**
- * Checks that an API server is reachable and accepts our credentials, so that a start with a wrong address or token
- * fails with one clear line.
+ * Checks that an API server is reachable and accepts our credentials: a start with a wrong address or token fails with
+ * one clear line.
  */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import { type Answer, call } from "../transport/call.ts";

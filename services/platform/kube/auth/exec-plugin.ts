@@ -60,7 +60,7 @@ function outputOf(options: ExecPluginOptions): Promise<string> {
     .map(({ name, value }) => [textOf(name) ?? "", textOf(value) ?? ""]);
   const env = { ...process.env, KUBERNETES_EXEC_INFO: infoOf(options), ...Object.fromEntries(own) };
   return new Promise((resolve, reject) => {
-    // Kill a plugin that hangs; otherwise each call would leave one process more.
+    // Kill a plugin that hangs; otherwise each call would leave another process behind.
     const limits = { timeout: timeoutMs, killSignal: "SIGKILL", encoding: "utf8" } as const;
     const plugin = execFile(command, listOf(exec.args).map(String), { env, ...limits }, (error, output, complaint) => {
       if (error === null) resolve(output);

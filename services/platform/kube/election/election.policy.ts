@@ -1,6 +1,6 @@
 /**
  * Decides which process leads, by the rules of client-go's leader election. Candidates share one Lease. Its holder
- * leads and renews it. Another candidate may take it once it has not changed for its whole duration.
+ * leads and renews it. Another candidate may take it once it has not changed for its full duration.
  *
  * Clocks of other machines do not count: a candidate measures on its own monotonic clock for how long the record has
  * not changed. Two candidates cannot both succeed, because each write names the resourceVersion that it replaces.
@@ -44,7 +44,7 @@ export interface SeenLease {
 /** What a candidate knows about the election. */
 export interface ElectionReport {
   readonly leads: boolean;
-  /** The identity in the Lease; null while nobody holds it or it is not known. */
+  /** The identity in the Lease; null while no process holds it or it is not known. */
   readonly holder: string | null;
 }
 
@@ -73,7 +73,7 @@ export function electionLeaseOf(raw: unknown): ElectionLease | null {
   return textOf(metadata.resourceVersion) === null ? null : { metadata, spec: recordOf(object.spec) };
 }
 
-/** The holder of a Lease; null when nobody holds it. */
+/** The holder of a Lease; null when no process holds it. */
 export function holderOf({ spec }: ElectionLease): string | null {
   return textOf(spec.holderIdentity);
 }
@@ -84,7 +84,11 @@ export function afterSeeing(seen: SeenLease | null, lease: ElectionLease, nowMs:
   return { lease, unchangedSinceMs: isSame ? seen.unchangedSinceMs : nowMs };
 }
 
-/** From when a candidate may take a Lease, on the monotonic clock: at once when nobody else holds it. */
+/**
+ * From when a candidate may take a Lease, on the monotonic clock: at once when no other process holds it. Example: a
+ * Lease of 15 s was last seen to change at second 100. Another candidate may take it from second 115 on, whatever its
+ * renewTime says.
+ */
 export function takeDueMs(
   { lease, unchangedSinceMs }: SeenLease,
   { identity, leaseDurationMs }: Pick<Claim, "identity" | "leaseDurationMs">,
@@ -131,7 +135,7 @@ export function releasedMetadata(lease: ElectionLease, handover: string | null):
   return { ...metadata, annotations: { ...recordOf(metadata.annotations), [Annotation.handover]: handover } };
 }
 
-/** The handover of the last holder of a released Lease; null for none, and while somebody holds the Lease. */
+/** The handover of the last holder of a released Lease; null for none, and while a process holds the Lease. */
 export function handoverOf(lease: ElectionLease): string | null {
   return holderOf(lease) === null ? textOf(recordOf(lease.metadata.annotations)[Annotation.handover]) : null;
 }

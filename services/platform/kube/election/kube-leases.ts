@@ -18,9 +18,9 @@ import type { LeaseWatchIo } from "./lease-watch.ts";
 import { WriteGate } from "./write-gate.ts";
 
 /**
- * The defaults of client-go, apart from the pause after a renewal: at rest it would be most of what a Vigil with limits
- * asks of the API server. A renewal may be refused twice before the deadline. The Lease can be taken five seconds after
- * its holder has stopped, at the earliest.
+ * The defaults of client-go, apart from the pause after a renewal: otherwise renewals would be most of the requests of
+ * an idle Vigil with limits. A renewal may be refused twice before the deadline. The Lease can be taken five seconds
+ * after its holder has stopped, at the earliest.
  */
 const TIMES: ElectionTimes = {
   leaseDurationMs: 15_000,

@@ -72,7 +72,7 @@ export interface LeaderElectionOptions extends LeaseWatchIo, Pick<Io, "metrics">
   readonly identity: string;
   readonly names: ElectionNames;
   readonly times: ElectionTimes;
-  /** Told of each write of the Lease. Absent for a Lease that keeps nothing. */
+  /** Receives the result of each write of the Lease. Absent for a Lease that keeps nothing. */
   readonly memory?: Pick<MemoryHealth, "report">;
   /** Called once, when this candidate begins to lead, with the Lease as it was before; null where there was none. */
   readonly taken: (before: ElectionLease | null) => void;

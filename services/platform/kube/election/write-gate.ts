@@ -42,8 +42,8 @@ export class WriteGate {
   }
 
   /**
-   * Whether a write may be sent now. The wall clock counts too, because the monotonic clock stands still while a
-   * machine is suspended; a step of the wall clock only delays writes until the next renewal.
+   * Whether a write may be sent now. The wall clock counts too, because the monotonic clock stops while a machine is
+   * suspended; a step of the wall clock only delays writes until the next renewal.
    */
   get isOpen(): boolean {
     if (this.#renewal === null) return false;

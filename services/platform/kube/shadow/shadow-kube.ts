@@ -196,7 +196,7 @@ export class ShadowKube implements Kube {
     };
   }
 
-  /** Takes a write that was not sent, by this or another process. */
+  /** Records a write that was not sent, by this or another process. */
   #onWrite({ outcome, name, namespace, uid, node, nodeShadow, podShadow }: BodyOf<"done.write">): void {
     if (outcome !== "shadowed") return;
     if (nodeShadow !== undefined) {
@@ -215,7 +215,7 @@ export class ShadowKube implements Kube {
     }
   }
 
-  /** Takes over what the observing process shows of a node. Labels and annotations are not in its messages. */
+  /** Stores what the observing process shows of a node. Labels and annotations are not in its messages. */
   #follow(observed: ObservedNode): void {
     if (this.#watches.nodes !== undefined) return;
     const { node, uid, shadow = {} } = observed;

@@ -2,9 +2,9 @@
  * A queue of requests: the most urgent first, one in flight per object, no more at once than admitted. It knows nothing
  * of HTTP.
  *
- * A request may stall because of its object: an admission webhook that never answers holds the deletions of its pods.
- * It then gives its place back, and what may stall like it has few places of its own, so that nothing else waits for
- * it.
+ * A request may stall because of its object: an admission webhook that never answers delays the deletions of its pods.
+ * Such a request gives its place back, and requests that may stall like it have few places of their own: nothing else
+ * waits for them.
  */
 import { BoundedMap } from "../../../structures/bounded-map.ts";
 
@@ -14,7 +14,7 @@ export interface QueuedRequest {
   readonly lane: string | null;
   /** Lower goes first; a small integer. */
   readonly urgency: number;
-  /** What a stall says something about: a verb on an object; absent for nothing. */
+  /** The operation that a stall is attributed to: a verb on an object; absent for none. */
   readonly operation?: string;
   /** The objects that may stall together, such as the pods of one node; absent for none. */
   readonly group?: string;

@@ -53,9 +53,7 @@ export function afterFailure(known: Reachability, sentMs: number): Reachability 
   return { ...known, failingSinceMs: Math.min(known.failingSinceMs ?? sentMs, sentMs), answeredSinceMs: null };
 }
 
-/**
- * The state after the process did not run for a while: requests in flight meanwhile say nothing about the API server.
- */
+/** The state after the process was suspended: requests in flight meanwhile say nothing about the API server. */
 export function afterSuspension(known: Reachability, nowMs: number): Reachability {
   return {
     ...known,

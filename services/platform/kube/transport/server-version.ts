@@ -17,11 +17,11 @@ interface VersionIo {
 /** Every authenticated client may read it. */
 const VERSION = { method: "GET", path: "/version", headers: { accept: "application/json" }, body: null } as const;
 const TIMEOUT_MS = 10_000;
-/** An API server may be upgraded, and one that did not say may say it later, in milliseconds. */
+/** An API server may be upgraded, and one that did not report its version may do so later, in milliseconds. */
 const KEPT_MS = 600_000;
 const UNKNOWN_KEPT_MS = 60_000;
 
-/** The version of the API server, which needs no rights; null where it does not say. */
+/** The version of the API server, which needs no rights; null where the server does not report it. */
 export function serverVersion(io: VersionIo): Promise<ServerVersion | null> {
   return new Promise((resolve) => {
     call(io, VERSION, TIMEOUT_MS, (answer) => resolve(versionIn(answer)));
@@ -39,7 +39,7 @@ export class KeptServerVersion {
     this.#io = io;
   }
 
-  /** Calls `done` later with the minor version, 26 for 1.26; with null if the server does not say. */
+  /** Calls `done` later with the minor version, 26 for 1.26; with null if the server does not report it. */
   minor(done: (minor: number | null) => void): void {
     const { clock } = this.#io;
     if (clock.monotonicMs() < this.#keptUntilMs) clock.soon(() => done(this.#minor));

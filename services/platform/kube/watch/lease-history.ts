@@ -16,7 +16,7 @@ import { WATCHED } from "./watched.ts";
 export const LEASE_HISTORY_MAX = 20_000;
 /** How long all of it may take, in milliseconds. */
 const TIMEOUT_MS = 5_000;
-/** A server sends what it has at once: after this long without an event, in milliseconds, nothing more comes. */
+/** A server sends at once what it has: after this long without an event, in milliseconds, nothing more comes. */
 const QUIET_MS = 1_000;
 
 const PATH = collectionPath("Lease", LEASE_NAMESPACE);
@@ -31,7 +31,7 @@ type Done = (renewals: readonly LeaseRenewal[] | null) => void;
 export function readLeaseHistory(io: HistoryIo, fromVersion: string, done: Done): void {
   const history = new LeaseHistory(io, fromVersion, done);
   readStoreVersion(io, { path: PATH, selectors: {} }, (store) => {
-    // A version of the future is of another store: this one went back in time, and what it has happened after that.
+    // A version of the future is from another store: this one went back in time, and its events happened after that.
     if (store.kind === "unknown" || isOlderVersion(store.version, fromVersion)) history.end("unknown");
     else if (store.version === fromVersion) history.end("caught up");
     else history.watch(store.version);

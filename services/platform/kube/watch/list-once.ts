@@ -13,7 +13,7 @@ export interface ListOnceOptions {
   readonly isLive?: boolean;
 }
 
-/** Passes on each item as it arrives. Resolves with why the list is incomplete; with null when it is whole. */
+/** Passes on each item as it arrives. Resolves with why the list is incomplete; with null when it is complete. */
 export function listOnce(
   io: { readonly wire: Wire; readonly clock: Clock },
   { path, shape, labelSelector, isLive = false }: ListOnceOptions,

@@ -51,7 +51,7 @@ const IDENTITY_CHARACTERS_MAX = 253;
 const LABEL_CHARACTERS_MAX = 63;
 /** Longest condition reason that is kept, in characters; only Vigil's own reasons decide anything. */
 const REASON_CHARACTERS_MAX = 256;
-/** An unreadable toleration tolerates everything: no pod is evicted when its tolerations are unclear. */
+/** An unreadable toleration tolerates everything: no pod is evicted while its tolerations are not known. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
 const NO_KEYS: PolicyKeys = { labelKeys: [], conditionTypes: [] };
 /** The Ready condition of a node in managedFields. */
@@ -84,7 +84,10 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   };
 }
 
-/** Who wrote Ready=Unknown and the list of taints. Most nodes have neither, so their managedFields are not read. */
+/**
+ * The clients that wrote Ready=Unknown and the list of taints. Most nodes have neither, so their managedFields are not
+ * read.
+ */
 function writersOf(
   metadata: JsonRecord,
   conditions: readonly Condition[],

@@ -1,4 +1,6 @@
-/** What a reader asks an API server besides objects: whether it serves a resource, and how new its store is. */
+/**
+ * What a reader requests from an API server besides objects: whether it serves a resource, and how new its store is.
+ */
 import type { Clock, Random, Timer, Wire } from "../../../../protocols/ports.ts";
 import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import { call } from "../transport/call.ts";
@@ -6,7 +8,7 @@ import { refusalOf } from "../transport/outcome.policy.ts";
 import type { StreamEnd } from "./stream.ts";
 import { type ReaderEnd, readerPauseMs } from "./watch-reader.policy.ts";
 
-/** The server did not say, and why. */
+/** The server gave no answer, and why. */
 interface Unknown {
   readonly kind: "unknown";
   readonly end: Extract<StreamEnd, { readonly kind: "refused" | "failed" }>;
@@ -23,7 +25,7 @@ const TIMEOUT_MS = 10_000;
 const NOT_FOUND = 404;
 
 /**
- * Asks for the resources of a group and version, and calls `done` once, never within the call. Every authenticated
+ * Requests the resources of a group and version, and calls `done` once, never within the call. Every authenticated
  * client may read the discovery documents, so this needs no rights.
  */
 export function isServed(

@@ -13,7 +13,7 @@ export type ReaderEnd = ListEnd | StreamEnd;
 /** Longer pauses would by themselves exceed watchBlindMs. */
 const BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
-/** The pause after so many failures, with full jitter; longer when the server asks for it. In milliseconds. */
+/** The pause after so many failures, with full jitter; longer when the server requests it. In milliseconds. */
 export function readerPauseMs(end: ReaderEnd, failures: number, random: Random): number {
   const askedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
   return Math.max(retryPauseMs(failures, { ...BACKOFF, random }), askedMs);
@@ -45,7 +45,9 @@ export function syncLost(state: SyncState, lostAtMs: number): SyncState {
 
 /**
  * The state after everything missed has been read. `sinceMs` stays as it was, unless the loss lasted longer than
- * `blindMs`: heartbeats may then be old through no fault of their nodes, so it starts again.
+ * `blindMs`: heartbeats may then be old through no fault of their nodes, so it starts again. Example with a `blindMs`
+ * of 10 s: a watch that is synced since second 0 breaks at second 600. If it is synced again at second 604, it is
+ * synced since 0; at second 615, since 615.
  */
 export function syncRegained(state: SyncState, nowMs: number, blindMs: number): SyncState {
   const blind = state.sinceMs === null || (state.lostAtMs !== null && nowMs - state.lostAtMs > blindMs);

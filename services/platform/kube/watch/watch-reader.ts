@@ -70,7 +70,7 @@ const STEADY_MS = 5_000;
  * synced; of any other the server's version is read first.
  */
 const SETTLE_MS = 500;
-/** How often an API server that does not serve a resource is asked again, in milliseconds. */
+/** How often discovery of a resource that the API server does not serve is retried, in milliseconds. */
 const ABSENT_RECHECK_MS = 30_000;
 /**
  * A watch that has shown nothing newer for this long, while the server has something newer, is verified by a list. A
@@ -291,8 +291,8 @@ export class Reader<T> implements Watch<T>, ProvableWatch<T> {
   }
 
   /**
-   * Opens the watch; one that is reopened may meet another server, or one that is not what it was. What was shown was
-   * complete at `completeMs`.
+   * Opens the watch; a reopened one may meet another server, or the same server with a restored store. The shown state
+   * was complete at `completeMs`.
    */
   #watch(isReopened: boolean, completeMs = this.#nowMs()): void {
     if (this.#isStopped) return;
@@ -372,7 +372,7 @@ export class Reader<T> implements Watch<T>, ProvableWatch<T> {
     this.#check = new StoreCheck({ wire, clock, random, path, selectors }, { known, failed });
   }
 
-  /** The store is older than what was shown: what it shows now is all that exists. */
+  /** The store is older than the shown state: what it shows now is all that exists. */
   #restored(shown: string, version: string): void {
     const trouble = `the API server went back from version ${shown} to ${version}: all is listed again`;
     this.#lost(this.#confirmedAtMs ?? this.#nowMs(), trouble);
@@ -445,7 +445,7 @@ export class Reader<T> implements Watch<T>, ProvableWatch<T> {
     else this.#pause(end, () => this.#watch(true));
   }
 
-  /** Waits after a failure with full jitter, longer when the server asks for it. */
+  /** Waits after a failure with full jitter, longer when the server requests it. */
   #pause(end: ReaderEnd, resume: () => void): void {
     const silent = end.kind === "silent" || (end.kind === "failed" && end.timedOut);
     const lostAtMs = silent && this.#confirmedAtMs !== null ? this.#confirmedAtMs : this.#nowMs();

@@ -25,7 +25,10 @@ export class WatchStore<T> {
   #listed: ObjectIndex<T>;
   /** How many listed objects differ from the known ones, so far. */
   #differences = 0;
-  /** Whether every event since the last list could be read: an object of another one may be known as it was before. */
+  /**
+   * Whether every event since the last list could be read: after an unreadable one an object may be known in an older
+   * state.
+   */
   #isRead = true;
   #open = true;
 
@@ -49,7 +52,7 @@ export class WatchStore<T> {
     this.#listed = new ObjectIndex(this.#resource);
   }
 
-  /** Publishes an item at once, so that no whole list is held in memory. */
+  /** Publishes an item at once, so no complete list is kept in memory. */
   listItem(raw: unknown): void {
     const object = this.#resource.project(raw, this.#io);
     if (object === null) return;
@@ -72,7 +75,7 @@ export class WatchStore<T> {
     return this.#differences;
   }
 
-  /** Takes a line of the watch, which may have waited `waitedMs` to be read. */
+  /** Handles a line of the watch, which may have waited `waitedMs` to be read. */
   line(bytes: Uint8Array, waitedMs = 0): LineMeaning {
     const scanned = this.#resource.scan?.(bytes);
     if (scanned != null) {

@@ -28,7 +28,7 @@ export interface WatchedResource<T> {
   readonly listSelectors: Readonly<Record<string, string>>;
   /**
    * How long a list may be without an answer, in milliseconds. What it would have shown is unknown until then: a
-   * freeze, a policy, who leads.
+   * freeze, a policy, the leader.
    */
   readonly listOpenMs: number;
   /** The fields to decode from an item of a protobuf list; null where the API server offers JSON alone. */

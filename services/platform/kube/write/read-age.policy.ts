@@ -60,8 +60,9 @@ interface Lead {
 }
 
 /**
- * Elapsed time by either clock of a machine. While a virtual machine is paused its monotonic clock may stand still; its
- * wall clock is then stepped forward.
+ * Elapsed time by either clock of a machine. While a virtual machine is paused its monotonic clock may stop; its wall
+ * clock is then stepped forward. Example: a read is answered and the machine is paused for 60 s. The monotonic clock
+ * shows 0.2 s, the wall clock 60.2 s, so the read is 60.2 s old and no write may rest on it.
  */
 export class ElapsedTime {
   readonly #leads: Lead[] = [];

@@ -126,7 +126,7 @@ export class Writer {
   #concurrency: Concurrency;
   #bucket: TokenBucket;
   #refillPending = false;
-  /** Requests in flight that hold a place, in the order of their start. */
+  /** Requests in flight that occupy a place, in the order of their start. */
   readonly #running = new Set<RunningRequest>();
   #stallCheck: Timer | null = null;
   /** When the newest request was started that was answered. */

@@ -245,7 +245,7 @@ function readableMode(raw: unknown, problems: string[]): unknown {
   const problem = fieldProblem("mode", raw);
   if (problem === null) return raw;
   const fix = raw === "Shadow" ? `spec.mode: "Shadow": ${SHADOW_FIX}` : problem;
-  problems.push(`${fix}; until that is right, the mode is Freeze`);
+  problems.push(`${fix}; until that is valid, the mode is Freeze`);
   return "Freeze";
 }
 
@@ -264,7 +264,7 @@ function readableEvictions(raw: unknown, problems: string[]): unknown {
     const [part] = issue.path;
     const isAboutMethod = part === undefined ? issue.code === "custom" : METHOD_PARTS.includes(part);
     const text = issueText(issue, ["spec", "evictions", ...issue.path]);
-    problems.push(isAboutMethod ? `${text}; until that is right, the method is Evict` : text);
+    problems.push(isAboutMethod ? `${text}; until that is valid, the method is Evict` : text);
   }
   const { method, deleteAfter } = recordOf(raw);
   const isMethodValid = schema.safeParse({ method, deleteAfter }).success;
@@ -288,7 +288,7 @@ function readableBudget(raw: unknown, where: string): ReadableEntry<unknown> {
   const problem = budgetProblem(raw, where);
   const { nodes } = recordOf(raw);
   if (!NODE_POLICY_FIELDS.budgets.safeParse([{ nodes }]).success) return { problem, entries: [] };
-  return { problem: problem && `${problem}; a budget without a right schedule always holds`, entries: [{ nodes }] };
+  return { problem: problem && `${problem}; a budget without a valid schedule always applies`, entries: [{ nodes }] };
 }
 
 /** Why a budget is invalid, such as a schedule that cannot be read or never runs; null when it is valid. */

@@ -180,7 +180,7 @@ export class OutageMemory {
     const { namespace, name } = FREEZE_CONFIG_MAP;
     const patch = JSON.stringify({ data: { outages: text } });
     const command = `kubectl patch configmap ${name} -n ${namespace} --type=merge -p '${patch}'`;
-    this.#io.log.warn("the memory of outages may not be written; somebody who may can write it", { command });
+    this.#io.log.warn("the memory of outages may not be written; a user with the right can write it", { command });
   }
 
   /** Renews the Lease, unless an outage before that instant is not stored yet. */

@@ -247,7 +247,7 @@ class ActivePolicies {
 
   #readAgain(): void {
     this.#isOrdered = false;
-    const reason = "this process stood still";
+    const reason = "this process was suspended";
     this.#objects.readAgain(reason);
     this.#freezes.readAgain(reason);
   }

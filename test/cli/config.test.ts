@@ -354,7 +354,7 @@ describe("the policies of a configuration file", () => {
     [["gpu"], "v.yaml: policies[0]: write {name: gpu, "],
     [[{ name: "gpu", selector: {} }], "v.yaml: policies[0].selector: no such field: write {name: gpu, "],
     [[{ ...gpu, name: "GPU" }], 'v.yaml: policies[0].name: "GPU": write a name such as gpu'],
-    [[gpu, gpu], "v.yaml: policies: gpu: the name stands twice; give each policy its own"],
+    [[gpu, gpu], "v.yaml: policies: gpu: the name is used twice; give each policy its own"],
     [
       [gpu, { name: "spot", spec: { ...gpu.spec, maxUnhealty: 1 } }],
       "v.yaml: policies[1] (spot): spec.maxUnhealty: no such field; did you mean maxUnhealthy?",

@@ -178,7 +178,7 @@ describeWithChromium("the dashboard in a browser", () => {
     expect(await page.evaluate("subject.value")).toBe("policy gpu");
     holdBack();
     await page.evaluate(`subject.value = "n-1"; document.getElementById("explain").requestSubmit()`);
-    await shows("explanation", /maxUnhealthy of NodePolicy gpu holds it back/);
+    await shows("explanation", /maxUnhealthy of NodePolicy gpu blocks it/);
     expect(await linked("explanation")).toBe(true);
     expect(page.problems).toEqual([]);
     await page.evaluate(`subject.value = "policy spot"; document.getElementById("explain").requestSubmit()`);
@@ -201,7 +201,7 @@ describeWithChromium("the dashboard in a browser", () => {
     for (const [address, said, linked] of [
       ["#/node/n-2", /Its zone eu\/b is Normal[\s\S]*waits for eviction in zone eu\/b/, "#/zone/eu%2Fb"],
       ["#/pod/default/web-n-1", /Pod default\/web-n-1 [\s\S]*Its node n-1/, "#/node/n-1"],
-      ["#/zone/eu%2Fb", /next: n-2\.\s+Held back: 1 node by maxUnhealthy of NodePolicy gpu\./, "#/node/n-2"],
+      ["#/zone/eu%2Fb", /next: n-2\.\s+Blocked: 1 node by maxUnhealthy of NodePolicy gpu\./, "#/node/n-2"],
       ["#/policy/gpu", /It applies to 2 nodes: n-1 and n-2\./, "#/node/n-2"],
     ] as const) {
       holdBack(world);

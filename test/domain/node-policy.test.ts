@@ -89,11 +89,11 @@ describe("the policy of a node", () => {
 test.each<[object, string]>([
   [
     { evictions: { deleteAfter: "1m" } },
-    "spec.evictions: deleteAfter belongs to method EvictThenDelete; until that is right, the method is Evict",
+    "spec.evictions: deleteAfter belongs to method EvictThenDelete; until that is valid, the method is Evict",
   ],
   [
     { evictions: { method: "evict", maxPerMinute: 5 } },
-    'spec.evictions.method: "evict": write Delete or Evict or EvictThenDelete; until that is right, the method is Evict',
+    'spec.evictions.method: "evict": write Delete or Evict or EvictThenDelete; until that is valid, the method is Evict',
   ],
   [{ evictions: { maxPerMinute: "5" } }, 'spec.evictions.maxPerMinute: "5": write a number of pods, such as 60'],
   [{ evictions: { maxPerMinutes: 5 } }, "spec.evictions.maxPerMinutes: no such field"],
@@ -129,7 +129,7 @@ test.each([
 ])("the wrong mode %j freezes, and the fix is named", (mode, fix) => {
   const { spec, problems } = checkSpec(withSelector({ mode, healthyDelay: "1m" }));
   expect(spec).toEqual(withSelector({ mode: "Freeze", healthyDelay: "1m" }));
-  const message = `spec.mode: ${JSON.stringify(mode)}: ${fix}; until that is right, the mode is Freeze`;
+  const message = `spec.mode: ${JSON.stringify(mode)}: ${fix}; until that is valid, the mode is Freeze`;
   expect(problems).toEqual([message]);
 });
 
@@ -201,7 +201,7 @@ describe("a spec", () => {
     ],
     [
       { budgets: [{ nodes: "10%" }, { nodes: 0, schedule: "0 9 * * *" }] },
-      "spec.budgets[1]: schedule and duration belong together: when the budget begins to hold, and for how long; a budget without a right schedule always holds",
+      "spec.budgets[1]: schedule and duration belong together: when the budget begins to hold, and for how long; a budget without a valid schedule always applies",
     ],
     [
       { outOfService: { after: "-3m", proof: ["Manual"] } },
@@ -359,27 +359,27 @@ describe("the schedule of a budget", () => {
   test.each<[object, string]>([
     [
       { budgets: [{ nodes: 0, schedule: "0 9 * *", duration: "8h" }] },
-      'spec.budgets[0].schedule: "0 9 * *": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
+      'spec.budgets[0].schedule: "0 9 * *": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a valid schedule always applies',
     ],
     [
       { budgets: [{ nodes: 0, schedule: "0 9 * * 8", duration: "8h" }] },
-      'spec.budgets[0].schedule: "0 9 * * 8": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
+      'spec.budgets[0].schedule: "0 9 * * 8": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a valid schedule always applies',
     ],
     [
       { budgets: [{ nodes: 0, schedule: "2026-12-24T00:00:00", duration: "8h" }] },
-      'spec.budgets[0].schedule: "2026-12-24T00:00:00": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a right schedule always holds',
+      'spec.budgets[0].schedule: "2026-12-24T00:00:00": write minute, hour, day, month and day of the week, such as "0 9 * * 1-5"; a budget without a valid schedule always applies',
     ],
     [
       { budgets: [{ nodes: 1 }, { nodes: 0, schedule: "0 0 31 2 *", duration: "8h" }] },
-      'spec.budgets[1].schedule: "0 0 31 2 *": never runs, no such day exists; a budget without a right schedule always holds',
+      'spec.budgets[1].schedule: "0 0 31 2 *": never runs, no such day exists; a budget without a valid schedule always applies',
     ],
     [
       { budgets: [{ nodes: 0, schedule: "0 9 ? * *", duration: "8h" }] },
-      'spec.budgets[0].schedule: "0 9 ? * *": write * instead of ?; a budget without a right schedule always holds',
+      'spec.budgets[0].schedule: "0 9 ? * *": write * instead of ?; a budget without a valid schedule always applies',
     ],
     [
       { budgets: [{ nodes: 0, schedule: "0 9 * * *", timeZone: "Mars/Base", duration: "8h" }] },
-      'spec.budgets[0].timeZone: "Mars/Base": write a time zone such as Europe/Berlin; a budget without a right schedule always holds',
+      'spec.budgets[0].timeZone: "Mars/Base": write a time zone such as Europe/Berlin; a budget without a valid schedule always applies',
     ],
   ])("is checked: %j", (fields, message) => {
     expect(problemsOf(withSelector(fields))).toEqual([message]);

@@ -9,7 +9,7 @@ import { expectRecovery } from "./outage.ts";
 
 const GRACE_MS = 6_000;
 const LONG_TEST_MS = 180_000;
-const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
+const [SILENT, CUT_OFF] = ["a member of the fleet stopped sending pulses", "cut off from the fleet"];
 
 describeWithNats("a fleet of two processes whose observer has a cuttable link to NATS", () => {
   const world = new FleetWorld({

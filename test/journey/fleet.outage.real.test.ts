@@ -11,7 +11,7 @@ const GRACE_MS = 6_000;
 const LEASE_SECONDS = 4;
 const LONG_TEST_MS = 180_000;
 
-const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
+const [SILENT, CUT_OFF] = ["a member of the fleet stopped sending pulses", "cut off from the fleet"];
 
 /** Two servers of one cluster; their route goes through the proxy. */
 async function startCluster(): Promise<{ servers: [NatsServer, NatsServer]; route: TcpProxy }> {

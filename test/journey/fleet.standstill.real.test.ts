@@ -148,7 +148,7 @@ describeWithNats("a fleet of two processes that share the shards", () => {
     const other = observer === "a" ? "b" : "a";
     const stopped = world.members.get(observer);
     await expectRecovery(world, GRACE_MS, {
-      told: { [other]: "a member of the fleet fell silent" },
+      told: { [other]: "a member of the fleet stopped sending pulses" },
       leavesSomebody: true,
       begin: () => Promise.resolve(stopped?.signal("SIGSTOP")),
       end: () => Promise.resolve(stopped?.signal("SIGCONT")),

@@ -104,7 +104,7 @@ test("a node that falls silent while frozen says why it is not tainted", () => {
   expect(sentences.filter((text) => /^It is number|^Once admitted/.test(text))).toEqual([]);
   const [zone] = world.reader.overview().zones;
   expect(zone?.heldBack).toEqual([{ policy: null, field: null, nodes: 1 }]);
-  expect(world.reader.explainZone("a")?.sentences).toContain("Held back: 1 node by a freeze.");
+  expect(world.reader.explainZone("a")?.sentences).toContain("Blocked: 1 node by a freeze.");
 });
 
 test("of a node with two policies a freeze of either is named", () => {
@@ -143,7 +143,7 @@ test("the history of a pod says when its countdown stood still", () => {
   });
   world.advance(0);
   expect(texts).toContain(
-    `stays while its countdown stands still with ${left} left (ConfigMap vigil-freeze: pauseRequests (alice))`,
+    `stays while its countdown is paused with ${left} left (ConfigMap vigil-freeze: pauseRequests (alice))`,
   );
 });
 

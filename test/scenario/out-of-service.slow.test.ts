@@ -164,7 +164,7 @@ describe("a silent node", () => {
     });
     world.advance(10 * MINUTE);
     expect(world.isOut()).toBe(false);
-    expect(world.says()).toContain("Somebody took node.kubernetes.io/out-of-service off while it was silent");
+    expect(world.says()).toContain("Another client removed node.kubernetes.io/out-of-service while it was silent");
     expect(await world.prove()).toBeNull();
     world.advance(2 * S);
     expect(world.isOut()).toBe(true);
@@ -266,7 +266,7 @@ describe("the taint is held back", () => {
     expect(await world.prove()).toBeNull();
     world.advance(3 * MINUTE);
     expect(world.isOut()).toBe(false);
-    expect(world.says()).toMatch(new RegExp(`and ${field}.* of gpu holds \\S+ back`));
+    expect(world.says()).toMatch(new RegExp(`and ${field}.* of gpu blocks \\S+`));
     if (field === "maxUnhealthy") {
       world.revive(["a-1"]);
       world.advance(MINUTE);

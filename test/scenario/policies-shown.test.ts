@@ -34,9 +34,9 @@ test("the zone names the limit that holds its nodes back, and the others name no
     "It applies to 6 nodes: a-0, a-1, a-2, a-3, a-4 and a-5.",
     "2 nodes are unhealthy: a-0 and a-1.",
     "It sets maxUnhealthy 1.",
-    expect.stringMatching(/^Held back by maxUnhealthy: 2 nodes \(.*\)\.$/),
+    expect.stringMatching(/^Blocked by maxUnhealthy: 2 nodes \(.*\)\.$/),
   ]);
-  expect(world.reader.explainZone("a")?.sentences).toContain("Held back: 2 nodes by maxUnhealthy of NodePolicy gpu.");
+  expect(world.reader.explainZone("a")?.sentences).toContain("Blocked: 2 nodes by maxUnhealthy of NodePolicy gpu.");
 });
 
 test("a domain of a policy names the limit, not its zone", () => {

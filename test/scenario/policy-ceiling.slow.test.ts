@@ -158,9 +158,9 @@ describe("what the ceiling blocks", () => {
   test("is explained for a node and for its policy", () => {
     const { world, waiting } = shown();
     const sentences = world.reader.explainNode(waiting)?.sentences ?? [];
-    expect(sentences).toContain(`It waits: --policy-max-tainted-nodes of the cluster holds it back: ${detail}.`);
+    expect(sentences).toContain(`It waits: --policy-max-tainted-nodes of the cluster blocks it: ${detail}.`);
     expect(world.reader.explainPolicy("all")?.sentences).toContain(
-      `Held back by --policy-max-tainted-nodes of the cluster: 21 nodes (${detail}).`,
+      `Blocked by --policy-max-tainted-nodes of the cluster: 21 nodes (${detail}).`,
     );
   });
 

@@ -260,7 +260,7 @@ describe("a remediation is held back", () => {
     world.silence(["a-0", "a-1", "a-2"]);
     world.advance(3 * MINUTE);
     expect(world.objects("Reboot")).toHaveLength(1);
-    expect(world.says("a-2")).toContain("budgets of NodePolicy gpu holds it back");
+    expect(world.says("a-2")).toContain("budgets of NodePolicy gpu blocks it");
   });
 
   test.each([false, true])("by --shadow, unsent (dryRun: %s)", (dryRun) => {
@@ -453,6 +453,6 @@ describe("beside upstream", () => {
   test("limits hold it back, because nobody counts them", () => {
     const world = besideWorld({ budgets: [{ nodes: 5 }] });
     expect(world.objects("Reboot")).toEqual([]);
-    expect(world.says()).toContain("a limit, which nobody counts with --upstream=beside");
+    expect(world.says()).toContain("a limit, which no process counts with --upstream=beside");
   });
 });

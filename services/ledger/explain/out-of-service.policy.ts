@@ -58,6 +58,6 @@ function waitSentence({ fromAt }: Report, values: ProofValues, now: number): Sen
 }
 
 function proofValues(proof: DownProof | undefined): Readonly<Record<"by" | "at" | "reason", string>> {
-  if (proof === undefined) return { by: "somebody", at: UNDATED, reason: "no reason known" };
-  return { by: proof.by || "somebody", at: apiTime(proof.at), reason: proof.reason || "no reason given" };
+  if (proof === undefined) return { by: "a user", at: UNDATED, reason: "no reason known" };
+  return { by: proof.by || "a user", at: apiTime(proof.at), reason: proof.reason || "no reason given" };
 }

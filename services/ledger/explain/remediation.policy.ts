@@ -53,7 +53,7 @@ function whyText(
   { untilAt, detail = "" }: RemediatedNode,
   now: number,
 ): string {
-  if (state === "held") return `${detail} holds it back`;
+  if (state === "held") return `${detail} blocks it`;
   if (state === "blocked") return detail;
   if (state !== "waits") return WHY[state];
   const reports = "its kubelet reports, and may get ready by itself";

@@ -48,8 +48,8 @@ export const QUEUE_SENTENCES = {
     "It waits: evictions are halted while every zone is disrupted, because the nodes are then probably not at fault.",
   queueSmallZone: "It waits: a small zone evicts nothing while it is in PartialDisruption.",
   queueNever: "It waits: the eviction rate of its zone is 0.",
-  queueHeld: "It waits: {field} of {whose} holds it back: {detail}.",
-  queueHeldUntil: "It waits: {field} of {whose} holds it back until {at} at the earliest: {detail}.",
+  queueHeld: "It waits: {field} of {whose} blocks it: {detail}.",
+  queueHeldUntil: "It waits: {field} of {whose} blocks it until {at} at the earliest: {detail}.",
   queueUnknown: "It waits to be admitted for eviction, at a time that cannot be estimated at present.",
   queueNotShown: "It joins the eviction queue of its zone once the API server shows it as not ready.",
   queueMissing: "It waits to be admitted for eviction, but is not in the queue of its zone at present.",
@@ -78,7 +78,7 @@ export const POLICY_SENTENCES = {
   nodeConditionMissing:
     "The taint {taint} stays: its condition {condition} does not show that the node is healthy again.",
   nodeConditionLeft:
-    "The taint {taint} stays until somebody removes it: Vigil put it on for {condition}, and no rule decides about it now.",
+    "The taint {taint} stays until a user removes it: Vigil added it for {condition}, and no rule decides about it now.",
   nodeReadinessHeld:
     "Its pods are not marked not ready: the circuit breaker of {whose} is open, holds readiness, and does not reset by itself.",
   nodeReadinessHeldUntil:
@@ -104,14 +104,14 @@ export const POLICY_SENTENCES = {
     "It was proved to be off by {by} at {at} ({reason}): it gets {taint} some time after it is thawed.",
   nodeProofNotAdmitted:
     "It was proved to be off by {by} at {at} ({reason}): it gets {taint} once it is admitted for eviction.",
-  nodeProofHeld: "It was proved to be off by {by} at {at} ({reason}), and {field} holds {taint} back.",
+  nodeProofHeld: "It was proved to be off by {by} at {at} ({reason}), and {field} blocks {taint}.",
   nodeProofDue: "It was proved to be off by {by} at {at} ({reason}): it gets {taint} now.",
   nodeOutOfService:
     "It is out of service by {taint}: kube-controller-manager 1.26 or later deletes its terminating pods and detaches their volumes; vigil get stuck lists those that are left, and says if this cluster's is older.",
   nodeOutOfServiceKept:
     "It is Ready and still out of service by {taint}: its policy has removeWhenReady: false, so people take that off.",
   nodeOutOfServiceTakenOff:
-    "Somebody took {taint} off while it was silent, so it stays off until vigil prove-down {node} --reason=… says again that it is off.",
+    "Another client removed {taint} while it was silent, so it is not added until vigil prove-down {node} --reason=… says again that it is off.",
   nodeRemediationWaits: "Its remediation by {kind} waits: {why}.",
   nodeRemediationDry: "Its remediation by {kind} would begin now, but this is a dry run: nothing is created.",
   nodeRemediationAccepted:
@@ -135,7 +135,7 @@ export const POLICY_SENTENCES = {
     "It waits for an eviction rate of NodePolicy {policy}, which one is not known: it is behind the first {count} of {waiting}, and is deleted after {at}, in more than {span}.",
   podPacedNever: "It waits for {field} of NodePolicy {policy}, which allows no eviction.",
   podPacedUnleased:
-    "It waits for {field} of NodePolicy {policy}: nobody holds the Lease {lease}, without which no process permits evictions.",
+    "It waits for {field} of NodePolicy {policy}: no process holds the Lease {lease}, without which no process permits evictions.",
   podPacedElsewhere:
     "It waits for {field} of NodePolicy {policy}: {holder} holds the Lease {lease}, and its permits are not received here.",
   podPacedUnknown: "It waits for the eviction rate of NodePolicy {policy}, and no process says when it ends.",
@@ -150,7 +150,7 @@ export const ZONE_SENTENCES = {
     "All of it is down while another zone is healthy, so it counts as lost and its pods are needed elsewhere: it is " +
     "evicted at its own full rate, as upstream does. fullDisruptionEvictionRate: 0 of a policy prevents that.",
   zoneWaiting: "{waiting} in its eviction queue; next: {first}.",
-  zoneHeld: "Held back: {holds}.",
+  zoneHeld: "Blocked: {holds}.",
   zoneFrozen: "All nodes are frozen by {by} until {until}, so it admits none.",
   zoneUpstreams: "Vigil works beside upstream, whose controllers keep the zone and its eviction rate.",
 } as const;
@@ -164,7 +164,7 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policyUnhealthy: "{nodes} unhealthy: {names}.",
   policyConflict:
     "Another policy selects {nodes} too, so neither applies there, but each may freeze what it selects: {names}.",
-  policyMaintenance: "{nodes} in maintenance, which holds evictions back: {names}.",
+  policyMaintenance: "{nodes} in maintenance, which blocks evictions: {names}.",
   policyUnwritten: "Vigil runs in shadow mode, so it writes nothing, whatever the mode of the policy.",
   policySets: "It sets {fields}.",
   policySetsNothing: "It sets nothing, so its nodes are treated as without a policy.",
@@ -176,19 +176,19 @@ export const EXPLAINED_POLICY_SENTENCES = {
   policyFrozenBeside:
     "Its nodes have been frozen since {at} by {by}: until {until} no remediation of them begins, but upstream's controllers taint them and evict their pods all the same.",
   policyLimitsBeside:
-    "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
+    "No process counts its limits beside upstream: they block every remediation, and nothing that upstream's controllers do.",
   policyLimitsUnknown: "What its limits do now is not known: their owner has published nothing lately.",
   policyBreakerClosed: "Its circuit breaker is closed.",
   policyBreakerUnknown: "Whether its circuit breaker is open is not known at present.",
   policyBreakerOpen:
-    "Its circuit breaker is open: no further node is tainted NoExecute or drained until somebody removes circuitBreaker from the policy.",
+    "Its circuit breaker is open: no further node is tainted NoExecute or drained until a user removes circuitBreaker from the policy.",
   policyBreakerOpenUntil:
     "Its circuit breaker is open: no further node is tainted NoExecute or drained until {at} at the earliest.",
   policyBreakerReadiness: "Meanwhile the pods of its silent nodes are not marked not ready.",
   policyBudget: "Its budgets allow {nodes} to be disrupted at once now, and leave {left}.",
-  policyHold: "Held back by {field}: {nodes} ({detail}).",
-  policyHoldUntil: "Held back by {field} until {at} at the earliest: {nodes} ({detail}).",
-  policyEvictions: "Its eviction rate has admitted {evicted} within the last minute, and holds back {waiting}.",
+  policyHold: "Blocked by {field}: {nodes} ({detail}).",
+  policyHoldUntil: "Blocked by {field} until {at} at the earliest: {nodes} ({detail}).",
+  policyEvictions: "Its eviction rate has admitted {evicted} within the last minute, and delays {waiting}.",
   policyEvictionsBeside:
     "Its evictions have no effect beside upstream: upstream's controllers delete the pods, at their own rate and past every disruption budget.",
   policyRemediations: "Remediations run for {running}, and wait or are used up for {waiting}.",
@@ -232,10 +232,10 @@ export const POD_SENTENCES = {
   podOverdue: "Pod {pod} was due to be deleted at {at}, {span} ago.",
   podClockBehind:
     "The API server's clock counts, and is {span} behind this machine's, by which its deadline is at {at}: set the clocks by NTP.",
-  podOutage: "Pod {pod} stays for now: no node can be heard since {at}, so its countdown stands still.",
+  podOutage: "Pod {pod} stays for now: no node can be heard since {at}, so its countdown is paused.",
   podOutageUndated:
-    "Pod {pod} stays for now: no node can be heard, and nothing shows since when, so its countdown stands still.",
-  podOutageOver: "No node could be heard from {from} to {to}: its countdown stood still for {span}.",
+    "Pod {pod} stays for now: no node can be heard, and nothing shows since when, so its countdown is paused.",
+  podOutageOver: "No node could be heard from {from} to {to}: its countdown was paused for {span}.",
   podOutageGrace: "No node could be heard until {to}: it is not due before its node had its grace period of {span}.",
   podOutageUnknown:
     "No node could be heard until {to}, and nothing was left that shows since when: its countdown counts again from then.",
@@ -302,7 +302,7 @@ export const TIMELINE_SENTENCES = {
   podHasTime: "may stay: it tolerates {taint} for {seconds} s",
   podMayStayUntil: "may stay until {until}: it tolerates {taint}",
   podTolerant: "may stay: it tolerates {taint}",
-  podHeld: "stays while its countdown stands still with {left} left ({field})",
+  podHeld: "stays while its countdown is paused with {left} left ({field})",
   podHeldDue: "stays although it is due ({field})",
   conditionsAsked: "conditions requested: {conditions}",
   conditionsTakenBack: "request for conditions withdrawn",

@@ -94,7 +94,10 @@ function breakerActivity({ body }: Message<"judged.limits">, before: ClusterStat
   if (!isOpen) return lineOf(`the circuit breaker of ${whose} is closed again`, fields);
   const reset =
     memory.resetAt === null ? "it does not close by itself" : `it closes at ${apiTime(memory.resetAt)} at the earliest`;
-  return lineOf(`the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} condemned; ${reset}`, fields);
+  return lineOf(
+    `the circuit breaker of ${whose} is open: ${countText(inWindow, "node")} admitted for eviction; ${reset}`,
+    fields,
+  );
 }
 
 function writeActivity({ cause, body }: Message<"done.write">, before: ClusterState): Activity | null {

@@ -147,7 +147,7 @@ function own(metrics: Metrics) {
   const waiting = "Pods past their deadline that wait for the eviction rate of the policy.";
   const longest = "How long ago the pod was due that waits longest for the eviction rate of the policy; 0 for none.";
   const ailing =
-    "Nodes with a condition that calls for a taint by `unhealthyConditions` of the policy; absent for none.";
+    "Nodes with a condition that requires a taint by `unhealthyConditions` of the policy; absent for none.";
   const outOfService =
     "Nodes by how far they are from the out-of-service taint of the policy: `on` carries it; absent for none.";
   const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";

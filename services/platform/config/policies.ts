@@ -19,7 +19,7 @@ export function configuredPolicies(list: unknown, where: string): readonly Confi
   const names = policies.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
-    throw new ConfigProblem(`${where}: ${twice}: the name stands twice; give each policy its own`);
+    throw new ConfigProblem(`${where}: ${twice}: the name is used twice; give each policy its own`);
   return policies;
 }
 

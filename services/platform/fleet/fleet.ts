@@ -154,7 +154,7 @@ export class BusFleet implements Fleet {
     this.#lagMs = nowMs - dueMs;
     this.#metrics.lag.set(this.#lagMs / 1000);
     if (!bus.connected()) this.#cutOff("the bus is down");
-    if (this.#lagMs > profile.watchBlindMs && this.#hasOtherOwners()) this.#cutOff("this process stood still");
+    if (this.#lagMs > profile.watchBlindMs && this.#hasOtherOwners()) this.#cutOff("this process was suspended");
     this.#pulse(false);
     const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.memberPulseMs);
     return clock.after(pauseMs, () => {

@@ -135,7 +135,7 @@ export class PulseReceiver {
       this.#options.lost();
       return;
     }
-    this.#log.warn("a member of the fleet fell silent", { member });
+    this.#log.warn("a member of the fleet stopped sending pulses", { member });
     this.#options.changed(false);
   }
 }

@@ -142,7 +142,7 @@ function prove(
   done: Done,
 ): void {
   if (!isProof(object, { node, outOfService: policy.outOfService })) {
-    done({ kind: "left", detail: "the node has fallen silent again since" });
+    done({ kind: "left", detail: "the node has stopped sending heartbeats again since" });
     return;
   }
   const at = Math.max(io.clock.wallMs(), provableFrom(node) ?? 0);

@@ -73,7 +73,7 @@ export class RemediationBlocks {
     if (this.isBlind(node.node)) return "a view that is not synced";
     if (this.#halts.isHalted(domainKeyOf(node.labels, policy))) return "the halt while every zone is disrupted";
     const isLimited = hasLimits(policy) || hasClusterBreaker(profile);
-    if (profile.upstream === "beside" && isLimited) return "a limit, which nobody counts with --upstream=beside";
+    if (profile.upstream === "beside" && isLimited) return "a limit, which no process counts with --upstream=beside";
     return this.#limits.blockedBy(policy, { nowMs: clock.monotonicMs(), wallMs: clock.wallMs() });
   }
 }

@@ -79,7 +79,7 @@ describe("a freeze", () => {
 test("limits of a policy are not said to hold back what upstream does", () => {
   const policies = new HandPolicies({ maxUnhealthy: "20%" });
   expect(besideWorld(policies).ledger.reader.explainPolicy("pool")?.sentences).toContain(
-    "Nobody counts its limits beside upstream: they hold back every remediation, and nothing that upstream's controllers do.",
+    "No process counts its limits beside upstream: they block every remediation, and nothing that upstream's controllers do.",
   );
 });
 

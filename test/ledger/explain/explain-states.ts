@@ -78,7 +78,7 @@ export const SAID_WHEN: Readonly<
   podFrozenStill: "its node is frozen, and what is left of its countdown has not been published",
   podOutage: "no node can be heard, and its countdown is by the silence of its node",
   podOutageUndated: "the same, and nothing shows since when",
-  podOutageOver: "it is due, and its countdown stood still in an outage",
+  podOutageOver: "it is due, and its countdown was paused in an outage",
   podOutageGrace: "the same, and its deadline is the end of the outage and the grace period",
   podOutageUnknown: "the same, and nothing shows when the outage began",
   podOutageUnwritten: "the same, and the ConfigMap `kube-system/vigil-freeze` cannot be written",

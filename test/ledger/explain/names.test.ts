@@ -56,13 +56,13 @@ test("a node's sentences name it, its zone, and the policy that holds it back", 
   const sentences = sentencesOf(explained);
   expect(sentences[0]).toMatch(/^Node \[Node n-1\] has been unknown/);
   expect(sentences).toContain(`Its zone ${zone} is Normal: 1 of 1 node not ready, 1 node in the eviction queue.`);
-  expect(sentences).toContain("It waits: maxUnhealthy of NodePolicy [NodePolicy gpu] holds it back: 1 of 0.");
+  expect(sentences).toContain("It waits: maxUnhealthy of NodePolicy [NodePolicy gpu] blocks it: 1 of 0.");
   expect(entriesOf(explained?.timeline ?? [])).toContainEqual(
     expect.stringContaining(`waits for eviction in zone ${zone}`),
   );
   expect(sentencesOf(ledger.reader.explainZone("eu/b")).slice(1)).toEqual([
     "1 node in its eviction queue; next: [Node n-1].",
-    "Held back: 1 node by maxUnhealthy of NodePolicy [NodePolicy gpu].",
+    "Blocked: 1 node by maxUnhealthy of NodePolicy [NodePolicy gpu].",
   ]);
 });
 

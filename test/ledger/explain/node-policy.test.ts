@@ -82,7 +82,7 @@ describe("nodes of a policy", () => {
     const until = (untilAt: number) => ({ types: ["DrainInProgress"], sinceAt: START_AT, untilAt });
     addNode(world, "n-1", { policy: "gpu", maintenance: until(START_AT + MINUTE) });
     addNode(world, "n-2", { policy: "gpu", maintenance: until(START_AT - MINUTE) });
-    expect(world.sentences()[2]).toBe("1 node is in maintenance, which holds evictions back: n-1.");
+    expect(world.sentences()[2]).toBe("1 node is in maintenance, which blocks evictions: n-1.");
   });
 });
 
@@ -160,7 +160,7 @@ describe("what holds nodes back", () => {
     [
       "open",
       { memory: open },
-      "Its circuit breaker is open: no further node is tainted NoExecute or drained until somebody removes circuitBreaker from the policy.",
+      "Its circuit breaker is open: no further node is tainted NoExecute or drained until a user removes circuitBreaker from the policy.",
     ],
     [
       "open for a while",
@@ -187,9 +187,9 @@ describe("what holds nodes back", () => {
     world.receive("judged.limits", { ...NO_LIMITS, budget: 3, condemned: 2, holds }, null);
     expect(world.sentences().slice(3)).toEqual([
       "Its budgets allow 3 nodes to be disrupted at once now, and leave 1.",
-      "Held back by budgets: 2 nodes (1 of 1 disrupted).",
-      "Held back by stormCooldownDuration until 2026-01-01T00:01:00Z at the earliest: 1 node (1 of 1 disrupted).",
-      "Held back by circuitBreaker of the cluster: 1 node (1 of 1 disrupted).",
+      "Blocked by budgets: 2 nodes (1 of 1 disrupted).",
+      "Blocked by stormCooldownDuration until 2026-01-01T00:01:00Z at the earliest: 1 node (1 of 1 disrupted).",
+      "Blocked by circuitBreaker of the cluster: 1 node (1 of 1 disrupted).",
     ]);
   });
 
@@ -220,7 +220,7 @@ describe("what holds nodes back", () => {
     const world = explainedWorld({ evictions: { maxPerMinute: 3 } });
     world.receive("judged.evictions", EVICTIONS, null);
     expect(world.sentences()).toContain(
-      "Its eviction rate has admitted 3 pods within the last minute, and holds back 1 pod.",
+      "Its eviction rate has admitted 3 pods within the last minute, and delays 1 pod.",
     );
   });
 

@@ -69,9 +69,9 @@ describe("a judgement without its instants", () => {
     );
   });
 
-  test("has a proof that something holds back", () => {
+  test("has a proof that something blocks", () => {
     const outOfService = { state: "held" as const };
-    expect(said({ readiness: "unknown", outOfService })).toMatch(/, and something that is not known holds /);
+    expect(said({ readiness: "unknown", outOfService })).toMatch(/, and something that is not known blocks /);
   });
 });
 

@@ -36,7 +36,7 @@ describe("while no node can be heard", () => {
     const made = world({});
     made.receive("judged.pod", judgedPod({ deadlineAt: null, outage: { fromAt: OUTAGE.fromAt, toAt: null } }), null);
     expect(podSentences(made).slice(0, 2)).toEqual([
-      "Pod default/web stays for now: no node can be heard since 2026-01-01T00:01:40Z, so its countdown stands still.",
+      "Pod default/web stays for now: no node can be heard since 2026-01-01T00:01:40Z, so its countdown is paused.",
       WHY,
     ]);
     expect(made.ledger.reader.pendingEvictions(10)).toMatchObject([{ deadlineAt: null, isInOutage: true }]);
@@ -90,14 +90,14 @@ describe("after an outage", () => {
     expect(podSentences(made).slice(0, 3)).toEqual([
       "Pod default/web is due to be deleted at 2026-01-01T00:15:00Z, in 100 s.",
       WHY,
-      "No node could be heard from 2026-01-01T00:01:40Z to 2026-01-01T00:11:40Z: its countdown stood still for 10 min.",
+      "No node could be heard from 2026-01-01T00:01:40Z to 2026-01-01T00:11:40Z: its countdown was paused for 10 min.",
     ]);
   });
 
   test("a taint of meanwhile stood still for less", () => {
     const made = world({ memory: [OUTAGE], taintedAt: "2026-01-01T00:10:40Z" });
     made.receive("judged.pod", judgedPod({ deadlineAt: START_AT + 1000 * S, outage: OUTAGE }), null);
-    expect(podSentences(made)[2]).toContain("its countdown stood still for 60 s.");
+    expect(podSentences(made)[2]).toContain("its countdown was paused for 60 s.");
   });
 
   test("a pod due soon waits for the grace period of its node", () => {

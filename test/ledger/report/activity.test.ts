@@ -92,9 +92,9 @@ describe("a line is logged", () => {
     }
     receive("judged.limits", { policy: "", ...counts, inWindow: 1, memory: open }, null);
     expect(texts()).toEqual([
-      "the circuit breaker of policy gpu is open: 2 nodes condemned; it closes at 1970-01-01T00:01:01Z at the earliest",
+      "the circuit breaker of policy gpu is open: 2 nodes admitted for eviction; it closes at 1970-01-01T00:01:01Z at the earliest",
       "the circuit breaker of policy gpu is closed again",
-      "the circuit breaker of the cluster is open: 1 node condemned; it does not close by itself",
+      "the circuit breaker of the cluster is open: 1 node admitted for eviction; it does not close by itself",
     ]);
     expect(log.lines[0]).toMatchObject({ level: "info", fields: { policy: "gpu" } });
   });

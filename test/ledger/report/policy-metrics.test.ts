@@ -72,7 +72,7 @@ test("the gauges of an eviction rate end with it", async () => {
   expect(await world.metrics.text()).not.toContain("vigil_policy_waiting_evictions{");
 });
 
-test("nodes whose condition calls for a taint are counted", async () => {
+test("nodes whose condition requires a taint are counted", async () => {
   const world = policyWorld(policySet([policy("gpu")]));
   const count = async () => {
     world.clock.advance(REFRESH_MS);

@@ -10,7 +10,7 @@ import { dateOf } from "./api-time.ts";
 /** Where the search for a run begins that shows that a schedule runs at all: 2024-01-01, epoch milliseconds. */
 const SEARCHED_FROM_AT = 1_704_067_200_000;
 
-/** Answers that are kept: a limit asks every second for about ten runs around the present, which change at the next. */
+/** Cached answers: a limit requests about ten runs around the present each second, and they change at the next run. */
 const ANSWERS_MAX = 16;
 
 /** A valid schedule that runs at some time. It is parsed for each search, because a parsed one takes 80 KiB. */

@@ -45,7 +45,8 @@ export interface RefusedEviction {
 
 /**
  * When a pod is deleted although its eviction is refused, in epoch milliseconds; null for never. Frozen time and
- * outages do not count.
+ * outages do not count. Example: an eviction is due at 12:00 and `deleteAfter` is 10 min. A freeze from 12:05 to 12:20
+ * pauses it, so the pod is deleted at 12:25.
  */
 export function deleteAt(
   { method, deleteAfterMs }: Pick<EvictionSettings, "method" | "deleteAfterMs">,

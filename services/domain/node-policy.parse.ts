@@ -103,7 +103,9 @@ function plainValuesOf(spec: NodePolicySpec): PlainValues {
   return Object.fromEntries(values) as PlainValues;
 }
 
-/** The year 9000. A later end counts as none: a countdown that goes on after it has no date that the API could hold. */
+/**
+ * The year 9000. A later end counts as none: a countdown that continues after it has no date that the API could store.
+ */
 const NEVER_AT = 221_845_392_000_000;
 
 /** A request to freeze nodes. */

@@ -53,7 +53,9 @@ export function taintStartAt(taint: Taint, { taintsSeenAt }: Pick<ObservedNode, 
 
 /**
  * The record to write when a taint replaces `replaced` at `at`, in epoch milliseconds; null when it is unknown since
- * when `replaced` counted.
+ * when `replaced` counted. Example: `not-ready` counts from 12:00:00, `unreachable` replaces it at 12:00:40, and
+ * `not-ready` comes back at 12:02:00. The last record names 12:02:00, `not-ready` as the first since 12:00:00, and the
+ * second since 12:00:40.
  */
 export function taintSwapOf(replaced: Taint, node: TaintStartRecords, at: number): TaintSwap | null {
   const startAt = taintStartAt(replaced, node);

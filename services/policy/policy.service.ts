@@ -127,7 +127,7 @@ class ActivePolicies {
       changed: () => this.#changed(),
       loosened: (confirmed) => this.#objects.confirmation.confirm(confirmed),
     });
-    // Beside upstream Vigil evicts nobody, so no countdown needs the memory.
+    // Beside upstream Vigil evicts no pod, so no countdown needs the memory.
     if (io.profile.upstream !== "beside") this.#outages = new OutageMemory(io, this.#health, () => this.#publishSoon());
     this.#limits = new LimitMemoryStore(io, this.#health);
     this.#remediations = new Remediations(io, this.#health, () => this.#outages?.observed ?? []);
@@ -240,7 +240,7 @@ class ActivePolicies {
     });
   }
 
-  /** Until the next publication. With policies it goes with a pulse, for which the process wakes anyway. */
+  /** Until the next publication. With policies it coincides with a pulse, for which the process wakes anyway. */
   #pauseMs(): number {
     return this.#resolved.length === 0 ? REPEAT_MS : pauseUntilPulseMs(this.#io.clock.wallMs(), REPEAT_MS);
   }

@@ -109,7 +109,7 @@ function resolved(
     : refused(policy, `spec: has ${length} characters, at most ${SPEC_CHARACTERS_MAX} are allowed`);
 }
 
-/** So every process of a fleet sees the policies as dry runs, and says so. */
+/** Makes each remediation a dry run: every process of a fleet then treats and reports it as one. */
 function withDryRuns(spec: NodePolicySpec | null): NodePolicySpec | null {
   if (spec?.remediations === undefined) return spec;
   return { ...spec, remediations: spec.remediations.map((step) => ({ ...step, dryRun: true })) };

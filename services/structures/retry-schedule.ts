@@ -14,7 +14,8 @@ export interface RetrySettings {
 
 /**
  * The retries of a change that the API does not show yet. The first two pauses are equal: if the owner has just died,
- * its successor is there by the third request.
+ * its successor is there by the third request. With the defaults of 2 s and 60 s the requests go out at 0, 2, 4, 8, 16,
+ * 32, 64 and 124 s.
  */
 export function requestRetries({ askRetryMs, askRetryMaxMs }: RequestRetryProfile): RetrySettings {
   return { baseMs: askRetryMs, maxMs: askRetryMaxMs, equalPauses: 2 };

@@ -120,8 +120,8 @@ export function silenceCountdownEndAt(
 }
 
 /**
- * The outages that are over where nodes were heard until `heardAt`: one that lasts may have begun as another one that was
- * over by then.
+ * The outages that are over where nodes were heard until `heardAt`: one that lasts may have begun as another one that
+ * was over by then.
  */
 export function outagesOver(outages: readonly FrozenInterval[], heardAt: number): FrozenInterval[] {
   return outages
@@ -131,7 +131,8 @@ export function outagesOver(outages: readonly FrozenInterval[], heardAt: number)
 
 /**
  * The times of more than `minMs` between `fromAt` and `toAt` without any of the instants at which a heartbeat was
- * accepted. An instant outside counts for nothing.
+ * accepted. An instant outside counts for nothing. Example: with heartbeats at 5 s and 40 s, and a `minMs` of 20 s, the
+ * times between 0 s and 50 s are one outage, from 5 s to 40 s.
  */
 export function outagesBetween(
   heardAts: Iterable<number>,

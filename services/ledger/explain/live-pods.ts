@@ -1,6 +1,6 @@
 /**
  * Reads a pod live for its explanation, because most pods appear in no message and a record is true of its uid only.
- * After three seconds without an answer the explanation goes on without one.
+ * After three seconds without an answer the explanation continues without one.
  */
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import { type Clock, type Kube, type ReadReply, Urgency } from "../../../protocols/ports.ts";

@@ -388,7 +388,7 @@ export type ValuesOf<N extends keyof typeof FORMS> = {
   readonly [P in PlaceholdersOf<(typeof FORMS)[N]>]: P extends keyof typeof NAMES ? string : string | NamedText;
 };
 
-/** What these say instead where only shadow mode shows the state, because it goes on as if a write had been sent. */
+/** What these say instead where only shadow mode shows the state, because it continues as if a write had been sent. */
 export const SHADOW_SENTENCES: Readonly<Partial<Record<keyof typeof FORMS, string>>> = {
   nodeTainted: "It would carry {taints}.",
   queueTaints:

@@ -88,7 +88,7 @@ function limitsReport(
   };
 }
 
-/** Whether a breaker is open. One that was to reset by now may be, as its owner has not published since. */
+/** Whether a breaker is open. One that was due to reset by now may be closed, as its owner has not published since. */
 function breakerState(
   { trippedAt, resetAt }: BodyOf<"judged.limits">["memory"],
   now: number,

@@ -10,7 +10,7 @@ import type { ClusterState } from "./cluster-state.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 
 /** How long those of other shards are followed after a request for nodes. */
-const ASKED_MS = 60_000;
+const REQUESTED_MS = 60_000;
 
 /** Last heartbeats by node. Times are monotonic milliseconds. */
 export class Heartbeats {
@@ -23,7 +23,7 @@ export class Heartbeats {
   readonly #own = new Map<number, Stop>();
   readonly #foreign = new Map<number, Stop>();
   readonly #foreignSeenAtMs = new Map<string, number>();
-  #askedMs = Number.NEGATIVE_INFINITY;
+  #requestedMs = Number.NEGATIVE_INFINITY;
 
   /** `onFresh` receives how many heartbeats of own shards have arrived, at most one a node and second. */
   constructor(
@@ -44,14 +44,14 @@ export class Heartbeats {
 
   /** Follows those of other shards for a while, because a client requests nodes. */
   followOthers(): void {
-    this.#askedMs = this.#io.clock.monotonicMs();
+    this.#requestedMs = this.#io.clock.monotonicMs();
     this.review();
   }
 
   /** Follows or leaves other shards, by their owners, the size of the cluster and the time since the last request. */
   review(): void {
-    const isAsked = this.#io.clock.monotonicMs() - this.#askedMs < ASKED_MS;
-    const isWanted = isAsked || this.#nodes.size <= this.#followedNodesMax;
+    const isRequested = this.#io.clock.monotonicMs() - this.#requestedMs < REQUESTED_MS;
+    const isWanted = isRequested || this.#nodes.size <= this.#followedNodesMax;
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       const stop = this.#foreign.get(shard);
       if (isWanted && !this.#own.has(shard)) {

@@ -70,8 +70,9 @@ export class MissingJudgements {
   }
 
   /**
-   * Records a node that was not known before. Of one that is tainted already the deadlines of its pods were published
-   * earlier. Only a ledger gets them again, so a resync that another service of this process requests is not enough.
+   * Records a node that was not known before. If it is tainted already, the deadlines of its pods were published
+   * earlier. Only a ledger receives them again, so a resync that another service of this process requests is not
+   * enough.
    */
   onNewNode({ node, taints }: ObservedNode): void {
     if (!this.#countsPods || noExecuteTaints(taints).length === 0) return;
@@ -134,7 +135,9 @@ export class MissingJudgements {
     return this.#resyncs.isDue(shard, nowMs) ? "a judgement is missing or contradicts its observation" : null;
   }
 
-  /** The unjudged are in the order of their instants, so whatever follows one that is not overdue is not either. */
+  /**
+   * The unjudged are in the order of their instants, so those behind one that is not overdue are not overdue either.
+   */
   #isUnjudged(shard: number, nowMs: number): boolean {
     if (!this.#isJudging) return false;
     for (const [node, sinceMs] of this.#unjudged) {

@@ -150,7 +150,7 @@ class RunningService {
     else message.respond("", { headers: problemHeaders(answer) });
   }
 
-  /** The answer, or that it is larger than the server takes. */
+  /** The answer, or that it is larger than the server accepts. */
   #sized(answer: MicroAnswer): MicroAnswer {
     const bytesMax = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
     if (!("payload" in answer)) return answer;

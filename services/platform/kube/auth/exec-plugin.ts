@@ -82,7 +82,7 @@ function faultOf(command: string, { code, signal, message }: ExecFileException, 
   return typeof code === "string" ? message : `exec plugin ${command}: it ended with ${code ?? signal}`;
 }
 
-/** The ExecCredential input of a plugin, with the cluster if it asks for that. */
+/** The ExecCredential input of a plugin, with the cluster if its configuration requires that. */
 function infoOf({ exec, server, cluster, ca }: ExecPluginOptions): string {
   const extension = listOf(cluster.extensions)
     .map(recordOf)

@@ -71,19 +71,19 @@ async function refreshed(tokens: Tokens, config: JsonRecord, environment: NodeJS
   const { refresh } = tokens;
   if (refresh === null) throw new Error("auth provider oidc: its id-token has expired and it has no refresh-token");
   const ca = authorityOf(config);
-  const ask = (request: IssuerRequest): Promise<JsonRecord> => answerOf(request, ca, environment);
+  const send = (request: IssuerRequest): Promise<JsonRecord> => answerOf(request, ca, environment);
   const issuer = required(config, "idp-issuer-url").replace(/\/$/, "");
-  const discovery = await ask({ url: httpsUrl(`${issuer}${DISCOVERY_PATH}`), form: null, basic: null });
+  const discovery = await send({ url: httpsUrl(`${issuer}${DISCOVERY_PATH}`), form: null, basic: null });
   const endpoint = textOf(discovery.token_endpoint);
   if (endpoint === null) throw new Error(`auth provider oidc: issuer ${issuer} names no token_endpoint`);
   const form = new URLSearchParams({ grant_type: "refresh_token", refresh_token: refresh });
-  const answer = await ask({ url: httpsUrl(endpoint), form, basic: identified(form, config, discovery) });
+  const answer = await send({ url: httpsUrl(endpoint), form, basic: identified(form, config, discovery) });
   const id = textOf(answer.id_token);
   if (id === null) throw new Error(`auth provider oidc: ${endpoint} issued no id_token`);
   return { id, refresh: textOf(answer.refresh_token) ?? refresh };
 }
 
-/** Adds the client to the form; returns its Basic credentials where the issuer takes those, as it does by default. */
+/** Adds the client to the form; returns its Basic credentials where the issuer accepts those, as it does by default. */
 function identified(form: URLSearchParams, config: JsonRecord, discovery: JsonRecord): string | null {
   const [id, secret] = [required(config, "client-id"), textOf(config["client-secret"])];
   const methods = discovery.token_endpoint_auth_methods_supported;

@@ -1,4 +1,4 @@
-/** One page of a list, read past the watches: for questions about the cluster that no service asks. */
+/** One page of a list, read past the watches: for questions about the cluster that concern no service. */
 import type { Clock, HttpRequest, Wire } from "../../../../protocols/ports.ts";
 import { listOf, parsed, recordOf } from "../../../structures/json.ts";
 import { type Answer, call } from "./call.ts";

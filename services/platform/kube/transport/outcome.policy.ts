@@ -43,9 +43,9 @@ export function refusalOf(answer: CompleteAnswer): Refusal {
 }
 
 function retryAfterMs(header: string | undefined, seconds: unknown): number | null {
-  const asked = header === undefined || header.trim() === "" ? seconds : Number(header);
-  if (typeof asked !== "number" || !(asked >= 0)) return null;
-  return Math.min(asked * 1000, RETRY_AFTER_MAX_MS);
+  const requested = header === undefined || header.trim() === "" ? seconds : Number(header);
+  if (typeof requested !== "number" || !(requested >= 0)) return null;
+  return Math.min(requested * 1000, RETRY_AFTER_MAX_MS);
 }
 
 /** Whether the requested resourceVersion or continue token has expired. */

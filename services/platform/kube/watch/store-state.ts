@@ -59,7 +59,10 @@ export function readStoreVersion(
   get<StoreVersion>(io, `${path}?${query}`, (_status, document) => document && known(document), done);
 }
 
-/** One GET; `understood` gets the document of a success, else null, and returns null for what it cannot use. */
+/**
+ * One GET; `understood` receives the document of a success, else null, and returns null for a document that it cannot
+ * use.
+ */
 function get<A>(
   io: { readonly wire: Wire; readonly clock: Clock },
   path: string,

@@ -15,8 +15,8 @@ const BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
 /** The pause after so many failures, with full jitter; longer when the server requests it. In milliseconds. */
 export function readerPauseMs(end: ReaderEnd, failures: number, random: Random): number {
-  const askedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
-  return Math.max(retryPauseMs(failures, { ...BACKOFF, random }), askedMs);
+  const requestedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
+  return Math.max(retryPauseMs(failures, { ...BACKOFF, random }), requestedMs);
 }
 
 /** What went wrong, for people. */

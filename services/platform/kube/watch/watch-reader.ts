@@ -55,7 +55,7 @@ const PAGE_ITEMS = 500;
 const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
 /**
  * A watch that is not answered within this time counts as lost since the one before, or its list, ended: meanwhile
- * anything may have happened. A server under load answers within it, and one that takes longer blinds for as long.
+ * anything may have happened. A server under load answers within it; a slower one makes the reader blind for as long.
  */
 const UNANSWERED_MS = 2_000;
 /**

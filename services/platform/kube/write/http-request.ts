@@ -1,4 +1,4 @@
-/** The HTTP requests of writes, and in which version of the Eviction API a server takes evictions. */
+/** The HTTP requests of writes, and in which version of the Eviction API a server accepts evictions. */
 import type { HttpRequest, WriteRequest } from "../../../../protocols/ports.ts";
 import { listOf, parsed, recordOf, textOf } from "../../../structures/json.ts";
 import type { Answer } from "../transport/call.ts";

@@ -89,8 +89,7 @@ const CUT_OFF: Answer = {
 };
 
 /**
- * How long a request takes at least before it is taken to stall, in milliseconds, and how many times as long as others
- * take.
+ * How long a request takes at least before it counts as stalled, in milliseconds, and how many times as long as others.
  */
 const STALL_LEAST_MS = 1000;
 const STALL_LATENCIES = 4;

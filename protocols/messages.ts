@@ -154,7 +154,7 @@ export const MESSAGES = {
     shard: () => 0,
     from: "zone",
     to: "node, zone, pod-writer, policy, ledger",
-    purpose: "which nodes of a policy its limits let be condemned, and why not the others",
+    purpose: "which nodes of a policy its limits admit for eviction, and why not the others",
   }),
   "judged.lease": define({
     schema: judgedLease,

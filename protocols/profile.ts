@@ -113,7 +113,8 @@ export const TUNABLES = {
   circuitBreakerNodesMax: count(
     "circuit-breaker-max-nodes",
     0,
-    "Most nodes of the cluster that are condemned within circuit-breaker-duration; one more trips the breaker. 0: no limit.",
+    "Most nodes of the cluster that are admitted for eviction within circuit-breaker-duration; one more trips the " +
+      "breaker. 0: no limit.",
   ),
   circuitBreakerPercentage: {
     ...count(
@@ -141,8 +142,8 @@ export const TUNABLES = {
     standard: "Evictions",
     choices: ["Evictions", "Evictions,Readiness"],
     meaning:
-      "What the cluster's breaker holds while it is open. With Readiness the pods of silent nodes are not marked not " +
-      "ready either, and it also trips once more nodes are newly down than it lets be condemned.",
+      "What the cluster's breaker blocks while it is open. With Readiness the pods of silent nodes are not marked " +
+      "not ready either, and it also trips once more nodes are newly down than it lets be admitted.",
     upstream: false,
   } as Tunable<string>,
   evictionMode: {

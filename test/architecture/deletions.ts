@@ -33,7 +33,8 @@ export const UNCOMPILED: readonly UncompiledDeletion[] = [
   uncompiled(
     "the reader of an annotation",
     "services/platform/kube/watch/node-annotations.ts",
-    "  holds: {\n    ...reader(Annotation.holds, { read: readMaintenanceWindows, write: maintenanceWindowsText }, []),\n" +
+    "  holds: {\n" +
+      "    ...reader(Annotation.holds, { read: readMaintenanceWindows, write: maintenanceWindowsText }, []),\n" +
       "    ...aboutConditions,\n  },\n",
     "holds",
   ),

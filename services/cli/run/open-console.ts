@@ -9,11 +9,11 @@ import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { POLICIES_KNOWN_GAUGE } from "../../platform/node-policies/policy-receiver.ts";
 import { SUSPECT_SHARDS_GAUGE } from "../../zone/zone.coverage.ts";
 import { fleetOf } from "../get/fleet-members.ts";
-import { runSettingsOf } from "../preview/run-tunables.ts";
 import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
 import { electionCheck, type ProcessElection, standbyProblem } from "./open-election.ts";
+import { runSettingsOf } from "./run-tunables.ts";
 import type { UpstreamWatch } from "./upstream-watch.ts";
 
 /** The address of a console, its flag, and its access control. */

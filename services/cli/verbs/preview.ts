@@ -26,9 +26,9 @@ import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
 import { previewOf } from "../preview/preview.policy.ts";
 import type { Preview } from "../preview/preview.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
-import { RUN_TUNABLES } from "../preview/run-tunables.ts";
 import { policiesInForce, type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
+import { RUN_TUNABLES } from "../run/run-tunables.ts";
 import { defineVerb, ExitCode, Failure, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
 
 const SETTINGS = {

@@ -9,7 +9,7 @@ import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { kubeconfigOf } from "../../../services/cli/apiserver/served-api.ts";
 import type { Preview } from "../../../services/cli/preview/preview.ts";
 import { previewText } from "../../../services/cli/preview/preview-printer.ts";
-import { runSettingsOf } from "../../../services/cli/preview/run-tunables.ts";
+import { runSettingsOf } from "../../../services/cli/run/run-tunables.ts";
 import { hollowVerb } from "../../../services/cli/verbs/hollow.ts";
 import { previewVerb } from "../../../services/cli/verbs/preview.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";

@@ -1,7 +1,7 @@
 /** The flags of a run that decide what follows from a failure. A running process reports their values. */
 import { type Profile, TUNABLES } from "../../../protocols/profile.ts";
 
-/** The flags that a preview needs with the values that `vigil run` has. */
+/** These flags with the values that `vigil run` has. */
 export const RUN_TUNABLES = {
   nodeMonitorGraceMs: TUNABLES.nodeMonitorGraceMs,
   nodeStartupGraceMs: TUNABLES.nodeStartupGraceMs,

@@ -22,7 +22,7 @@ const SANDBOX: Readonly<Record<string, readonly string[]>> = {
   controllers: ["sandbox/apiserver", "domain"],
   hollow: ["agent", "domain", "platform"],
   playground: ["sandbox/hollow", "domain", "platform"],
-  virtual: ["domain", "platform"],
+  virtual: ["sandbox/apiserver", "domain", "platform"],
 };
 
 /** A package, the files that may import it, and those that may import its types alone. */

@@ -57,7 +57,7 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "last heartbeat of a preview is that of its list",
-    file: "services/cli/preview/snapshot.ts",
+    file: "services/sandbox/virtual/snapshot-objects.ts",
     from: "([node, lease]) => [node, lease.renewedAt]",
     to: "([node]) => [node, clock.wallMs()]",
     showsIn: "previewedFailure",

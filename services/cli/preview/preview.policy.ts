@@ -133,8 +133,8 @@ function deletedMsOf(
 /** The pods whose instants are not known, by uid. */
 function unknownEvictions(cluster: PreviewedCluster, idle: ReadonlySet<string>): UnknownEvictions {
   const { budgets, record } = cluster;
-  const contended = budgets.protectedPods.flatMap((uids) => [
-    ...contendedTimes([...uids].map((uid) => ({ uid, ...(record.pods.get(uid) ?? NO_POD) }))),
+  const contended = budgets.flatMap(({ pods }) => [
+    ...contendedTimes([...pods.keys()].map((uid) => ({ uid, ...(record.pods.get(uid) ?? NO_POD) }))),
   ]);
   return new Map([...contended, ...unknownRated(cluster, idle)]);
 }
@@ -148,7 +148,7 @@ function unknownRated(cluster: PreviewedCluster, idle: ReadonlySet<string>): Unk
     if (policy === null) return [];
     const pods = nodesOfPolicy.flatMap((node) => ratedPods(node, cluster));
     const isAsking = policy.evictions?.method !== "Delete";
-    const isProtected = isAsking && pods.some(({ uid }) => cluster.budgets.protects(uid));
+    const isProtected = isAsking && pods.some(({ uid }) => cluster.budgets.some((budget) => budget.pods.has(uid)));
     const areRefusalsKnown = !isAsking || areBudgetsKnown;
     return [...unknownTimes(pods, { isCountKnown: idle.has(policy.name), areRefusalsKnown, isProtected })];
   });
@@ -203,7 +203,7 @@ function deletionOf(
   { shown }: RecordedNode,
   cluster: PreviewedCluster,
 ): Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs" | "why"> {
-  const { record, policies, profile, takenAt, budgets } = cluster;
+  const { record, policies, profile, takenAt, refusals } = cluster;
   const pod = record.pods.get(first.pod.uid);
   const resolved = policyOf(shown, policies);
   const settings = (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
@@ -211,8 +211,8 @@ function deletionOf(
   const why = `${evictionReason(pod?.toleration ?? null, profile)}${waits}`;
   const evictedBy = settings.method;
   if (evictedBy === "Delete") return { why };
-  const refusal = budgets.refusalOf(first.pod.uid);
-  if (refusal !== null) return { evictedBy, why: `${why}; ${refusal} refuses until then, ${UNLESS_OTHERS}` };
+  const refusal = refusals.get(first.pod.uid);
+  if (refusal !== undefined) return { evictedBy, why: `${why}; ${refusal} refuses until then, ${UNLESS_OTHERS}` };
   if (cluster.areBudgetsKnown && pod?.deletedMs != null) return { evictedBy, why };
   const { frozen } = nodeFreezeOf(shown, policies, takenAt + atMs);
   const latestAt = deleteAt(settings, { deadlineAt: takenAt + atMs, frozen });
@@ -240,7 +240,7 @@ function stayReason(pod: ObservedPod, node: RecordedNode, cluster: PreviewedClus
   // The queue names its first pods; those behind them wait too.
   const rate = rated === null || record.queueOf(rated.name).length === 0 ? null : rateText(rated);
   const recorded = record.pods.get(pod.uid);
-  const held = cluster.budgets.refusalOf(pod.uid) ?? recorded?.waitedFor ?? rate ?? holdOn(node, cluster);
+  const held = cluster.refusals.get(pod.uid) ?? recorded?.waitedFor ?? rate ?? holdOn(node, cluster);
   return reasonToStay(pod, { taints: noExecuteTaints(shown.taints), recorded, held, profile });
 }
 

@@ -21,16 +21,15 @@ import { uncounted } from "../../platform/process/metrics.ts";
 import { podWriterService } from "../../pod-writer/pod-writer.service.ts";
 import { handoverText } from "../../pod-writer/rates/handover.ts";
 import { policyService } from "../../policy/policy.service.ts";
+import { BudgetedKube, type DisruptionBudget } from "../../sandbox/virtual/budgeted-kube.ts";
 import { DirectBus } from "../../sandbox/virtual/direct-bus.ts";
 import { SnapshotWorld } from "../../sandbox/virtual/snapshot-world.ts";
 import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
 import { soleZoneService } from "../../zone/zone.service.ts";
 import { type AlikePods, alikePods } from "./alike-pods.ts";
-import { BudgetAnswers } from "./budget-answers.ts";
 import type { Fault } from "./fault.policy.ts";
-import { PreviewKube } from "./preview-kube.ts";
 import { PreviewRecord } from "./preview-record.ts";
-import { policiesInForce, type Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** A preview ends after so long; a cluster whose evictions take longer needs people. */
 export const PREVIEW_MS_MAX = 30 * 24 * 3_600_000;
@@ -59,7 +58,9 @@ export class PreviewedCluster {
   /** The pods by node, grouped by their fate. */
   readonly pods: ReadonlyMap<string, readonly AlikePods[]>;
   /** Where disruption budgets could not be read, none refuses. */
-  readonly budgets: BudgetAnswers;
+  readonly budgets: readonly DisruptionBudget[];
+  /** What refused the eviction of a pod last, for people, by uid. */
+  readonly refusals: ReadonlyMap<string, string>;
   readonly areBudgetsKnown: boolean;
   readonly #world: SnapshotWorld;
   readonly #policies: PolicySet;
@@ -77,13 +78,13 @@ export class PreviewedCluster {
     const { takenAt, nodes } = snapshot;
     this.takenAt = takenAt;
     this.profile = profile;
-    this.#policies = policiesInForce(snapshot, profile);
+    this.#policies = snapshot.policies;
     this.#paced = { ...profile, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
     this.#graced = { ...this.#paced };
     const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
     this.areBudgetsKnown = snapshot.budgets !== null;
-    this.budgets = new BudgetAnswers(snapshot.budgets ?? [], snapshot.pods);
-    const isProtected = (uid: string): boolean => this.budgets.protects(uid);
+    this.budgets = snapshot.budgets ?? [];
+    const isProtected = (uid: string): boolean => this.budgets.some(({ pods }) => pods.has(uid));
     const grouped = { takenAt, policies: this.#policies, isProtected };
     this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
     const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
@@ -91,7 +92,10 @@ export class PreviewedCluster {
     this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + profile.pulsePeriodMs);
     const bus = new DirectBus(this.#world.clock, MEMBER);
     this.record = new PreviewRecord(bus.of("record"), this.#world.clock, takenAt);
-    this.#received = this.#start(bus, policyService(snapshot.configured));
+    const shadow = { clock: this.#world.clock, kube: this.#world.kube, log: silentLog, bus: bus.of("shadow") };
+    const kube = new BudgetedKube(shadow, this.budgets);
+    this.refusals = kube.refusals;
+    this.#received = this.#start(bus, kube, policyService(snapshot.configured));
     const alive = nodes.filter((node) => this.#goesOn(node, snapshot, fault)).map(({ node }) => node);
     const living = new Set(alive);
     this.#stopped = nodes.map(({ node }) => node).filter((name) => !living.has(name));
@@ -149,11 +153,10 @@ export class PreviewedCluster {
   }
 
   /** Starts the services of a run that decide or write. Returns the policies as they know them. */
-  #start(bus: DirectBus, policy: Service): Policies {
-    const { clock, kube: api } = this.#world;
+  #start(bus: DirectBus, kube: BudgetedKube, policy: Service): Policies {
+    const { clock } = this.#world;
     const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted, profile: this.#paced };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
-    const kube = new PreviewKube({ ...shared, kube: api, bus: bus.of("shadow") }, this.budgets);
     const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: this.#leases() };
     const services: Readonly<Record<string, Service>> = {
       observer: observerService,
@@ -217,7 +220,7 @@ export class PreviewedCluster {
 
   /** How long after its deadline a pod that a disruption budget refuses may be deleted all the same; 0 for none. */
   #refusedForMs(): number {
-    if (!this.budgets.hasRefused) return 0;
+    if (this.refusals.size === 0) return 0;
     return Math.max(0, ...this.policies.policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0));
   }
 

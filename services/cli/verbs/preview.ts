@@ -26,7 +26,7 @@ import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
 import { previewOf } from "../preview/preview.policy.ts";
 import type { Preview } from "../preview/preview.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
-import { policiesInForce, type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
+import { type Snapshot, type SnapshotSources, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { RUN_TUNABLES } from "../run/run-tunables.ts";
 import { defineVerb, ExitCode, Failure, type Host, readNamedFile, untilStopped, type Verb } from "../verb.ts";
@@ -85,7 +85,7 @@ export const previewVerb: Verb = defineVerb({
     const profile = profileOf(values, [given, filed.values, new Map(Object.entries(running))]);
     const snapshot = await readSnapshot(values, host, { configured: filed.policies, profile });
     if (snapshot === null) return ExitCode.ok;
-    const idle = values.server === "" ? NONE_IDLE : await idlePolicies(values, host, snapshot, profile);
+    const idle = values.server === "" ? NONE_IDLE : await idlePolicies(values, host, snapshot);
     const source = values.server === "" ? "the flags and --config of this command" : values.server;
     const preview = {
       ...previewOf(snapshot, faultOf(values, snapshot.nodes), profile, idle),
@@ -119,13 +119,8 @@ async function runningSettings(values: Values, host: Host): Promise<Readonly<Par
 const NONE_IDLE: ReadonlySet<string> = new Set();
 
 /** The rated policies of which a running process knows that no eviction counts now; none where it knows nothing. */
-async function idlePolicies(
-  values: Values,
-  host: Host,
-  snapshot: Snapshot,
-  profile: Profile,
-): Promise<ReadonlySet<string>> {
-  if (ratedPoliciesOf(policiesInForce(snapshot, profile)).size === 0) return NONE_IDLE;
+async function idlePolicies(values: Values, host: Host, { policies: inForce }: Snapshot): Promise<ReadonlySet<string>> {
+  if (ratedPoliciesOf(inForce).size === 0) return NONE_IDLE;
   try {
     const { policies = [] } = await getFromConsole<PoliciesAnswer>(values, "/api/policies", host);
     return idleOf(policies);

@@ -5,24 +5,11 @@
  */
 import { ConditionType } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
-import type { BoundPod, KubeObject, PolicyResource, Watched } from "../../../protocols/ports.ts";
+import type { Watched } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
 import { SnapshotKube } from "./snapshot-kube.ts";
+import type { SnapshotObjects } from "./snapshot-objects.ts";
 import { VirtualClock } from "./virtual-clock.ts";
-
-/** The objects of a cluster at one instant. */
-export interface SnapshotObjects {
-  /** Epoch milliseconds. */
-  readonly takenAt: number;
-  readonly nodes: readonly ObservedNode[];
-  /** The renewTime of each node's lease, by node. */
-  readonly renewedAt: ReadonlyMap<string, number | null>;
-  readonly pods: readonly BoundPod[];
-  /** The NodePolicy objects. */
-  readonly resources: readonly PolicyResource[];
-  /** The ConfigMap with freezes and the memory of limits; null for none. */
-  readonly freezes: KubeObject | null;
-}
 
 /** The lease of no node. Its renewals stand for those of living nodes between theirs, so that there is no outage. */
 const PACEMAKER = { node: "pacemaker", everyMs: 10_000 } as const;

@@ -22,11 +22,12 @@ function previewedUnder(
     { name: "gpu", spec: { selector, ...fields } },
     ...others.map((name) => ({ name, spec: { selector } })),
   ];
-  const sources = { configured, resources: [], freezes: null };
+  const policies = policiesInForce({ configured, resources: [] }, STANDARD_PROFILE);
+  const sources = { configured, resources: [], freezes: null, policies };
   const takenAt = TAKEN_AT;
   const nodes = ["down", "up-0", "up-1", "up-2", "up-3"].map((name) => ({
     ...observedNode(name, name === "down" ? { ready: "Unknown", labels: { pool: "gpu" } } : { ready: "True" }),
-    policyLabels: policiesInForce(sources, STANDARD_PROFILE).labelsChecksum,
+    policyLabels: policies.labelsChecksum,
   }));
   const renewedAt = new Map(nodes.map(({ node }) => [node, node === "down" ? takenAt - 600_000 : takenAt]));
   const snapshot = { takenAt, nodes, renewedAt, pods, ...sources, budgets: [], unread: [] };

@@ -1,5 +1,6 @@
 /** How the time of a preview grows with the cluster. */
 import { expect, test } from "vitest";
+import { NO_POLICIES } from "../../../protocols/policy-set.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { faultOf } from "../../../services/cli/preview/fault.policy.ts";
 import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
@@ -37,8 +38,8 @@ function clusterOf(nodeCount: number): Snapshot {
     }),
   );
   const renewedAt = new Map(names.map((name, index) => [name, TAKEN_AT - (index % 10_000)]));
-  const policies = { configured: [], resources: [], freezes: null, budgets: [], unread: [] };
-  return { takenAt: TAKEN_AT, nodes, renewedAt, pods, ...policies };
+  const policies = { configured: [], resources: [], policies: NO_POLICIES, freezes: null };
+  return { takenAt: TAKEN_AT, nodes, renewedAt, pods, ...policies, budgets: [], unread: [] };
 }
 
 test.each(["a whole zone", "a third of all nodes"])(

@@ -1,6 +1,8 @@
 /** Evictions: deletions of pods that disruption budgets may refuse. controllers/ counts what a budget allows. */
+import type { KubeObject } from "../../../../protocols/ports.ts";
 import { apiTime } from "../../../domain/api-time.ts";
 import { selects } from "../../../domain/node-policy.ts";
+import { recordOf } from "../../../structures/json.ts";
 import { type ApiObject, childList, childObject, isObject, textOf } from "../api-objects.ts";
 import { ApiFailure, forbidden } from "../api-status.ts";
 import { type Place, storedAs } from "../resources.ts";
@@ -22,7 +24,8 @@ const BUDGETS = storedAs("poddisruptionbudgets");
 export function evictPod({ store, registry, wallMs }: EvictionParts, place: Place, options: DeleteOptions): void {
   const pod = registry.find(place).object();
   const writes = options.dryRun ? registry.dry() : registry;
-  if (!mayIgnoreBudgets(pod)) {
+  const phase = textOf(childObject(pod, "status"), "phase");
+  if (countsInBudgets(phase, pod.metadata.deletionTimestamp !== undefined)) {
     const budgets = budgetsOf(store, pod);
     if (budgets.length > 1) throw severalBudgets();
     for (const budget of budgets) spend(writes, budget, pod, wallMs);
@@ -39,37 +42,60 @@ function budgetsOf(store: Store, pod: ApiObject): ApiObject[] {
     .filter((budget) => selects(selectorIn(childObject(budget, "spec").selector), labelsOf(pod)));
 }
 
-/** A pod that does not run yet, has ended or terminates already counts in no budget. */
-function mayIgnoreBudgets(pod: ApiObject): boolean {
-  const phase = textOf(childObject(pod, "status"), "phase");
-  return ["Succeeded", "Failed", "Pending"].includes(phase) || pod.metadata.deletionTimestamp !== undefined;
+/** Whether budgets count a pod: not one that does not run yet, has ended or terminates already. */
+export function countsInBudgets(phase: string, isTerminating: boolean): boolean {
+  return !isTerminating && !["Succeeded", "Failed", "Pending"].includes(phase);
 }
 
-/** Takes one disruption from a budget, unless the pod is not ready and the others are enough. Throws a 429. */
+/** A budget by what its controller has counted. */
+export interface CountedBudget {
+  readonly healthy: number;
+  readonly needed: number;
+  /** How many of the healthy pods may go. */
+  readonly allowed: number;
+  /** Whether these are the counts of an earlier spec. */
+  readonly isOutdated: boolean;
+  /** Whether it protects no pod that is not ready. */
+  readonly freesUnready: boolean;
+}
+
+/** The counts of a budget as it is stored. */
+export function countedBudget({ metadata, spec, status }: KubeObject): CountedBudget {
+  const counted = recordOf(status);
+  return {
+    healthy: Number(counted.currentHealthy ?? 0),
+    needed: Number(counted.desiredHealthy ?? 0),
+    allowed: Number(counted.disruptionsAllowed ?? 0),
+    isOutdated: Number(counted.observedGeneration ?? 0) < Number(metadata.generation ?? 0),
+    freesUnready: recordOf(spec).unhealthyPodEvictionPolicy === "AlwaysAllow",
+  };
+}
+
+/** What a budget answers to an eviction: `free` where the pod is not ready, and does not need one of its disruptions. */
+export function answerOf(budget: CountedBudget, isReady: boolean): "free" | "spends" | "refuses" {
+  const { healthy, needed, allowed, isOutdated, freesUnready } = budget;
+  if (!isReady && (freesUnready || (needed > 0 && healthy >= needed))) return "free";
+  return isOutdated || allowed <= 0 ? "refuses" : "spends";
+}
+
+/** Takes one disruption from a budget where the pod needs one. Throws a 429. */
 function spend(registry: Registry, budget: ApiObject, pod: ApiObject, wallMs: number): void {
-  const { name, namespace = "", generation = 0 } = budget.metadata;
+  const { name, namespace = "" } = budget.metadata;
+  const counted = countedBudget(budget);
+  const answer = answerOf(counted, isReady(pod));
+  if (answer === "free") return;
+  if (answer === "refuses") throw refusalOf(name, counted);
   const status = childObject(budget, "status");
-  if (!isReady(pod) && isUnneeded(budget)) return;
-  if (Number(status.observedGeneration ?? 0) < generation) {
-    throw refused(`The disruption budget ${name} is still being processed by the server.`);
-  }
-  const allowed = Number(status.disruptionsAllowed ?? 0);
-  if (allowed < 0) throw forbidden(BUDGETS, name, "pdb disruptions allowed is negative");
-  if (allowed === 0) {
-    const [needed, healthy] = [Number(status.desiredHealthy ?? 0), Number(status.currentHealthy ?? 0)];
-    throw refused(`The disruption budget ${name} needs ${needed} healthy pods and has ${healthy} currently`);
-  }
   const disruptedPods = { ...childObject(status, "disruptedPods"), [pod.metadata.name]: apiTime(wallMs) };
-  const spent = { ...status, disruptionsAllowed: allowed - 1, disruptedPods };
+  const spent = { ...status, disruptionsAllowed: counted.allowed - 1, disruptedPods };
   const place = { resource: BUDGETS, namespace, name };
   registry.update(place, "status", (before) => ({ ...before, status: spent }));
 }
 
-/** Whether a pod that is not ready may go: always by the budget's policy, or because enough others are healthy. */
-function isUnneeded(budget: ApiObject): boolean {
-  if (childObject(budget, "spec").unhealthyPodEvictionPolicy === "AlwaysAllow") return true;
-  const { currentHealthy = 0, desiredHealthy = 0 } = childObject(budget, "status");
-  return Number(desiredHealthy) > 0 && Number(currentHealthy) >= Number(desiredHealthy);
+function refusalOf(name: string, { isOutdated, allowed, needed, healthy }: CountedBudget): ApiFailure {
+  if (isOutdated) return refused(`The disruption budget ${name} is still being processed by the server.`);
+  if (allowed < 0) return forbidden(BUDGETS, name, "pdb disruptions allowed is negative");
+  return refused(`The disruption budget ${name} needs ${needed} healthy pods and has ${healthy} currently`);
 }
 
 /** Whether the Ready condition of a pod or a node is True. */

@@ -1,7 +1,8 @@
 /** Which pods a disruption budget protects, by the version in which the API server serves it. */
 import { expect, test } from "vitest";
 import type { BoundPod, KubeObject, ObjectRef, ReadReply } from "../../../protocols/ports.ts";
-import { type DisruptionBudget, readBudgets } from "../../../services/cli/preview/disruption-budgets.ts";
+import type { DisruptionBudget } from "../../../services/sandbox/virtual/budgeted-kube.ts";
+import { readBudgets } from "../../../services/sandbox/virtual/snapshot-budgets.ts";
 
 const POD: BoundPod = {
   node: "a-0",
@@ -30,10 +31,10 @@ function protectedBy(version: "v1" | "v1beta1", selector: unknown): readonly str
     else done({ outcome: "ok", object: { metadata: { name: "" }, items: [budget] } });
   };
   let found: readonly DisruptionBudget[] | null = null;
-  readBudgets({ kube: { read }, pods: [POD], evictsOn: () => true }, (budgets) => {
+  readBudgets({ read }, { pods: [POD], namespaces: new Set(["default"]) }, (budgets) => {
     found = budgets;
   });
-  return (found as readonly DisruptionBudget[] | null)?.flatMap(({ pods }) => [...pods]) ?? null;
+  return (found as readonly DisruptionBudget[] | null)?.flatMap(({ pods }) => [...pods.keys()]) ?? null;
 }
 
 test.each<["v1" | "v1beta1", string, unknown, readonly string[]]>([

@@ -43,7 +43,7 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
     name: "a pod that stays tolerates its taints",
     file: "services/cli/preview/pod-reasons.policy.ts",
     from: "return isTolerated ? ",
-    to: "return isTolerated || recorded === undefined ? ",
+    to: "return isTolerated || evicting === undefined ? ",
     showsInTest: "test/ledger/explain/not-known.test.ts",
   },
   {

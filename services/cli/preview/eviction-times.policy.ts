@@ -8,15 +8,19 @@
 import type { PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { WINDOW_MS } from "../../pod-writer/rates/eviction-window.ts";
 
-/** A pod that is due within the preview. Spans are in milliseconds after its start. */
-export interface RatedPod {
+/** A pod that a disruption budget protects. Spans are in milliseconds after the start of the preview. */
+export interface ProtectedPod {
   readonly uid: string;
-  /** When it is due: no pod goes before. */
-  readonly dueMs: number;
   /** Null for a pod that stays. */
   readonly deletedMs: number | null;
   /** When a disruption budget refused it first; null for never. */
   readonly refusedMs: number | null;
+}
+
+/** A pod that is due within the preview. */
+export interface RatedPod extends ProtectedPod {
+  /** When it is due: no pod goes before. */
+  readonly dueMs: number;
   readonly hasWaited: boolean;
   /** Whether the preview has gone on until it was due; it does not for a countdown of days. */
   readonly isFollowed: boolean;
@@ -32,28 +36,19 @@ export interface RatedKnowledge {
   readonly isProtected: boolean;
 }
 
-/** A pod that a disruption budget protects. Spans are in milliseconds after the start. */
-export type ProtectedPod = Pick<RatedPod, "uid" | "deletedMs" | "refusedMs">;
+/** How early a pod may go whose instant is not known, and why it is not, for people. */
+export interface EarliestEviction {
+  readonly earliestMs: number;
+  readonly because: string;
+}
 
-/** Why the instant of a pod is not known. */
-export type UnknownBecause = "evictions before" | "order" | "rate" | "budget";
-
-/** The reasons for people. */
-export const UNKNOWN_BECAUSE: Readonly<Record<UnknownBecause, string>> = {
-  "evictions before": "later if its policy evicted pods in the minute before, which is not known",
-  order: "in which order its policy evicts pods after a refusal is not known",
-  rate: "later if the rate of its policy holds it back",
-  budget: "the disruption budget lets fewer go than are due, and which ones is not known",
-};
+const BECAUSE_BEFORE = "later if its policy evicted pods in the minute before, which is not known";
+const BECAUSE_ORDER = "in which order its policy evicts pods after a refusal is not known";
+const BECAUSE_RATE = "later if the rate of its policy holds it back";
+const BECAUSE_BUDGET = "the disruption budget lets fewer go than are due, and which ones is not known";
 
 /** Evictions that are requested so shortly after each other may be answered in either order, in milliseconds. */
 const AT_ONCE_MS = 1000;
-
-/** How early a pod may go whose instant is not known. */
-export interface EarliestEviction {
-  readonly earliestMs: number;
-  readonly because: UnknownBecause;
-}
 
 /** The policies none of whose evictions counts now, as a running process reports. */
 export function idleOf(reports: readonly Pick<PolicyReport, "name" | "evictions">[]): ReadonlySet<string> {
@@ -65,28 +60,32 @@ export function unknownTimes(
   pods: readonly RatedPod[],
   { isCountKnown, areRefusalsKnown, isProtected }: RatedKnowledge,
 ): ReadonlyMap<string, EarliestEviction> {
-  const moved = isCountKnown ? [] : movedPods(pods);
-  const mayRefuseOthers = !areRefusalsKnown || (isProtected && moved.length > 0);
-  const fromMs = mayRefuseOthers ? Number.NEGATIVE_INFINITY : firstRefusalMs(pods);
-  const reordered = pods.some(({ hasWaited }) => hasWaited)
-    ? pods.filter(({ deletedMs }) => (deletedMs ?? Number.MAX_VALUE) >= fromMs)
-    : [];
-  return new Map([
-    ...pods.filter(({ isFollowed }) => !isFollowed).map(({ uid, dueMs }) => earliest(uid, dueMs, "rate")),
-    ...moved.map(({ uid, deletedMs, dueMs }) => earliest(uid, deletedMs ?? dueMs, "evictions before")),
-    ...reordered.map(({ uid, dueMs }) => earliest(uid, dueMs, "order")),
-  ]);
+  const moved = new Set(isCountKnown ? [] : movedPods(pods));
+  const mayRefuseOthers = !areRefusalsKnown || (isProtected && moved.size > 0);
+  const refusals = mayRefuseOthers ? [Number.NEGATIVE_INFINITY] : pods.map(({ refusedMs }) => refusedMs ?? Infinity);
+  const reorderedFromMs = refusals.reduce((first, ms) => Math.min(first, ms), Infinity);
+  const isReordered = pods.some(({ hasWaited }) => hasWaited);
+  const found = pods.flatMap((pod): [string, EarliestEviction][] => {
+    const { uid, dueMs, deletedMs, isFollowed } = pod;
+    if (isReordered && (deletedMs ?? Number.MAX_VALUE) >= reorderedFromMs) {
+      return [[uid, { earliestMs: dueMs, because: BECAUSE_ORDER }]];
+    }
+    if (moved.has(pod)) return [[uid, { earliestMs: deletedMs ?? dueMs, because: BECAUSE_BEFORE }]];
+    return isFollowed ? [] : [[uid, { earliestMs: dueMs, because: BECAUSE_RATE }]];
+  });
+  return new Map(found);
 }
 
 /** The pods of one disruption budget that are due as it lets another one go in their place, by uid. */
 export function contendedTimes(pods: readonly ProtectedPod[]): ReadonlyMap<string, EarliestEviction> {
-  const dueOf = ({ refusedMs, deletedMs }: ProtectedPod): number | null => refusedMs ?? deletedMs;
-  const isContended = (pod: ProtectedPod): boolean =>
-    pods.some((other) => {
-      const apartMs = (dueOf(other) ?? Infinity) - (dueOf(pod) ?? Infinity);
-      return Math.abs(apartMs) <= AT_ONCE_MS && (pod.refusedMs === null) !== (other.refusedMs === null);
-    });
-  return new Map(pods.filter(isContended).map((pod) => earliest(pod.uid, dueOf(pod) ?? 0, "budget")));
+  const due = pods.flatMap(({ uid, refusedMs, deletedMs }) => {
+    const dueMs = refusedMs ?? deletedMs;
+    return dueMs === null ? [] : [{ uid, dueMs, isRefused: refusedMs !== null }];
+  });
+  const contended = due.filter(({ dueMs, isRefused }) =>
+    due.some((other) => Math.abs(other.dueMs - dueMs) <= AT_ONCE_MS && other.isRefused !== isRefused),
+  );
+  return new Map(contended.map(({ uid, dueMs }) => [uid, { earliestMs: dueMs, because: BECAUSE_BUDGET }]));
 }
 
 /** The pods that evictions from before the preview may delay: by up to a minute, and then they delay others. */
@@ -99,12 +98,4 @@ function movedPods(pods: readonly RatedPod[]): RatedPod[] {
       untilMs = Math.max(untilMs, deletedMs + 2 * WINDOW_MS);
       return true;
     });
-}
-
-function firstRefusalMs(pods: readonly RatedPod[]): number {
-  return pods.reduce((first, { refusedMs }) => Math.min(first, refusedMs ?? first), Number.POSITIVE_INFINITY);
-}
-
-function earliest(uid: string, earliestMs: number, because: UnknownBecause): [string, EarliestEviction] {
-  return [uid, { earliestMs, because }];
 }

@@ -15,12 +15,16 @@ export interface FaultFlags {
   readonly taint: string;
 }
 
-/** Nodes whose kubelets fall silent now, or a taint that somebody sets now. */
-export type Fault =
-  | { readonly kind: "down"; readonly what: string; readonly nodes: ReadonlySet<string> }
-  | { readonly kind: "taint"; readonly what: string; readonly node: string; readonly taint: Taint };
+/** What happens to some nodes now. */
+export interface Fault {
+  /** For people, to follow "if". */
+  readonly what: string;
+  readonly nodes: ReadonlySet<string>;
+  /** The taint that they get; null where their kubelets fall silent. */
+  readonly taint: Taint | null;
+}
 
-/** Zones and nodes named in a problem. */
+/** Zones named in a problem. */
 const NAMED_MAX = 10;
 
 /** Checks what needs no cluster. Throws a ConfigProblem that names the flag, its value and the fix. */
@@ -39,32 +43,24 @@ export function checkFaultFlags({ zone, node, down, taint }: FaultFlags): void {
 }
 
 /** The fault that checked flags describe. Throws a ConfigProblem for a node or zone that the cluster does not have. */
-export function faultOf({ zone, node, taint }: FaultFlags, nodes: readonly ObservedNode[]): Fault {
-  if (taint !== "") return taintFault(taint, nodes);
-  return zone === "" ? nodeFault(node, nodes) : zoneFault(zone, nodes);
-}
-
-function zoneFault(zone: string, nodes: readonly ObservedNode[]): Fault {
-  const keys = nodes.map(({ node, labels }) => [node, zoneKeyOf(labels)] as const);
-  const titles = new Map(keys.map(([node, key]) => [node, zoneTitleOf(key)]));
-  const inZone = keys.filter(([, key]) => namesZone(zone, key)).map(([node, key]) => [node, zoneTitleOf(key)] as const);
-  const named = new Set(inZone.map(([, title]) => title));
-  if (named.size === 1)
-    return { kind: "down", what: `zone ${zone} is down`, nodes: new Set(inZone.map(([node]) => node)) };
-  const known = [...(named.size > 1 ? named : new Set(titles.values()))].sort();
-  throw new ConfigProblem(`--zone=${zone}: name one of ${listText(known.slice(0, NAMED_MAX))}`);
-}
-
-function nodeFault(names: readonly string[], nodes: readonly ObservedNode[]): Fault {
-  for (const name of names) known("node", name, name, nodes);
-  const verb = names.length === 1 ? "is" : "are";
-  return { kind: "down", what: `${listText(names)} ${verb} down`, nodes: new Set(names) };
-}
-
-function taintFault(text: string, nodes: readonly ObservedNode[]): Fault {
+export function faultOf({ zone, node: names, taint: text }: FaultFlags, nodes: readonly ObservedNode[]): Fault {
+  if (zone !== "") return { what: `zone ${zone} is down`, nodes: nodesOfZone(zone, nodes), taint: null };
+  if (text === "") {
+    for (const name of names) checkNode(name, `--node=${name}`, nodes);
+    return { what: `${listText(names)} ${names.length === 1 ? "is" : "are"} down`, nodes: new Set(names), taint: null };
+  }
   const { node, ...taint } = taintOf(text);
-  known("taint", text, node, nodes);
-  return { kind: "taint", what: `${node} carries ${taint.key}:${taint.effect}`, node, taint };
+  checkNode(node, `--taint=${text}`, nodes);
+  return { what: `${node} carries ${taint.key}:${taint.effect}`, nodes: new Set([node]), taint };
+}
+
+function nodesOfZone(zone: string, nodes: readonly ObservedNode[]): ReadonlySet<string> {
+  const titleOf = ({ labels }: ObservedNode): string => zoneTitleOf(zoneKeyOf(labels));
+  const inZone = nodes.filter(({ labels }) => namesZone(zone, zoneKeyOf(labels)));
+  const titles = new Set(inZone.map(titleOf));
+  if (titles.size === 1) return new Set(inZone.map(({ node }) => node));
+  const known = [...(titles.size > 1 ? titles : new Set(nodes.map(titleOf)))].sort();
+  throw new ConfigProblem(`--zone=${zone}: name one of ${listText(known.slice(0, NAMED_MAX))}`);
 }
 
 /** The parts of `NODE=KEY[=VALUE]:EFFECT`; empty where the text has another form. */
@@ -73,12 +69,10 @@ function taintOf(text: string): Taint & { readonly node: string } {
   return { node, key, effect, ...(value === undefined ? {} : { value }) };
 }
 
-function known(flag: string, text: string, name: string, nodes: readonly ObservedNode[]): void {
-  if (nodes.some(({ node }) => node === name)) return;
-  const meant = nearest(
-    name,
-    nodes.map(({ node }) => node),
-  );
+function checkNode(name: string, flag: string, nodes: readonly ObservedNode[]): void {
+  const names = nodes.map(({ node }) => node);
+  if (names.includes(name)) return;
+  const meant = nearest(name, names);
   const fix = meant === null ? "see kubectl get nodes" : `did you mean ${meant}?`;
-  throw new ConfigProblem(`--${flag}=${text}: there is no node ${name}; ${fix}`);
+  throw new ConfigProblem(`${flag}: there is no node ${name}; ${fix}`);
 }

@@ -2,6 +2,7 @@
  * Why the pods of a preview are deleted or stay, by what its services published. A reason that they do not show is not
  * known, and is said to be.
  */
+import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod, Taint } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
@@ -14,30 +15,34 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../../domain/toleration.ts";
-import type { RecordedPod, RecordedToleration } from "./preview-record.ts";
+
+/** The taint-manager's decision that a taint evicts a pod. */
+export type EvictionByTaint = Pick<BodyOf<"judged.pod">, "taint" | "toleratedTaint" | "tolerationSeconds">;
 
 /** What is known of a pod that stays. */
 export interface StayContext {
   /** The NoExecute taints of its node at the end. */
   readonly taints: readonly Taint[];
-  readonly recorded: RecordedPod | undefined;
+  /** The decision to evict it; absent for none. */
+  readonly evicting: EvictionByTaint | undefined;
   /** What holds back its deletion, or its node; null for nothing that is known. */
   readonly held: string | null;
   readonly profile: Pick<Profile, "tolerationComparisonOperators">;
 }
 
-/** Why a pod is evicted; `toleration` is null where no taint decides, as for the pod of a drained node. */
+/** Why a pod is evicted; no taint decides about the pod of a drained node. */
 export function evictionReason(
-  toleration: RecordedToleration | null,
+  evicting: EvictionByTaint | undefined,
   { evictionMode }: Pick<Profile, "evictionMode">,
 ): string {
-  if (toleration === null) return evictionMode === "direct" ? "its node is drained" : "not known";
-  const seconds = Math.max(0, toleration.seconds ?? 0);
-  return `does not tolerate ${taintName(toleration.taint)}${seconds === 0 ? "" : ` for more than ${seconds} s`}`;
+  const taint = evicting?.toleratedTaint ?? evicting?.taint ?? null;
+  if (taint === null) return evictionMode === "direct" ? "its node is drained" : "not known";
+  const seconds = Math.max(0, evicting?.tolerationSeconds ?? 0);
+  return `does not tolerate ${taintName(taint)}${seconds === 0 ? "" : ` for more than ${seconds} s`}`;
 }
 
 /** Why a pod stays until the end of the preview. */
-export function reasonToStay(pod: ObservedPod, { taints, recorded, held, profile }: StayContext): string {
+export function reasonToStay(pod: ObservedPod, { taints, evicting, held, profile }: StayContext): string {
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
   if (pod.mirror === true) return "mirrors a static pod";
@@ -45,9 +50,9 @@ export function reasonToStay(pod: ObservedPod, { taints, recorded, held, profile
     if (pod.owner === "DaemonSet") return "belongs to a DaemonSet";
     return `its node is not admitted for eviction${held === null ? "" : `: ${held}`}`;
   }
+  if (evicting !== undefined && held !== null) return `held back by ${held}`;
   const rules = { comparisonOperators: profile.tolerationComparisonOperators };
   const unreadable = unreadableTolerationOf(taints, pod.tolerations, rules);
-  if (recorded?.toleration != null && held !== null) return `held back by ${held}`;
   if (unreadable !== null)
     return `may tolerate ${taintName(unreadable.taint)}: ${unreadableText(unreadable.toleration)}`;
   const standing = taints.map((taint) => ({ taint, since: pod.boundAt }));

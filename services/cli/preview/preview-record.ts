@@ -1,9 +1,9 @@
 /** What the services of a preview publish, as far as its report needs it. Spans are in milliseconds after its start. */
 import type { BodyOf } from "../../../protocols/messages.ts";
-import type { ObservedNode, TaintId } from "../../../protocols/objects.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Bus, Clock } from "../../../protocols/ports.ts";
-import { waitingTaintOf } from "../../domain/judgement.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
+import type { Judged } from "../../ledger/state/cluster-state.ts";
 import { ownTaintsOf } from "../../zone/zone.policy.ts";
 
 /** A node, as it is shown and judged last. */
@@ -15,47 +15,32 @@ export interface RecordedNode {
   readonly admittedMs: number | null;
 }
 
-/** How long a pod tolerates a taint; null for not at all, or for ever. */
-export interface RecordedToleration {
-  readonly taint: TaintId;
-  readonly seconds: number | null;
-}
-
-/** A pod about whose eviction something was decided or done. */
+/** A pod about whose eviction something was decided or done. What is absent did not happen. */
 export interface RecordedPod {
-  /** The end of its countdown, in epoch milliseconds; null without one. */
-  readonly deadlineAt: number | null;
-  /** What decides its eviction; null for nothing. */
-  readonly toleration: RecordedToleration | null;
-  /** When its eviction was requested first, and when it was refused first; null for never. */
-  readonly requestedMs: number | null;
-  readonly refusedMs: number | null;
-  /** Null while it is not deleted. */
-  readonly deletedMs: number | null;
-  /** The field of its policy whose rate it waited for; null for none. */
-  readonly waitedFor: string | null;
+  /** The last decision about it, and the last one by a taint. */
+  readonly judged?: BodyOf<"judged.pod">;
+  readonly evicting?: BodyOf<"judged.pod">;
+  /** When its eviction was requested first, refused first, and done. */
+  readonly requestedMs?: number;
+  readonly refusedMs?: number;
+  readonly deletedMs?: number;
+  /** The field of its policy whose rate it waited for. */
+  readonly waitedFor?: string;
 }
 
-/** A pod about whose eviction nothing was decided. */
-export const NO_POD: RecordedPod = {
-  deadlineAt: null,
-  toleration: null,
-  requestedMs: null,
-  refusedMs: null,
-  deletedMs: null,
-  waitedFor: null,
-};
+/** What a zone announced first and last. */
+export type RecordedZone = Readonly<Record<"first" | "last", BodyOf<"judged.zone">>>;
+
 /** A permit that comes so soon after the request, in milliseconds, was not waited for. */
 const AT_ONCE_MS = 1000;
 
 /** The record of one preview. */
 export class PreviewRecord {
   readonly nodes = new Map<string, RecordedNode>();
-  readonly pods = new Map<string, RecordedPod>();
-  /** What each zone announced first and last. */
-  readonly zones = new Map<string, Readonly<Record<"first" | "last", BodyOf<"judged.zone">>>>();
-  readonly limits = new Map<string, BodyOf<"judged.limits">>();
+  readonly zones = new Map<string, RecordedZone>();
+  readonly limits = new Map<string, Judged<"judged.limits">>();
   readonly #evictions = new Map<string, BodyOf<"judged.evictions">>();
+  readonly #pods = new Map<string, RecordedPod>();
   /** When something was written last. */
   changedMs = 0;
   readonly #clock: Pick<Clock, "wallMs">;
@@ -70,11 +55,18 @@ export class PreviewRecord {
     bus.subscribe("judged.zone", "all", ({ body }) => {
       this.zones.set(body.zone, { first: this.zones.get(body.zone)?.first ?? body, last: body });
     });
-    bus.subscribe("judged.limits", "all", ({ body }) => this.limits.set(body.policy, body));
-    bus.subscribe("judged.pod", "all", ({ body }) => this.#onPod(body));
+    bus.subscribe("judged.limits", "all", ({ at, body }) => {
+      this.limits.set(body.policy, { judged: body, publishedAt: at });
+    });
+    bus.subscribe("judged.pod", "all", ({ body }) => {
+      const isByTaint = (body.toleratedTaint ?? body.taint) !== null;
+      this.#updatePod(body.uid, { judged: body, ...(isByTaint ? { evicting: body } : {}) });
+    });
     bus.subscribe("judged.evictions", "all", ({ body }) => this.#onEvictions(body));
     bus.subscribe("asked.drain", "all", ({ body }) => this.#update(body.node, { admittedMs: this.nowMs }));
-    bus.subscribe("asked.eviction", "all", ({ body }) => this.#onRequest(body));
+    bus.subscribe("asked.eviction", "all", ({ body: { uid, policy } }) => {
+      if (policy !== undefined) this.#updatePod(uid, { requestedMs: this.nowMs, ...this.pod(uid) });
+    });
     bus.subscribe("done.write", "all", ({ body }) => this.#onWrite(body));
   }
 
@@ -83,21 +75,20 @@ export class PreviewRecord {
     return this.#clock.wallMs() - this.#beganAt;
   }
 
+  /** A pod by its uid. */
+  pod(uid: string): RecordedPod {
+    return this.#pods.get(uid) ?? {};
+  }
+
   /** The first pods that wait for the rate of a policy. */
-  queueOf(policy: string | undefined): BodyOf<"judged.evictions">["queue"] {
-    return this.#evictions.get(policy ?? "")?.queue ?? [];
+  queueOf(policy: string): BodyOf<"judged.evictions">["queue"] {
+    return this.#evictions.get(policy)?.queue ?? [];
   }
 
   /** Whether a node is shown as Unknown; true for one that is not known. */
   isUnknown(name: string): boolean {
     const node = this.nodes.get(name);
     return node === undefined || isUnknown(node.shown);
-  }
-
-  /** Whether a node waits to be admitted for eviction. */
-  isWaiting(name: string): boolean {
-    const judged = this.nodes.get(name)?.judged ?? null;
-    return judged !== null && waitingTaintOf(judged) !== null;
   }
 
   /** The longest time that a zone in which nodes wait takes for a grant, in milliseconds; 0 where none waits. */
@@ -107,21 +98,19 @@ export class PreviewRecord {
   }
 
   /** The instants at which countdowns of pods end, in epoch milliseconds. */
-  *deadlinesAt(): Generator<number | null> {
-    for (const { deadlineAt, deletedMs } of this.pods.values()) if (deletedMs === null) yield deadlineAt;
+  *deadlinesAt(): Generator<number | null | undefined> {
+    for (const { judged, deletedMs } of this.#pods.values()) if (deletedMs === undefined) yield judged?.deadlineAt;
   }
 
   /** The instants at which something else is known to end that waits, in epoch milliseconds. */
   *waitsUntilAt(): Generator<number | null | undefined> {
     for (const { judged } of this.nodes.values()) {
-      // Most of thousands of nodes wait for nothing.
-      const { evictionFromAt, unhealthyDelay, maintenance, conditions } = judged ?? {};
-      if (evictionFromAt !== undefined) yield evictionFromAt;
-      if (unhealthyDelay !== undefined) yield unhealthyDelay.untilAt;
-      if (maintenance !== undefined) yield maintenance.untilAt;
-      if (conditions !== undefined) for (const { untilAt } of conditions) yield untilAt;
+      yield judged?.evictionFromAt;
+      yield judged?.unhealthyDelay?.untilAt;
+      yield judged?.maintenance?.untilAt;
+      for (const { untilAt } of judged?.conditions ?? []) yield untilAt;
     }
-    for (const { holds } of this.limits.values()) for (const { untilAt } of holds) yield untilAt;
+    for (const { judged } of this.limits.values()) for (const { untilAt } of judged.holds) yield untilAt;
     for (const { queue } of this.#evictions.values()) for (const { expectedAt } of queue) yield expectedAt;
   }
 
@@ -130,52 +119,35 @@ export class PreviewRecord {
     if (node !== undefined) this.nodes.set(name, { ...node, ...change });
   }
 
-  #updatePod(uid: string, change: Partial<RecordedPod>): void {
-    this.pods.set(uid, { ...(this.pods.get(uid) ?? NO_POD), ...change });
+  #updatePod(uid: string, change: RecordedPod): void {
+    this.#pods.set(uid, { ...this.pod(uid), ...change });
   }
 
   #onNode(shown: ObservedNode): void {
-    const known = this.nodes.get(shown.node);
-    const nowMs = this.nowMs;
-    if (known === undefined || nowMs < 0) {
-      this.nodes.set(shown.node, { judged: null, unknownMs: null, admittedMs: null, ...known, shown });
-      return;
-    }
-    const isNewlyUnknown = !isUnknown(known.shown) && isUnknown(shown);
-    const isNewlyTainted = ownTaintsOf(known.shown).length === 0 && ownTaintsOf(shown).length > 0;
-    this.#update(shown.node, {
+    const known = this.nodes.get(shown.node) ?? { shown, judged: null, unknownMs: null, admittedMs: null };
+    const { nowMs } = this;
+    const isNewlyUnknown = nowMs >= 0 && !isUnknown(known.shown) && isUnknown(shown);
+    const isNewlyTainted = nowMs >= 0 && ownTaintsOf(known.shown).length === 0 && ownTaintsOf(shown).length > 0;
+    this.nodes.set(shown.node, {
+      ...known,
       shown,
       ...(isNewlyUnknown ? { unknownMs: nowMs } : {}),
-      ...(isNewlyTainted && known.admittedMs === null ? { admittedMs: nowMs } : {}),
+      ...(isNewlyTainted ? { admittedMs: known.admittedMs ?? nowMs } : {}),
     });
-  }
-
-  #onPod({ uid, deadlineAt, taint, toleratedTaint, tolerationSeconds: seconds }: BodyOf<"judged.pod">): void {
-    const tolerated = toleratedTaint ?? taint;
-    const toleration = tolerated === null ? {} : { toleration: { taint: tolerated, seconds } };
-    this.#updatePod(uid, { deadlineAt, ...toleration });
-  }
-
-  #onRequest({ uid, policy }: BodyOf<"asked.eviction">): void {
-    if (policy !== undefined && this.pods.get(uid)?.requestedMs == null) {
-      this.#updatePod(uid, { requestedMs: this.nowMs });
-    }
   }
 
   /** A pod that was requested longer ago than a permit takes waits for the rate. */
   #onEvictions(body: BodyOf<"judged.evictions">): void {
     this.#evictions.set(body.policy, body);
     for (const { uid, field } of body.queue) {
-      const requestedMs = this.pods.get(uid)?.requestedMs ?? Number.POSITIVE_INFINITY;
+      const { requestedMs = Number.POSITIVE_INFINITY } = this.pod(uid);
       if (this.nowMs - requestedMs > AT_ONCE_MS) this.#updatePod(uid, { waitedFor: `${field} of ${body.policy}` });
     }
   }
 
   #onWrite({ ask, kind, uid, outcome }: BodyOf<"done.write">): void {
     const isEviction = kind === "Pod" && ask === "asked.eviction";
-    if (isEviction && outcome === "throttled" && this.pods.get(uid)?.refusedMs == null) {
-      this.#updatePod(uid, { refusedMs: this.nowMs });
-    }
+    if (isEviction && outcome === "throttled") this.#updatePod(uid, { refusedMs: this.nowMs, ...this.pod(uid) });
     if (outcome !== "shadowed") return;
     this.changedMs = this.nowMs;
     if (isEviction) this.#updatePod(uid, { deletedMs: this.nowMs });

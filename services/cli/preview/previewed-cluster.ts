@@ -3,9 +3,9 @@
  * would write had been written. Until the instant of the snapshot no policy is known, so they request nothing that
  * harms. It ends when nothing has happened for longer than anything waits for. Nothing leaves this process.
  */
-import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
-import type { Leases, Policies, Service } from "../../../protocols/ports.ts";
+import type { BoundPod, Kube, Leases, Policies, Service } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { graceMsOf, readyConditionOf } from "../../domain/node-conditions.ts";
@@ -21,12 +21,11 @@ import { uncounted } from "../../platform/process/metrics.ts";
 import { podWriterService } from "../../pod-writer/pod-writer.service.ts";
 import { handoverText } from "../../pod-writer/rates/handover.ts";
 import { policyService } from "../../policy/policy.service.ts";
-import { BudgetedKube, type DisruptionBudget } from "../../sandbox/virtual/budgeted-kube.ts";
+import { BudgetedKube } from "../../sandbox/virtual/budgeted-kube.ts";
 import { DirectBus } from "../../sandbox/virtual/direct-bus.ts";
 import { SnapshotWorld } from "../../sandbox/virtual/snapshot-world.ts";
 import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
 import { soleZoneService } from "../../zone/zone.service.ts";
-import { type AlikePods, alikePods } from "./alike-pods.ts";
 import type { Fault } from "./fault.policy.ts";
 import { PreviewRecord } from "./preview-record.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -53,17 +52,15 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** The cluster of a snapshot, as it goes on after a fault. Spans are in milliseconds after the snapshot. */
 export class PreviewedCluster {
   readonly record: PreviewRecord;
+  readonly snapshot: Snapshot;
   readonly profile: Profile;
-  readonly takenAt: number;
-  /** The pods by node, grouped by their fate. */
-  readonly pods: ReadonlyMap<string, readonly AlikePods[]>;
-  /** Where disruption budgets could not be read, none refuses. */
-  readonly budgets: readonly DisruptionBudget[];
+  /** The pods by node. */
+  readonly pods: ReadonlyMap<string, readonly BoundPod[]>;
+  /** The nodes to which the fault happens, and not before it. */
+  readonly touched: ReadonlySet<string>;
   /** What refused the eviction of a pod last, for people, by uid. */
   readonly refusals: ReadonlyMap<string, string>;
-  readonly areBudgetsKnown: boolean;
   readonly #world: SnapshotWorld;
-  readonly #policies: PolicySet;
   readonly #received: Policies;
   /** What the services read. The time between pulses follows what is to come. */
   readonly #paced: Mutable<Profile>;
@@ -71,56 +68,41 @@ export class PreviewedCluster {
   readonly #graced: Mutable<Profile>;
   /** The nodes whose kubelets have stopped. */
   readonly #stopped: readonly string[];
-  /** The nodes to which the fault happens, and not before it. */
-  readonly #touched: ReadonlySet<string>;
 
-  constructor(snapshot: Snapshot, fault: Fault, profile: Profile) {
-    const { takenAt, nodes } = snapshot;
-    this.takenAt = takenAt;
+  constructor(snapshot: Snapshot, { nodes: faulty, taint }: Fault, profile: Profile) {
+    this.snapshot = snapshot;
     this.profile = profile;
-    this.#policies = snapshot.policies;
     this.#paced = { ...profile, pulseTimeoutMs: NEAR_MS, watchBlindMs: NEAR_MS };
     this.#graced = { ...this.#paced };
-    const bound = Map.groupBy(snapshot.pods, ({ node }) => node);
-    this.areBudgetsKnown = snapshot.budgets !== null;
-    this.budgets = snapshot.budgets ?? [];
-    const isProtected = (uid: string): boolean => this.budgets.some(({ pods }) => pods.has(uid));
-    const grouped = { takenAt, policies: this.#policies, isProtected };
-    this.pods = new Map(nodes.map((node) => [node.node, alikePods(node, bound.get(node.node) ?? [], grouped)]));
-    const pods = [...this.pods.values()].flatMap((alike) => alike.map(({ first }) => first));
+    this.pods = Map.groupBy(snapshot.pods, ({ node }) => node);
     const graces = this.#graces();
-    this.#world = new SnapshotWorld({ ...snapshot, pods }, Math.max(...graces) + profile.pulsePeriodMs);
-    const bus = new DirectBus(this.#world.clock, MEMBER);
-    this.record = new PreviewRecord(bus.of("record"), this.#world.clock, takenAt);
-    const shadow = { clock: this.#world.clock, kube: this.#world.kube, log: silentLog, bus: bus.of("shadow") };
-    const kube = new BudgetedKube(shadow, this.budgets);
+    this.#world = new SnapshotWorld(snapshot, Math.max(...graces) + profile.pulsePeriodMs);
+    const { clock, kube: api } = this.#world;
+    const bus = new DirectBus(clock, MEMBER);
+    this.record = new PreviewRecord(bus.of("record"), clock, snapshot.takenAt);
+    // Where disruption budgets could not be read, none refuses.
+    const shadow = { clock, log: silentLog, kube: api, bus: bus.of("shadow") };
+    const kube = new BudgetedKube(shadow, snapshot.budgets ?? []);
     this.refusals = kube.refusals;
-    this.#received = this.#start(bus, kube, policyService(snapshot.configured));
-    const alive = nodes.filter((node) => this.#goesOn(node, snapshot, fault)).map(({ node }) => node);
-    const living = new Set(alive);
-    this.#stopped = nodes.map(({ node }) => node).filter((name) => !living.has(name));
-    this.#world.begin(alive, Math.min(...graces) * RENEWED_SHARE);
-    const isTouched = (node: ObservedNode): boolean =>
-      fault.kind === "taint"
-        ? fault.node === node.node
-        : fault.nodes.has(node.node) && readyConditionOf(node)?.status === "True" && this.#isAlive(node, snapshot);
-    this.#touched = new Set(nodes.filter(isTouched).map(({ node }) => node));
-    if (fault.kind === "taint") this.#taint(fault);
+    this.#received = this.#start(bus, kube);
+    const alive = snapshot.nodes.filter((node) => this.#isAlive(node));
+    const goesOn = ({ node }: ObservedNode): boolean => taint !== null || !faulty.has(node);
+    const living = new Set(alive.filter(goesOn).map(({ node }) => node));
+    this.#stopped = snapshot.nodes.map(({ node }) => node).filter((name) => !living.has(name));
+    const wasReady = alive.filter((node) => faulty.has(node.node) && readyConditionOf(node)?.status === "True");
+    this.touched = taint === null ? new Set(wasReady.map(({ node }) => node)) : faulty;
+    this.#world.begin([...living], Math.min(...graces) * RENEWED_SHARE);
+    if (taint !== null) for (const node of faulty) this.#setTaint(node, taint);
   }
 
   /** The policies in force, with their freezes. */
   get policies(): PolicySet {
-    return this.#received.current() ?? this.#policies;
+    return this.#received.current() ?? this.snapshot.policies;
   }
 
   /** The present instant, in epoch milliseconds. */
-  wallMs(): number {
+  get wallMs(): number {
     return this.#world.clock.wallMs();
-  }
-
-  /** Whether the fault happens to a node, which was not down before. */
-  isTouched(node: string): boolean {
-    return this.#touched.has(node);
   }
 
   /** Lets everything happen that follows. */
@@ -148,12 +130,12 @@ export class PreviewedCluster {
 
   /** The graces that count somewhere, in milliseconds. */
   #graces(): number[] {
-    const settings = [this.profile, ...this.#policies.policies];
+    const settings = [this.profile, ...this.snapshot.policies.policies];
     return settings.flatMap((of) => [of.nodeMonitorGraceMs, of.nodeStartupGraceMs]).filter((ms) => ms !== null);
   }
 
   /** Starts the services of a run that decide or write. Returns the policies as they know them. */
-  #start(bus: DirectBus, kube: BudgetedKube, policy: Service): Policies {
+  #start(bus: DirectBus, kube: Kube): Policies {
     const { clock } = this.#world;
     const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted, profile: this.#paced };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
@@ -165,7 +147,7 @@ export class PreviewedCluster {
       "taint-manager": taintManagerService,
       "node-writer": nodeWriterService,
       "pod-writer": podWriterService,
-      policy,
+      policy: policyService(this.snapshot.configured),
     };
     for (const [name, service] of Object.entries(services)) service({ ...ports, bus: bus.of(name) });
     return policies;
@@ -174,7 +156,7 @@ export class PreviewedCluster {
   /** Leases that a process has released which evicted no pod: nothing shows who was evicted before. */
   #leases(): Leases {
     const none = { countedMs: 0, counted: [], waiting: [] };
-    const rates = [...ratedPoliciesOf(this.#policies)].map((policy) => ({ policy, ...none }));
+    const rates = [...ratedPoliciesOf(this.snapshot.policies)].map((policy) => ({ policy, ...none }));
     const handover = handoverText(rates, this.profile.bounds, QUIET_MS);
     return {
       compete: (_lease, taken) => {
@@ -184,22 +166,18 @@ export class PreviewedCluster {
     };
   }
 
-  /** Whether the kubelet of a node sends heartbeats during the preview. A short grace makes no kubelet quicker. */
-  #goesOn(node: ObservedNode, snapshot: Snapshot, fault: Fault): boolean {
-    return !(fault.kind === "down" && fault.nodes.has(node.node)) && this.#isAlive(node, snapshot);
-  }
-
-  /** Whether the kubelet of a node sent heartbeats until the snapshot. */
-  #isAlive(node: ObservedNode, { takenAt, renewedAt }: Snapshot): boolean {
+  /** Whether the kubelet of a node sent heartbeats until the snapshot. A short grace makes no kubelet quicker. */
+  #isAlive(node: ObservedNode): boolean {
+    const { takenAt, renewedAt, policies } = this.snapshot;
     const known = [renewedAt.get(node.node), readyConditionOf(node)?.heartbeatAt].filter((at) => at != null);
-    const resolved = policyOf(node, this.#policies);
+    const resolved = policyOf(node, policies);
     const graceMs = graceMsOf(node, this.profile, resolved.kind === "policy" ? resolved.policy : null);
     const stoppedMs = Math.max(graceMs, this.profile.nodeMonitorGraceMs) * STOPPED_SHARE;
     return known.length === 0 || takenAt - Math.max(...known) <= stoppedMs;
   }
 
   /** Sets a taint as a person would. */
-  #taint({ node: name, taint }: Extract<Fault, { kind: "taint" }>): void {
+  #setTaint(name: string, taint: Taint): void {
     const node = this.#world.kube.get("nodes", name);
     if (node === undefined) return;
     const taints = [...node.taints.filter((each) => !isSameTaint(each, taint)), taint];
@@ -214,26 +192,26 @@ export class PreviewedCluster {
     const isNear = nowMs < NEAR_MS || nearMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
     this.#paced.pulsePeriodMs = isNear ? this.profile.pulsePeriodMs : FAR_PULSE_MS;
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
-    const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
-    return latestMs + Math.max(QUIET_MS, slowestMs, this.#refusedForMs());
-  }
-
-  /** How long after its deadline a pod that a disruption budget refuses may be deleted all the same; 0 for none. */
-  #refusedForMs(): number {
-    if (this.refusals.size === 0) return 0;
-    return Math.max(0, ...this.policies.policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0));
+    const { policies } = this.policies;
+    // So long after its deadline a pod that a disruption budget refuses may be deleted all the same.
+    const refusedMs = this.refusals.size === 0 ? [] : policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
+    return (
+      latestMs + Math.max(QUIET_MS, ...this.#graces().map((ms) => 2 * ms), 2 * this.record.slowestGrantMs, ...refusedMs)
+    );
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {
-    return [...instants].filter((at) => at != null && Number.isFinite(at)).map((at) => (at ?? 0) - this.takenAt);
+    const known = [...instants].filter((at) => at != null && Number.isFinite(at));
+    return known.map((at) => (at ?? 0) - this.snapshot.takenAt);
   }
 
   /** When breakers reset and pauses after storms end. What such an end leads to may hold nodes back for longer. */
   *#limitsChangeAt(): Generator<number | null> {
-    for (const [policy, { memory }] of this.record.limits) {
-      const cooldown = this.policies.policies.find(({ name }) => name === policy)?.stormCooldownMs ?? 0;
-      yield memory.resetAt;
-      yield memory.stormEndedAt === null ? null : memory.stormEndedAt + cooldown;
+    for (const { judged } of this.record.limits.values()) {
+      const { resetAt, stormEndedAt } = judged.memory;
+      const policy = this.policies.policies.find(({ name }) => name === judged.policy);
+      yield resetAt;
+      yield stormEndedAt === null ? null : stormEndedAt + (policy?.stormCooldownMs ?? 0);
     }
   }
 

@@ -18,22 +18,21 @@ describe("a fault", () => {
   test.each<[Partial<FaultFlags>, ReturnType<typeof faultOf>]>([
     [
       { zone: "a", down: true },
-      { kind: "down", what: "zone a is down", nodes: new Set(["worker-1"]) },
+      { what: "zone a is down", nodes: new Set(["worker-1"]), taint: null },
     ],
     [
       { zone: "us/b", down: true },
-      { kind: "down", what: "zone us/b is down", nodes: new Set(["worker-3"]) },
+      { what: "zone us/b is down", nodes: new Set(["worker-3"]), taint: null },
     ],
     [
       { node: ["worker-1", "worker-3"], down: true },
-      { kind: "down", what: "worker-1 and worker-3 are down", nodes: new Set(["worker-1", "worker-3"]) },
+      { what: "worker-1 and worker-3 are down", nodes: new Set(["worker-1", "worker-3"]), taint: null },
     ],
     [
       { taint: "worker-1=example.com/x=y:NoExecute" },
       {
-        kind: "taint",
         what: "worker-1 carries example.com/x:NoExecute",
-        node: "worker-1",
+        nodes: new Set(["worker-1"]),
         taint: { key: "example.com/x", value: "y", effect: "NoExecute" },
       },
     ],

@@ -31,7 +31,7 @@ function previewedUnder(
   }));
   const renewedAt = new Map(nodes.map(({ node }) => [node, node === "down" ? takenAt - 600_000 : takenAt]));
   const snapshot = { takenAt, nodes, renewedAt, pods, ...sources, budgets: [], unread: [] };
-  const fault = { kind: "down", what: "up-0 is down", nodes: new Set(["up-0"]) } as const;
+  const fault = { what: "up-0 is down", nodes: new Set(["up-0"]), taint: null };
   return previewOf(snapshot, fault, STANDARD_PROFILE);
 }
 

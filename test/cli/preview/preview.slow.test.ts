@@ -141,7 +141,7 @@ test("a pod whose toleration cannot be read stays, for that reason", () => {
   const pods = snapshot.pods.map((bound) =>
     bound.pod.name === "short" ? { ...bound, pod: { ...bound.pod, tolerations: [{ operator: "SemverGt" }] } } : bound,
   );
-  const fault = { kind: "down", nodes: new Set(["a-0"]), what: "a-0 is down" } as const;
+  const fault = { what: "a-0 is down", nodes: new Set(["a-0"]), taint: null };
   const short = previewOf({ ...snapshot, pods }, fault, world.profile).pods.find(({ name }) => name === "short");
   expect(short).toMatchObject({
     deletedAfterMs: null,

@@ -29,7 +29,7 @@ test("a comparison does not guess why Vigil did nothing", () => {
 });
 
 describe("a preview does not guess", () => {
-  const stays = { recorded: undefined, held: null, profile: STANDARD_PROFILE };
+  const stays = { evicting: undefined, held: null, profile: STANDARD_PROFILE };
 
   test("why a pod of a tainted node stays", () => {
     expect(reasonToStay(observedPod("web"), { ...stays, taints: [noExecute(UNREACHABLE)] })).toBe("not known");
@@ -39,8 +39,8 @@ describe("a preview does not guess", () => {
   });
 
   test("why a pod is evicted that no taint evicts", () => {
-    expect(evictionReason(null, { evictionMode: "taint" })).toBe("not known");
-    expect(evictionReason(null, { evictionMode: "direct" })).toBe("its node is drained");
+    expect(evictionReason(undefined, { evictionMode: "taint" })).toBe("not known");
+    expect(evictionReason(undefined, { evictionMode: "direct" })).toBe("its node is drained");
   });
 
   test.each([

@@ -4,7 +4,7 @@
  */
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { EvictionSettings, FrozenInterval, NodePolicy, PolicySet } from "../../protocols/policy-set.ts";
-import { policyOf } from "./node-policy.ts";
+import { appliedPolicyOf } from "./node-policy.ts";
 import { type OutageTime, silenceCountdownEndAt } from "./paused-time/outages.ts";
 
 /** The most pods that may be evicted within a minute: in all, and of one namespace; null for no limit. */
@@ -31,8 +31,8 @@ export function ratedPolicyOf(
   node: Pick<ObservedNode, "labels" | "policyLabels">,
   set: PolicySet | null,
 ): NodePolicy | null {
-  const resolved = policyOf(node, set);
-  return resolved.kind === "policy" && evictionRatesOf(resolved.policy) !== null ? resolved.policy : null;
+  const policy = appliedPolicyOf(node, set);
+  return policy !== null && evictionRatesOf(policy) !== null ? policy : null;
 }
 
 /** When an eviction was due, and when its node was and is frozen, in epoch milliseconds. */

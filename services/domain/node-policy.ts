@@ -83,6 +83,15 @@ export function policyOf(node: Pick<ObservedNode, "labels" | "policyLabels">, se
   return { kind: "conflict", names: [policy, ...others].map(({ name }) => name) };
 }
 
+/** The policy that applies to a node; null for none, where several select it, and while it is not known. */
+export function appliedPolicyOf(
+  node: Pick<ObservedNode, "labels" | "policyLabels">,
+  set: PolicySet | null,
+): NodePolicy | null {
+  const resolved = policyOf(node, set);
+  return resolved.kind === "policy" ? resolved.policy : null;
+}
+
 /** The policies that select a node: its own, or all that conflict, of which none applies. */
 export function selectingPolicies(resolved: PolicyOfNode, set: PolicySet): readonly NodePolicy[] {
   if (resolved.kind === "policy") return [resolved.policy];

@@ -10,7 +10,7 @@ import { Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { ratedPolicyOf } from "../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../domain/freeze.ts";
-import { policyOf } from "../domain/node-policy.ts";
+import { appliedPolicyOf } from "../domain/node-policy.ts";
 import { nodeOutagesOf } from "../domain/paused-time/outages.ts";
 import type { LiveRead } from "../platform/requests/single-flight-reads.ts";
 import { type TryResult, unwritten, written } from "../platform/requests/write-jobs.ts";
@@ -95,8 +95,7 @@ function decisionOn(
 }
 
 function settingsOf({ io }: PodWriterContext, { node }: LiveNodeRead): EvictionSettings {
-  const resolved = policyOf(node(), io.policies.current());
-  return (resolved.kind === "policy" ? resolved.policy.evictions : null) ?? UPSTREAM_EVICTIONS;
+  return appliedPolicyOf(node(), io.policies.current())?.evictions ?? UPSTREAM_EVICTIONS;
 }
 
 function instantsOf(
@@ -138,9 +137,8 @@ function refusalByLease(
   lease: LiveRead<LeaseRead>,
 ): TryResult | null {
   if (lease.found.kind === "unread") return lease.found.result;
-  const resolved = policyOf(node, io.policies.current());
-  const ownMs = resolved.kind === "policy" ? resolved.policy.nodeMonitorGraceMs : null;
-  const graceMs = ownMs ?? io.profile.nodeMonitorGraceMs;
+  const own = appliedPolicyOf(node, io.policies.current());
+  const graceMs = own?.nodeMonitorGraceMs ?? io.profile.nodeMonitorGraceMs;
   const known = leases.apply(node, lease, graceMs);
   const problem = known && renewalProblem(node.node, known, { nowMs: io.clock.monotonicMs(), graceMs });
   if (known === null || problem === null) return null;

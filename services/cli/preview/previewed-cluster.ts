@@ -5,27 +5,24 @@
  */
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
-import type { BoundPod, Kube, Leases, Policies, Service } from "../../../protocols/ports.ts";
+import type { BoundPod, Kube, Policies } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { graceMsOf, readyConditionOf } from "../../domain/node-conditions.ts";
-import { policyOf } from "../../domain/node-policy.ts";
+import { appliedPolicyOf } from "../../domain/node-policy.ts";
 import { isSameTaint } from "../../domain/toleration.ts";
-import { nodeService } from "../../node/node.service.ts";
-import { nodeWriterService } from "../../node-writer/node-writer.service.ts";
-import { observerService } from "../../observer/observer.service.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
+import { uncontestedLeases } from "../../platform/kube/election/kube-leases.ts";
 import { PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
 import { silentLog } from "../../platform/process/log.ts";
 import { uncounted } from "../../platform/process/metrics.ts";
-import { podWriterService } from "../../pod-writer/pod-writer.service.ts";
 import { handoverText } from "../../pod-writer/rates/handover.ts";
 import { policyService } from "../../policy/policy.service.ts";
 import { BudgetedKube } from "../../sandbox/virtual/budgeted-kube.ts";
 import { DirectBus } from "../../sandbox/virtual/direct-bus.ts";
 import { SnapshotWorld } from "../../sandbox/virtual/snapshot-world.ts";
-import { taintManagerService } from "../../taint-manager/taint-manager.service.ts";
 import { soleZoneService } from "../../zone/zone.service.ts";
+import { ACTING_SERVICES } from "../process/controller.ts";
 import type { Fault } from "./fault.policy.ts";
 import { PreviewRecord } from "./preview-record.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -46,6 +43,8 @@ const FAR_PULSE_MS = 60_000;
 const NEAR_MS = 200_000;
 
 const MEMBER = "preview";
+/** What a process hands over with a Lease that evicted no pod: nothing shows who was evicted before. */
+const NONE_EVICTED = { countedMs: 0, counted: [], waiting: [] };
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -137,41 +136,28 @@ export class PreviewedCluster {
   /** Starts the services of a run that decide or write. Returns the policies as they know them. */
   #start(bus: DirectBus, kube: Kube): Policies {
     const { clock } = this.#world;
-    const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted, profile: this.#paced };
+    const rates = [...ratedPoliciesOf(this.snapshot.policies)].map((policy) => ({ policy, ...NONE_EVICTED }));
+    const leases = uncontestedLeases({
+      kind: "released",
+      handover: handoverText(rates, this.profile.bounds, QUIET_MS),
+    });
+    const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
-    const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases: this.#leases() };
-    const services: Readonly<Record<string, Service>> = {
-      observer: observerService,
-      node: (io) => nodeService({ ...io, profile: this.#graced }),
-      zone: soleZoneService(this.profile),
-      "taint-manager": taintManagerService,
-      "node-writer": nodeWriterService,
-      "pod-writer": podWriterService,
-      policy: policyService(this.snapshot.configured),
-    };
-    for (const [name, service] of Object.entries(services)) service({ ...ports, bus: bus.of(name) });
+    const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases };
+    const services = new Map(ACTING_SERVICES)
+      .set("zone", soleZoneService(this.profile))
+      .set("policy", policyService(this.snapshot.configured));
+    for (const [name, service] of services) {
+      service({ ...ports, profile: name === "node" ? this.#graced : this.#paced, bus: bus.of(name) });
+    }
     return policies;
-  }
-
-  /** Leases that a process has released which evicted no pod: nothing shows who was evicted before. */
-  #leases(): Leases {
-    const none = { countedMs: 0, counted: [], waiting: [] };
-    const rates = [...ratedPoliciesOf(this.snapshot.policies)].map((policy) => ({ policy, ...none }));
-    const handover = handoverText(rates, this.profile.bounds, QUIET_MS);
-    return {
-      compete: (_lease, taken) => {
-        taken({ kind: "released", handover });
-        return { isHeld: () => true, holder: () => null, release: () => {} };
-      },
-    };
   }
 
   /** Whether the kubelet of a node sent heartbeats until the snapshot. A short grace makes no kubelet quicker. */
   #isAlive(node: ObservedNode): boolean {
     const { takenAt, renewedAt, policies } = this.snapshot;
     const known = [renewedAt.get(node.node), readyConditionOf(node)?.heartbeatAt].filter((at) => at != null);
-    const resolved = policyOf(node, policies);
-    const graceMs = graceMsOf(node, this.profile, resolved.kind === "policy" ? resolved.policy : null);
+    const graceMs = graceMsOf(node, this.profile, appliedPolicyOf(node, policies));
     const stoppedMs = Math.max(graceMs, this.profile.nodeMonitorGraceMs) * STOPPED_SHARE;
     return known.length === 0 || takenAt - Math.max(...known) <= stoppedMs;
   }

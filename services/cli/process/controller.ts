@@ -89,7 +89,8 @@ export interface Controller {
   stop(): void;
 }
 
-const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
+/** The services that watch, decide and write, in the order in which they start. */
+export const ACTING_SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
   ["observer", observerService],
   ["node", nodeService],
   ["zone", zoneService],
@@ -115,7 +116,7 @@ export function startController(parts: ControllerParts): Controller {
   };
   const policies = policiesOf(parts);
   const kubes = kubesOf(parts);
-  const known = new Map(SERVICES).set("ledger", ledgerService);
+  const known = new Map(ACTING_SERVICES).set("ledger", ledgerService);
   if (parts.policies !== undefined) known.set("policy", policyService(parts.policies));
   const supervisor = supervise({
     services: new Map([...known].filter(([name]) => services.includes(name))),

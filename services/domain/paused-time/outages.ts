@@ -15,7 +15,7 @@ import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { FrozenInterval, PolicySet } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { graceMsOf } from "../node-conditions.ts";
-import { policyOf } from "../node-policy.ts";
+import { appliedPolicyOf } from "../node-policy.ts";
 import { countdownEndAt, mergedIntervals, onClock } from "./frozen-time.ts";
 
 /**
@@ -84,8 +84,7 @@ export function nodeOutagesOf(
   profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">,
 ): OutageTime {
   if (observed.length === 0 && (set?.outages ?? []).length === 0) return NO_OUTAGES;
-  const resolved = policyOf(node, set);
-  const graceMs = graceMsOf(node, profile, resolved.kind === "policy" ? resolved.policy : null);
+  const graceMs = graceMsOf(node, profile, appliedPolicyOf(node, set));
   return outageTimeOf(set?.outages ?? null, observed, graceMs);
 }
 

@@ -11,7 +11,7 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { readyConditionOf, refutesSilence } from "../../domain/node-conditions.ts";
-import { policyOf } from "../../domain/node-policy.ts";
+import { appliedPolicyOf } from "../../domain/node-policy.ts";
 import { isOutOfService, outOfServiceStage, ownOutOfServiceTaint } from "../../domain/out-of-service.ts";
 import { nodeOutagesOf } from "../../domain/paused-time/outages.ts";
 import { taintName } from "../../domain/toleration.ts";
@@ -63,8 +63,7 @@ export function outOfServiceRefusal(request: OutOfServiceRequest, situation: Liv
   if (live === null || leaseRenewedAt === undefined) return "the node and its lease were not read";
   const { freeze, frozen } = nodeFreezeOf(live, policies, wallMs);
   if (freeze !== null) return `node ${live.node} is frozen: ${freeze.field}`;
-  const resolved = policyOf(live, policies);
-  const policy = resolved.kind === "policy" ? resolved.policy : null;
+  const policy = appliedPolicyOf(live, policies);
   if (policy === null || policy.outOfService === null) return `no policy of node ${live.node} has outOfService`;
   const outages = nodeOutagesOf(live, policies, [], situation.profile);
   const graceMs = policy.nodeMonitorGraceMs ?? situation.profile.nodeMonitorGraceMs;

@@ -4,7 +4,7 @@ import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Io } from "../../../protocols/ports.ts";
 import { deleteAt, ratedPolicyOf } from "../../domain/eviction-rates.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
-import { policyOf } from "../../domain/node-policy.ts";
+import { appliedPolicyOf } from "../../domain/node-policy.ts";
 
 /** What a request to evict a pod contains, and when it is repeated. */
 interface EvictionTerms {
@@ -24,8 +24,7 @@ export function evictionTermsOf(
 ): (dueForMs: number) => EvictionTerms {
   const set = policies.current();
   const rated = ratedPolicyOf(node, set);
-  const resolved = policyOf(node, set);
-  const settings = resolved.kind === "policy" ? resolved.policy.evictions : null;
+  const settings = appliedPolicyOf(node, set)?.evictions ?? null;
   const wallMs = clock.wallMs();
   const { frozen } = nodeFreezeOf(node, set, wallMs);
   return (dueForMs) => {

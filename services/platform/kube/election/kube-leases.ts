@@ -34,13 +34,18 @@ export interface KubeLeasesOptions extends Omit<LeaseWatchIo, "lease">, Pick<Io,
   readonly member: string;
 }
 
-/** Leases of a process that writes nothing, or has no API server: each counts as held. */
-export const UNCONTESTED_LEASES: Leases = {
-  compete(_lease, taken) {
-    taken({ kind: "unknown" });
-    return { isHeld: () => true, holder: () => null, release: () => {} };
-  },
-};
+/** Leases for which nothing else competes: each counts as held, after this holder. */
+export function uncontestedLeases(last: LastHolder): Leases {
+  return {
+    compete(_lease, taken) {
+      taken(last);
+      return { isHeld: () => true, holder: () => null, release: () => {} };
+    },
+  };
+}
+
+/** Leases of a process that writes nothing, or has no API server. */
+export const UNCONTESTED_LEASES: Leases = uncontestedLeases({ kind: "unknown" });
 
 /** One candidacy: the Lease, the identity of the candidate, and what it calls. */
 interface Candidacy {

@@ -7,33 +7,24 @@
  */
 import type { PolicyReport } from "../../../protocols/ledger-reader.ts";
 import { WINDOW_MS } from "../../pod-writer/rates/eviction-window.ts";
+import type { RecordedPod } from "./preview-record.ts";
 
-/** A pod that a disruption budget protects. Spans are in milliseconds after the start of the preview. */
-export interface ProtectedPod {
+/** A pod of a rated policy. */
+export interface RatedPod extends Pick<RecordedPod, "requestedMs" | "refusedMs" | "waitedFor"> {
   readonly uid: string;
   /** Null for a pod that stays. */
-  readonly deletedMs: number | null;
-  /** When a disruption budget refused it first; null for never. */
-  readonly refusedMs: number | null;
+  readonly goneMs: number | null;
 }
 
-/** A pod that is due within the preview. */
-export interface RatedPod extends ProtectedPod {
-  /** When it is due: no pod goes before. */
-  readonly dueMs: number;
-  readonly hasWaited: boolean;
-  /** Whether the preview has gone on until it was due; it does not for a countdown of days. */
-  readonly isFollowed: boolean;
-}
+/** A pod that goes within the preview, and not before it is due. A countdown of days is not followed to its request. */
+type DuePod = RatedPod & { readonly dueMs: number };
 
 /** What is known of the evictions of a policy. */
 export interface RatedKnowledge {
-  /** Whether it is known that no eviction from before the preview counts. */
-  readonly isCountKnown: boolean;
-  /** Whether it is known which pods disruption budgets refuse. */
-  readonly areRefusalsKnown: boolean;
-  /** Whether a disruption budget protects any of its pods. */
-  readonly isProtected: boolean;
+  /** Whether no eviction from before the preview counts. */
+  readonly isIdle: boolean;
+  /** The disruption budgets that may refuse them; null where these could not be read. */
+  readonly budgets: readonly { readonly pods: Pick<ReadonlySet<string>, "has"> }[] | null;
 }
 
 /** How early a pod may go whose instant is not known, and why it is not, for people. */
@@ -58,29 +49,41 @@ export function idleOf(reports: readonly Pick<PolicyReport, "name" | "evictions"
 /** The pods of one policy whose instants are not known, by uid. */
 export function unknownTimes(
   pods: readonly RatedPod[],
-  { isCountKnown, areRefusalsKnown, isProtected }: RatedKnowledge,
+  { isIdle, budgets }: RatedKnowledge,
 ): ReadonlyMap<string, EarliestEviction> {
-  const moved = new Set(isCountKnown ? [] : movedPods(pods));
-  const mayRefuseOthers = !areRefusalsKnown || (isProtected && moved.size > 0);
-  const refusals = mayRefuseOthers ? [Number.NEGATIVE_INFINITY] : pods.map(({ refusedMs }) => refusedMs ?? Infinity);
-  const reorderedFromMs = refusals.reduce((first, ms) => Math.min(first, ms), Infinity);
-  const isReordered = pods.some(({ hasWaited }) => hasWaited);
-  const found = pods.flatMap((pod): [string, EarliestEviction][] => {
-    const { uid, dueMs, deletedMs, isFollowed } = pod;
-    if (isReordered && (deletedMs ?? Number.MAX_VALUE) >= reorderedFromMs) {
-      return [[uid, { earliestMs: dueMs, because: BECAUSE_ORDER }]];
-    }
-    if (moved.has(pod)) return [[uid, { earliestMs: deletedMs ?? dueMs, because: BECAUSE_BEFORE }]];
-    return isFollowed ? [] : [[uid, { earliestMs: dueMs, because: BECAUSE_RATE }]];
+  const due = pods.flatMap((pod) => {
+    const dueMs = pod.requestedMs ?? pod.goneMs;
+    return dueMs === null ? [] : [{ ...pod, dueMs }];
   });
-  return new Map(found);
+  const moved = isIdle ? new Set() : movedPods(due);
+  const mayMoveRefusals = moved.size > 0 && due.some(({ uid }) => budgets?.some((budget) => budget.pods.has(uid)));
+  const reorderedFromMs =
+    budgets === null || mayMoveRefusals
+      ? Number.NEGATIVE_INFINITY
+      : due.reduce((first, { refusedMs }) => Math.min(first, refusedMs ?? Infinity), Infinity);
+  const isReordered = due.some(({ waitedFor }) => waitedFor !== undefined);
+  const earliestOf = (pod: DuePod): EarliestEviction | null => {
+    const { dueMs, goneMs, requestedMs } = pod;
+    const isOrdered = !isReordered || (goneMs ?? Number.MAX_VALUE) < reorderedFromMs;
+    if (!isOrdered) return { earliestMs: dueMs, because: BECAUSE_ORDER };
+    if (moved.has(pod)) return { earliestMs: goneMs ?? dueMs, because: BECAUSE_BEFORE };
+    return requestedMs === undefined ? { earliestMs: dueMs, because: BECAUSE_RATE } : null;
+  };
+  return new Map(
+    due.flatMap((pod) => {
+      const earliest = earliestOf(pod);
+      return earliest === null ? [] : [[pod.uid, earliest]];
+    }),
+  );
 }
 
 /** The pods of one disruption budget that are due as it lets another one go in their place, by uid. */
-export function contendedTimes(pods: readonly ProtectedPod[]): ReadonlyMap<string, EarliestEviction> {
+export function contendedTimes(
+  pods: readonly (Pick<RecordedPod, "deletedMs" | "refusedMs"> & { readonly uid: string })[],
+): ReadonlyMap<string, EarliestEviction> {
   const due = pods.flatMap(({ uid, refusedMs, deletedMs }) => {
     const dueMs = refusedMs ?? deletedMs;
-    return dueMs === null ? [] : [{ uid, dueMs, isRefused: refusedMs !== null }];
+    return dueMs === undefined ? [] : [{ uid, dueMs, isRefused: refusedMs !== undefined }];
   });
   const contended = due.filter(({ dueMs, isRefused }) =>
     due.some((other) => Math.abs(other.dueMs - dueMs) <= AT_ONCE_MS && other.isRefused !== isRefused),
@@ -89,13 +92,13 @@ export function contendedTimes(pods: readonly ProtectedPod[]): ReadonlyMap<strin
 }
 
 /** The pods that evictions from before the preview may delay: by up to a minute, and then they delay others. */
-function movedPods(pods: readonly RatedPod[]): RatedPod[] {
+function movedPods(due: readonly DuePod[]): ReadonlySet<unknown> {
+  const moved = new Set<DuePod>();
   let untilMs = WINDOW_MS;
-  return pods
-    .toSorted((left, right) => left.dueMs - right.dueMs)
-    .filter(({ dueMs, deletedMs }) => {
-      if (deletedMs === null || dueMs >= untilMs) return false;
-      untilMs = Math.max(untilMs, deletedMs + 2 * WINDOW_MS);
-      return true;
-    });
+  for (const pod of due.toSorted((left, right) => left.dueMs - right.dueMs)) {
+    if (pod.goneMs === null || pod.dueMs >= untilMs) continue;
+    untilMs = Math.max(untilMs, pod.goneMs + 2 * WINDOW_MS);
+    moved.add(pod);
+  }
+  return moved;
 }

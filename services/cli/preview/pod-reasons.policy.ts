@@ -2,7 +2,6 @@
  * Why the pods of a preview are deleted or stay, by what its services published. A reason that they do not show is not
  * known, and is said to be.
  */
-import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod, Taint } from "../../../protocols/objects.ts";
 import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import type { Profile } from "../../../protocols/profile.ts";
@@ -15,16 +14,15 @@ import {
   unreadableText,
   unreadableTolerationOf,
 } from "../../domain/toleration.ts";
+import type { RecordedPod } from "./preview-record.ts";
 
-/** The taint-manager's decision that a taint evicts a pod. */
-export type EvictionByTaint = Pick<BodyOf<"judged.pod">, "taint" | "toleratedTaint" | "tolerationSeconds">;
+/** A pod, and the decision of the taint-manager that a taint evicts it. */
+type DecidedPod = Pick<RecordedPod, "evicting"> & { readonly pod: ObservedPod };
 
-/** What is known of a pod that stays. */
+/** What is known besides of a pod that stays. */
 export interface StayContext {
   /** The NoExecute taints of its node at the end. */
   readonly taints: readonly Taint[];
-  /** The decision to evict it; absent for none. */
-  readonly evicting: EvictionByTaint | undefined;
   /** What holds back its deletion, or its node; null for nothing that is known. */
   readonly held: string | null;
   readonly profile: Pick<Profile, "tolerationComparisonOperators">;
@@ -32,7 +30,7 @@ export interface StayContext {
 
 /** Why a pod is evicted; no taint decides about the pod of a drained node. */
 export function evictionReason(
-  evicting: EvictionByTaint | undefined,
+  { evicting }: Omit<DecidedPod, "pod">,
   { evictionMode }: Pick<Profile, "evictionMode">,
 ): string {
   const taint = evicting?.toleratedTaint ?? evicting?.taint ?? null;
@@ -42,7 +40,7 @@ export function evictionReason(
 }
 
 /** Why a pod stays until the end of the preview. */
-export function reasonToStay(pod: ObservedPod, { taints, evicting, held, profile }: StayContext): string {
+export function reasonToStay({ pod, evicting }: DecidedPod, { taints, held, profile }: StayContext): string {
   if (hasCompleted(pod)) return `has completed (${pod.phase})`;
   if (pod.deletionAt !== null) return "is terminating already";
   if (pod.mirror === true) return "mirrors a static pod";

@@ -35,6 +35,7 @@ interface NodeOutcome extends RecordedNode {
 
 /** A pod at the end of a preview. */
 interface PodOutcome extends RecordedPod {
+  readonly uid: string;
   readonly pod: ObservedPod;
   /** When it is deleted, as far as is known: a countdown that was not waited for ends as published. */
   readonly goneMs: number | null;
@@ -58,7 +59,7 @@ export function previewOf(
   const cluster = new PreviewedCluster(snapshot, fault, profile);
   cluster.run();
   const all = [...cluster.record.nodes.values()].map((node) => outcomeOf(node, cluster));
-  const unknown = new Map([...contendedEvictions(cluster), ...ratedEvictions(all, cluster, idle)]);
+  const unknown = unknownEvictions(all, cluster, idle);
   const affected = all.filter(isAffected);
   const nodes = affected
     .map((node) => nodeReport(node, cluster))
@@ -70,7 +71,7 @@ export function previewOf(
       ]),
     );
   const pods = affected
-    .flatMap((node) => node.pods.map((each) => podReport(each, node, cluster, unknown.get(each.pod.uid))))
+    .flatMap((node) => node.pods.map((each) => podReport(each, node, cluster, unknown.get(each.uid))))
     .sort(inOrderOf(({ deletedAfterMs, namespace, name }) => [deletedAfterMs ?? NEVER, namespace, name]));
   const zones = [...cluster.record.zones.values()].flatMap(zoneReport);
   const spans = [
@@ -109,7 +110,12 @@ function outcomeOf(node: RecordedNode, cluster: PreviewedCluster): NodeOutcome {
     isWaiting: judged !== null && waitingTaintOf(judged) !== null,
     pods: (pods.get(shown.node) ?? []).map(({ pod }) => {
       const recorded = record.pod(pod.uid);
-      return { pod, ...recorded, goneMs: recorded.deletedMs ?? publishedEndMs(recorded, policy, cluster) };
+      return {
+        uid: pod.uid,
+        pod,
+        ...recorded,
+        goneMs: recorded.deletedMs ?? publishedEndMs(recorded, policy, cluster),
+      };
     }),
   };
 }
@@ -154,40 +160,22 @@ function zoneReport({ first, last }: RecordedZone): PreviewedZone[] {
   return [{ zone: zoneTitleOf(last.zone), size: last.size, before: stateOf(first), after, waiting: last.queueLength }];
 }
 
-/** The pods that contend for a disruption budget at an unknown instant, by uid. */
-function contendedEvictions({ snapshot: { budgets }, record }: PreviewedCluster): [string, EarliestEviction][] {
-  return (budgets ?? []).flatMap(({ pods }) => [
-    ...contendedTimes(
-      [...pods.keys()].map((uid) => {
-        const { deletedMs = null, refusedMs = null } = record.pod(uid);
-        return { uid, deletedMs, refusedMs };
-      }),
-    ),
-  ]);
-}
-
-/** The pods of rated policies whose instants are not known, by uid. */
-function ratedEvictions(
+/** The pods whose instants are not known, by uid. */
+function unknownEvictions(
   nodes: readonly NodeOutcome[],
-  { snapshot: { budgets } }: PreviewedCluster,
+  { snapshot: { budgets }, record }: PreviewedCluster,
   idle: ReadonlySet<string>,
-): [string, EarliestEviction][] {
-  return [...Map.groupBy(nodes, ({ policy }) => policy)].flatMap(([policy, ofPolicy]) => {
+): ReadonlyMap<string, EarliestEviction> {
+  const contended = (budgets ?? []).flatMap(({ pods }) => [
+    ...contendedTimes([...pods.keys()].map((uid) => ({ uid, ...record.pod(uid) }))),
+  ]);
+  const rated = [...Map.groupBy(nodes, ({ policy }) => policy)].flatMap(([policy, ofPolicy]) => {
     if (policy === null || evictionRatesOf(policy) === null) return [];
-    const pods = ofPolicy
-      .flatMap((node) => node.pods)
-      .flatMap(({ pod, goneMs: deletedMs, ...recorded }) => {
-        const { requestedMs, refusedMs = null, waitedFor } = recorded;
-        const dueMs = requestedMs ?? deletedMs;
-        if (dueMs === null) return [];
-        const known = { hasWaited: waitedFor !== undefined, isFollowed: requestedMs !== undefined };
-        return [{ uid: pod.uid, dueMs, deletedMs, refusedMs, ...known }];
-      });
-    const isAsking = policy.evictions?.method !== "Delete";
-    const isProtected = isAsking && pods.some(({ uid }) => budgets?.some((budget) => budget.pods.has(uid)));
-    const areRefusalsKnown = !isAsking || budgets !== null;
-    return [...unknownTimes(pods, { isCountKnown: idle.has(policy.name), areRefusalsKnown, isProtected })];
+    const pods = ofPolicy.flatMap((node) => node.pods);
+    const refusing = policy.evictions?.method === "Delete" ? [] : budgets;
+    return [...unknownTimes(pods, { isIdle: idle.has(policy.name), budgets: refusing })];
   });
+  return new Map([...contended, ...rated]);
 }
 
 /** What happens to a pod; `earliest` is set where its instant is not known. */
@@ -212,16 +200,17 @@ type PodDeletion = Pick<PreviewedPodReport, "evictedBy" | "latestAfterMs" | "why
 
 /** By which method a pod is deleted, and why. */
 function deletionOf(
-  { pod, evicting, waitedFor, deletedMs }: PodOutcome,
+  outcome: PodOutcome,
   goneMs: number,
   { shown, policy }: NodeOutcome,
   { policies, profile, snapshot, refusals }: PreviewedCluster,
 ): PodDeletion {
+  const { uid, waitedFor, deletedMs } = outcome;
   const settings = policy?.evictions ?? UPSTREAM_EVICTIONS;
-  const why = `${evictionReason(evicting, profile)}${waitedFor === undefined ? "" : `; waits for ${waitedFor}`}`;
+  const why = `${evictionReason(outcome, profile)}${waitedFor === undefined ? "" : `; waits for ${waitedFor}`}`;
   const { method: evictedBy } = settings;
   if (evictedBy === "Delete") return { why };
-  const refusal = refusals.get(pod.uid);
+  const refusal = refusals.get(uid);
   // A preview does not know which pods replace others, and when.
   const others = "unless other pods of it become ready";
   if (refusal !== undefined) return { evictedBy, why: `${why}; ${refusal} refuses until then, ${others}` };
@@ -235,11 +224,11 @@ function deletionOf(
   return { evictedBy, latestAfterMs, why: `${unknown}; if so, it goes at the latest after ${latest}` };
 }
 
-function stayReason({ pod, evicting, waitedFor }: PodOutcome, node: NodeOutcome, cluster: PreviewedCluster): string {
+function stayReason(outcome: PodOutcome, node: NodeOutcome, cluster: PreviewedCluster): string {
   const { shown, policy } = node;
   const { record, refusals, profile } = cluster;
   // The queue names its first pods; those behind them wait too.
   const rate = policy === null || record.queueOf(policy.name).length === 0 ? null : rateText(policy);
-  const held = refusals.get(pod.uid) ?? waitedFor ?? rate ?? node.held;
-  return reasonToStay(pod, { taints: noExecuteTaints(shown.taints), evicting, held, profile });
+  const held = refusals.get(outcome.uid) ?? outcome.waitedFor ?? rate ?? node.held;
+  return reasonToStay(outcome, { taints: noExecuteTaints(shown.taints), held, profile });
 }

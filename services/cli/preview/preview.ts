@@ -23,17 +23,11 @@ export interface PreviewedRemediation {
   readonly isDryRun?: true;
 }
 
-/** The out-of-service taint of a silent node, which needs one of these proofs. */
-export interface PreviewedOutOfService {
-  /** The earliest; null while a freeze has no end. */
-  readonly fromAfterMs: number | null;
-  readonly proofs: readonly DownProofKind[];
-}
-
 /** What the policy of a silent node does about its machine. */
 export interface PreviewedRecovery {
   readonly remediations?: readonly PreviewedRemediation[];
-  readonly outOfService?: PreviewedOutOfService;
+  /** The out-of-service taint, which needs one of these proofs: at the earliest then; null while a freeze has no end. */
+  readonly outOfService?: { readonly fromAfterMs: number | null; readonly proofs: readonly DownProofKind[] };
 }
 
 /** A node that something happens to, in the order in which it happens. */

@@ -3,14 +3,13 @@
  * would write had been written. Until the instant of the snapshot no policy is known, so they request nothing that
  * harms. It ends when nothing has happened for longer than anything waits for. Nothing leaves this process.
  */
-import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { PolicySet } from "../../../protocols/policy-set.ts";
 import type { BoundPod, Kube, Policies } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { ratedPoliciesOf } from "../../domain/eviction-rates.ts";
 import { graceMsOf, readyConditionOf } from "../../domain/node-conditions.ts";
 import { appliedPolicyOf } from "../../domain/node-policy.ts";
-import { isSameTaint } from "../../domain/toleration.ts";
 import { aloneFleet } from "../../platform/fleet/fleet.ts";
 import { uncontestedLeases } from "../../platform/kube/election/kube-leases.ts";
 import { PolicyReceiver } from "../../platform/node-policies/policy-receiver.ts";
@@ -80,8 +79,7 @@ export class PreviewedCluster {
     const bus = new DirectBus(clock, MEMBER);
     this.record = new PreviewRecord(bus.of("record"), clock, snapshot.takenAt);
     // Where disruption budgets could not be read, none refuses.
-    const shadow = { clock, log: silentLog, kube: api, bus: bus.of("shadow") };
-    const kube = new BudgetedKube(shadow, snapshot.budgets ?? []);
+    const kube = new BudgetedKube({ clock, log: silentLog, kube: api, bus: bus.of("shadow") }, snapshot.budgets ?? []);
     this.refusals = kube.refusals;
     this.#received = this.#start(bus, kube);
     const alive = snapshot.nodes.filter((node) => this.#isAlive(node));
@@ -91,7 +89,7 @@ export class PreviewedCluster {
     const wasReady = alive.filter((node) => faulty.has(node.node) && readyConditionOf(node)?.status === "True");
     this.touched = taint === null ? new Set(wasReady.map(({ node }) => node)) : faulty;
     this.#world.begin([...living], Math.min(...graces) * RENEWED_SHARE);
-    if (taint !== null) for (const node of faulty) this.#setTaint(node, taint);
+    if (taint !== null) for (const node of faulty) this.#world.setTaint(node, taint);
   }
 
   /** The policies in force, with their freezes. */
@@ -108,21 +106,19 @@ export class PreviewedCluster {
   run(): void {
     for (let nowMs = 0; nowMs <= Math.min(this.#restsFromMs(nowMs), PREVIEW_MS_MAX); nowMs = this.record.nowMs) {
       this.#world.clock.advance(STEP_MS);
-      if (this.#isSilenceOver()) this.#endHeartbeats();
+      this.#endHeartbeats();
     }
   }
 
-  /** Whether no further node falls silent, and no countdown rests on a grace that can grow. */
-  #isSilenceOver(): boolean {
+  /**
+   * Spares thousands of healthy nodes their heartbeats, which take half of the time of a preview: once no further node
+   * falls silent, and no countdown rests on a grace that can grow.
+   */
+  #endHeartbeats(): void {
     const { outages, policies } = this.policies;
     const hasGraces = policies.some((of) => (of.nodeMonitorGraceMs ?? of.nodeStartupGraceMs) !== null);
-    const hasEnded = this.#graced.nodeMonitorGraceMs > PREVIEW_MS_MAX;
-    if (hasEnded || hasGraces || this.profile.evictionMode !== "taint") return false;
-    return outages?.length === 0 && this.#stopped.every((name) => this.record.isUnknown(name));
-  }
-
-  /** Spares thousands of healthy nodes their heartbeats, which take half of the time of a preview. */
-  #endHeartbeats(): void {
+    if (hasGraces || this.profile.evictionMode !== "taint" || outages?.length !== 0) return;
+    if (!this.#stopped.every((name) => this.record.isUnknown(name))) return;
     this.#graced.nodeMonitorGraceMs = this.#graced.nodeStartupGraceMs = 2 * PREVIEW_MS_MAX;
     this.#world.endRenewals();
   }
@@ -137,10 +133,8 @@ export class PreviewedCluster {
   #start(bus: DirectBus, kube: Kube): Policies {
     const { clock } = this.#world;
     const rates = [...ratedPoliciesOf(this.snapshot.policies)].map((policy) => ({ policy, ...NONE_EVICTED }));
-    const leases = uncontestedLeases({
-      kind: "released",
-      handover: handoverText(rates, this.profile.bounds, QUIET_MS),
-    });
+    const handover = handoverText(rates, this.profile.bounds, QUIET_MS);
+    const leases = uncontestedLeases({ kind: "released", handover });
     const shared = { clock, random: () => 0, log: silentLog, metrics: uncounted };
     const policies = new PolicyReceiver({ ...shared, bus: bus.of("policies") });
     const ports = { ...shared, kube, policies, fleet: aloneFleet(MEMBER), leases };
@@ -162,14 +156,6 @@ export class PreviewedCluster {
     return known.length === 0 || takenAt - Math.max(...known) <= stoppedMs;
   }
 
-  /** Sets a taint as a person would. */
-  #setTaint(name: string, taint: Taint): void {
-    const node = this.#world.kube.get("nodes", name);
-    if (node === undefined) return;
-    const taints = [...node.taints.filter((each) => !isSameTaint(each, taint)), taint];
-    this.#world.kube.put("nodes", { ...node, taints, resourceVersion: `${node.resourceVersion}.tainted` });
-  }
-
   /** When nothing is to come any more, as far as is known now. Sets the time between pulses by it. */
   #restsFromMs(nowMs: number): number {
     const waitsMs = this.#afterSnapshot(this.#waitsUntilAt());
@@ -178,12 +164,10 @@ export class PreviewedCluster {
     const isNear = nowMs < NEAR_MS || nearMs.some((ms) => ms >= nowMs && ms < nowMs + NEAR_MS);
     this.#paced.pulsePeriodMs = isNear ? this.profile.pulsePeriodMs : FAR_PULSE_MS;
     const latestMs = [...waitsMs, ...countdownsMs].reduce((latest, ms) => Math.max(latest, ms), this.record.changedMs);
-    const { policies } = this.policies;
+    const slowestMs = 2 * Math.max(...this.#graces(), this.record.slowestGrantMs);
     // So long after its deadline a pod that a disruption budget refuses may be deleted all the same.
-    const refusedMs = this.refusals.size === 0 ? [] : policies.map(({ evictions }) => evictions?.deleteAfterMs ?? 0);
-    return (
-      latestMs + Math.max(QUIET_MS, ...this.#graces().map((ms) => 2 * ms), 2 * this.record.slowestGrantMs, ...refusedMs)
-    );
+    const refusing = this.refusals.size === 0 ? [] : this.policies.policies;
+    return latestMs + Math.max(QUIET_MS, slowestMs, ...refusing.map(({ evictions }) => evictions?.deleteAfterMs ?? 0));
   }
 
   #afterSnapshot(instants: Iterable<number | null | undefined>): number[] {

@@ -3,8 +3,7 @@
  * and the out-of-service taint. A preview knows no outcomes, so it assumes that each remediation times out, and says
  * from when on a proof would count. It reads no clock.
  */
-import type { NodePolicy, PolicySet } from "../../../protocols/policy-set.ts";
-import type { Profile } from "../../../protocols/profile.ts";
+import type { NodePolicy } from "../../../protocols/policy-set.ts";
 import { nodeFreezeOf } from "../../domain/freeze.ts";
 import { outOfServiceStage, provableFrom } from "../../domain/out-of-service.ts";
 import { countdownEndAt } from "../../domain/paused-time/frozen-time.ts";
@@ -12,21 +11,15 @@ import { isSwappable } from "../../domain/toleration.ts";
 import { remediationKind } from "../../policy/remediations/remediation-object.policy.ts";
 import type { PreviewedRecovery, PreviewedRemediation } from "./preview.ts";
 import type { RecordedNode } from "./preview-record.ts";
+import type { PreviewedCluster } from "./previewed-cluster.ts";
 
 /** A node at the end of a preview, with the policy that applies to it. */
 type SilentNode = Pick<RecordedNode, "shown" | "unknownMs" | "admittedMs"> & { readonly policy: NodePolicy | null };
 
-/** What the recovery of a node depends on. */
-interface RecoveryContext {
-  readonly policies: PolicySet;
-  readonly profile: Pick<Profile, "evictionMode" | "upstream">;
-  readonly snapshot: { readonly takenAt: number };
-}
-
 /** The recovery of a node that becomes silent and is tainted within the preview; empty for any other. */
 export function recoveryOf(
   { shown: node, unknownMs, admittedMs, policy }: SilentNode,
-  { policies, profile, snapshot: { takenAt } }: RecoveryContext,
+  { policies, profile, snapshot: { takenAt } }: PreviewedCluster,
 ): PreviewedRecovery {
   if (policy === null || unknownMs === null || admittedMs === null) return {};
   if (!node.taints.some(isSwappable) || profile.evictionMode !== "taint") return {};
@@ -37,11 +30,10 @@ export function recoveryOf(
     return Number.isFinite(endAt) ? endAt - takenAt : null;
   };
   const remediations = remediationsOf(policy, admittedMs, endMs);
+  const found = remediations.length === 0 ? {} : { remediations };
   const { outOfService: settings } = policy;
   const silentAt = provableFrom(node);
-  const isBeside = profile.upstream === "beside";
-  const found = remediations.length === 0 ? {} : { remediations };
-  if (settings === null || silentAt === null || isBeside) return found;
+  if (settings === null || silentAt === null || profile.upstream === "beside") return found;
   const stage = outOfServiceStage(node, settings, frozen, Number.POSITIVE_INFINITY);
   if (stage?.state === "on" || stage?.state === "takenOff") return found;
   const provedMs = endMs(silentAt - takenAt, settings.afterMs);

@@ -7,6 +7,7 @@ import { ConditionType } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import type { Watched } from "../../../protocols/ports.ts";
 import { epochMsOf } from "../../domain/api-time.ts";
+import { isSameTaint } from "../../domain/toleration.ts";
 import { SnapshotKube } from "./snapshot-kube.ts";
 import type { SnapshotObjects } from "./snapshot-objects.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -44,6 +45,14 @@ export class SnapshotWorld {
     this.#isAnyAlive = alive.length > 0;
     this.#renew(alive, renewEveryMs, () => this.#areRenewed);
     this.kube.listPolicies();
+  }
+
+  /** Sets a taint as a person would. */
+  setTaint(name: string, taint: Taint): void {
+    const node = this.kube.get("nodes", name);
+    if (node === undefined) return;
+    const taints = [...node.taints.filter((each) => !isSameTaint(each, taint)), taint];
+    this.kube.put("nodes", { ...node, taints, resourceVersion: `${node.resourceVersion}.tainted` });
   }
 
   /** Renews the leases of nodes no longer: their silence does not count any more. */

@@ -8,12 +8,11 @@ import {
 } from "../../../services/cli/preview/eviction-times.policy.ts";
 
 const S = 1000;
-const KNOWN: RatedKnowledge = { isCountKnown: true, areRefusalsKnown: true, isProtected: false };
+const KNOWN: RatedKnowledge = { isIdle: true, budgets: [] };
 
 /** A pod that is due and deleted after these seconds. */
 function pod(uid: string, dueS: number, deletedS: number | null, more: Partial<RatedPod> = {}): RatedPod {
-  const deletedMs = deletedS === null ? null : deletedS * S;
-  return { uid, dueMs: dueS * S, deletedMs, refusedMs: null, hasWaited: false, isFollowed: true, ...more };
+  return { uid, requestedMs: dueS * S, goneMs: deletedS === null ? null : deletedS * S, ...more };
 }
 
 /** The pods without a known instant, each with its earliest second. */
@@ -22,10 +21,10 @@ function unknown(pods: readonly RatedPod[], known: Partial<RatedKnowledge> = {})
   return Object.fromEntries([...found].map(([uid, { earliestMs }]) => [uid, earliestMs / S]));
 }
 
-const WAITED = { hasWaited: true };
+const WAITED = { waitedFor: "evictions.maxPerMinute of gpu" };
 
 describe("evictions of the minute before", () => {
-  const recent = { isCountKnown: false };
+  const recent = { isIdle: false };
 
   test("may delay pods due within a minute, and others", () => {
     const pods = [pod("a", 59, 59), pod("b", 59, 119, WAITED), pod("c", 238, 240), pod("d", 421, 421)];
@@ -57,17 +56,16 @@ describe("after a refusal", () => {
   });
 
   test.each([
-    ["that is not known", { areRefusalsKnown: false }],
-    ["that pods which are delayed may meet", { isCountKnown: false, isProtected: true }],
+    ["that is not known", { budgets: null }],
+    ["that pods which are delayed may meet", { isIdle: false, budgets: [{ pods: new Set(["b"]) }] }],
   ])("%s, too", (_what, known) => {
     expect(unknown([pod("a", 5, 5), pod("b", 5, 65, WAITED)], known)).toEqual({ a: 5, b: 5 });
   });
 });
 
 test("a rate may hold back a pod whose countdown a preview does not follow", () => {
-  expect(unknown([pod("patient", 90_000, 90_000, { isFollowed: false }), pod("a", 70, 70)])).toEqual({
-    patient: 90_000,
-  });
+  const { requestedMs: _requestedMs, ...patient } = pod("patient", 90_000, 90_000);
+  expect(unknown([patient, pod("a", 70, 70)])).toEqual({ patient: 90_000 });
 });
 
 test("a policy is idle where a process reports that no eviction counts", () => {

@@ -29,18 +29,21 @@ test("a comparison does not guess why Vigil did nothing", () => {
 });
 
 describe("a preview does not guess", () => {
-  const stays = { evicting: undefined, held: null, profile: STANDARD_PROFILE };
+  const stays = { held: null, profile: STANDARD_PROFILE };
 
   test("why a pod of a tainted node stays", () => {
-    expect(reasonToStay(observedPod("web"), { ...stays, taints: [noExecute(UNREACHABLE)] })).toBe("not known");
+    expect(reasonToStay({ pod: observedPod("web") }, { ...stays, taints: [noExecute(UNREACHABLE)] })).toBe("not known");
     const tolerations = [{ operator: "Exists" }];
-    const tolerant = reasonToStay(observedPod("web", { tolerations }), { ...stays, taints: [noExecute(UNREACHABLE)] });
+    const tolerant = reasonToStay(
+      { pod: observedPod("web", { tolerations }) },
+      { ...stays, taints: [noExecute(UNREACHABLE)] },
+    );
     expect(tolerant).toBe(`tolerates ${UNREACHABLE}:NoExecute`);
   });
 
   test("why a pod is evicted that no taint evicts", () => {
-    expect(evictionReason(undefined, { evictionMode: "taint" })).toBe("not known");
-    expect(evictionReason(undefined, { evictionMode: "direct" })).toBe("its node is drained");
+    expect(evictionReason({}, { evictionMode: "taint" })).toBe("not known");
+    expect(evictionReason({}, { evictionMode: "direct" })).toBe("its node is drained");
   });
 
   test.each([

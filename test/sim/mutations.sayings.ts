@@ -49,10 +49,8 @@ export const SAYING_MUTATIONS: readonly Mutation[] = [
   {
     name: "a node that waits is held by its breaker",
     file: "services/cli/preview/preview.policy.ts",
-    from: "  if (hold === undefined) return null;\n",
-    to:
-      '  if (hold === undefined) return resolved.kind === "policy" ? ' +
-      '"circuitBreaker of ".concat(resolved.policy.name) : null;\n',
+    from: "(hold === null ? null : `",
+    to: '(hold === null ? policy && "circuitBreaker of ".concat(policy.name) : `',
     showsIn: "previewedPolicies",
   },
   {

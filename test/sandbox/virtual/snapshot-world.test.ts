@@ -46,6 +46,17 @@ test("a node that was tainted later has appeared with its last status before", (
   expect(shown.filter((each) => each.startsWith("cordoned"))).toEqual(["cordoned -50", "cordoned -20"]);
 });
 
+test("a taint that is set is shown, in place of one that is the same but for its value", () => {
+  const taint = { key: "maintenance", effect: "NoExecute" };
+  const { world, shown } = fixture([observedNode("early", { taints: [{ ...taint, value: "old" }] })]);
+  world.begin([], 1_000);
+  shown.length = 0;
+  world.setTaint("early", { ...taint, value: "new" });
+  world.setTaint("unknown", taint);
+  expect(shown).toEqual(["early 0"]);
+  expect(world.kube.get("nodes", "early")?.taints).toEqual([{ ...taint, value: "new" }]);
+});
+
 test("from the snapshot on only living nodes renew their leases", () => {
   const { world, shown } = fixture();
   world.begin(["early"], 40_000);

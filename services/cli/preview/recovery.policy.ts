@@ -12,14 +12,20 @@ import { remediationKind } from "../../policy/remediations/remediation-object.po
 import type { PreviewedRecovery, PreviewedRemediation } from "./preview.ts";
 import type { RecordedNode } from "./preview-record.ts";
 import type { PreviewedCluster } from "./previewed-cluster.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** A node at the end of a preview, with the policy that applies to it. */
 type SilentNode = Pick<RecordedNode, "shown" | "unknownMs" | "admittedMs"> & { readonly policy: NodePolicy | null };
 
+/** What the recovery of a node depends on. */
+type RecoveryContext = Pick<PreviewedCluster, "policies" | "profile"> & {
+  readonly snapshot: Pick<Snapshot, "takenAt">;
+};
+
 /** The recovery of a node that becomes silent and is tainted within the preview; empty for any other. */
 export function recoveryOf(
   { shown: node, unknownMs, admittedMs, policy }: SilentNode,
-  { policies, profile, snapshot: { takenAt } }: PreviewedCluster,
+  { policies, profile, snapshot: { takenAt } }: RecoveryContext,
 ): PreviewedRecovery {
   if (policy === null || unknownMs === null || admittedMs === null) return {};
   if (!node.taints.some(isSwappable) || profile.evictionMode !== "taint") return {};

@@ -1,6 +1,7 @@
 /** Which pods of a rated policy a preview knows no instant of, and how early it says they go. */
 import { describe, expect, test } from "vitest";
 import {
+  contendedTimes,
   idleOf,
   type RatedKnowledge,
   type RatedPod,
@@ -55,6 +56,11 @@ describe("after a refusal", () => {
     expect(unknown([pod("refused", 5, 25, { refusedMs: 5 * S }), pod("other", 5, 5)])).toEqual({});
   });
 
+  test("instants are known while a budget has refused none of its pods", () => {
+    const budgets = [{ pods: new Set(["b"]) }];
+    expect(unknown([pod("a", 5, 5), pod("b", 5, 65, WAITED)], { budgets })).toEqual({});
+  });
+
   test.each([
     ["that is not known", { budgets: null }],
     ["that pods which are delayed may meet", { isIdle: false, budgets: [{ pods: new Set(["b"]) }] }],
@@ -66,6 +72,19 @@ describe("after a refusal", () => {
 test("a rate may hold back a pod whose countdown a preview does not follow", () => {
   const { requestedMs: _requestedMs, ...patient } = pod("patient", 90_000, 90_000);
   expect(unknown([patient, pod("a", 70, 70)])).toEqual({ patient: 90_000 });
+});
+
+test.each<[string, number, Record<string, number>]>([
+  ["the pods that are due as their budget refuses another one contend", 6 * S, { gone: 5, refused: 6 }],
+  ["a pod that is refused later contends with none", 7 * S, {}],
+])("%s", (_what, refusedMs, contended) => {
+  const pods = [{ uid: "gone", deletedMs: 5 * S }, { uid: "refused", refusedMs }, { uid: "stays" }];
+  const found = [...contendedTimes(pods)].map(([uid, { earliestMs }]) => [uid, earliestMs / S]);
+  expect(Object.fromEntries(found)).toEqual(contended);
+});
+
+test("pods of one budget that all go at one instant do not contend", () => {
+  expect(contendedTimes(["a", "b"].map((uid) => ({ uid, deletedMs: 5 * S }))).size).toBe(0);
 });
 
 test("a policy is idle where a process reports that no eviction counts", () => {

@@ -26,7 +26,7 @@ export interface PreviewedRemediation {
 /** What the policy of a silent node does about its machine. */
 export interface PreviewedRecovery {
   readonly remediations?: readonly PreviewedRemediation[];
-  /** The out-of-service taint, which needs one of these proofs: at the earliest then; null while a freeze has no end. */
+  /** The taint by one of these proofs, at the earliest then; null while a freeze has no end. */
   readonly outOfService?: { readonly fromAfterMs: number | null; readonly proofs: readonly DownProofKind[] };
 }
 

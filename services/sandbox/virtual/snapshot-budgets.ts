@@ -47,7 +47,7 @@ function isNamed(item: unknown): item is KubeObject {
   return textOf(recordOf(recordOf(item).metadata).name) !== null;
 }
 
-/** Reads the objects in the first version that the API server has. One in v1beta1 without a selector selects nothing. */
+/** Reads the objects in the first version that the server has. An empty selector of v1beta1 selects nothing. */
 function readObjects(
   read: ReadList,
   [version, ...older]: readonly string[],

@@ -16,7 +16,7 @@ const stepOf = (kind: string, dryRun = false) => {
   return { template, timeout: "5m", ...(dryRun ? { dryRun } : {}) };
 };
 
-/** The recovery of a node that becomes Unknown after 50 s and is admitted after 60 s, under a policy of these fields. */
+/** The recovery of a node that is Unknown after 50 s and admitted after 60 s, under a policy of these fields. */
 function recovery(fields: Omit<NodePolicySpec, "selector">, profile = STANDARD_PROFILE) {
   const policy = nodePolicyOf("gpu", { selector: {}, ...fields });
   const conditions = [{ type: "Ready", status: "Unknown", heartbeatAt: 0, transitionAt: TAKEN_AT + 50 * S } as const];

@@ -50,13 +50,13 @@ function fixture({ pods = READY, counted = {}, names = ["shop/web"] }: Given = {
 }
 
 describe("a budget lets go", () => {
-  test("as many pods as it does not need, and names itself to the others", () => {
+  test("as many pods as it can, and refuses the others", () => {
     const { kube, evict } = fixture();
     expect([evict("a"), evict("b")]).toEqual(["shadowed", "throttled"]);
     expect([...kube.refusals]).toEqual([["b", "the disruption budget shop/web"]]);
   });
 
-  test("none once one of its pods is deleted without it, or has ceased to be ready", () => {
+  test("none once one of its pods is deleted or not ready", () => {
     const deleted = fixture();
     deleted.remove("a");
     expect(deleted.evict("b")).toBe("throttled");
@@ -65,7 +65,7 @@ describe("a budget lets go", () => {
     expect(silent.evict("b")).toBe("throttled");
   });
 
-  test("a pod that has ceased to be ready, while it has all that it needs", () => {
+  test("a pod that is not ready, while enough others are", () => {
     const { unready, evict } = fixture();
     unready("a");
     expect(evict("a")).toBe("shadowed");

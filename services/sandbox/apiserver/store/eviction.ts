@@ -71,7 +71,7 @@ export function countedBudget({ metadata, spec, status }: KubeObject): CountedBu
   };
 }
 
-/** What a budget answers to an eviction: `free` where the pod is not ready, and does not need one of its disruptions. */
+/** What a budget answers to an eviction: `free` where the pod is not ready, and takes none of its disruptions. */
 export function answerOf(budget: CountedBudget, isReady: boolean): "free" | "spends" | "refuses" {
   const { healthy, needed, allowed, isOutdated, freesUnready } = budget;
   if (!isReady && (freesUnready || (needed > 0 && healthy >= needed))) return "free";

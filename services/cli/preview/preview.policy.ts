@@ -11,7 +11,7 @@ import { WHOLE_CLUSTER } from "../../domain/limited-policies.ts";
 import { policyOf } from "../../domain/node-policy.ts";
 import { noExecuteTaints } from "../../domain/toleration.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
-import { holdOn } from "../../ledger/state/waiting-nodes.policy.ts";
+import { blockedBy } from "../../ledger/state/waiting-nodes.policy.ts";
 import { UPSTREAM_EVICTIONS } from "../../pod-writer/eviction-method.policy.ts";
 import { contendedTimes, type EarliestEviction, unknownTimes } from "./eviction-times.policy.ts";
 import type { Fault } from "./fault.policy.ts";
@@ -100,7 +100,7 @@ function outcomeOf(node: RecordedNode, cluster: PreviewedCluster): NodeOutcome {
   const resolved = policyOf(shown, policies);
   const policy = resolved.kind === "policy" ? resolved.policy : null;
   const { freeze } = nodeFreezeOf(shown, policies, wallMs);
-  const hold = judged === null ? null : holdOn({ name: shown.node }, judged, record.limits, NEVER_LATE_AT);
+  const hold = judged === null ? null : blockedBy({ name: shown.node }, judged, record.limits, NEVER_LATE_AT);
   const limiter = hold?.policy === WHOLE_CLUSTER ? "the cluster" : hold?.policy;
   return {
     ...node,

@@ -69,7 +69,7 @@ export class DelegatedAccess {
   }
 
   /** Sets the connection for reviews. Until it is set every request is refused. */
-  askFrom(reviews: KubeReviews): void {
+  reviewWith(reviews: KubeReviews): void {
     this.#reviews = reviews;
   }
 

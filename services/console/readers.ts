@@ -34,7 +34,7 @@ export class Readers {
       answers.answer(() => {});
       return;
     }
-    const isTaken = this.#turns.request({
+    const isAdmitted = this.#turns.request({
       begin: (done) => {
         response.once("close", done);
         // A client that asks on this connection again at once would find no turn.
@@ -49,7 +49,7 @@ export class Readers {
       refuse: () => answers.refuse(),
       cut: () => socket.destroy(),
     });
-    if (!isTaken) this.#refused.add(1, "busy");
+    if (!isAdmitted) this.#refused.add(1, "busy");
   }
 
   /** Ends the connection of a client that sends requests without waiting for answers. */

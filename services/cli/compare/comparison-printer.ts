@@ -4,7 +4,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { countText, listText, spanText } from "../../domain/format.ts";
 import { printable, printableJson } from "../../platform/process/printable.ts";
 import { tableText } from "../output/text-table.ts";
-import { authorlessOf, differencesOf, figuresOf, isOtherSeen } from "./comparison-summary.policy.ts";
+import { authorlessOf, differencesOf, isOtherSeen, stepCounts } from "./comparison-summary.policy.ts";
 
 /** The output formats. */
 export const COMPARISON_OUTPUTS = ["table", "json", "markdown"] as const;
@@ -14,7 +14,7 @@ const GAPS_MAX = 3;
 /** Rows of differences that are printed; JSON has all of them. */
 const DIFFERENCES_MAX = 100;
 const ALONE = ["STEP", "VIGIL"];
-const FIGURES = ["STEP", "BOTH", "VIGIL ONLY", "OTHERS ONLY", "LEAD P50", "LEAD P99"];
+const COLUMNS = ["STEP", "BOTH", "VIGIL ONLY", "OTHERS ONLY", "LEAD P50", "LEAD P99"];
 const DIFFERENCES = ["AT", "OBJECT", "STEP", "BY", "WHY", "ID"];
 
 const LEADS = " A lead is how much later the others did the same; it is negative where they were earlier.";
@@ -22,13 +22,13 @@ const LEADS = " A lead is how much later the others did the same; it is negative
 /** A comparison in one of the formats. */
 export function comparisonText(report: ComparisonReport, output: string): string {
   if (output === "json") {
-    const whole = {
+    const document = {
       ...report,
       isOtherSeen: isOtherSeen(report),
-      figures: figuresOf(report),
+      figures: stepCounts(report),
       differences: differencesOf(report),
     };
-    return `${printableJson(JSON.stringify(whole, null, 2))}\n`;
+    return `${printableJson(JSON.stringify(document, null, 2))}\n`;
   }
   const isPage = output === "markdown";
   const head = isPage ? `# Vigil compared with upstream\n\n${headText(report)}` : headText(report);
@@ -38,7 +38,7 @@ export function comparisonText(report: ComparisonReport, output: string): string
   const shown = rows.slice(0, DIFFERENCES_MAX);
   return [
     head,
-    table(FIGURES, figureRows(report)),
+    table(COLUMNS, countRows(report)),
     ...(shown.length === 0 ? ["Both sides did the same.\n"] : [table(DIFFERENCES, shown)]),
     ...(shown.length === rows.length ? [] : [`${rows.length - shown.length} more are in -o json.\n`]),
   ].join("\n");
@@ -77,8 +77,8 @@ function limitTexts({ isKept, gaps, ownPodsFrom }: ComparisonReport): string[] {
   ];
 }
 
-function figureRows(report: ComparisonReport): string[][] {
-  return figuresOf(report).map(({ what, both, vigilOnly, othersOnly, leadP50Ms, leadP99Ms }) => [
+function countRows(report: ComparisonReport): string[][] {
+  return stepCounts(report).map(({ what, both, vigilOnly, othersOnly, leadP50Ms, leadP99Ms }) => [
     what,
     String(both),
     String(vigilOnly),
@@ -90,7 +90,7 @@ function figureRows(report: ComparisonReport): string[][] {
 
 /** What Vigil did, or in shadow mode would have done. */
 function aloneRows(report: ComparisonReport): string[][] {
-  return figuresOf(report).map(({ what, vigilOnly }) => [what, String(vigilOnly)]);
+  return stepCounts(report).map(({ what, vigilOnly }) => [what, String(vigilOnly)]);
 }
 
 function differenceRows(report: ComparisonReport): string[][] {

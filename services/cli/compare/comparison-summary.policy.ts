@@ -2,7 +2,7 @@
 import type { ComparedStep, ComparisonReport } from "../../../protocols/ledger-reader.ts";
 
 /** One kind of step, counted over all nodes or pods. */
-export interface ComparedFigures {
+export interface StepCounts {
   readonly what: string;
   readonly both: number;
   readonly vigilOnly: number;
@@ -56,7 +56,7 @@ function stepsOf({
  * The statistics of each kind of step; leads count only where both instants are known. An eviction that one side only
  * planned counts for neither side alone.
  */
-export function figuresOf(report: ComparisonReport): ComparedFigures[] {
+export function stepCounts(report: ComparisonReport): StepCounts[] {
   return stepsOf(report).map(([what, all]) => {
     const steps = all.map(([, step]) => step);
     const leads = steps.flatMap(({ leadMs }) => leadMs ?? []).sort((left, right) => left - right);

@@ -51,7 +51,7 @@ export interface Wanted
 export type Show = (wanted: Wanted, host: Host, clock: Clock) => Promise<number>;
 
 interface Source<R> {
-  readonly ask: () => Promise<WatchAnswer<R>>;
+  readonly read: () => Promise<WatchAnswer<R>>;
   readonly close?: () => Promise<void>;
 }
 
@@ -121,10 +121,10 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
       table: MEMBERS,
       open: async (wanted, host, clock) => {
         if (wanted.nats.length === 0) {
-          return { ask: async () => allOf(await getFromConsole<MemberReport[]>(wanted, "/api/fleet", host)) };
+          return { read: async () => allOf(await getFromConsole<MemberReport[]>(wanted, "/api/fleet", host)) };
         }
         const listener = await openFleetListener(wanted, { clock, host });
-        return { ask: async () => allOf(await listener.members()), close: () => listener.close() };
+        return { read: async () => allOf(await listener.members()), close: () => listener.close() };
       },
       where: ({ cluster }) =>
         ` of --cluster=${cluster}; start vigil run with the same --nats, or name another --cluster`,
@@ -158,7 +158,7 @@ type ConsoleAnswer = Readonly<Record<string, unknown>> & { readonly watchHealth?
 /** A source whose rows are in a field of the answer to a path; `total` names the field with their number, if any. */
 function consoleSource<R>(field: string, path: (wanted: Wanted) => string, total?: string): Topic<R>["open"] {
   return (wanted, host) => ({
-    ask: async () => {
+    read: async () => {
       const answer = await getFromConsole<ConsoleAnswer>(wanted, path(wanted), host);
       const rows = answer[field] as readonly R[];
       return {
@@ -173,7 +173,7 @@ function consoleSource<R>(field: string, path: (wanted: Wanted) => string, total
 /** The zones; beside upstream there may be none for that reason. */
 async function openZones(wanted: Wanted, host: Host): Promise<Source<ZoneReport>> {
   return {
-    ask: async () => {
+    read: async () => {
       const { zones, watchHealth, isBeside } = await getFromConsole<Overview>(wanted, "/api/overview", host);
       const why = isBeside === true && zones.length === 0 ? { why: ZONES_BESIDE } : {};
       return { rows: zones, total: zones.length, blind: blindIn(watchHealth), ...why };
@@ -182,9 +182,9 @@ async function openZones(wanted: Wanted, host: Host): Promise<Source<ZoneReport>
 }
 
 async function openFreezes(wanted: Wanted, host: Host, clock: Clock): Promise<Source<FreezeRow>> {
-  const { ask } = await consoleSource<PolicyReport>("policies", () => "/api/policies")(wanted, host, clock);
+  const { read: ask } = await consoleSource<PolicyReport>("policies", () => "/api/policies")(wanted, host, clock);
   return {
-    ask: async () => {
+    read: async () => {
       const { rows, blind } = await ask();
       const freezes = freezeRows(rows);
       return { rows: freezes, total: freezes.length, blind };
@@ -193,10 +193,10 @@ async function openFreezes(wanted: Wanted, host: Host, clock: Clock): Promise<So
 }
 
 async function openNodes(wanted: Wanted, host: Host, clock: Clock): Promise<Source<NodeReport>> {
-  const { ask } = await consoleSource<NodeReport>("nodes", nodesPath, "total")(wanted, host, clock);
+  const { read: ask } = await consoleSource<NodeReport>("nodes", nodesPath, "total")(wanted, host, clock);
   let isChecked = false;
   return {
-    ask: async () => {
+    read: async () => {
       const answer = await ask();
       if (answer.rows.length === 0 && answer.blind === null && !isChecked) await refuseUnknown(wanted, host);
       isChecked = true;
@@ -245,9 +245,9 @@ function showOf<R>(topic: Topic<R>): Show {
     let source: Source<R> | null = null;
     try {
       source = await openSelected(topic, wanted, host, clock);
-      const { ask } = source;
+      const { read: ask } = source;
       if (watch) {
-        await watchRows({ table, ask, report: printer.changes, begun: note }, { clock, host });
+        await watchRows({ table, read: ask, report: printer.changes, begun: note }, { clock, host });
         return ExitCode.ok;
       }
       const answer = await ask();
@@ -272,7 +272,7 @@ async function openSelected<R>(topic: Topic<R>, wanted: Wanted, host: Host, cloc
     selector === "" || table.labelled === undefined ? null : await openLabels(table.labelled, wanted, host);
   const source = await topic.open(wanted, host, clock);
   return {
-    ask: async () => selectedRows(await source.ask(), wanted, topic, (await labels?.names()) ?? null),
+    read: async () => selectedRows(await source.read(), wanted, topic, (await labels?.names()) ?? null),
     close: async () => {
       labels?.close();
       await source.close?.();

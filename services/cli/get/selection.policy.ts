@@ -42,11 +42,11 @@ export function selectedRows<R>(
     .filter((row) => names.length === 0 || names.some((name) => isNamed(row, name, table)));
   const order = sortBy === "" ? null : documentOrder(sortBy);
   const sorted = order === null ? wanted : wanted.sort((left, right) => order(document(left), document(right)));
-  const isWhole = answer.rows.length >= answer.total;
+  const isComplete = answer.rows.length >= answer.total;
   const missing = names
-    .filter((name) => isWhole && !wanted.some((row) => isNamed(row, name, table)))
+    .filter((name) => isComplete && !wanted.some((row) => isNamed(row, name, table)))
     .map((name) => `${table.kind} ${name}: ${selected.absent ?? notFoundText(answer.rows, selected)}`);
-  return { ...answer, rows: sorted.slice(0, limit), total: isWhole ? wanted.length : answer.total, missing };
+  return { ...answer, rows: sorted.slice(0, limit), total: isComplete ? wanted.length : answer.total, missing };
 }
 
 function notFoundText<R>(rows: readonly R[], { name, table, isByName }: Selected<R>): string {

@@ -12,7 +12,7 @@ export const WATCH_PERIOD_MS = 2000;
 export interface RowWatch<R> {
   readonly table: Table<R>;
   /** Queries the source; rejects with a Failure while it does not answer. */
-  readonly ask: () => Promise<WatchAnswer<R>>;
+  readonly read: () => Promise<WatchAnswer<R>>;
   readonly report: (changes: readonly Change<R>[]) => void;
   /** Called with the first answer after it is reported. */
   readonly begun: (answer: WatchAnswer<R>) => void;
@@ -20,13 +20,13 @@ export interface RowWatch<R> {
 
 /** Watches until the process is stopped. Rejects when the first query does; retries later ones. */
 export async function watchRows<R>(
-  { table, ask, report, begun }: RowWatch<R>,
+  { table, read: ask, report, begun }: RowWatch<R>,
   { clock, host }: { readonly clock: Clock; readonly host: Pick<Host, "warn" | "stopped"> },
 ): Promise<void> {
   let known: Rows<R> = new Map();
   let lost = false;
   let blind: string | null = null;
-  const take = (answer: WatchAnswer<R>, first: boolean): void => {
+  const onAnswer = (answer: WatchAnswer<R>, first: boolean): void => {
     const news = compared(known, answer, table);
     known = news.known;
     if (lost) host.warn("vigil: connected again\n");
@@ -46,7 +46,7 @@ export async function watchRows<R>(
       return null;
     });
     if (host.stopped.aborted) return;
-    if (answer !== null) take(answer, first);
+    if (answer !== null) onAnswer(answer, first);
     await pause(WATCH_PERIOD_MS, clock, host);
     if (host.stopped.aborted) return;
   }

@@ -14,8 +14,8 @@ export function progressLine(summary: HollowSummary): string {
   const share = nodes + pods === 0 ? 1 : (registered + podsCreated) / (nodes + pods);
   const filled = Math.min(BAR_WIDTH, Math.floor(share * BAR_WIDTH));
   const bar = `${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}`;
-  const ofPods = pods > 0 ? `, ${podsCreated} of ${pods} pods` : "";
-  return `[${bar}] ${registered} of ${nodes} nodes${ofPods}`;
+  const podText = pods > 0 ? `, ${podsCreated} of ${pods} pods` : "";
+  return `[${bar}] ${registered} of ${nodes} nodes${podText}`;
 }
 
 /** The counts of hollow nodes, in one line. */

@@ -19,7 +19,7 @@ export interface ConsoleListenerIo {
 export async function listenToConsole(
   at: ConsoleAddress,
   { clock, host }: ConsoleListenerIo,
-  take: (decision: Decision) => void,
+  onDecision: (decision: Decision) => void,
 ): Promise<void> {
   const { server } = consoleAt(at, host);
   let state = "new" as "new" | "open" | "lost";
@@ -28,7 +28,7 @@ export async function listenToConsole(
     if (state === "new") host.warn(`vigil: following the console at ${server}\n`);
     if (state === "lost") host.warn("vigil: connected again; what happened meanwhile is not shown\n");
     state = "open";
-    if (name === "decision") take(data as Decision);
+    if (name === "decision") onDecision(data as Decision);
   };
   while (!host.stopped.aborted) {
     try {

@@ -84,7 +84,7 @@ async function stayUp(served: ServedPlayground, { socket }: PlaygroundSettings, 
 }
 
 /** Opens the socket of the hollow nodes. Throws a Failure. */
-function takeOrders({ cast: { nodes } }: Playground, socket: string): ReturnType<typeof answerLines> {
+function takeOrders({ controls: { nodes } }: Playground, socket: string): ReturnType<typeof answerLines> {
   return answerLines(socket, (line) => obey(nodes, line)).catch((error: Error) => {
     throw new Failure(`--socket=${socket}: ${error.message}`);
   });
@@ -139,7 +139,7 @@ function introduction({ kubeconfig, dashboard }: ServedPlayground, notes: readon
 
 /** Plays the story and prints it. Returns what the story waited for in vain; null at its end or on an interruption. */
 async function narrate(
-  { narration, cast }: Playground,
+  { narration, controls }: Playground,
   clock: Clock,
   { pauseMs }: Pick<PlaygroundSettings, "pauseMs">,
   host: Host,
@@ -156,7 +156,7 @@ async function narrate(
   const scenes = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
   const say = (line: string) => print(storyLine(elapsedMs(), line, host.columns));
   const missing = await new Promise<string | null>((resolve) => {
-    const breakOff = play({ clock, scenes, narration, cast, pauseMs, say }, resolve);
+    const breakOff = play({ clock, scenes, narration, controls, pauseMs, say }, resolve);
     void untilStopped(host).then(() => {
       breakOff();
       resolve(null);

@@ -9,8 +9,8 @@ import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../sandbox/apiserver/resources.ts";
 import { startControllers } from "../../sandbox/controllers/controllers.ts";
 import { HollowNodes } from "../../sandbox/hollow/hollow.service.ts";
-import { type Cast, MORTAL_MEMBER, STEADY_MEMBER } from "../../sandbox/playground/cast.ts";
 import { createPods, playgroundNodes } from "../../sandbox/playground/cluster.ts";
+import { type Controls, MORTAL_MEMBER, STEADY_MEMBER } from "../../sandbox/playground/controls.ts";
 import { Narration } from "../../sandbox/playground/narration.ts";
 import { applyPolicy, removePolicy } from "../../sandbox/playground/policy.ts";
 import { busOf, type Controller, type ControllerParts } from "../process/controller.ts";
@@ -22,7 +22,7 @@ export type PlaygroundIo = Pick<Io, "clock" | "random" | "log">;
 /** A running playground. */
 export interface Playground {
   readonly apiserver: ApiServer;
-  readonly cast: Cast;
+  readonly controls: Controls;
   /** The member that is never killed, for the dashboard. */
   readonly controller: Controller;
   readonly parts: ControllerParts;
@@ -58,7 +58,7 @@ export function startPlayground({ clock, random, log }: PlaygroundIo): Playgroun
   });
   const narration = new Narration(PLAYGROUND_PROFILE.nodeMonitorGraceMs, clock);
   const members = new Members({ clock, random, log, transport, wire: apiserver.wire }, outside, nodes, () =>
-    narration.sighted(),
+    narration.reconnected(),
   );
   members.createPods();
   const { parts, controller } = members.steady;
@@ -69,16 +69,16 @@ export function startPlayground({ clock, random, log }: PlaygroundIo): Playgroun
     members.stop();
     unsubscribe();
   };
-  return { apiserver, cast: members, controller, parts, narration, stop };
+  return { apiserver, controls: members, controller, parts, narration, stop };
 }
 
-/** The cast: two members, and a client that is never cut off. */
-class Members implements Cast {
+/** What the keys act on: two members, and a client that is never cut off. */
+class Members implements Controls {
   readonly nodes: HollowNodes;
   readonly steady: ReturnType<typeof startMember>;
   readonly #io: MemberIo;
   readonly #outside: Kube;
-  readonly #sighted: () => void;
+  readonly #reconnected: () => void;
   #mortal: ReturnType<typeof startMember> | null;
   #isBlind = false;
   #hasPolicy = false;
@@ -86,7 +86,7 @@ class Members implements Cast {
   /** `sighted` is called when the API server can be seen again. */
   constructor(io: MemberIo, outside: Kube, nodes: HollowNodes, sighted: () => void) {
     this.nodes = nodes;
-    this.#sighted = sighted;
+    this.#reconnected = sighted;
     this.#io = io;
     this.#outside = outside;
     this.steady = startMember(io, STEADY_MEMBER);
@@ -112,7 +112,7 @@ class Members implements Cast {
   unblind(): void {
     if (!this.#isBlind) return;
     this.#isBlind = false;
-    this.#sighted();
+    this.#reconnected();
     for (const member of [this.steady, this.#mortal]) member?.wire.restore();
   }
 
@@ -130,7 +130,7 @@ class Members implements Cast {
     createPods(this.#outside);
   }
 
-  state(): ReturnType<Cast["state"]> {
+  state(): ReturnType<Controls["state"]> {
     return { isKilled: this.#mortal === null, isBlind: this.#isBlind, hasPolicy: this.#hasPolicy };
   }
 

@@ -16,7 +16,7 @@ import { Failure } from "../verb.ts";
 const TRIES_MAX = 5;
 
 /** Who says that a node is off, and why. */
-export interface Word extends Pick<DownProof, "by" | "reason"> {
+export interface ProofAuthor extends Pick<DownProof, "by" | "reason"> {
   /** How recent a renewal of its lease shows that the node is alive, in milliseconds. */
   readonly graceMs: number;
 }
@@ -28,7 +28,7 @@ export interface ProofIo {
 }
 
 /** Records the proof. Throws a Failure for a node that may be alive, and where it cannot be read or written. */
-export function proveDown(io: ProofIo, name: string, { by, reason, graceMs }: Word): Promise<DownProof> {
+export function proveDown(io: ProofIo, name: string, { by, reason, graceMs }: ProofAuthor): Promise<DownProof> {
   return changeAnnotation(io, name, async (node) => {
     // A lease that may not be read may be fresh, so nothing is proved then.
     const leaseRenewedAt = await leaseRenewal(io.kube, name);

@@ -17,8 +17,8 @@ export function remediationRoles(
   account: ServiceAccount,
 ): readonly object[] {
   const templates = policies.flatMap(({ remediations }) => remediations.map(({ template }) => template));
-  const byNamespace = Map.groupBy(templates, ({ namespace }) => namespace);
-  return [...byNamespace]
+  const grouped = Map.groupBy(templates, ({ namespace }) => namespace);
+  return [...grouped]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
     .flatMap(([namespace, ofNamespace]) => [
       {

@@ -107,8 +107,8 @@ function workloadOf(pod: string, metadata: Readonly<Record<string, unknown>>): W
   if (owner === undefined) return { kind: "Pod", name: pod };
   const { kind, name } = { kind: textOf(owner.kind) ?? "", name: textOf(owner.name) ?? "" };
   const hash = textOf(recordOf(metadata.labels)["pod-template-hash"]);
-  const isOfDeployment = kind === "ReplicaSet" && hash !== null && name.endsWith(`-${hash}`);
-  return isOfDeployment ? { kind: "Deployment", name: name.slice(0, -hash.length - 1) } : { kind, name };
+  const hasDeployment = kind === "ReplicaSet" && hash !== null && name.endsWith(`-${hash}`);
+  return hasDeployment ? { kind: "Deployment", name: name.slice(0, -hash.length - 1) } : { kind, name };
 }
 
 /** Deletes pods as they were read, without force. Returns the problems, for people. */

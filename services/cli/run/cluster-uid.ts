@@ -48,7 +48,7 @@ export function watchClusterUid(
   replaced: (problem: string) => void,
 ): Stop {
   let isStopped = false;
-  const take = (reply: ReadReply): void => {
+  const onReply = (reply: ReadReply): void => {
     const now = uidIn(reply);
     known ??= now;
     if (isStopped) return;
@@ -57,7 +57,7 @@ export function watchClusterUid(
     if (now !== null && now !== known) replaced(replacedLine(now, known));
     else if (!isHopeless) timer = clock.after(PERIOD_MS, read);
   };
-  const read = (): void => kube.read(KUBE_SYSTEM, take);
+  const read = (): void => kube.read(KUBE_SYSTEM, onReply);
   let timer = clock.after(known === null ? 0 : PERIOD_MS, read);
   return () => {
     isStopped = true;

@@ -78,15 +78,15 @@ export function graceProblem(profile: GraceSettings, periodMs: number | null): s
   const { nodeMonitorGraceMs } = profile;
   if (periodMs === null) return null;
   const waitMs = pulseWaitMs(profile);
-  const leastMs = Math.max(RENEWALS_MIN * periodMs, periodMs + waitMs);
-  if (nodeMonitorGraceMs >= leastMs) return null;
+  const minMs = Math.max(RENEWALS_MIN * periodMs, periodMs + waitMs);
+  if (nodeMonitorGraceMs >= minMs) return null;
   const flag = `--${TUNABLES.nodeMonitorGraceMs.flag}=${formatDuration(nodeMonitorGraceMs)}`;
   const every = `kubelets renew their leases every ${formatDuration(Math.round(periodMs / 100) * 100)}`;
   const isForPulses = periodMs + waitMs > RENEWALS_MIN * periodMs;
   const lost = isForPulses ? `, and lost pulses are noticed after ${formatDuration(waitMs)}` : "";
-  const least = formatDuration(Math.ceil(leastMs / 1000) * 1000);
+  const minimum = formatDuration(Math.ceil(minMs / 1000) * 1000);
   const shorter = isForPulses ? `, or a shorter --${TUNABLES.pulseTimeoutMs.flag}` : "";
-  return `${flag}: ${every}${lost}, so healthy nodes would become Unknown; give at least ${least}${shorter}`;
+  return `${flag}: ${every}${lost}, so healthy nodes would become Unknown; give at least ${minimum}${shorter}`;
 }
 
 function medianOf(values: readonly number[]): number {

@@ -62,7 +62,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const upstream = await watchUpstream(config, { ...io, wire: cluster.wire });
   const election = electionOf(settings, { ...io, member, watchBlindMs: profile.watchBlindMs });
   const measured = measuredKube({ ...io, member, wire: clock.over(cluster.wire), profile }, election);
-  access?.askFrom(measured.kube);
+  access?.reviewWith(measured.kube);
   const foreignMembers = foreignMembersTo(config, { ...io, kube: measured.kube });
   const bus = await unlessStopped(host, openBus(settings, { ...io, member, waitsFor }));
   if (bus === null) return ExitCode.ok;

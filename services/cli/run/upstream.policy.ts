@@ -94,8 +94,8 @@ export function signInEvents(events: readonly unknown[], wallMs: number): Upstre
       const isUpstreams = managers.length > 0 && !managers.some(({ manager }) => manager === OWN_MANAGER);
       const source = textOf(recordOf(event.source).component) ?? textOf(event.reportingComponent);
       // Those about nodes are in the namespace default, where the owner of another namespace may write none.
-      const isOfNode = source !== EventSource.node || recordOf(event.involvedObject).kind === "Node";
-      if (at === null || !isUpstreams || !isOfNode) return null;
+      const isAboutNode = source !== EventSource.node || recordOf(event.involvedObject).kind === "Node";
+      if (at === null || !isUpstreams || !isAboutNode) return null;
       return { at, text: `Event ${shown(event.reason)} of ${shown(source)}` };
     }),
   );
@@ -109,8 +109,8 @@ export function signInNodes(nodes: readonly unknown[], wallMs: number): Upstream
       const metadata = recordOf(recordOf(raw).metadata);
       return managersOf(metadata).map(({ manager, time, fields }) => {
         const at = instantOf([time]);
-        const isOfTaints = "f:taints" in recordOf(fields["f:spec"]);
-        if (at === null || manager !== UPSTREAM_MANAGER || !isOfTaints) return null;
+        const changesTaints = "f:taints" in recordOf(fields["f:spec"]);
+        if (at === null || manager !== UPSTREAM_MANAGER || !changesTaints) return null;
         return { at, text: `taints of node ${shown(metadata.name)} written by ${manager}` };
       });
     }),

@@ -4,26 +4,30 @@
  */
 import type { BoundPod } from "../../../protocols/ports.ts";
 import { evictionOf, hasCompleted, taintName } from "../../domain/toleration.ts";
-import { holdingStateOf, type NodeFacts, type StuckHold, type StuckPod } from "./stuck-pods.policy.ts";
+import { type NodeSituation, nodeStateOf, type StuckHold, type StuckPod } from "./stuck-pods.policy.ts";
 
 /** A toleration whose operator the server may not know counts as one: explain says what is known of it. */
 const RULES = { comparisonOperators: true };
 
 /** A pod that comes back to its node; null for one that a deletion takes off it, or that may stay. */
-export function returningPodOf({ node, pod }: BoundPod, facts: NodeFacts | undefined, nowAt: number): StuckPod | null {
+export function returningPodOf(
+  { node, pod }: BoundPod,
+  facts: NodeSituation | undefined,
+  nowAt: number,
+): StuckPod | null {
   if (facts === undefined || pod.deletionAt !== null || hasCompleted(pod)) return null;
-  const standing = facts.evicting.filter(({ since }) => since <= nowAt);
-  const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, RULES);
+  const present = facts.evicting.filter(({ since }) => since <= nowAt);
+  const eviction = evictionOf(present, pod.tolerations, pod.boundAt, RULES);
   if (eviction === null) return null;
   const taint = taintName(eviction.taint);
-  const taintedAt = Math.min(...standing.map(({ since }) => since));
+  const taintedAt = Math.min(...present.map(({ since }) => since));
   const { namespace, name, uid } = pod;
   const hold = pod.mirror === true ? mirrorHold(name, taint) : ownerHold(pod.owner ?? "owner", taint);
   const sinceAt = Math.max(eviction.at, taintedAt);
   // The scheduler places no pod behind a taint that it does not tolerate, but one with seconds for it.
   const isForced = eviction.tolerationSeconds === null && pod.ownerUid !== undefined && pod.createdAt > taintedAt;
   if (pod.mirror === true ? sinceAt >= nowAt : !isForced) return null;
-  const state = { nodeState: holdingStateOf(facts), nodeSince: facts.since };
+  const state = { nodeState: nodeStateOf(facts), nodeSince: facts.since };
   return {
     namespace,
     name,

@@ -9,7 +9,7 @@ import type { CountedTaint } from "../../domain/toleration.ts";
 import type { MissingSupport } from "./out-of-service-support.policy.ts";
 
 /** What is known of a node that is in the API. */
-export interface NodeFacts {
+export interface NodeSituation {
   readonly ready: ConditionStatus | null;
   /** When that status began, in epoch milliseconds; null where it is not known. */
   readonly since: number | null;
@@ -25,7 +25,7 @@ export interface NodeFacts {
 export type DeadState = "NotReady" | "Unknown" | "NoStatus" | "Gone";
 
 /** The state of a node that holds a pod. */
-export type HoldingState = DeadState | "Ready";
+export type StuckNodeState = DeadState | "Ready";
 
 /** What is known of a terminating pod. */
 export interface TerminatingPod {
@@ -55,7 +55,7 @@ export interface Attachment {
 export interface Volumes {
   readonly attachments: readonly Attachment[];
   /** The PersistentVolume of each claim, by `namespace/name`. */
-  readonly ofClaims: ReadonlyMap<string, string>;
+  readonly byClaim: ReadonlyMap<string, string>;
 }
 
 /** What is known of the cluster around a pod. */
@@ -79,7 +79,7 @@ export interface StuckPod extends Pick<TerminatingPod, "namespace" | "name" | "u
   readonly stuckSince: number;
   /** When its deletion grace ended; null for a pod that is not terminating. */
   readonly graceEndedAt: number | null;
-  readonly nodeState: HoldingState;
+  readonly nodeState: StuckNodeState;
   readonly nodeSince: number | null;
   readonly holds: readonly StuckHold[];
 }
@@ -94,25 +94,25 @@ const POD_GC = "the pod garbage collector of kube-controller-manager";
 const BY_FORCE = "kubectl delete pod --force";
 
 /** Why a node counts as dead; null while it is Ready. Undefined is a node that is not in the API. */
-export function deadStateOf(node: NodeFacts | undefined): DeadState | null {
+export function deadStateOf(node: NodeSituation | undefined): DeadState | null {
   if (node === undefined) return "Gone";
   return node.ready === null ? "NoStatus" : DEAD_STATES[node.ready];
 }
 
 /** The state of a node that is in the API. */
-export function holdingStateOf(node: NodeFacts): HoldingState {
+export function nodeStateOf(node: NodeSituation): StuckNodeState {
   return deadStateOf(node) ?? "Ready";
 }
 
 /** Whether a pod is stuck: its deletion grace is over, and its node is dead. */
-export function isStuck(deletionAt: number | null, node: NodeFacts | undefined, nowAt: number): boolean {
+export function isStuck(deletionAt: number | null, node: NodeSituation | undefined, nowAt: number): boolean {
   return deletionAt !== null && deletionAt < nowAt && deadStateOf(node) !== null;
 }
 
 /** A stuck pod with its holds; null when its node is Ready after all. */
 export function stuckPodOf(
   pod: TerminatingPod,
-  node: NodeFacts | undefined,
+  node: NodeSituation | undefined,
   { volumes, missing }: StuckCluster,
 ): StuckPod | null {
   const nodeState = deadStateOf(node);
@@ -144,7 +144,7 @@ function finalizerHold(name: string): StuckHold {
 function nodeHold(
   name: string,
   state: DeadState,
-  node: NodeFacts | undefined,
+  node: NodeSituation | undefined,
   missing: MissingSupport | null,
 ): StuckHold {
   const kind = "Node";
@@ -173,7 +173,10 @@ function outOfServiceHold(name: string, missing: MissingSupport | null): Pick<St
   return { why: `${why}: ${missing.text}`, releasedBy: `${POD_GC} with that gate, or ${BY_FORCE}` };
 }
 
-function volumeHolds({ namespace, node, claims }: TerminatingPod, { attachments, ofClaims }: Volumes): StuckHold[] {
+function volumeHolds(
+  { namespace, node, claims }: TerminatingPod,
+  { attachments, byClaim: ofClaims }: Volumes,
+): StuckHold[] {
   return claims.flatMap((claim) => {
     const volume = ofClaims.get(`${namespace}/${claim}`);
     return attachments

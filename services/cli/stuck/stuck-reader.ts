@@ -21,7 +21,7 @@ import {
   type Attachment,
   byAge,
   isStuck,
-  type NodeFacts,
+  type NodeSituation,
   type StuckPod,
   stuckPodOf,
   type TerminatingPod,
@@ -70,8 +70,8 @@ export async function readStuckPods(io: StuckIo, limit: number): Promise<StuckPo
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-async function readNodes(io: StuckIo): Promise<ReadonlyMap<string, NodeFacts>> {
-  const nodes = new Map<string, NodeFacts>();
+async function readNodes(io: StuckIo): Promise<ReadonlyMap<string, NodeSituation>> {
+  const nodes = new Map<string, NodeSituation>();
   await listed(io, "Node", NODE, (raw) => {
     const node = projectNode(raw, projection);
     if (node === null) return;
@@ -94,18 +94,18 @@ interface FoundPods {
   readonly returning: StuckPod[];
 }
 
-async function readPods(io: StuckIo, nodes: ReadonlyMap<string, NodeFacts>): Promise<FoundPods> {
+async function readPods(io: StuckIo, nodes: ReadonlyMap<string, NodeSituation>): Promise<FoundPods> {
   const found: FoundPods = { candidates: [], returning: [] };
   const nowAt = io.clock.wallMs();
   await listed(io, "Pod", POD, (raw) => {
     const bound = projectPod(raw, projection);
     if (bound === null) return;
-    const facts = nodes.get(bound.node);
+    const situation = nodes.get(bound.node);
     const { namespace, name, uid, deletionAt } = bound.pod;
-    if (deletionAt !== null && isStuck(deletionAt, facts, nowAt)) {
+    if (deletionAt !== null && isStuck(deletionAt, situation, nowAt)) {
       found.candidates.push({ namespace, name, uid, node: bound.node, stuckSince: deletionAt });
     }
-    const returning = returningPodOf(bound, facts, nowAt);
+    const returning = returningPodOf(bound, situation, nowAt);
     if (returning !== null) found.returning.push(returning);
   });
   return found;
@@ -153,7 +153,7 @@ function claimsOf(pod: string, spec: unknown): string[] {
   return [...new Set(claims)];
 }
 
-const NO_VOLUMES: Volumes = { attachments: [], ofClaims: new Map() };
+const NO_VOLUMES: Volumes = { attachments: [], byClaim: new Map() };
 
 /** The volumes of the pods that are attached. The reader need not have the right to see them. */
 async function readVolumes(
@@ -174,7 +174,7 @@ async function readVolumes(
   if (problem !== null) return { volumes: NO_VOLUMES, unread: [unreadLine("VolumeAttachments", problem)] };
   const affected = withClaims.filter((pod) => attachments.some(({ node }) => node === pod.node));
   const { ofClaims, unread } = await readClaims(io, affected);
-  return { volumes: { attachments, ofClaims }, unread };
+  return { volumes: { attachments, byClaim: ofClaims }, unread };
 }
 
 async function readClaims({ kube }: StuckIo, pods: readonly TerminatingPod[]) {

@@ -14,7 +14,7 @@ type Wanted = Readonly<ValuesOf<typeof KUBE_SETTINGS>> & { readonly limit: numbe
 export async function openStuckPods(wanted: Wanted, host: Host) {
   const { wire, clock, kube, close } = await connectApi(wanted, host);
   const reads = readOnlyKube(kube, (run) => clock.soon(run));
-  return { ask: stuckPodsSource({ wire, kube: reads, clock }, wanted.limit, host), close: async () => close() };
+  return { read: stuckPodsSource({ wire, kube: reads, clock }, wanted.limit, host), close: async () => close() };
 }
 
 /** Answers with the stuck pods as they are at each call. */

@@ -66,12 +66,12 @@ function headOf({ answer }: TopState, { server }: Screen): Line[] {
 
 /** What holds something back, in words. */
 function warningsOf({ answer, problem }: TopState): Line[] {
-  const answered = answer === null ? [] : [...heldBack(answer.overview), ...pausedPolicies(answer.policies)];
+  const answered = answer === null ? [] : [...healthWarnings(answer.overview), ...pausedPolicies(answer.policies)];
   const lines = [...(problem === null ? [] : [problem]), ...answered];
   return lines.map((text) => ({ text: `! ${printable(text)}`, tone: "bad" }));
 }
 
-function heldBack({ zones, watchHealth }: Overview): string[] {
+function healthWarnings({ zones, watchHealth }: Overview): string[] {
   const blind = blindnessOf(watchHealth);
   const halted = zones.filter((zone) => zone.halted).length;
   return [

@@ -83,7 +83,7 @@ const CONSOLE_TOPICS: readonly string[] = [...TOPICS.keys()].filter((topic) => t
 const POD_TOPICS: readonly string[] = ["timers", "stuck"];
 
 /** The topics that take a flag, where not all do. */
-const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
+const TOPICS_BY_FLAG: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   namespace: POD_TOPICS,
   selector: ["nodes", "policies", ...POD_TOPICS],
   readiness: ["nodes"],
@@ -100,13 +100,13 @@ const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
 function refuseUnusedFlags(topic: string, values: Values): void {
   for (const [name, { flag, standard }] of Object.entries(SETTINGS)) {
     const value = values[name as keyof Values];
-    const takers = TAKEN_BY[name as keyof Values];
+    const topics = TOPICS_BY_FLAG[name as keyof Values];
     const isForLabels = name in KUBE_SETTINGS && values.selector !== "";
-    if (takers === undefined || takers.includes(topic) || isForLabels || String(value) === String(standard)) continue;
+    if (topics === undefined || topics.includes(topic) || isForLabels || String(value) === String(standard)) continue;
     const shown = name === "nats" ? values.nats.map(shownNatsAddress) : value;
-    const commands = listText(takers.map((taker) => `get ${taker}`));
+    const commands = listText(topics.map((taker) => `get ${taker}`));
     throw new ConfigProblem(
-      `get ${topic} --${flag}=${String(shown)}: only ${commands} take${takers.length === 1 ? "s" : ""} it`,
+      `get ${topic} --${flag}=${String(shown)}: only ${commands} take${topics.length === 1 ? "s" : ""} it`,
     );
   }
   if (topic === "fleet") refuseMixedSources("get fleet", values);

@@ -36,7 +36,7 @@ export const hollowVerb: Verb = defineVerb({
   ],
   run: async (values, words, host) => {
     if (words.length === 0) return runHollow(checked(values), host);
-    const answer = await ask(values.socket, orderOf(words, values));
+    const answer = await sendOrder(values.socket, orderOf(words, values));
     if ("problem" in answer) throw new Failure(answer.problem);
     const isQuestion = words[0] === "status";
     const reached = isQuestion ? "" : `${words[0]} reached ${countText(answer.reached, "node")}; now `;
@@ -55,7 +55,7 @@ function checked<V extends { readonly namePrefix: string }>(values: V): V {
   throw new ConfigProblem(`--name-prefix=${namePrefix}: not a prefix of node names; use lower case, such as hollow`);
 }
 
-async function ask(socket: string, order: HollowOrder): Promise<HollowAnswer> {
+async function sendOrder(socket: string, order: HollowOrder): Promise<HollowAnswer> {
   const line = await requestLine(socket, JSON.stringify(order)).catch((error: Error) => {
     throw new Failure(`no hollow nodes take orders at --socket=${socket} (${error.message}); start vigil hollow first`);
   });

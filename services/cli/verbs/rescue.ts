@@ -6,7 +6,7 @@ import { rescue } from "../rescue/rescue.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 /** Two periods in which a kubelet renews its lease. */
-const OBSERVE_MS_LEAST = 20_000;
+const OBSERVE_MS_MIN = 20_000;
 
 const SETTINGS = {
   namespace: textSetting("namespace", "vigil-system", "The namespace that Vigil runs in.", "vigil-system"),
@@ -27,7 +27,7 @@ const SETTINGS = {
     40_000,
     "For how long the leases are watched before anything is deleted: a renewal shows that a node is alive, however wrong " +
       "its clock is.",
-    OBSERVE_MS_LEAST,
+    OBSERVE_MS_MIN,
   ),
   dryRun: switchSetting("dry-run", false, "Print what would be deleted, and delete nothing."),
   ...KUBE_SETTINGS,

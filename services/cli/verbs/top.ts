@@ -77,7 +77,7 @@ class Top {
     const { host, clock } = this.#parts;
     if (!host.interactive) throw new Failure("top needs a terminal; vigil get prints the same for pipes and files");
     const stopped = AbortSignal.any([host.stopped, this.#ending.signal]);
-    this.#state = { ...this.#state, answer: await this.#ask() };
+    this.#state = { ...this.#state, answer: await this.#read() };
     const terminal = host.openTerminal({ key: (key) => this.#press(key), resized: () => this.#draw() });
     if (terminal === null) throw new Failure("top needs a terminal for its keys; standard input is none");
     this.#terminal = terminal;
@@ -106,7 +106,7 @@ class Top {
   }
 
   async #refresh(): Promise<void> {
-    const answer = await this.#ask().catch((error: unknown) => {
+    const answer = await this.#read().catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
       this.#state = { ...this.#state, problem: `${error.message}; retrying` };
       return null;
@@ -115,7 +115,7 @@ class Top {
     this.#draw();
   }
 
-  async #ask(): Promise<TopAnswer> {
+  async #read(): Promise<TopAnswer> {
     const get = <T>(path: string) => getFromConsole<T>(this.#parts.at, path, this.#parts.host);
     const nodesOf = (readiness: string) =>
       get<{ nodes: NodeReport[] }>(`/api/nodes?readiness=${readiness}&limit=${ROWS_MAX}`);

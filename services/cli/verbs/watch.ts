@@ -62,8 +62,8 @@ export const watchVerb = (clock: Clock): Verb =>
     run: async (values, words, host) => {
       const topics = words.map(topicOf);
       refuseMixedSources("watch", values);
-      const lineOf = values.output === "json" ? jsonLine : textLine;
-      const print = (sentence: BusSentence): void => host.print(lineOf(sentence));
+      const formatted = values.output === "json" ? jsonLine : textLine;
+      const print = (sentence: BusSentence): void => host.print(formatted(sentence));
       const listen = values.nats.length === 0 ? watchConsole : watchNats;
       await listen({ values, topics, clock, host, print });
       return 0;
@@ -82,8 +82,8 @@ interface Watching {
 async function watchConsole({ values, topics, clock, host, print }: Watching): Promise<void> {
   const types: readonly string[] = typesOf(topics);
   await listenToConsole(values, { clock, host }, (decision) => {
-    const isOfNode = values.node === "" || decision.node === values.node;
-    if (isOfNode && (topics.length === 0 || types.includes(decision.type))) print(decision);
+    const matchesNode = values.node === "" || decision.node === values.node;
+    if (matchesNode && (topics.length === 0 || types.includes(decision.type))) print(decision);
   });
 }
 
@@ -101,7 +101,7 @@ async function watchNats({ values, topics, clock, host, print }: Watching): Prom
     if (sentence !== null) print(sentence);
   };
   try {
-    follow(listener, { clock, cluster: nats.cluster, topics, host, take: onMessage });
+    follow(listener, { clock, cluster: nats.cluster, topics, host, onMessage: onMessage });
     await listener.transport.flush();
     listener.checkRefusals();
     host.warn(`vigil: listening to --cluster=${nats.cluster} on ${listener.where}\n`);
@@ -114,17 +114,17 @@ async function watchNats({ values, topics, clock, host, print }: Watching): Prom
   }
 }
 
-interface Followed {
+interface FollowIo {
   readonly clock: Clock;
   readonly cluster: string;
   readonly topics: readonly BusTopic[];
   readonly host: Pick<Host, "warn" | "stopped">;
-  readonly take: (message: AnyMessage) => void;
+  readonly onMessage: (message: AnyMessage) => void;
 }
 
 function follow(
   { transport, where, log, metrics }: NatsListener,
-  { clock, cluster, topics, host, take }: Followed,
+  { clock, cluster, topics, host, onMessage: take }: FollowIo,
 ): void {
   const { mailboxMessagesMax } = STANDARD_PROFILE;
   const names = { service: "cli", member: "cli", cluster, mailboxMessagesMax };

@@ -56,7 +56,7 @@ export class HollowNode {
   /** Whether a status is being posted. The next one waits for its end, because it may take another connection. */
   #posting = false;
   /** Whether the API has the whole status, so that only conditions need posting. */
-  #whole = false;
+  #isStatusComplete = false;
   #registering: Registering | null = null;
 
   constructor(spec: HollowNodeSpec, options: HollowNodeOptions) {
@@ -118,7 +118,7 @@ export class HollowNode {
   }
 
   /** Renews the lease, and posts the status when it is due or differs. */
-  beat(): void {
+  sendHeartbeat(): void {
     if (!this.lives) return;
     if (this.#differs || this.#options.clock.monotonicMs() >= this.#statusDueMs) this.#post();
     this.#lease.renew(() => this.#rest());
@@ -159,7 +159,7 @@ export class HollowNode {
   resume(): void {
     if (!this.#stopped) return;
     this.#stopped = false;
-    if (this.registered) this.beat();
+    if (this.registered) this.sendHeartbeat();
     else this.start(() => {});
   }
 
@@ -193,10 +193,10 @@ export class HollowNode {
     const { clock, random, times } = this.#options;
     const shown = node.status?.conditions ?? [];
     this.#uid = node.metadata.uid ?? "";
-    this.#whole = sent !== null && sent.length === shown.length;
-    this.#conditions = this.#whole && sent !== null ? sent : ownConditions(shown, this.#ordered);
+    this.#isStatusComplete = sent !== null && sent.length === shown.length;
+    this.#conditions = this.#isStatusComplete && sent !== null ? sent : ownConditions(shown, this.#ordered);
     this.#statusDueMs = clock.monotonicMs() + times.statusReportMs * random();
-    if (!this.#whole) this.#post();
+    if (!this.#isStatusComplete) this.#post();
     this.#lease.renew(() => this.#restAtFirst());
   }
 
@@ -209,7 +209,7 @@ export class HollowNode {
     this.#posting = true;
     this.#differs = false;
     this.#statusDueMs = clock.monotonicMs() + times.statusReportMs;
-    if (this.#whole) {
+    if (this.#isStatusComplete) {
       this.#send({ metadata: { name: this.spec.name }, status: { conditions: this.#conditions } });
       return;
     }
@@ -229,7 +229,7 @@ export class HollowNode {
     const { clock, kube } = this.#options;
     const computed = hollowStatus(before, this.spec, this.#ordered, clock.wallMs());
     const conditions = ownConditions(computed.status?.conditions ?? [], this.#ordered);
-    const body = this.#whole ? conditionsPatch(conditions) : (statusPatch(before, computed) ?? {});
+    const body = this.#isStatusComplete ? conditionsPatch(conditions) : (statusPatch(before, computed) ?? {});
     const request = { ref: nodeRef(this.spec.name), urgency: Urgency.status, subresource: "status" } as const;
     const uid = this.#uid;
     kube.write({ ...request, verb: "patch", patch: "strategic", body }, (reply) => {
@@ -242,7 +242,7 @@ export class HollowNode {
     this.#posting = false;
     if (uid !== this.#uid) return;
     this.#conditions = conditions;
-    this.#whole = true;
+    this.#isStatusComplete = true;
     if (this.#differs && this.lives) this.#post();
   }
 

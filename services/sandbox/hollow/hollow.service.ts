@@ -32,7 +32,7 @@ const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 
 /** Nodes that register at the same time. */
 const REGISTERING_MAX = 512;
 /** Heartbeats within so many milliseconds go together, so that the process wakes less often. */
-const BEATS_MS = 50;
+const HEARTBEAT_BATCH_MS = 50;
 
 /**
  * Hollow nodes: each registers with its labels and status, then renews its lease. The orders take a selector and return
@@ -42,7 +42,7 @@ export class HollowNodes {
   readonly #options: HollowOptions;
   readonly #nodes: Map<string, HollowNode>;
   readonly #pods: HollowPods;
-  readonly #beats: KeyedDeadlines<HollowNode>;
+  readonly #heartbeats: KeyedDeadlines<HollowNode>;
   readonly #flapping = new Map<HollowNode, Timer>();
   readonly #stopWatches: readonly (() => void)[];
   readonly #waiting: Iterator<HollowNode>;
@@ -56,7 +56,7 @@ export class HollowNodes {
     const { clock, kube, random, log, nodes, times = STANDARD_TIMES, staysDeleted = false } = options;
     this.#options = options;
     this.#pods = new HollowPods(kube, log);
-    this.#beats = new KeyedDeadlines({ clock, fire: (node) => this.#beat(node) });
+    this.#heartbeats = new KeyedDeadlines({ clock, fire: (node) => this.#sendHeartbeat(node) });
     const wake = (node: HollowNode, delayMs: number | null) => this.#wake(node, delayMs);
     const registered = (node: HollowNode) => this.#createPods(node);
     const shared = { clock, kube, random, log, times, staysDeleted, wake, registered };
@@ -137,7 +137,7 @@ export class HollowNodes {
     for (const timer of this.#flapping.values()) timer.cancel();
     this.#flapping.clear();
     for (const node of this.#nodes.values()) node.stop();
-    this.#beats.clear();
+    this.#heartbeats.clear();
     for (const stop of this.#stopWatches) stop();
   }
 
@@ -153,15 +153,15 @@ export class HollowNodes {
   }
 
   #wake(node: HollowNode, delayMs: number | null): void {
-    if (delayMs === null) this.#beats.cancel(node);
+    if (delayMs === null) this.#heartbeats.cancel(node);
     else {
       const dueMs = this.#options.clock.monotonicMs() + delayMs;
-      this.#beats.schedule(node, Math.ceil(dueMs / BEATS_MS) * BEATS_MS);
+      this.#heartbeats.schedule(node, Math.ceil(dueMs / HEARTBEAT_BATCH_MS) * HEARTBEAT_BATCH_MS);
     }
   }
 
-  #beat(node: HollowNode): void {
-    node.beat();
+  #sendHeartbeat(node: HollowNode): void {
+    node.sendHeartbeat();
     this.#tendPods(node);
   }
 

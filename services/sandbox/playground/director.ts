@@ -1,6 +1,6 @@
 /** Carries out the keys of a user as scenes and faults. */
 import type { Random, Stop } from "../../../protocols/ports.ts";
-import { MORTAL_MEMBER, restore, STEADY_MEMBER } from "./cast.ts";
+import { MORTAL_MEMBER, restore, STEADY_MEMBER } from "./controls.ts";
 import { PATIENT_ZONE } from "./policy.ts";
 import type { Act } from "./scene.ts";
 import { play, type StageIo } from "./stage.ts";
@@ -29,7 +29,7 @@ export class Director {
       ...io.acts.map((act, index) => [String(index + 1), () => this.#act(act)] as const),
       ["s", () => this.#silence()],
       ["k", () => this.#toggleMember()],
-      ["b", () => this.#toggleSight()],
+      ["b", () => this.#toggleConnection()],
       ["p", () => this.#togglePolicy()],
       ["r", () => this.#repair()],
     ]);
@@ -64,46 +64,46 @@ export class Director {
   }
 
   #silence(): void {
-    const { narration, cast, random, say } = this.#io;
+    const { narration, controls, random, say } = this.#io;
     const ready = [...narration.nodes.values()].filter(({ readiness }) => readiness === "ready");
     const { node } = ready[Math.floor(random() * ready.length)] ?? {};
     if (node === undefined) {
       say("No node is Ready that could fall silent.");
       return;
     }
-    cast.nodes.stop({ names: [node] });
+    controls.nodes.stop({ names: [node] });
     say(`${node} loses its power.`);
   }
 
   #toggleMember(): void {
-    const { cast, say } = this.#io;
-    if (cast.state().isKilled) {
-      cast.restart();
+    const { controls, say } = this.#io;
+    if (controls.state().isKilled) {
+      controls.restart();
       say(`${MORTAL_MEMBER} starts again.`);
     } else {
-      cast.kill();
+      controls.kill();
       say(`kill -9 of ${MORTAL_MEMBER}. ${STEADY_MEMBER} takes over when no pulse of it has come for 3 s.`);
     }
   }
 
-  #toggleSight(): void {
-    const { cast, say } = this.#io;
-    if (cast.state().isBlind) {
-      cast.unblind();
+  #toggleConnection(): void {
+    const { controls, say } = this.#io;
+    if (controls.state().isBlind) {
+      controls.unblind();
       say("Vigil reaches the API server again.");
     } else {
-      cast.blind();
+      controls.blind();
       say("Vigil is cut off from the API server. b connects it again.");
     }
   }
 
   #togglePolicy(): void {
-    const { cast, say } = this.#io;
-    if (cast.state().hasPolicy) {
-      cast.removePolicy();
+    const { controls, say } = this.#io;
+    if (controls.state().hasPolicy) {
+      controls.removePolicy();
       say("The policy is deleted.");
     } else {
-      cast.applyPolicy();
+      controls.applyPolicy();
       say(`A policy is applied: the nodes of ${PATIENT_ZONE} may be silent for longer.`);
     }
   }
@@ -115,7 +115,7 @@ export class Director {
   }
 
   #repairAll(): void {
-    restore(this.#io.cast);
+    restore(this.#io.controls);
     this.#io.narration.evicted.clear();
   }
 }

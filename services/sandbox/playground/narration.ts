@@ -62,11 +62,11 @@ export class Narration {
   }
 
   /** Since when Vigil has not been blind, on the wall clock. */
-  #sightedAt = Number.NEGATIVE_INFINITY;
+  #reconnectedAt = Number.NEGATIVE_INFINITY;
 
   /** Vigil sees the API server again. Silence from before does not count, so it makes no verdict late. */
-  sighted(): void {
-    this.#sightedAt = this.#clock.wallMs();
+  reconnected(): void {
+    this.#reconnectedAt = this.#clock.wallMs();
   }
 
   /** How long after the NoExecute taint of its node a pod was evicted, in milliseconds; null before. */
@@ -85,7 +85,7 @@ export class Narration {
     if (body.readiness === "unknown") {
       this.totals.verdicts++;
       const heartbeatAt = body.heartbeatAt ?? body.since;
-      const lateMs = heartbeatAt < this.#sightedAt ? 0 : body.since - heartbeatAt - this.#graceMs;
+      const lateMs = heartbeatAt < this.#reconnectedAt ? 0 : body.since - heartbeatAt - this.#graceMs;
       this.totals.latestMs = Math.max(this.totals.latestMs, lateMs);
     }
     if (before === "unknown" && body.readiness === "ready") this.totals.recoveries++;

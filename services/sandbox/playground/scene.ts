@@ -1,12 +1,12 @@
 /** The parts of a story: an action on the cluster, the expected result, and the text for each. */
-import type { Cast } from "./cast.ts";
+import type { Controls } from "./controls.ts";
 import type { Narration } from "./narration.ts";
 
 /** One scene of the story. */
 export interface Scene {
   readonly begins: string;
   /** The action on the cluster. */
-  readonly act?: (cast: Cast) => void;
+  readonly act?: (controls: Controls) => void;
   /** The expected result, in words for when it does not come. */
   readonly awaits: string;
   readonly until: (narration: Narration) => boolean;

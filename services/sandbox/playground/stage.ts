@@ -1,6 +1,6 @@
 /** Plays scenes on a clock, one after the other. */
 import type { Clock, Stop } from "../../../protocols/ports.ts";
-import type { Cast } from "./cast.ts";
+import type { Controls } from "./controls.ts";
 import type { Narration } from "./narration.ts";
 import type { Scene } from "./scene.ts";
 
@@ -9,7 +9,7 @@ export interface StageIo {
   readonly clock: Clock;
   readonly scenes: readonly Scene[];
   readonly narration: Narration;
-  readonly cast: Cast;
+  readonly controls: Controls;
   /** Pause between two scenes, for reading. */
   readonly pauseMs: number;
   readonly say: (line: string) => void;
@@ -21,7 +21,7 @@ const SCENE_MS_MAX = 60_000;
 
 /** Plays the scenes. `ended` receives null on success, else what did not happen. The result stops the story. */
 export function play(io: StageIo, ended: (missing: string | null) => void): Stop {
-  const { clock, scenes, narration, cast, pauseMs, say } = io;
+  const { clock, scenes, narration, controls, pauseMs, say } = io;
   let timer = clock.after(0, () => begin(0));
   const begin = (index: number): void => {
     const scene = scenes[index];
@@ -30,7 +30,7 @@ export function play(io: StageIo, ended: (missing: string | null) => void): Stop
       return;
     }
     say(scene.begins);
-    scene.act?.(cast);
+    scene.act?.(controls);
     poll(index, scene, clock.monotonicMs());
   };
   const poll = (index: number, scene: Scene, begunMs: number): void => {

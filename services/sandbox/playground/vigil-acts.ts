@@ -1,7 +1,7 @@
 /** The acts about Vigil itself: a member is killed, the API server is cut off, a policy says how long to wait. */
 import { spanText } from "../../domain/format.ts";
-import { MORTAL_MEMBER, STEADY_MEMBER } from "./cast.ts";
 import { IMPATIENT_APP, IMPATIENT_SECONDS, NODES_PER_ZONE, nodeName, nodesOf, ZONES } from "./cluster.ts";
+import { MORTAL_MEMBER, STEADY_MEMBER } from "./controls.ts";
 import type { Narration } from "./narration.ts";
 import { PATIENT_MS, PATIENT_ZONE } from "./policy.ts";
 import { type Act, areWell, type Scene } from "./scene.ts";
@@ -32,7 +32,7 @@ function countdown(): Scene {
 function killed(): Scene {
   return {
     begins: `${MORTAL_MEMBER} is ended by kill -9 while it counts.`,
-    act: (cast) => cast.kill(),
+    act: (controls) => controls.kill(),
     awaits: `the ${IMPATIENT_APP} pod of ${COUNTED_NODE} evicted`,
     until: (seen) => seen.waitedMs(COUNTED_POD, COUNTED_NODE) !== null,
     ends: (seen) =>
@@ -44,9 +44,9 @@ function killed(): Scene {
 function backAgain(): Scene {
   return {
     begins: `${MORTAL_MEMBER} starts again, and ${COUNTED_NODE} has power again.`,
-    act: (cast) => {
-      cast.restart();
-      cast.nodes.resume({ names: [COUNTED_NODE] });
+    act: (controls) => {
+      controls.restart();
+      controls.nodes.resume({ names: [COUNTED_NODE] });
     },
     awaits: `${COUNTED_NODE} ready and without taints`,
     until: (seen) => areWell(seen, [COUNTED_NODE]),
@@ -59,7 +59,7 @@ const DARK_NODE = nodeName("zone-b", 11);
 
 /** No member reaches the API server for longer than the grace: nobody is judged, and the time does not count. */
 export function blindness(graceMs: number): Act {
-  return { title: "Vigil is cut off from the API server", scenes: [dark(graceMs), sighted(graceMs), powered()] };
+  return { title: "Vigil is cut off from the API server", scenes: [dark(graceMs), reconnected(graceMs), repowered()] };
 }
 
 function dark(graceMs: number): Scene {
@@ -67,9 +67,9 @@ function dark(graceMs: number): Scene {
     begins:
       `Vigil is cut off from the API server: every watch breaks, every request is refused. ` +
       `The nodes still reach it, except ${DARK_NODE}, which loses its power now.`,
-    act: (cast) => {
-      cast.blind();
-      cast.nodes.stop({ names: [DARK_NODE] });
+    act: (controls) => {
+      controls.blind();
+      controls.nodes.stop({ names: [DARK_NODE] });
     },
     awaits: `${NODES} nodes judged ready`,
     until: (seen) => seen.count("ready") === NODES,
@@ -80,10 +80,10 @@ function dark(graceMs: number): Scene {
   };
 }
 
-function sighted(graceMs: number): Scene {
+function reconnected(graceMs: number): Scene {
   return {
     begins: "Vigil reaches the API server again.",
-    act: (cast) => cast.unblind(),
+    act: (controls) => controls.unblind(),
     awaits: `${DARK_NODE} alone judged Unknown`,
     until: (seen) => seen.nodes.get(DARK_NODE)?.readiness === "unknown" && seen.count("ready") === NODES - 1,
     ends: () =>
@@ -91,7 +91,7 @@ function sighted(graceMs: number): Scene {
   };
 }
 
-function powered(): Scene {
+function repowered(): Scene {
   return {
     begins: `${DARK_NODE} has power again.`,
     act: ({ nodes }) => nodes.resume({ names: [DARK_NODE] }),
@@ -114,7 +114,7 @@ function applied(): Scene {
     begins:
       `A NodePolicy is applied: the nodes of ${PATIENT_ZONE} may be silent for ${spanText(PATIENT_MS)}. ` +
       "kubectl get nodepolicies shows it.",
-    act: (cast) => cast.applyPolicy(),
+    act: (controls) => controls.applyPolicy(),
     awaits: `the nodes of ${PATIENT_ZONE} judged by the policy`,
     until: (seen) => nodesOf(PATIENT_ZONE).every((node) => hasPolicy(seen, node)),
     ends: () => `The ${NODES_PER_ZONE} nodes of ${PATIENT_ZONE} have the policy, the others none.`,
@@ -137,9 +137,9 @@ function twoSilent(graceMs: number): Scene {
 function withdrawn(): Scene {
   return {
     begins: "The policy is deleted, and both nodes have power again.",
-    act: (cast) => {
-      cast.nodes.resume({ names: [OTHER_NODE, PATIENT_NODE] });
-      cast.removePolicy();
+    act: (controls) => {
+      controls.nodes.resume({ names: [OTHER_NODE, PATIENT_NODE] });
+      controls.removePolicy();
     },
     awaits: `${NODES} ready nodes without taints and without a policy`,
     until: (seen) => areWell(seen, EVERY_NODE) && !EVERY_NODE.some((node) => hasPolicy(seen, node)),

@@ -13,7 +13,7 @@ import type { SnapshotObjects } from "./snapshot-objects.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** The lease of no node. Its renewals stand for those of living nodes between theirs, so that there is no outage. */
-const PACEMAKER = { node: "pacemaker", everyMs: 10_000 } as const;
+const PLACEHOLDER = { node: "pacemaker", everyMs: 10_000 } as const;
 
 /** The cluster. Nothing changes in it but what its owner changes, and the leases of living nodes. */
 export class SnapshotWorld {
@@ -36,7 +36,7 @@ export class SnapshotWorld {
       this.kube.put("leases", { node, renewedAt: at === null ? null : Math.min(at, takenAt - leadMs) });
       if (at !== null) this.#putAt(at, "leases", { node, renewedAt: at });
     }
-    this.#renew([PACEMAKER.node], PACEMAKER.everyMs, () => this.#isAnyAlive);
+    this.#renew([PLACEHOLDER.node], PLACEHOLDER.everyMs, () => this.#isAnyAlive);
   }
 
   /** Goes on to the snapshot, from where only the kubelets of these nodes renew their leases. */

@@ -143,9 +143,9 @@ const NOT_ESTABLISHED = {
 
 /** The first name that another definition has already; null if none has. */
 function conflictOf(names: JsonObject, others: readonly JsonObject[]): { reason: string; message: string } | null {
-  const taken = new Set(others.flatMap((other) => [...resourceNames(other), ...textsOf(other, "shortNames")]));
+  const usedNames = new Set(others.flatMap((other) => [...resourceNames(other), ...textsOf(other, "shortNames")]));
   const kinds = new Set(others.flatMap((other) => [textOf(other, "kind"), textOf(other, "listKind")]));
-  const plain = [...resourceNames(names), ...textsOf(names, "shortNames")].find((name) => taken.has(name));
+  const plain = [...resourceNames(names), ...textsOf(names, "shortNames")].find((name) => usedNames.has(name));
   const kind = [textOf(names, "kind"), textOf(names, "listKind")].find((name) => kinds.has(name));
   const found = plain ?? kind;
   if (found === undefined) return null;

@@ -32,7 +32,7 @@ export function objectIn(call: Call): ApiObject {
   const { resource, body } = call;
   checkReadable(call);
   try {
-    return storedForm(call, ofKind(resource, objectBody(body, resource.kind)));
+    return storedForm(call, withKind(resource, objectBody(body, resource.kind)));
   } catch (problem) {
     if (!(problem instanceof UnreadableField)) throw problem;
     throw badRequest(`${unusable(resource.kind, resource)}: ${problem.message}`);
@@ -103,7 +103,7 @@ function unusable(kind: string, resource: Resource): string {
 }
 
 /** The object, if it is of the resource's kind or, for a built-in kind, names none. Throws a 400. */
-function ofKind(resource: Resource, object: JsonObject): JsonObject {
+function withKind(resource: Resource, object: JsonObject): JsonObject {
   const isCustom = resource.custom !== null;
   if (isCustom && object.kind === undefined) {
     throw badRequest(`${unusable(resource.kind, resource)}: Object 'Kind' is missing in '${JSON.stringify(object)}'`);
@@ -142,8 +142,8 @@ function checkPlace(call: Call, { metadata }: ApiObject): void {
 /** The options of a delete, from its body or its query. */
 export function deleteOptionsIn(call: Call): DeleteOptions {
   const options = call.body === null || call.body === "" ? {} : objectBody(call.body, "DeleteOptions");
-  const asked = call.query.get("gracePeriodSeconds");
-  return deleteOptionsOf({ ...(asked !== null && { gracePeriodSeconds: Number(asked) }), ...options });
+  const requested = call.query.get("gracePeriodSeconds");
+  return deleteOptionsOf({ ...(requested !== null && { gracePeriodSeconds: Number(requested) }), ...options });
 }
 
 /** The options of the delete in an eviction. Throws a 400 for an eviction of another pod. */

@@ -3,7 +3,7 @@
 import type { ApiObject, ObjectMeta } from "../api-objects.ts";
 import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "../api-status.ts";
 import type { Place, Resource } from "../resources.ts";
-import { wrong } from "../validation/problems.ts";
+import { invalidField } from "../validation/problems.ts";
 import { problemsOf } from "../validation/validation.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import type { Stored } from "./stored.ts";
@@ -22,7 +22,7 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
     throw conflict(resource, name, STALE_VERSION);
   }
   // A patch with another uid is refused as a change of an immutable field.
-  const fixed = wrong("metadata.uid", uid, "field is immutable");
+  const fixed = invalidField("metadata.uid", uid, "field is immutable");
   if (otherUid) throw invalid(resource, name, [fixed, fixed]);
   if (resourceVersion === "" && !strategyOf(resource).updatesUnconditionally) {
     const message = "Invalid value: 0x0: must be specified for an update";
@@ -51,7 +51,7 @@ export function checkName({ name }: Place, { metadata }: ApiObject): void {
 export function checkDeletion({ resource, name }: Place, { metadata }: ApiObject, before: ApiObject): void {
   const { deletionTimestamp } = metadata;
   if (deletionTimestamp === undefined || deletionTimestamp === before.metadata.deletionTimestamp) return;
-  const problem = wrong("metadata.deletionTimestamp", deletionTimestamp, "field is immutable");
+  const problem = invalidField("metadata.deletionTimestamp", deletionTimestamp, "field is immutable");
   throw invalid(resource, name, [problem, problem]);
 }
 

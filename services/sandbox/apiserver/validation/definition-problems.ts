@@ -4,7 +4,7 @@ import { type ApiObject, childList, childObject, isObject, type JsonObject, text
 import { textsOf } from "../custom/definition.ts";
 import type { StructuralSchema } from "../custom/structural-schema.ts";
 import { dnsSubdomainProblems } from "./object-names.ts";
-import { type FieldProblem, forbiddenValue, required, unsupported, wrong } from "./problems.ts";
+import { type FieldProblem, forbiddenValue, invalidField, required, unsupported } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
 
 const SCOPES = ["Cluster", "Namespaced"];
@@ -21,7 +21,7 @@ export function definitionProblems(definition: ApiObject): FieldProblem[] {
   const { name } = definition.metadata;
   const scope = textOf(spec, "scope");
   return [
-    ...(name === expected ? [] : [wrong("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
+    ...(name === expected ? [] : [invalidField("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
     ...groupProblems(textOf(spec, "group")),
     ...(SCOPES.includes(scope) ? [] : [scopeProblem(scope)]),
     ...nameProblems(names),
@@ -35,8 +35,8 @@ function scopeProblem(scope: string): FieldProblem {
 
 function groupProblems(group: string): FieldProblem[] {
   if (group === "") return [required("spec.group")];
-  if (!group.includes(".")) return [wrong("spec.group", group, "should be a domain with at least one dot")];
-  return dnsSubdomainProblems(group).map((why) => wrong("spec.group", group, why));
+  if (!group.includes(".")) return [invalidField("spec.group", group, "should be a domain with at least one dot")];
+  return dnsSubdomainProblems(group).map((why) => invalidField("spec.group", group, why));
 }
 
 function nameProblems(names: JsonObject): FieldProblem[] {
@@ -60,7 +60,7 @@ function dns1035Problems(name: string, isKind: boolean, at: string): FieldProble
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, " +
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is " +
     "'[a-z]([-a-z0-9]*[a-z0-9])?')";
-  return [wrong(at, name, why)];
+  return [invalidField(at, name, why)];
 }
 
 function versionProblems(spec: JsonObject): FieldProblem[] {
@@ -69,14 +69,14 @@ function versionProblems(spec: JsonObject): FieldProblem[] {
   const names = versions.map((version) => textOf(version, "name"));
   const why = "must have exactly one version marked as storage version";
   return [
-    ...(stored === 1 ? [] : [wrong("spec.versions", names, why)]),
+    ...(stored === 1 ? [] : [invalidField("spec.versions", names, why)]),
     ...versions.flatMap((version, index) => {
       const name = textOf(version, "name");
       const at = `spec.versions[${index}]`;
       const twice = names.indexOf(name) < index;
       return [
         ...dns1035Problems(name, false, `${at}.name`),
-        ...(twice ? [wrong(`${at}.name`, name, "must be unique")] : []),
+        ...(twice ? [invalidField(`${at}.name`, name, "must be unique")] : []),
         // The real server names the schema of a single version so.
         ...rootProblems(version, versions.length === 1 ? "spec.validation" : `${at}.schema`, at),
         ...columnProblems(version, `${at}.additionalPrinterColumns`),
@@ -93,7 +93,7 @@ function columnProblems(version: JsonObject, at: string): FieldProblem[] {
       ...(COLUMN_TYPES.includes(type) ? [] : [unsupported(`${at}[${index}].type`, type, COLUMN_TYPES)]),
       ...(isColumnPath(path)
         ? []
-        : [wrong(`${at}[${index}].jsonPath`, path, "must be a simple json path with leading .")]),
+        : [invalidField(`${at}[${index}].jsonPath`, path, "must be a simple json path with leading .")]),
     ];
   });
 }
@@ -104,7 +104,7 @@ function rootProblems(version: JsonObject, at: string, versionAt: string): Field
   const field = `${at}.openAPIV3Schema`;
   const { type = "" } = schema;
   if (type === "") return [required(`${field}.type`, "must not be empty at the root")];
-  if (type !== "object") return [wrong(`${field}.type`, type, "must be object at the root")];
+  if (type !== "object") return [invalidField(`${field}.type`, type, "must be object at the root")];
   if (schema.additionalProperties !== undefined) {
     return [forbiddenValue(`${field}.additionalProperties`, "must not be used at the root")];
   }

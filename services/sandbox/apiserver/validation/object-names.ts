@@ -42,8 +42,8 @@ export function qualifiedNameProblems(key: string): string[] {
         "'example.com/MyName')",
     ];
   }
-  const ofPrefix = prefix === null ? [] : prefixProblems(prefix ?? "");
-  return [...ofPrefix, ...namePartProblems(name)];
+  const prefixFaults = prefix === null ? [] : prefixProblems(prefix ?? "");
+  return [...prefixFaults, ...namePartProblems(name)];
 }
 
 function prefixProblems(prefix: string): string[] {

@@ -2,7 +2,7 @@
 
 import { type ApiObject, childList, childObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 import { labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
-import { type FieldProblem, forbiddenValue, unsupported, wrong } from "./problems.ts";
+import { type FieldProblem, forbiddenValue, invalidField, unsupported } from "./problems.ts";
 
 /** The effects of taints and tolerations. */
 export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -14,10 +14,10 @@ export function tolerationProblems(toleration: JsonObject, at: string): FieldPro
   const timed = typeof toleration.tolerationSeconds === "number";
   const all = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
   return [
-    ...(key === "" ? [] : qualifiedNameProblems(key).map((why) => wrong(`${at}.key`, key, why))),
-    ...(key === "" && operator !== "Exists" ? [wrong(`${at}.operator`, operator, all)] : []),
+    ...(key === "" ? [] : qualifiedNameProblems(key).map((why) => invalidField(`${at}.key`, key, why))),
+    ...(key === "" && operator !== "Exists" ? [invalidField(`${at}.operator`, operator, all)] : []),
     ...(timed && effect !== "NoExecute"
-      ? [wrong(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")]
+      ? [invalidField(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")]
       : []),
     ...operatorProblems(toleration, operator, `${at}.operator`),
     ...(effect === "" || TAINT_EFFECTS.includes(effect) ? [] : [unsupported(`${at}.effect`, effect, TAINT_EFFECTS)]),
@@ -26,9 +26,10 @@ export function tolerationProblems(toleration: JsonObject, at: string): FieldPro
 
 function operatorProblems(toleration: JsonObject, operator: string, at: string): FieldProblem[] {
   const value = textOf(toleration, "value");
-  if (operator === "" || operator === "Equal") return labelValueProblems(value).map((why) => wrong(at, value, why));
+  if (operator === "" || operator === "Equal")
+    return labelValueProblems(value).map((why) => invalidField(at, value, why));
   if (operator !== "Exists") return [unsupported(at, operator, ["Equal", "Exists"])];
-  return value === "" ? [] : [wrong(at, toleration, "value must be empty when `operator` is 'Exists'")];
+  return value === "" ? [] : [invalidField(at, toleration, "value must be empty when `operator` is 'Exists'")];
 }
 
 /** Fields of a pod's spec that may change. Of containers only the images may, and tolerations may only be added. */

@@ -20,7 +20,7 @@ export function required(field: string, why = ""): FieldProblem {
 }
 
 /** A field with an invalid value. */
-export function wrong(field: string, value: unknown, why: string): FieldProblem {
+export function invalidField(field: string, value: unknown, why: string): FieldProblem {
   return { type: "FieldValueInvalid", field, message: `Invalid value: ${JSON.stringify(value)}: ${why}` };
 }
 

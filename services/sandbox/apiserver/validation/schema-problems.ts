@@ -3,7 +3,7 @@ import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import { isObject, type Json, type JsonObject } from "../api-objects.ts";
 import { textsOf } from "../custom/definition.ts";
 import type { StructuralSchema } from "../custom/structural-schema.ts";
-import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
+import { type FieldProblem, invalidField, required, unsupported } from "./problems.ts";
 
 /** A schema as JSON schema, and what checks it. */
 interface Checker {
@@ -82,10 +82,12 @@ function problemOf(error: OutputUnit, root: Json, schema: JsonObject, at: string
   if (keyword === "type") {
     const types = textsOf({ types: Array.isArray(limit) ? limit : [limit] }, "types").filter((one) => one !== "null");
     const given = typeName(value);
-    return [wrong(field, given, `${field} in body must be of type ${types.join(",")}: ${JSON.stringify(given)}`)];
+    return [
+      invalidField(field, given, `${field} in body must be of type ${types.join(",")}: ${JSON.stringify(given)}`),
+    ];
   }
   const shown = Array.isArray(value) && keyword.endsWith("Items") ? value.length : value;
-  return [wrong(field, shown, wordsOf(keyword, bound, { field, value, schema, keywordLocation }))];
+  return [invalidField(field, shown, wordsOf(keyword, bound, { field, value, schema, keywordLocation }))];
 }
 
 interface Subject {

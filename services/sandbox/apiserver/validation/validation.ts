@@ -22,7 +22,7 @@ import {
   qualifiedNameProblems,
 } from "./object-names.ts";
 import { podChangeProblems, TAINT_EFFECTS, tolerationProblems } from "./pod-problems.ts";
-import { type FieldProblem, forbiddenValue, required, unsupported, wrong } from "./problems.ts";
+import { type FieldProblem, forbiddenValue, invalidField, required, unsupported } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
 
 function nodeProblems(object: ApiObject): FieldProblem[] {
@@ -33,15 +33,16 @@ function nodeProblems(object: ApiObject): FieldProblem[] {
 
 function taintProblems(taint: JsonObject, at: string, earlier: readonly JsonObject[]): FieldProblem[] {
   const [key, value, effect] = [textOf(taint, "key"), textOf(taint, "value"), textOf(taint, "effect")];
-  const ofKey = qualifiedNameProblems(key).map((why) => wrong(`${at}.key`, key, why));
-  const ofValue = labelValueProblems(value).map((why) => wrong(`${at}.value`, value, why));
-  if (effect === "") return [...ofKey, ...ofValue, required(`${at}.effect`)];
+  const keyProblems = qualifiedNameProblems(key).map((why) => invalidField(`${at}.key`, key, why));
+  const valueProblems = labelValueProblems(value).map((why) => invalidField(`${at}.value`, value, why));
+  if (effect === "") return [...keyProblems, ...valueProblems, required(`${at}.effect`)];
   if (!TAINT_EFFECTS.includes(effect)) {
-    return [...ofKey, ...ofValue, unsupported(`${at}.effect`, effect, TAINT_EFFECTS)];
+    return [...keyProblems, ...valueProblems, unsupported(`${at}.effect`, effect, TAINT_EFFECTS)];
   }
-  if (!earlier.some((other) => other.key === taint.key && other.effect === effect)) return [...ofKey, ...ofValue];
+  if (!earlier.some((other) => other.key === taint.key && other.effect === effect))
+    return [...keyProblems, ...valueProblems];
   const message = `Duplicate value: ${JSON.stringify(taint)}: taints must be unique by key and effect pair`;
-  return [...ofKey, ...ofValue, { type: "FieldValueDuplicate", field: at, message }];
+  return [...keyProblems, ...valueProblems, { type: "FieldValueDuplicate", field: at, message }];
 }
 
 /** `kept` are tolerations that a pod has already: an update never has to repair those of another version's server. */
@@ -49,18 +50,19 @@ function podSpecProblems(spec: JsonObject, at: string, kept: readonly JsonObject
   const containers = childList(spec, "containers");
   if (containers.length === 0) return [required(`${at}.containers`)];
   const restart = textOf(spec, "restartPolicy");
-  const ofRestart = RESTART_POLICIES.includes(restart)
+  const restartProblems = RESTART_POLICIES.includes(restart)
     ? []
     : [unsupported(`${at}.restartPolicy`, restart, RESTART_POLICIES)];
   const node = textOf(spec, "nodeName");
-  const ofNode = node === "" ? [] : dnsSubdomainProblems(node).map((why) => wrong(`${at}.nodeName`, node, why));
+  const nodeNameProblems =
+    node === "" ? [] : dnsSubdomainProblems(node).map((why) => invalidField(`${at}.nodeName`, node, why));
   const tolerations = childList(spec, "tolerations");
   return [
     ...containers.flatMap((one, index) =>
       containerProblems(one, `${at}.containers[${index}]`, containers.slice(0, index)),
     ),
-    ...ofRestart,
-    ...ofNode,
+    ...restartProblems,
+    ...nodeNameProblems,
     ...tolerations.flatMap((one, index) =>
       kept.some((each) => sameJson(each, one)) ? [] : tolerationProblems(one, `${at}.tolerations[${index}]`),
     ),
@@ -71,12 +73,12 @@ const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 
 function containerProblems(container: JsonObject, at: string, earlier: readonly JsonObject[]): FieldProblem[] {
   const name = textOf(container, "name");
-  const ofName =
-    name === "" ? [required(`${at}.name`)] : dnsLabelProblems(name).map((why) => wrong(`${at}.name`, name, why));
+  const nameProblems =
+    name === "" ? [required(`${at}.name`)] : dnsLabelProblems(name).map((why) => invalidField(`${at}.name`, name, why));
   const twice = earlier.some((other) => other.name === name);
   const message = `Duplicate value: ${JSON.stringify(name)}`;
   return [
-    ...ofName,
+    ...nameProblems,
     ...(twice ? [{ type: "FieldValueDuplicate", field: `${at}.name`, message } as const] : []),
     ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : []),
   ];
@@ -91,10 +93,10 @@ function templateProblems(object: ApiObject): FieldProblem[] {
   const wanted = isObject(matchLabels) ? Object.entries(matchLabels) : [];
   const fits = wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
   const why = "`selector` does not match template `labels`";
-  const strays = fits ? [] : [wrong("spec.template.metadata.labels", labels, why)];
+  const strays = fits ? [] : [invalidField("spec.template.metadata.labels", labels, why)];
   const negative = typeof spec.replicas === "number" && spec.replicas < 0;
   return [
-    ...(negative ? [wrong("spec.replicas", spec.replicas, "must be greater than or equal to 0")] : []),
+    ...(negative ? [invalidField("spec.replicas", spec.replicas, "must be greater than or equal to 0")] : []),
     ...strays,
     ...podSpecProblems(childObject(template, "spec"), "spec.template.spec"),
   ];
@@ -105,7 +107,7 @@ function disruptionBudgetProblems(object: ApiObject): FieldProblem[] {
   const why = "minAvailable and maxUnavailable cannot be both set";
   const both = minAvailable !== undefined && maxUnavailable !== undefined;
   return [
-    ...(both ? [wrong("spec", childObject(object, "spec"), why)] : []),
+    ...(both ? [invalidField("spec", childObject(object, "spec"), why)] : []),
     ...amountProblems(minAvailable, "spec.minAvailable"),
     ...amountProblems(maxUnavailable, "spec.maxUnavailable"),
   ];
@@ -115,10 +117,10 @@ function disruptionBudgetProblems(object: ApiObject): FieldProblem[] {
 function amountProblems(amount: Json | undefined, at: string): FieldProblem[] {
   if (amount === undefined) return [];
   if (typeof amount === "number") {
-    return amount < 0 ? [wrong(at, amount, "must be greater than or equal to 0")] : [];
+    return amount < 0 ? [invalidField(at, amount, "must be greater than or equal to 0")] : [];
   }
   const why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%')";
-  return typeof amount === "string" && /^\d+%$/.test(amount) ? [] : [wrong(at, amount, why)];
+  return typeof amount === "string" && /^\d+%$/.test(amount) ? [] : [invalidField(at, amount, why)];
 }
 
 function serviceProblems(object: ApiObject): FieldProblem[] {
@@ -132,8 +134,8 @@ function leaseProblems(object: ApiObject): FieldProblem[] {
   const short = typeof seconds === "number" && seconds <= 0;
   const negative = typeof transitions === "number" && transitions < 0;
   return [
-    ...(short ? [wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
-    ...(negative ? [wrong("spec.leaseTransitions", transitions, "must to greater or equal than 0")] : []),
+    ...(short ? [invalidField("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
+    ...(negative ? [invalidField("spec.leaseTransitions", transitions, "must to greater or equal than 0")] : []),
   ];
 }
 
@@ -145,7 +147,7 @@ function eventProblems({ eventTime = null, ...event }: ApiObject): FieldProblem[
   const namespace = textAt(event, "involvedObject.namespace");
   const expected = namespace === "" && eventTime === null ? "default" : namespace || "kube-system";
   if (event.metadata.namespace === expected) return [];
-  return [wrong("involvedObject.namespace", namespace, "does not match event.namespace")];
+  return [invalidField("involvedObject.namespace", namespace, "does not match event.namespace")];
 }
 
 /** Keys are names of files; all values together have at most 1 MiB. */
@@ -154,7 +156,7 @@ function configMapProblems({ data, binaryData }: ApiObject): FieldProblem[] {
   const bytes = entries.reduce((sum, [, value]) => sum + Buffer.byteLength(String(value as string)), 0);
   const message = `Too long: must have at most ${CONFIG_MAP_BYTES_MAX} bytes`;
   return [
-    ...entries.flatMap(([key]) => configMapKeyProblems(key).map((why) => wrong(`data[${key}]`, key, why))),
+    ...entries.flatMap(([key]) => configMapKeyProblems(key).map((why) => invalidField(`data[${key}]`, key, why))),
     ...(bytes > CONFIG_MAP_BYTES_MAX ? [{ type: "FieldValueTooLong", field: "", message } as const] : []),
   ];
 }

@@ -27,6 +27,6 @@ export function rendererFor(call: Call, wallMs: () => number): Renderer {
 }
 
 function rowObjectOf(call: Call): RowObject {
-  const asked = call.query.get("includeObject") ?? "";
-  return asked === "None" || asked === "Object" ? asked : "Metadata";
+  const requested = call.query.get("includeObject") ?? "";
+  return requested === "None" || requested === "Object" ? requested : "Metadata";
 }

@@ -7,7 +7,7 @@ export const STEADY_MEMBER = "vigil-1";
 export const MORTAL_MEMBER = "vigil-2";
 
 /** The nodes, the members of Vigil and their policy. What is done already is not done again. */
-export interface Cast {
+export interface Controls {
   readonly nodes: HollowNodes;
   /** Ends MORTAL_MEMBER as kill -9 does: it says no goodbye and finishes nothing. */
   kill(): void;
@@ -22,21 +22,21 @@ export interface Cast {
   removePolicy(): void;
   /** Creates the pods that are missing, as their owners would. */
   createPods(): void;
-  state(): CastState;
+  state(): ControlState;
 }
 
 /** The state of what can be done. */
-export interface CastState {
+export interface ControlState {
   readonly isKilled: boolean;
   readonly isBlind: boolean;
   readonly hasPolicy: boolean;
 }
 
 /** Undoes whatever was done. */
-export function restore(cast: Cast): void {
-  cast.unblind();
-  cast.restart();
-  cast.removePolicy();
-  cast.nodes.resume({});
-  cast.createPods();
+export function restore(controls: Controls): void {
+  controls.unblind();
+  controls.restart();
+  controls.removePolicy();
+  controls.nodes.resume({});
+  controls.createPods();
 }
